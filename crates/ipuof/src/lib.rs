@@ -1,0 +1,2 @@
+//! The IPUoF config file and environment: render, write safely, remove.
+#![forbid(unsafe_code)]

@@ -1,0 +1,164 @@
+//! What the ledger is told and what it answers with: its whole interface in time.
+
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+
+/// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+/// A partition that one run of a job is entitled to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The partition's id on its controller.
+    pub partition: PartitionId,
+    /// The run it is for.
+    pub run: JobRun,
+    /// The user who shall read its IPUoF file.
+    pub user: u32,
+    /// The Pod model it comes from.
+    pub model: ModelName,
+    /// Its size.
+    pub size: IpuCount,
+}
+
+/// How far a job had come when its claim is taken over from an earlier slurmctld.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdoptedAs {
+    /// CONFIGURING: its launch gate was raised again, its partition is made, or found, again.
+    Starting,
+    /// RUNNING on a partition that exists.
+    Running,
+    /// COMPLETING: its completion gate was raised again, its partition has to go.
+    Ending,
+}
+
+/// Why nodes and gates are told apart when a run ends: what Slurm still waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The job stays COMPLETING until [`Action::OpenCompletion`]: its completion gate was raised.
+    Held,
+    /// Slurm waits for nothing; the job may be gone already.
+    Unheld,
+}
+
+/// Where the IPUs of a partition are, and what a listing of the controller says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenPartition {
+    /// The partition's id.
+    pub partition: PartitionId,
+    /// Its IPUs as (IPU-Link domain, place in the domain); empty when the controller did not say.
+    pub places: Vec<Place>,
+}
+
+/// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The IPU-Link domain.
+    pub domain: u32,
+    /// The place in the domain.
+    pub index: u32,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Configuration was read: the models there are. Models not named any more take no new claims.
+    Models(Vec<ModelFacts>),
+    /// A controller answered: all its IPUs and partitions, as of a listing asked for at `asked`.
+    Inventory {
+        /// The model the controller serves.
+        model: ModelName,
+        /// When the listing was asked for: what was removed since does not count as foreign.
+        asked: Millis,
+        /// All IPUs the controller has.
+        ipus: u32,
+        /// Those of them in error or behind a dead agent.
+        faulty: u32,
+        /// Every partition on the controller.
+        partitions: Vec<SeenPartition>,
+    },
+    /// A controller did not answer, or not with sense.
+    Unreachable {
+        /// The model the controller serves.
+        model: ModelName,
+        /// What to tell people.
+        reason: String,
+    },
+    /// Slurm gave a job its nodes and its launch gate was raised (job_begin).
+    Begin(Claim),
+    /// A new slurmctld found this job of an earlier one.
+    Adopt(Claim, AdoptedAs),
+    /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored.
+    Fini {
+        /// The job; one job has at most one run that has not ended.
+        job: u32,
+        /// Whether Slurm waits for us.
+        ending: Ending,
+    },
+    /// The create call was sent.
+    CreateStarted(PartitionId),
+    /// The partition is ACTIVE and its IPUoF files are durable.
+    Up(PartitionId),
+    /// The partition could not be made in time, or was refused for good; it may exist all the same.
+    CreateFailed {
+        /// The partition.
+        partition: PartitionId,
+        /// The controller's or the file system's own words.
+        reason: String,
+    },
+    /// A create was given up because of [`Action::CancelCreate`]; the partition may exist.
+    CreateCancelled(PartitionId),
+    /// The host opened the launch gate, and the job was there to start.
+    Launched(PartitionId),
+    /// The host found no such run when it wanted to open a gate or fail the job.
+    RunVanished(PartitionId),
+    /// The job's nodes are done with it, or RemoveWait is over.
+    NodesDone(PartitionId),
+    /// The partition is confirmed gone and its files are deleted.
+    Gone(PartitionId),
+}
+
+/// What a model is, from configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFacts {
+    /// Its name.
+    pub model: ModelName,
+    /// IPUs in one IPU-Link domain (LinkDomainSize).
+    pub domain_size: IpuCount,
+    /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
+    pub largest: u32,
+    /// Why its jobs cannot start at all for now, such as a broken `vipu.conf`.
+    pub trouble: Option<String>,
+}
+
+/// Something to do. Each is carried out once; each answer named here comes back as an [`Event`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Make the partition and write its files: [`Event::CreateStarted`], then [`Event::Up`],
+    /// [`Event::CreateFailed`] or [`Event::CreateCancelled`].
+    Create(Claim),
+    /// End a create early: still exactly one of the three answers of [`Action::Create`] comes.
+    CancelCreate(PartitionId),
+    /// Remove the partition and its files, retrying until it is gone: [`Event::Gone`].
+    Remove(Claim),
+    /// Open the launch gate of the run: [`Event::Launched`] or [`Event::RunVanished`].
+    OpenLaunch(Claim),
+    /// End the run with this reason (batch jobs: requeue held): Slurm then says [`Event::Fini`];
+    /// or [`Event::RunVanished`].
+    FailRun(Claim, String),
+    /// Wait for the job's nodes: [`Event::NodesDone`].
+    AwaitNodes(Claim),
+    /// Open the completion gate, after the launch gate when that one is still raised.
+    OpenCompletion {
+        /// The claim, gone by now.
+        claim: Claim,
+        /// The launch gate was never opened.
+        launch_raised: bool,
+    },
+    /// Lower the launch gate of a run for which no completion gate is held; its job has ended.
+    DropLaunch(Claim),
+    /// IPUs became free: let the scheduler look again.
+    KickScheduler,
+    /// Ask the controller for its IPUs and partitions: [`Event::Inventory`] or [`Event::Unreachable`].
+    Survey(ModelName),
+}

@@ -1,0 +1,1 @@
+//! select_vipu.so: layered over the stock selector.

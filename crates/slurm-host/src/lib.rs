@@ -1,0 +1,1 @@
+//! The one safe door into a Slurm daemon.

@@ -1,0 +1,1 @@
+//! spank_ipuof.so: gives every task its IPUoF environment.

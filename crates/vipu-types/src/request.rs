@@ -1,0 +1,201 @@
+//! What a job asks for in Slurm's GRES grammar.
+
+use std::fmt;
+
+use crate::{BadName, ModelName};
+
+/// The `vipu` part of a job's GRES request, before anybody judged it.
+///
+/// The count is what the user wrote, any number; [`crate::IpuCount`] says whether a
+/// partition can have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GresRequest {
+    /// The model, when the user named one.
+    pub model: Option<ModelName>,
+    /// The number of IPUs; one when the user gave none.
+    pub count: u64,
+}
+
+/// Why a GRES request cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The count is no number, or one no machine counts to.
+    #[error("'{element}': '{count}' is not a number of IPUs")]
+    BadCount {
+        /// The list element.
+        element: String,
+        /// What stood for the count.
+        count: String,
+    },
+    /// The model is no name.
+    #[error("'{element}': {source}")]
+    BadModel {
+        /// The list element.
+        element: String,
+        /// The rule.
+        source: BadName,
+    },
+    /// More parts than `vipu:<model>:<count>`.
+    #[error("'{element}': write vipu:<model>:<count>")]
+    TooManyParts {
+        /// The list element.
+        element: String,
+    },
+    /// Two partitions for one job.
+    #[error("'{first}' and '{second}': a job has one partition, ask for vipu once")]
+    Twice {
+        /// The first element.
+        first: String,
+        /// The second element.
+        second: String,
+    },
+}
+
+impl GresRequest {
+    /// Finds the `vipu` request in a GRES list such as `gres:gpu:2,gres/vipu:pod64:16`.
+    ///
+    /// Slurm 22.05 writes the prefix `gres:`, later releases `gres/`, users none; all are read.
+    /// `Ok(None)` when the list asks for no IPUs.
+    ///
+    /// # Errors
+    /// When a `vipu` element does not follow the grammar, or there is more than one.
+    pub fn find(tres: &str) -> Result<Option<Self>, RequestError> {
+        let mut found: Option<(&str, Self)> = None;
+        for element in tres.split(',').map(str::trim) {
+            let Some(rest) = vipu_part(element) else { continue };
+            if let Some((first, _)) = found {
+                return Err(RequestError::Twice { first: first.into(), second: element.into() });
+            }
+            found = Some((element, parse(element, rest)?));
+        }
+        Ok(found.map(|(_, request)| request))
+    }
+
+    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element.
+    #[must_use]
+    pub fn replace_in(&self, tres: &str) -> String {
+        let elements = tres.split(',').map(|element| match vipu_part(element.trim()) {
+            Some(_) => format!("{}{self}", gres_prefix(element.trim()).0),
+            None => element.to_owned(),
+        });
+        elements.collect::<Vec<_>>().join(",")
+    }
+}
+
+impl fmt::Display for GresRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.model {
+            Some(model) => write!(f, "vipu:{model}:{}", self.count),
+            None => write!(f, "vipu:{}", self.count),
+        }
+    }
+}
+
+/// Splits off `gres:` or `gres/`.
+fn gres_prefix(element: &str) -> (&str, &str) {
+    for prefix in ["gres:", "gres/"] {
+        if element.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)) {
+            return element.split_at(prefix.len());
+        }
+    }
+    ("", element)
+}
+
+/// What follows `vipu`, with its colon, when the element asks for IPUs.
+fn vipu_part(element: &str) -> Option<&str> {
+    let (_, name) = gres_prefix(element);
+    let rest = name.strip_prefix("vipu")?;
+    (rest.is_empty() || rest.starts_with([':', '='])).then_some(rest)
+}
+
+fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
+    let mut parts = rest.split([':', '=']).skip(1).filter(|part| !part.is_empty());
+    let (first, second) = (parts.next(), parts.next());
+    if parts.next().is_some() {
+        return Err(RequestError::TooManyParts { element: element.into() });
+    }
+    let is_count = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let (model, count) = match (first, second) {
+        (Some(only), None) if is_count(only) => (None, Some(only)),
+        other => other,
+    };
+    let model = model.map(ModelName::new).transpose();
+    let model = model.map_err(|source| RequestError::BadModel { element: element.into(), source })?;
+    Ok(GresRequest { model, count: count.map_or(Ok(1), |text| parse_count(element, text))? })
+}
+
+/// A count with Slurm's binary suffixes.
+fn parse_count(element: &str, text: &str) -> Result<u64, RequestError> {
+    let bad = || RequestError::BadCount { element: element.into(), count: text.into() };
+    let (digits, factor) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1_u64),
+    };
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(bad());
+    }
+    digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(tres: &str) -> Option<String> {
+        GresRequest::find(tres).unwrap().map(|request| request.to_string())
+    }
+
+    #[test]
+    fn every_documented_spelling_is_read() {
+        for (tres, meaning) in [
+            ("vipu", "vipu:1"),
+            ("vipu:4", "vipu:4"),
+            ("vipu:pod64", "vipu:pod64:1"),
+            ("vipu:pod64:16", "vipu:pod64:16"),
+            ("gres:vipu:pod64:16", "vipu:pod64:16"),
+            ("gres/vipu:pod64:16", "vipu:pod64:16"),
+            ("gres:gpu:2,gres:vipu:8", "vipu:8"),
+            ("vipu:pod64:1k", "vipu:pod64:1024"),
+            ("vipu:pod64=2", "vipu:pod64:2"),
+            ("vipu:pod64:0", "vipu:pod64:0"),
+        ] {
+            assert_eq!(found(tres).as_deref(), Some(meaning), "{tres}");
+        }
+    }
+
+    #[test]
+    fn other_gres_are_not_ours() {
+        for tres in ["", "gpu:2", "gres:gpu:tesla:2", "vipux:3", "gres/novipu:1"] {
+            assert_eq!(found(tres), None, "{tres}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for (tres, part) in [
+            ("vipu:pod64:x", "'x' is not a number"),
+            ("vipu:pod64:4:4", "write vipu:<model>:<count>"),
+            ("vipu:4,gres:vipu:8", "ask for vipu once"),
+            ("vipu:pod/64:4", "model 'pod/64'"),
+            ("vipu:pod64:99999999999999999999", "is not a number"),
+        ] {
+            let error = GresRequest::find(tres).unwrap_err().to_string();
+            assert!(error.contains(part), "{tres}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_request_is_completed_in_its_own_spelling() {
+        let request = GresRequest { model: Some(ModelName::new("pod64").unwrap()), count: 1 };
+        assert_eq!(request.replace_in("gres:gpu:2,gres:vipu"), "gres:gpu:2,gres:vipu:pod64:1");
+        assert_eq!(request.replace_in("gres/vipu:4"), "gres/vipu:pod64:1");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_upsets_the_parser(text in ".{0,60}") {
+            let _ = GresRequest::find(&text);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The identity of one run of a job.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One run of a Slurm job: requeued, the same job is another run.
+///
+/// The job id alone is not an identity, because a slurmctld killed soon after a
+/// submit may hand out the same id again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct JobRun {
+    /// Slurm's job id.
+    pub job: u32,
+    /// How often the job was requeued before this run.
+    pub restart: u16,
+    /// When this run was given its nodes, in seconds since the Unix epoch.
+    pub start: i64,
+}
+
+impl fmt::Display for JobRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.restart {
+            0 => write!(f, "job {}", self.job),
+            k => write!(f, "job {} (requeue {k})", self.job),
+        }
+    }
+}

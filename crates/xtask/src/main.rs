@@ -1,0 +1,3 @@
+//! Project tasks.
+#![forbid(unsafe_code)]
+fn main() {}
