@@ -1,0 +1,229 @@
+//! Turns `layouts.json` into Rust: one `Layout` per distinct struct layout, one `Release` per Slurm release.
+//!
+//! Only what the plugins use is taken over; the JSON holds more.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a build script reports by panicking")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The struct members the plugins read or write, by the names of Slurm's own headers.
+const MEMBERS: &[(&str, &[&str])] = &[
+    (
+        "job_record",
+        &[
+            "magic",
+            "job_id",
+            "user_id",
+            "name",
+            "partition",
+            "batch_flag",
+            "job_state",
+            "state_reason",
+            "state_desc",
+            "system_comment",
+            "details",
+            "gres_list_req",
+            "tres_per_node",
+            "tres_per_job",
+            "tres_per_task",
+            "node_bitmap_cg",
+            "node_cnt",
+            "het_job_id",
+            "array_job_id",
+            "array_task_id",
+            "restart_cnt",
+            "start_time",
+            "end_time",
+            "time_limit",
+            "priority",
+            "wait_all_nodes",
+            "prep_epilog_cnt",
+            "epilog_running",
+            "part_ptr",
+            "user_name",
+        ],
+    ),
+    ("job_details", &["magic", "prolog_running", "env_sup", "env_cnt", "requeue", "min_nodes"]),
+    ("node_record", &["magic", "name", "gres", "config_ptr"]),
+    ("config_record", &["magic", "gres"]),
+    ("part_record", &["magic", "name"]),
+    (
+        "slurm_conf",
+        &[
+            "plugindir",
+            "slurm_conf",
+            "select_type",
+            "select_type_param",
+            "state_save_location",
+            "cluster_name",
+            "sched_params",
+        ],
+    ),
+    ("job_desc_msg", &["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"]),
+];
+
+/// Constants of Slurm's headers; those that every release shares become plain constants.
+const CONSTANTS: &[&str] = &[
+    "JOB_MAGIC",
+    "DETAILS_MAGIC",
+    "NODE_MAGIC",
+    "CONFIG_MAGIC",
+    "PART_MAGIC",
+    "JOB_STATE_BASE",
+    "JOB_PENDING",
+    "JOB_RUNNING",
+    "JOB_SUSPENDED",
+    "JOB_REQUEUE_HOLD",
+    "JOB_CONFIGURING",
+    "JOB_COMPLETING",
+    "SELECT_MODE_BASE",
+    "SELECT_MODE_RUN_NOW",
+    "SELECT_MODE_TEST_ONLY",
+    "SELECT_MODE_PREEMPT_FLAG",
+    "SELECT_MODE_CHECK_FULL",
+    "NO_LOCK",
+    "READ_LOCK",
+    "WRITE_LOCK",
+    "WAIT_RESOURCES",
+    "WAIT_HELD_USER",
+    "ESLURM_NODES_BUSY",
+    "ESLURM_INVALID_GRES",
+    "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE",
+    "NO_VAL",
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=layouts.json");
+    let text = std::fs::read_to_string("layouts.json").expect("layouts.json is part of this crate");
+    let table: Value = serde_json::from_str(&text).expect("layouts.json is JSON");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    std::fs::write(out.join("table.rs"), generate(&table)).expect("OUT_DIR is writable");
+}
+
+fn generate(table: &Value) -> String {
+    let mut code = String::new();
+    let layouts = object(&table["layouts"]);
+    for (name, members) in MEMBERS {
+        struct_type(&mut code, table, name, members);
+    }
+    layout_type(&mut code);
+    constants(&mut code, &layouts);
+    for (id, layout) in &layouts {
+        layout_value(&mut code, id, layout);
+    }
+    releases(&mut code, table);
+    sonames(&mut code, table);
+    code
+}
+
+fn struct_type(code: &mut String, table: &Value, name: &str, members: &[&str]) {
+    let type_name = camel(name);
+    let c_type = table["types"][name].as_str().unwrap_or(name);
+    writeln!(code, "/// Where the members of `{c_type}` are.\n#[derive(Debug, PartialEq, Eq)]").unwrap();
+    writeln!(code, "pub struct {type_name} {{").unwrap();
+    writeln!(code, "/// Size of the struct in bytes.\npub size: u16,").unwrap();
+    for member in members {
+        let kind = table["kinds"][name][member].as_str().unwrap_or_else(|| panic!("kind of {name}.{member}"));
+        writeln!(code, "/// `{member}`.\npub {member}: Field<{}>,", rust_kind(kind)).unwrap();
+    }
+    writeln!(code, "}}").unwrap();
+}
+
+fn layout_type(code: &mut String) {
+    writeln!(
+        code,
+        "/// All struct layouts of a release.\n#[derive(Debug, PartialEq, Eq)]\npub struct Layout {{"
+    )
+    .unwrap();
+    for (name, _) in MEMBERS {
+        writeln!(code, "/// Members of `{name}`.\npub {name}: {},", camel(name)).unwrap();
+    }
+    writeln!(
+        code,
+        "/// Size in bytes of `slurmctld_lock_t`, which is passed by value.\npub lock_size: u16,\n}}"
+    )
+    .unwrap();
+}
+
+fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
+    for name in CONSTANTS {
+        let mut values = layouts.values().map(|layout| layout["constants"][name].as_u64());
+        let first = values.next().flatten().unwrap_or_else(|| panic!("constant {name}"));
+        assert!(
+            values.all(|value| value == Some(first)),
+            "{name} differs between releases: put it in Layout"
+        );
+        writeln!(code, "/// `{name}` of Slurm's headers, the same in every known release.").unwrap();
+        writeln!(code, "pub const {name}: u32 = {first};").unwrap();
+    }
+}
+
+fn layout_value(code: &mut String, id: &str, layout: &Value) {
+    writeln!(code, "static {id}: Layout = Layout {{").unwrap();
+    for (name, members) in MEMBERS {
+        let size = &layout[name]["size"];
+        writeln!(code, "{name}: {} {{ size: {size},", camel(name)).unwrap();
+        for member in *members {
+            let offset = layout[name]["fields"][member][0]
+                .as_u64()
+                .unwrap_or_else(|| panic!("{name}.{member} is not in layout {id}"));
+            writeln!(code, "{member}: Field::at({offset}),").unwrap();
+        }
+        writeln!(code, "}},").unwrap();
+    }
+    writeln!(code, "lock_size: {},\n}};", layout["slurmctld_lock"]["size"]).unwrap();
+}
+
+fn releases(code: &mut String, table: &Value) {
+    let numbers = object(&table["version_numbers"]);
+    let mut rows: Vec<_> = object(&table["releases"])
+        .into_iter()
+        .map(|(name, layout)| {
+            let number = numbers[&name].as_u64().expect("a number per release");
+            (number, name, layout.as_str().expect("a layout per release").to_owned())
+        })
+        .collect();
+    rows.sort();
+    writeln!(
+        code,
+        "/// Every release whose layouts are known, oldest first.\npub static RELEASES: &[Release] = &["
+    )
+    .unwrap();
+    for (number, name, layout) in rows {
+        writeln!(code, "Release {{ number: {number:#08x}, name: \"{name}\", layout: &{layout} }},").unwrap();
+    }
+    writeln!(code, "];").unwrap();
+}
+
+fn sonames(code: &mut String, table: &Value) {
+    writeln!(code, "static SERIES: &[(u32, u32)] = &[").unwrap();
+    for (series, soname) in object(&table["libslurm_soname"]) {
+        let (major, minor) = series.split_once('.').expect("series is major.minor");
+        let number = major.parse::<u32>().unwrap() << 16 | minor.parse::<u32>().unwrap() << 8;
+        writeln!(code, "({soname}, {number:#08x}),").unwrap();
+    }
+    writeln!(code, "];").unwrap();
+}
+
+fn object(value: &Value) -> BTreeMap<String, Value> {
+    value.as_object().expect("an object").iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+fn camel(name: &str) -> String {
+    let word = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('_').map(word).collect()
+}
+
+fn rust_kind(kind: &str) -> &str {
+    match kind {
+        "str" => "Text",
+        "strs" => "Texts",
+        "ptr" => "Ptr",
+        scalar @ ("u8" | "u16" | "u32" | "u64" | "i64" | "bool") => scalar,
+        other => panic!("no Rust kind for {other}"),
+    }
+}
