@@ -1,0 +1,51 @@
+//! Which settings hold after files were read again.
+
+use std::collections::BTreeMap;
+
+use vipu_types::ModelName;
+
+use crate::error::LoadError;
+use crate::files::Loaded;
+use crate::settings::Settings;
+
+/// How one model stands.
+#[derive(Debug)]
+pub struct Standing {
+    /// The settings that hold: the last good ones, none when there never were any.
+    pub settings: Option<Settings>,
+    /// What is wrong with the files as they are now.
+    pub error: Option<LoadError>,
+}
+
+/// The settings that hold for each model: a file that became broken changes nothing.
+#[derive(Debug, Default)]
+pub struct InForce(BTreeMap<ModelName, Standing>);
+
+impl InForce {
+    /// Takes over what was read. Models that were not asked for any more are forgotten.
+    pub fn update(&mut self, loaded: Loaded) {
+        let mut before = std::mem::take(&mut self.0);
+        let standing = |(model, result)| {
+            let standing = match result {
+                Ok(settings) => Standing { settings: Some(settings), error: None },
+                Err(error) => {
+                    let settings = before.remove(&model).and_then(|old: Standing| old.settings);
+                    Standing { settings, error: Some(error) }
+                }
+            };
+            (model, standing)
+        };
+        self.0 = loaded.into_iter().map(standing).collect();
+    }
+
+    /// How a model stands; `None` for one that was never loaded.
+    #[must_use]
+    pub fn get(&self, model: &ModelName) -> Option<&Standing> {
+        self.0.get(model)
+    }
+
+    /// All models, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&ModelName, &Standing)> {
+        self.0.iter()
+    }
+}

@@ -1,0 +1,122 @@
+//! Every key there is, with its default: the one place where both are said.
+
+/// What a key stands for when the file does not give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The file must give it.
+    Required,
+    /// This text, as if the file had it.
+    Value(&'static str),
+    /// No value; the text says what then happens.
+    Absent(&'static str),
+}
+
+/// A key of `vipu.conf`, as the documentation tells it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The name; case does not matter in the file.
+    pub name: &'static str,
+    /// Another name for the same key.
+    pub synonym: Option<&'static str>,
+    /// What holds when it is not given.
+    pub preset: Preset,
+    /// The unit or kind of its value.
+    pub unit: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+impl Key {
+    const fn new(name: &'static str, preset: Preset, unit: &'static str, help: &'static str) -> Self {
+        Self { name, synonym: None, preset, unit, help }
+    }
+
+    /// The key of this name or synonym, whatever its case.
+    pub(crate) fn find(name: &str) -> Option<&'static Key> {
+        KEYS.iter().copied().find(|key| key.names().any(|known| known.eq_ignore_ascii_case(name)))
+    }
+
+    /// The name, then the synonym if there is one.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.synonym)
+    }
+}
+
+use Preset::{Absent, Required, Value};
+
+pub(crate) static API_HOST: Key =
+    Key::new("ApiHost", Required, "host name or address", "the V-IPU controller");
+pub(crate) static API_PORT: Key = Key::new("ApiPort", Value("8090"), "port", "its user API's port");
+pub(crate) static IPUOF_DIR: Key = Key {
+    synonym: Some("VipuIpuofDir"),
+    ..Key::new(
+        "IpuofDir",
+        Required,
+        "absolute path",
+        "shared directory for the IPUoF config files: the Slurm user writes it, all nodes read it",
+    )
+};
+pub(crate) static MAX_IPUS_PER_JOB: Key =
+    Key::new("MaxIpusPerJob", Value("256"), "IPUs", "the largest partition a job may ask for");
+pub(crate) static API_TIMEOUT: Key =
+    Key::new("ApiTimeout", Value("50"), "seconds", "how long one call to the controller may take");
+pub(crate) static FORCE_DELETE_PARTITION: Key = Key::new(
+    "ForceDeletePartition",
+    Value("0"),
+    "yes or no",
+    "have the controller ignore errors when it removes a partition",
+);
+pub(crate) static USE_RECONFIG_PARTITION: Key =
+    Key::new("UseReconfigPartition", Value("0"), "yes or no", "make reconfigurable partitions");
+pub(crate) static LAYER: Key = Key::new(
+    "Layer",
+    Absent("as SelectTypeParameters in slurm.conf says"),
+    "cons_tres or linear",
+    "the stock selector underneath; read from vipu.conf only",
+);
+pub(crate) static PARTITION_PREFIX: Key =
+    Key::new("PartitionPrefix", Value("slurm"), "name", "partitions are called <prefix>_<job id>");
+pub(crate) static ALLOCATION: Key = Key::new(
+    "Allocation",
+    Absent("the controller chooses"),
+    "name",
+    "the V-IPU allocation that partitions are made in",
+);
+pub(crate) static LINK_DOMAIN_SIZE: Key =
+    Key::new("LinkDomainSize", Value("64"), "IPUs, a power of two", "IPUs in one IPU-Link domain");
+pub(crate) static CREATE_TIMEOUT: Key = Key::new(
+    "CreateTimeout",
+    Value("300"),
+    "seconds",
+    "how long the creation of a partition is tried before the job fails",
+);
+pub(crate) static REMOVE_WAIT: Key = Key::new(
+    "RemoveWait",
+    Value("60"),
+    "seconds",
+    "how long the removal of a partition waits for the job's nodes to finish",
+);
+pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
+    "MaxConcurrentCreates",
+    Value("64"),
+    "partitions",
+    "how many partitions are created at the same time",
+);
+
+/// All keys, in the order of the documentation.
+pub static KEYS: [&Key; 14] = [
+    &API_HOST,
+    &API_PORT,
+    &IPUOF_DIR,
+    &MAX_IPUS_PER_JOB,
+    &API_TIMEOUT,
+    &FORCE_DELETE_PARTITION,
+    &USE_RECONFIG_PARTITION,
+    &LAYER,
+    &PARTITION_PREFIX,
+    &ALLOCATION,
+    &LINK_DOMAIN_SIZE,
+    &CREATE_TIMEOUT,
+    &REMOVE_WAIT,
+    &MAX_CONCURRENT_CREATES,
+];

@@ -1,0 +1,187 @@
+//! The settings of one Pod model, typed.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use vipu_types::IpuCount;
+
+use crate::error::{Broken, Problem, Reason, Spot};
+use crate::keys::{self, Key, Preset};
+use crate::nearest::nearest_key;
+use crate::syntax::{Piece, parse};
+use crate::value::{self, Value};
+
+/// The stock selector that lies under ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// `select/cons_tres`.
+    ConsTres,
+    /// `select/linear`.
+    Linear,
+}
+
+impl Layer {
+    /// Its name in the file and in `SelectType`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layer::ConsTres => "cons_tres",
+            Layer::Linear => "linear",
+        }
+    }
+}
+
+/// What a model's file says, defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The controller's host name or address; an IPv6 address without brackets.
+    pub api_host: String,
+    /// The port of its user API.
+    pub api_port: u16,
+    /// Where the IPUoF config files go; absolute.
+    pub ipuof_dir: PathBuf,
+    /// The largest partition a job may have, in IPUs; at least 1.
+    pub max_ipus_per_job: u32,
+    /// How long one call may take.
+    pub api_timeout: Duration,
+    /// Whether a removal ignores errors.
+    pub force_delete_partition: bool,
+    /// Whether partitions are reconfigurable.
+    pub use_reconfig_partition: bool,
+    /// The selector underneath; `None` when `slurm.conf` decides.
+    pub layer: Option<Layer>,
+    /// What partition ids start with: every job and requeue gives a valid id.
+    pub partition_prefix: String,
+    /// The allocation to use; `None` when the controller chooses.
+    pub allocation: Option<String>,
+    /// IPUs in one IPU-Link domain.
+    pub link_domain_size: IpuCount,
+    /// How long a create is tried.
+    pub create_timeout: Duration,
+    /// How long a removal waits for the job's nodes; may be zero.
+    pub remove_wait: Duration,
+    /// How many partitions are created at once; at least 1.
+    pub max_concurrent_creates: u32,
+}
+
+impl Settings {
+    /// Reads the text of a file; `path` is only told in errors.
+    ///
+    /// # Errors
+    /// All that is wrong with the text, not only the first of it.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Broken> {
+        let mut given = Given::read(text);
+        match given.settings() {
+            Some(settings) if given.problems.is_empty() => Ok(settings),
+            _ => Err(Broken { path: path.into(), problems: given.into_problems() }),
+        }
+    }
+}
+
+/// The values a text gives, and what is wrong with it.
+struct Given<'a> {
+    text: &'a str,
+    values: HashMap<&'static str, Piece>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Given<'a> {
+    /// Sorts the assignments by key.
+    fn read(text: &'a str) -> Self {
+        let mut given = Self { text, values: HashMap::new(), problems: Vec::new() };
+        for item in parse(text) {
+            let (key, value) = match item {
+                Ok(assignment) => (assignment.key, assignment.value),
+                Err((reason, span)) => {
+                    given.problem(reason, &span);
+                    continue;
+                }
+            };
+            let Some(known) = Key::find(&key.text) else {
+                let nearest = nearest_key(&key.text);
+                given.problem(Reason::UnknownKey { key: key.text, nearest }, &key.span);
+                continue;
+            };
+            match given.values.get(known.name) {
+                Some(first) => {
+                    let first_line = Spot::of(text, &first.span).line;
+                    given.problem(Reason::Duplicate { key: known.name, first_line }, &key.span);
+                }
+                None => {
+                    given.values.insert(known.name, value);
+                }
+            }
+        }
+        given
+    }
+
+    fn problem(&mut self, reason: Reason, span: &std::ops::Range<usize>) {
+        self.problems.push(Problem { reason, spot: Some(Spot::of(self.text, span)) });
+    }
+
+    /// The settings, if every value is good. Every key is read first, so that all problems are found.
+    fn settings(&mut self) -> Option<Settings> {
+        let api_host = self.take(&keys::API_HOST, value::host);
+        let api_port = self.take(&keys::API_PORT, value::port);
+        let ipuof_dir = self.take(&keys::IPUOF_DIR, value::directory);
+        let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
+        let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
+        let force_delete_partition = self.take(&keys::FORCE_DELETE_PARTITION, value::boolean);
+        let use_reconfig_partition = self.take(&keys::USE_RECONFIG_PARTITION, value::boolean);
+        let layer = self.take(&keys::LAYER, value::layer);
+        let partition_prefix = self.take(&keys::PARTITION_PREFIX, value::prefix);
+        let allocation = self.take(&keys::ALLOCATION, value::allocation);
+        let link_domain_size = self.take(&keys::LINK_DOMAIN_SIZE, value::size);
+        let create_timeout = self.take(&keys::CREATE_TIMEOUT, value::seconds);
+        let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
+        let max_concurrent_creates = self.take(&keys::MAX_CONCURRENT_CREATES, value::amount);
+        Some(Settings {
+            api_host: api_host?,
+            api_port: api_port?,
+            ipuof_dir: ipuof_dir?,
+            max_ipus_per_job: max_ipus_per_job?,
+            api_timeout: api_timeout?,
+            force_delete_partition: force_delete_partition?,
+            use_reconfig_partition: use_reconfig_partition?,
+            layer,
+            partition_prefix: partition_prefix?,
+            allocation,
+            link_domain_size: link_domain_size?,
+            create_timeout: create_timeout?,
+            remove_wait: remove_wait?,
+            max_concurrent_creates: max_concurrent_creates?,
+        })
+    }
+
+    /// The value of `key`, or its default; nothing when it has none or a problem was noted.
+    fn take<T>(&mut self, key: &Key, read: fn(&str) -> Value<T>) -> Option<T> {
+        let value = match (self.values.remove(key.name), key.preset) {
+            (Some(value), _) => value,
+            (None, Preset::Value(text)) => Piece { text: text.to_owned(), span: 0..0 },
+            (None, Preset::Absent(_)) => return None,
+            (None, Preset::Required) => {
+                let reason = Reason::Missing { key: key.name, unit: key.unit, help: key.help };
+                self.problems.push(Problem { reason, spot: None });
+                return None;
+            }
+        };
+        let control = value.text.chars().any(char::is_control);
+        let result = if control { Err("has a control character".to_owned()) } else { read(&value.text) };
+        result
+            .map_err(|valid| {
+                self.problem(Reason::BadValue { key: key.name, value: value.text, valid }, &value.span);
+            })
+            .ok()
+    }
+
+    /// The problems in the order of the file, what is missing at the end.
+    fn into_problems(mut self) -> Vec<Problem> {
+        let place = |problem: &Problem| match &problem.spot {
+            Some(spot) => (spot.line, spot.column),
+            None => (usize::MAX, 0),
+        };
+        self.problems.sort_by_key(place);
+        self.problems
+    }
+}

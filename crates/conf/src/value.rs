@@ -1,0 +1,146 @@
+//! From the text of a value to the value; each error says what would be valid.
+
+use std::net::Ipv6Addr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use vipu_types::{IpuCount, PartitionId};
+
+use crate::settings::Layer;
+
+/// A value, or what a valid one looks like.
+pub(crate) type Value<T> = Result<T, String>;
+
+/// Longest time that can be configured: a day.
+const MAX_SECONDS: u64 = 86_400;
+
+pub(crate) fn host(text: &str) -> Value<String> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    if bare.parse::<Ipv6Addr>().is_ok() {
+        return Ok(bare.to_owned());
+    }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if text.contains("://") {
+        Err("not a host (leave out the scheme: a host name or address)".to_owned())
+    } else if text.contains(':') {
+        Err("not a host (a host name or address; the port is ApiPort)".to_owned())
+    } else if text.is_empty() || !text.chars().all(allowed) {
+        Err("not a host (a host name or address)".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+pub(crate) fn port(text: &str) -> Value<u16> {
+    number(text, 1, u16::MAX).ok_or_else(|| "not a port (1-65535)".to_owned())
+}
+
+pub(crate) fn directory(text: &str) -> Value<PathBuf> {
+    if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".to_owned()) }
+}
+
+/// A number of things, at least one.
+pub(crate) fn amount(text: &str) -> Value<u32> {
+    number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())
+}
+
+pub(crate) fn size(text: &str) -> Value<IpuCount> {
+    let number = number(text, 0, u64::MAX).ok_or("not a number of IPUs (1, 2, 4, 8, ...)")?;
+    IpuCount::new(number).map_err(|error| error.to_string())
+}
+
+/// A time during which something may happen.
+pub(crate) fn seconds(text: &str) -> Value<Duration> {
+    let number = number(text, 1, MAX_SECONDS);
+    number.map(Duration::from_secs).ok_or_else(|| format!("not a time (1-{MAX_SECONDS} seconds)"))
+}
+
+/// A time that may also be none at all.
+pub(crate) fn seconds_or_none(text: &str) -> Value<Duration> {
+    let number = number(text, 0, MAX_SECONDS);
+    number.map(Duration::from_secs).ok_or_else(|| format!("not a time (0-{MAX_SECONDS} seconds)"))
+}
+
+pub(crate) fn boolean(text: &str) -> Value<bool> {
+    let is = |words: [&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if is(["1", "yes", "true"]) {
+        Ok(true)
+    } else if is(["0", "no", "false"]) {
+        Ok(false)
+    } else {
+        Err("neither yes nor no (0, 1, yes, no, true, false)".to_owned())
+    }
+}
+
+pub(crate) fn layer(text: &str) -> Value<Layer> {
+    let known = [Layer::ConsTres, Layer::Linear];
+    let found = known.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| "not a layer (cons_tres, linear)".to_owned())
+}
+
+pub(crate) fn prefix(text: &str) -> Value<String> {
+    // The longest id there can be has to be one the controller takes.
+    match PartitionId::of_run(text, u32::MAX, u16::MAX) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("not a prefix (a letter, then letters, digits, '_' or '-', \
+                       at most 19 characters)"
+            .to_owned()),
+    }
+}
+
+pub(crate) fn allocation(text: &str) -> Value<String> {
+    if text.is_empty() { Err("not a name (empty)".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// A decimal number between two bounds; `+5`, which Rust would read too, is none.
+fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Option<T> {
+    let digits = text.bytes().all(|b| b.is_ascii_digit());
+    let number = text.parse().ok().filter(|_| digits)?;
+    (low <= number && number <= high).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts() {
+        for good in ["vipu-server", "10.1.2.3", "a_b.example.org", "::1", "[fe80::1]"] {
+            assert!(host(good).is_ok(), "{good}");
+        }
+        assert_eq!(host("[::1]").unwrap(), "::1");
+        for bad in ["", "a b", "http://x", "x:8090", "[x]", "é", "x/y"] {
+            assert!(host(bad).unwrap_err().starts_with("not a host ("), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_digits_within_bounds() {
+        for bad in ["", "0", "65536", "9x", "+5", "-1", " 5", "99999999999999999999", "٣"] {
+            assert_eq!(port(bad), Err("not a port (1-65535)".to_owned()), "{bad}");
+        }
+        assert_eq!(port("65535"), Ok(65535));
+        assert!(seconds("0").is_err() && seconds("86401").is_err());
+        assert_eq!(seconds_or_none("0"), Ok(Duration::ZERO));
+        assert!(size("48").unwrap_err().contains("32 and 64"));
+        assert!(size("18446744073709551615").is_err());
+    }
+
+    #[test]
+    fn words_are_read_in_any_case() {
+        for (text, value) in [("YES", true), ("True", true), ("1", true), ("No", false), ("0", false)] {
+            assert_eq!(boolean(text), Ok(value), "{text}");
+        }
+        assert!(boolean("2").is_err() && boolean("").is_err());
+        assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
+        assert!(layer("cons_res").is_err());
+    }
+
+    #[test]
+    fn the_longest_prefix_makes_the_longest_id() {
+        assert!(prefix(&"p".repeat(19)).is_ok());
+        for bad in ["", "9a", "a b", &"p".repeat(20)] {
+            assert!(prefix(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! From the text of a file to settings.
+
+use std::path::Path;
+use std::time::Duration;
+
+use conf::{Broken, KEYS, Layer, Preset, Settings};
+use proptest::prelude::*;
+
+const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
+
+fn parse(text: &str) -> Result<Settings, Broken> {
+    Settings::parse(text, Path::new("/etc/slurm/vipu.conf"))
+}
+
+#[test]
+fn the_documented_defaults_hold() {
+    let settings = parse(MINIMAL).unwrap();
+    assert_eq!(settings.api_host, "vipu-server");
+    assert_eq!(settings.api_port, 8090);
+    assert_eq!(settings.ipuof_dir, Path::new("/shared/ipuof"));
+    assert_eq!(settings.max_ipus_per_job, 256);
+    assert_eq!(settings.api_timeout, Duration::from_secs(50));
+    assert!(!settings.force_delete_partition);
+    assert!(!settings.use_reconfig_partition);
+    assert_eq!(settings.layer, None);
+    assert_eq!(settings.partition_prefix, "slurm");
+    assert_eq!(settings.allocation, None);
+    assert_eq!(settings.link_domain_size.get(), 64);
+    assert_eq!(settings.create_timeout, Duration::from_secs(300));
+    assert_eq!(settings.remove_wait, Duration::from_secs(60));
+    assert_eq!(settings.max_concurrent_creates, 64);
+}
+
+#[test]
+fn every_key_is_read_in_any_case_and_by_its_synonym() {
+    let text = "apihost = [::1]  APIPORT=1 # a comment\n\
+                VipuIpuofDir=\"/with blank\" maxipusperjob=100\n\
+                ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
+                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 LinkDomainSize=16\n\
+                CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
+    let settings = parse(text).unwrap();
+    let expected = Settings {
+        api_host: "::1".into(),
+        api_port: 1,
+        ipuof_dir: "/with blank".into(),
+        max_ipus_per_job: 100,
+        api_timeout: Duration::from_secs(7),
+        force_delete_partition: true,
+        use_reconfig_partition: true,
+        layer: Some(Layer::Linear),
+        partition_prefix: "c2".into(),
+        allocation: Some("alloc-1".into()),
+        link_domain_size: 16.try_into().unwrap(),
+        create_timeout: Duration::from_secs(8),
+        remove_wait: Duration::ZERO,
+        max_concurrent_creates: 9,
+    };
+    assert_eq!(settings, expected);
+}
+
+#[test]
+fn the_table_tells_required_keys_and_valid_defaults() {
+    let required: Vec<_> = KEYS.iter().filter(|key| key.preset == Preset::Required).collect();
+    assert_eq!(required.iter().map(|key| key.name).collect::<Vec<_>>(), ["ApiHost", "IpuofDir"]);
+    let mut spelled = MINIMAL.to_owned();
+    for key in KEYS {
+        if let Preset::Value(value) = key.preset {
+            spelled.push_str(&format!("{}={value}\n", key.name));
+        }
+    }
+    assert_eq!(parse(&spelled), parse(MINIMAL));
+}
+
+#[test]
+fn a_wrong_value_is_shown_with_line_and_caret() {
+    let broken = parse("ApiHost=vipu\n\n\tIpuofDir=/x  ApiPort=9x # port\n").unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "/etc/slurm/vipu.conf:3:23: ApiPort=9x: not a port (1-65535)\n \
+         3 |  IpuofDir=/x  ApiPort=9x # port\n   \
+           |                       ^^"
+    );
+    assert_eq!(broken.one_line(), "vipu.conf:3: ApiPort=9x: not a port (1-65535)");
+}
+
+#[test]
+fn all_problems_are_told_in_the_order_of_the_file() {
+    let broken = parse("Layer=cons_res\nApiPrt=1\nLayer=linear\nApiTimeout=0\noops\n").unwrap_err();
+    let told: Vec<_> = broken.problems.iter().map(|problem| problem.reason.to_string()).collect();
+    assert_eq!(
+        told,
+        [
+            "Layer=cons_res: not a layer (cons_tres, linear)",
+            "unknown key 'ApiPrt': did you mean ApiPort?",
+            "Layer is given twice, first in line 1",
+            "ApiTimeout=0: not a time (1-86400 seconds)",
+            "'oops' has no value: write oops=<value>",
+            "ApiHost is missing: add ApiHost=<host name or address> (the V-IPU controller)",
+            "IpuofDir is missing: add IpuofDir=<absolute path> (shared directory for the IPUoF config \
+             files: the Slurm user writes it, all nodes read it)",
+        ]
+    );
+    assert!(broken.to_string().contains("\nthe keys are ApiHost, ApiPort, "));
+    let line = broken.one_line();
+    assert_eq!(line, "vipu.conf:1: Layer=cons_res: not a layer (cons_tres, linear) (and 6 more errors)");
+}
+
+#[test]
+fn a_synonym_and_its_key_are_the_same_key() {
+    let broken = parse(&format!("{MINIMAL}VipuIpuofDir=/y")).unwrap_err();
+    assert_eq!(broken.one_line(), "vipu.conf:3: IpuofDir is given twice, first in line 2");
+}
+
+#[test]
+fn what_is_missing_has_no_place() {
+    let broken = parse("ApiHost=x").unwrap_err();
+    assert!(broken.to_string().starts_with("/etc/slurm/vipu.conf: IpuofDir is missing"));
+    assert!(broken.one_line().starts_with("vipu.conf: IpuofDir is missing"));
+}
+
+#[test]
+fn nothing_of_the_file_upsets_a_terminal() {
+    let long = "x".repeat(5000);
+    for text in ["ApiHost=\u{1b}[2J", "\u{7}=1", &format!("{long}=1 ApiPort=0")] {
+        let broken = parse(text).unwrap_err();
+        for shown in [broken.to_string(), broken.one_line()] {
+            assert!(shown.lines().all(|line| line.len() < 400), "{shown}");
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        if let Err(broken) = parse(&text) {
+            prop_assert!(!broken.problems.is_empty());
+            prop_assert!(!broken.one_line().contains('\n'));
+            let _ = broken.to_string();
+        }
+    }
+
+    #[test]
+    fn no_text_of_the_grammars_own_characters_panics(text in "[ApiHost= \"#\\\\\n\r\té0-9]{0,80}") {
+        if let Err(broken) = parse(&text) {
+            prop_assert!(!broken.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn layout_means_nothing(
+        order in Just(vec!["apihost=h", "IPUOFDIR=/d", "ApiPort=9", "Layer=linear"]).prop_shuffle(),
+        gaps in proptest::collection::vec(prop_oneof![
+            Just(" "), Just("\n"), Just("\r\n"), Just(" \\\n"), Just(" # c\n"), Just("\n#\n\n")
+        ], 4),
+    ) {
+        let text: String = order.iter().zip(gaps).flat_map(|(pair, gap)| [*pair, gap]).collect();
+        prop_assert_eq!(parse(&text), parse("ApiHost=h\nIpuofDir=/d\nApiPort=9\nLayer=linear"), "{:?}", text);
+    }
+}
