@@ -1,2 +1,30 @@
-//! Async client of the V-IPU controller's user API.
+//! Async client of the V-IPU controller's user API (gRPC package `virmgrpc`).
+//!
+//! A [`Client`] stands for one controller. It is cheap to clone, keeps one connection that is
+//! made when it is first needed and made anew when it breaks, and gives up each call, connecting
+//! included, after the timeout of its [`Endpoint`]. An [`Error`] says which controller, which
+//! call and which partition, and tells causes apart by [`ErrorClass`].
+//!
+//! The connection is cleartext HTTP/2 without credentials.
 #![forbid(unsafe_code)]
+
+mod channel;
+mod client;
+pub mod code;
+mod config;
+mod endpoint;
+mod enums;
+mod error;
+mod inventory;
+mod requirements;
+mod status;
+pub mod wire;
+
+pub use client::Client;
+pub use config::{Device, GcdConfig, PartitionConfig};
+pub use endpoint::{BadEndpoint, Endpoint};
+pub use enums::{GatewayRouting, IpuLinkRouting, OperationState, ReadyState, SyncType};
+pub use error::{Call, Error, ErrorClass};
+pub use inventory::{Ipu, PartitionInfo, Place};
+pub use requirements::Requirements;
+pub use status::{AutoReset, Status};

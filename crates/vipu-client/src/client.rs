@@ -1,0 +1,237 @@
+//! The calls.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use tonic::transport::Channel;
+use tonic::{Response, Status as GrpcStatus};
+use vipu_types::PartitionId;
+
+use crate::channel::Link;
+use crate::wire::user_service_client::UserServiceClient;
+use crate::wire::version_service_client::VersionServiceClient;
+use crate::{
+    BadEndpoint, Call, Endpoint, Error, GcdConfig, Ipu, PartitionConfig, PartitionInfo, Requirements, Status,
+    wire,
+};
+
+/// The largest reply read: the attributes of the IPUs of a system of 65,536 are some 100 MB.
+const MAX_REPLY: usize = 512 << 20;
+
+/// A controller. Cheap to clone; clones share one connection.
+///
+/// Its methods need a tokio runtime with time and I/O, always the same one.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    endpoint: Endpoint,
+    name: String,
+    link: Link,
+}
+
+impl Client {
+    /// A client of the controller at `endpoint`; nothing is sent before the first call.
+    ///
+    /// # Errors
+    /// When the host is neither a name nor an address.
+    pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
+        let shared = Shared { link: Link::new(&endpoint)?, name: endpoint.to_string(), endpoint };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Where the controller is.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.shared.endpoint
+    }
+
+    /// Starts making a partition; [`Client::partition_status`] tells when it is ready.
+    ///
+    /// # Errors
+    /// Whatever keeps the controller from it. Unless the controller answered, it may have started.
+    pub async fn create_partition(&self, wanted: &Requirements) -> Result<(), Error> {
+        let (call, id) = (Call::CreatePartition, wanted.id.as_str());
+        let request = wire::CreatePartitionRequest::from(wanted);
+        let reply = self.user(call, Some(id), |mut api| async move { api.create_partition(request).await });
+        let made = reply.await?.partition_id;
+        if made.is_empty() || made == id {
+            Ok(())
+        } else {
+            let words = format!("the controller called it '{made}' instead");
+            Err(Error::nonsense(&self.shared.name, call, Some(id), &words))
+        }
+    }
+
+    /// Starts removing a partition; it is gone when its status is [`crate::ErrorClass::NotFound`].
+    /// With `force`, errors on the controller's way to it do not matter.
+    ///
+    /// # Errors
+    /// Whatever keeps the controller from it.
+    pub async fn remove_partition(&self, id: &PartitionId, force: bool) -> Result<(), Error> {
+        let request = wire::RemovePartitionRequest { partition_id: id.to_string(), force };
+        let reply = self.user(Call::RemovePartition, Some(id.as_str()), |mut api| async move {
+            api.remove_partition(request).await
+        });
+        reply.await.map(|wire::RemovePartitionReply {}| ())
+    }
+
+    /// Starts putting a partition back into the state it was created in. With `relocatable`, the
+    /// controller may from now on move it.
+    ///
+    /// # Errors
+    /// Whatever keeps the controller from it.
+    pub async fn reset_partition(&self, id: &PartitionId, relocatable: bool) -> Result<(), Error> {
+        let request = wire::ResetPartitionRequest { partition_id: id.to_string(), relocatable };
+        let reply = self.user(Call::ResetPartition, Some(id.as_str()), |mut api| async move {
+            api.reset_partition(request).await
+        });
+        reply.await.map(|wire::ResetPartitionReply {}| ())
+    }
+
+    /// How far a partition is.
+    ///
+    /// # Errors
+    /// [`crate::ErrorClass::NotFound`] when there is no such partition, and all that can go wrong.
+    pub async fn partition_status(&self, id: &PartitionId) -> Result<Status, Error> {
+        let call = Call::GetPartitionStatus;
+        let request = wire::GetPartitionStatusRequest { partition_id: id.to_string() };
+        let reply = self
+            .user(call, Some(id.as_str()), |mut api| async move { api.get_partition_status(request).await });
+        let status = reply.await?.status;
+        status.map(Status::from).ok_or_else(|| self.empty(call, id, "a status"))
+    }
+
+    /// The IPUoF configuration of an active partition, all its GCDs.
+    ///
+    /// # Errors
+    /// [`crate::ErrorClass::NotReady`] before it is active, and all that can go wrong.
+    pub async fn partition_config(&self, id: &PartitionId) -> Result<PartitionConfig, Error> {
+        self.config(id, None).await
+    }
+
+    /// The IPUoF configuration of one GCD of an active partition.
+    ///
+    /// # Errors
+    /// As [`Client::partition_config`]; [`crate::ErrorClass::NotFound`] or
+    /// [`crate::ErrorClass::Invalid`] when there is no such GCD.
+    pub async fn gcd_config(&self, id: &PartitionId, gcd: u32) -> Result<GcdConfig, Error> {
+        let config = self.config(id, Some(gcd)).await?;
+        let nothing = || self.empty(Call::GetPartitionIpuofConfig, id, "the GCD asked for");
+        config.gcds.into_iter().next().ok_or_else(nothing)
+    }
+
+    /// The partitions there are, of one allocation or of all.
+    ///
+    /// # Errors
+    /// All that can go wrong.
+    pub async fn list_partitions(&self, allocation: Option<&str>) -> Result<Vec<PartitionInfo>, Error> {
+        let allocation_id = allocation.unwrap_or_default().to_owned();
+        let request = wire::ListPartitionsRequest { allocation_id };
+        let reply = self
+            .user(Call::ListPartitions, None, |mut api| async move { api.list_partitions(request).await });
+        Ok(reply.await?.partitions.into_iter().map(PartitionInfo::from).collect())
+    }
+
+    /// The IPUs there are, of these agents or, when none is named, of all.
+    ///
+    /// # Errors
+    /// All that can go wrong.
+    pub async fn list_ipus(&self, agents: &[String]) -> Result<Vec<Ipu>, Error> {
+        let request = wire::ListIpuAttributesRequest { agents: agents.to_vec() };
+        let reply = self.user(Call::ListIpuAttributes, None, |mut api| async move {
+            api.list_ipu_attributes(request).await
+        });
+        Ok(reply.await?.entries.into_iter().flat_map(Ipu::of_entry).collect())
+    }
+
+    /// The controller's version, such as `1.18.0`.
+    ///
+    /// # Errors
+    /// All that can go wrong.
+    pub async fn version(&self) -> Result<String, Error> {
+        let reply = self.within_deadline(Call::GetVersion, None, |channel| async move {
+            VersionServiceClient::new(channel).get_version(wire::VersionRequest {}).await
+        });
+        Ok(reply.await?.version)
+    }
+
+    async fn config(&self, id: &PartitionId, gcd: Option<u32>) -> Result<PartitionConfig, Error> {
+        let call = Call::GetPartitionIpuofConfig;
+        let request = wire::GetPartitionIpuofConfigRequest {
+            partition_id: id.to_string(),
+            gcd_id: gcd.map(|id| wire::get_partition_ipuof_config_request::GcdId { id }),
+        };
+        let reply = self.user(call, Some(id.as_str()), |mut api| async move {
+            api.get_partition_ipuof_config(request).await
+        });
+        let config = reply.await?.ipuof_config;
+        config.map(PartitionConfig::from).ok_or_else(|| self.empty(call, id, "a configuration"))
+    }
+
+    fn empty(&self, call: Call, id: &PartitionId, missing: &str) -> Error {
+        let words = format!("the controller answered without {missing}");
+        Error::nonsense(&self.shared.name, call, Some(id.as_str()), &words)
+    }
+
+    async fn user<T, F>(
+        &self,
+        call: Call,
+        partition: Option<&str>,
+        run: impl FnOnce(UserServiceClient<Channel>) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<Response<T>, GrpcStatus>>,
+    {
+        let run = |channel| run(UserServiceClient::new(channel).max_decoding_message_size(MAX_REPLY));
+        self.within_deadline(call, partition, run).await
+    }
+
+    /// The deadline is kept here, not by the transport, so that connecting and waiting for the
+    /// connection count too.
+    async fn within_deadline<T, F>(
+        &self,
+        call: Call,
+        partition: Option<&str>,
+        run: impl FnOnce(Channel) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<Response<T>, GrpcStatus>>,
+    {
+        let Shared { endpoint, name, link } = &*self.shared;
+        let channel = link.channel();
+        match tokio::time::timeout(endpoint.timeout, run((*channel).clone())).await {
+            Ok(Ok(reply)) => Ok(reply.into_inner()),
+            Ok(Err(status)) => Err(failure(name, call, partition, &status)),
+            Err(_) => {
+                link.replace(&channel);
+                Err(Error::timeout(name, call, partition, endpoint.timeout))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client({})", self.shared.name)
+    }
+}
+
+/// A status with a source was made on this side, out of a broken connection; its code is a guess
+/// of the transport's and would mislead: an overdone ping comes as RESOURCE_EXHAUSTED.
+fn failure(controller: &str, call: Call, partition: Option<&str>, status: &GrpcStatus) -> Error {
+    match status.source() {
+        Some(source) => Error::unreachable(controller, call, partition, &root_cause(source)),
+        None => Error::answered(controller, call, partition, status.code(), status.message()),
+    }
+}
+
+fn root_cause(mut error: &dyn StdError) -> String {
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

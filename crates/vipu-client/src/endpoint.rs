@@ -1,0 +1,67 @@
+//! Where a controller is and how long to wait for it.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Where a controller is and how long one call may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Host name or address (IPv6 without brackets).
+    pub host: String,
+    /// TCP port of the user API, usually 8090.
+    pub port: u16,
+    /// How long one call may take, connecting included.
+    pub timeout: Duration,
+}
+
+/// The host is nothing one could connect to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("controller host '{host}' is neither a host name nor an address")]
+pub struct BadEndpoint {
+    host: String,
+}
+
+impl Endpoint {
+    pub(crate) fn uri(&self) -> Result<tonic::transport::Uri, BadEndpoint> {
+        let bad = || BadEndpoint { host: self.host.clone() };
+        let uri: tonic::transport::Uri = format!("http://{self}").parse().map_err(|_| bad())?;
+        let same_host = uri.host().is_some_and(|host| host.trim_matches(['[', ']']) == self.host);
+        let plain = uri.path() == "/" && uri.query().is_none() && uri.port_u16() == Some(self.port);
+        (same_host && plain && !self.host.is_empty()).then_some(uri).ok_or_else(bad)
+    }
+}
+
+/// `host:port`, as messages name the controller.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(host: &str) -> Result<String, BadEndpoint> {
+        let endpoint = Endpoint { host: host.into(), port: 8090, timeout: Duration::from_secs(1) };
+        endpoint.uri().map(|uri| uri.to_string())
+    }
+
+    #[test]
+    fn names_and_addresses_make_a_uri() {
+        assert_eq!(uri("10.1.3.101").unwrap(), "http://10.1.3.101:8090/");
+        assert_eq!(uri("vipu.example.org").unwrap(), "http://vipu.example.org:8090/");
+        assert_eq!(uri("fd00::1").unwrap(), "http://[fd00::1]:8090/");
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_by_name() {
+        for host in ["", "a b", "a/b", "user@host", "host?x", "host#x"] {
+            assert_eq!(uri(host), Err(BadEndpoint { host: host.into() }), "{host}");
+        }
+    }
+}

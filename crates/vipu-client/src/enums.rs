@@ -1,0 +1,127 @@
+//! The API's enumerations, open to numbers that a newer controller may send.
+
+use crate::wire;
+
+macro_rules! open_enum {
+    ($(#[$doc:meta])* $name:ident = $wire:ident {
+        $($(#[$variant_doc:meta])* $variant:ident = $wire_variant:ident,)+
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub enum $name {
+            /// Not said: the controller chooses, or does not know.
+            #[default]
+            Undefined,
+            $($(#[$variant_doc])* $variant,)+
+            /// A number this client does not know.
+            Unknown(i32),
+        }
+
+        impl From<i32> for $name {
+            fn from(number: i32) -> Self {
+                match wire::$wire::try_from(number) {
+                    $(Ok(wire::$wire::$wire_variant) => Self::$variant,)+
+                    Ok(_) => Self::Undefined,
+                    Err(_) => Self::Unknown(number),
+                }
+            }
+        }
+
+        impl From<$name> for i32 {
+            fn from(value: $name) -> i32 {
+                match value {
+                    $name::Undefined => 0,
+                    $($name::$variant => wire::$wire::$wire_variant.into(),)+
+                    $name::Unknown(number) => number,
+                }
+            }
+        }
+    };
+}
+
+open_enum! {
+    /// Whether a partition can be used.
+    ReadyState = PartitionReadyState {
+        /// Not yet.
+        Pending = PsPending,
+        /// Yes.
+        Active = PsActive,
+        /// Not any more.
+        Removed = PsRemoved,
+        /// No; the status says why.
+        Error = PsError,
+    }
+}
+
+open_enum! {
+    /// What is being done to a partition.
+    OperationState = PartitionOperationState {
+        /// Nothing.
+        Idle = PosIdle,
+        /// It is being made.
+        Creating = PosCreating,
+        /// It is being removed.
+        Removing = PosRemoving,
+        /// It is being reset.
+        Resetting = PosResetting,
+        /// The last operation failed.
+        Failed = PosFailed,
+    }
+}
+
+open_enum! {
+    /// How the global sync is wired.
+    SyncType = SyncType {
+        /// The default, and the only one a reconfigurable partition can have.
+        Gs2Default = StGs2Default,
+        /// Declared, but not supported by controllers.
+        Gs2IndependentRails = StGs2IndependentRails,
+        /// Native to Pods.
+        PodNativeDefault = StPodNativeDefault,
+        /// Native to Pods, for replicated pipelines.
+        PodNativeReplicatedPipeline = StPodNativeReplicatedPipeline,
+    }
+}
+
+open_enum! {
+    /// How packets find their way over IPU-Links.
+    IpuLinkRouting = IpuLinkRoutingType {
+        /// The usual one of small partitions.
+        Dnc = IrtDnc,
+        /// Sliding window.
+        SlidingWindow = IrtSwnc,
+        /// Barley twist.
+        BarleyTwist = IrtBtnc,
+        /// Sliding window over a looped domain.
+        RingSlidingWindow = IrtRingswnc,
+    }
+}
+
+open_enum! {
+    /// How packets find their way between IPU-Link domains.
+    GatewayRouting = GatewayRoutingType {
+        /// Gateway links in a loop.
+        Ring = GrtRing,
+        /// Gateway links through switches.
+        SwitchedRing = GrtSwring,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_survives_the_way_in_and_out() {
+        for number in -1..=9 {
+            assert_eq!(i32::from(ReadyState::from(number)), number);
+            assert_eq!(i32::from(OperationState::from(number)), number);
+            assert_eq!(i32::from(SyncType::from(number)), number);
+            assert_eq!(i32::from(IpuLinkRouting::from(number)), number);
+            assert_eq!(i32::from(GatewayRouting::from(number)), number);
+        }
+        assert_eq!(ReadyState::from(2), ReadyState::Active);
+        assert_eq!(ReadyState::from(17), ReadyState::Unknown(17));
+        assert_eq!(GatewayRouting::from(1), GatewayRouting::Unknown(1));
+    }
+}

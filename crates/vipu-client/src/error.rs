@@ -1,0 +1,226 @@
+//! What can go wrong with a call, told so that both programs and people can act on it.
+
+use std::fmt;
+use std::time::Duration;
+
+use tonic::Code;
+
+use crate::code;
+
+/// A call of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Call {
+    /// `ListPartitions`.
+    ListPartitions,
+    /// `ListIPUAttributes`.
+    ListIpuAttributes,
+    /// `CreatePartition`.
+    CreatePartition,
+    /// `RemovePartition`.
+    RemovePartition,
+    /// `ResetPartition`.
+    ResetPartition,
+    /// `GetPartitionIpuofConfig`.
+    GetPartitionIpuofConfig,
+    /// `GetPartitionStatus`.
+    GetPartitionStatus,
+    /// `GetVersion`.
+    GetVersion,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ListPartitions => "list partitions",
+            Self::ListIpuAttributes => "list IPU attributes",
+            Self::CreatePartition => "create partition",
+            Self::RemovePartition => "remove partition",
+            Self::ResetPartition => "reset partition",
+            Self::GetPartitionIpuofConfig => "get IPUoF config of partition",
+            Self::GetPartitionStatus => "get status of partition",
+            Self::GetVersion => "get version",
+        })
+    }
+}
+
+/// The causes that call for different reactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// No connection, or it broke, or the other end speaks no gRPC. The call may have been carried out.
+    Unreachable,
+    /// No answer in time. The call may have been carried out.
+    Timeout,
+    /// No free IPUs, or none that fit (RESOURCE_EXHAUSTED).
+    NoRoom,
+    /// The name is taken (ALREADY_EXISTS).
+    AlreadyExists,
+    /// No such partition, allocation or cluster (NOT_FOUND).
+    NotFound,
+    /// The controller takes the request for nonsense (INVALID_ARGUMENT, OUT_OF_RANGE).
+    Invalid,
+    /// The user may not (PERMISSION_DENIED, UNAUTHENTICATED).
+    Denied,
+    /// Not in this state of the partition (FAILED_PRECONDITION).
+    NotReady,
+    /// Anything else.
+    Other,
+}
+
+impl ErrorClass {
+    fn of(code: Code) -> Self {
+        match code {
+            Code::Unavailable => Self::Unreachable,
+            Code::DeadlineExceeded => Self::Timeout,
+            Code::ResourceExhausted => Self::NoRoom,
+            Code::AlreadyExists => Self::AlreadyExists,
+            Code::NotFound => Self::NotFound,
+            Code::InvalidArgument | Code::OutOfRange => Self::Invalid,
+            Code::PermissionDenied | Code::Unauthenticated => Self::Denied,
+            Code::FailedPrecondition => Self::NotReady,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A call that failed. `Display` is one line:
+/// `controller 10.1.3.101:8090: create partition slurm_42: no free IPUs (RESOURCE_EXHAUSTED)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    controller: String,
+    call: Call,
+    partition: Option<String>,
+    class: ErrorClass,
+    code: Option<Code>,
+    words: String,
+}
+
+impl Error {
+    /// The controller answered with a status that is not OK.
+    ///
+    /// Public so that a controller that is not reached over the network can fail alike.
+    #[must_use]
+    pub fn answered(controller: &str, call: Call, partition: Option<&str>, code: Code, words: &str) -> Self {
+        let class = ErrorClass::of(code);
+        Self { code: Some(code), ..Self::new(controller, call, partition, class, words) }
+    }
+
+    /// The call never got a sensible answer.
+    #[must_use]
+    pub fn unreachable(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
+        Self::new(controller, call, partition, ErrorClass::Unreachable, words)
+    }
+
+    /// The call got no answer within `limit`.
+    #[must_use]
+    pub fn timeout(controller: &str, call: Call, partition: Option<&str>, limit: Duration) -> Self {
+        let words = format!("no answer within {limit:?}");
+        Self::new(controller, call, partition, ErrorClass::Timeout, &words)
+    }
+
+    /// The controller answered OK, but not with what the call is for.
+    pub(crate) fn nonsense(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
+        Self::new(controller, call, partition, ErrorClass::Other, words)
+    }
+
+    fn new(controller: &str, call: Call, partition: Option<&str>, class: ErrorClass, words: &str) -> Self {
+        let words = words.split(|c: char| c.is_control()).collect::<Vec<_>>().join(" ");
+        let partition = partition.map(str::to_owned);
+        Self { controller: controller.to_owned(), call, partition, class, code: None, words }
+    }
+
+    /// The controller, as `host:port`.
+    #[must_use]
+    pub fn controller(&self) -> &str {
+        &self.controller
+    }
+
+    /// The call that failed.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        self.call
+    }
+
+    /// The partition the call was about.
+    #[must_use]
+    pub fn partition(&self) -> Option<&str> {
+        self.partition.as_deref()
+    }
+
+    /// The kind of cause.
+    #[must_use]
+    pub fn class(&self) -> ErrorClass {
+        self.class
+    }
+
+    /// The gRPC code, when the controller answered with one.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        self.code
+    }
+
+    /// The cause in the controller's own words, or in those of the network; one line.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// Whether the very same call may succeed a moment later: unreachable, timeout, ABORTED.
+    ///
+    /// Such a call may have been carried out all the same. [`ErrorClass::NoRoom`] is not among
+    /// them: it passes only when somebody gives IPUs back.
+    #[must_use]
+    pub fn retryable(&self) -> bool {
+        matches!(self.class, ErrorClass::Unreachable | ErrorClass::Timeout)
+            || self.code == Some(Code::Aborted)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "controller {}: {}", self.controller, self.call)?;
+        if let Some(partition) = &self.partition {
+            write!(f, " {partition}")?;
+        }
+        match (self.words.trim(), self.code) {
+            ("", None) => Ok(()),
+            ("", Some(code)) => write!(f, ": {}", code::name(code)),
+            (words, None) => write!(f, ": {words}"),
+            (words, Some(code)) => write!(f, ": {words} ({})", code::name(code)),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: &str = "10.1.3.101:8090";
+
+    #[test]
+    fn one_line_says_who_what_and_why() {
+        let of = |code, words| {
+            Error::answered(AT, Call::CreatePartition, Some("slurm_42"), code, words).to_string()
+        };
+        assert_eq!(
+            of(Code::ResourceExhausted, "no free IPUs"),
+            "controller 10.1.3.101:8090: create partition slurm_42: no free IPUs (RESOURCE_EXHAUSTED)"
+        );
+        assert_eq!(of(Code::Internal, ""), "controller 10.1.3.101:8090: create partition slurm_42: INTERNAL");
+        assert!(of(Code::Unknown, "two\nlines").ends_with(": two lines (UNKNOWN)"));
+        let late = Error::timeout(AT, Call::ListPartitions, None, Duration::from_secs(50));
+        assert_eq!(late.to_string(), "controller 10.1.3.101:8090: list partitions: no answer within 50s");
+    }
+
+    #[test]
+    fn only_what_can_pass_by_itself_is_retryable() {
+        let retryable = |code| Error::answered(AT, Call::GetVersion, None, code, "").retryable();
+        for code in (1..=16).map(Code::from_i32) {
+            let expected = matches!(code, Code::Unavailable | Code::DeadlineExceeded | Code::Aborted);
+            assert_eq!(retryable(code), expected, "{code:?}");
+        }
+        assert!(Error::unreachable(AT, Call::GetVersion, None, "refused").retryable());
+        assert!(!Error::nonsense(AT, Call::GetVersion, None, "?").retryable());
+    }
+}

@@ -1,0 +1,148 @@
+//! What a new partition shall be.
+
+use vipu_types::{IpuCount, PartitionId};
+
+use crate::{GatewayRouting, IpuLinkRouting, Place, SyncType, wire};
+
+/// What a new partition shall be. Zero and `Undefined` leave a choice to the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirements {
+    /// Its name.
+    pub id: PartitionId,
+    /// Its IPUs.
+    pub size: IpuCount,
+    /// The allocation to take them from; `None`: any with room.
+    pub allocation: Option<String>,
+    /// The cluster; needed with `ipus`, otherwise superseded by `allocation`.
+    pub cluster: Option<String>,
+    /// Exactly these IPUs, in routing order; empty: the controller chooses.
+    pub ipus: Vec<Place>,
+    /// Whether Poplar may attach to subsets.
+    pub reconfigurable: bool,
+    /// Graph compilation domains; 0 is one.
+    pub num_gcds: u32,
+    /// Replicas of all GCDs together; 0 is one for each GCD.
+    pub num_replicas: u32,
+    /// IPU-Link domains to spread over; 0 is one. See [`Requirements::across`].
+    pub num_segments: u32,
+    /// How the global sync is wired.
+    pub sync_type: SyncType,
+    /// Routing over IPU-Links.
+    pub ipulink_routing: IpuLinkRouting,
+    /// Routing between IPU-Link domains.
+    pub gateway_routing: GatewayRouting,
+    /// Leave the partition in error instead of resetting it.
+    pub disable_auto_reset: bool,
+    /// The controller may move the partition to other IPUs after errors.
+    pub relocatable: bool,
+}
+
+impl Requirements {
+    /// A partition of `size` IPUs with everything else left to the controller.
+    #[must_use]
+    pub fn new(id: PartitionId, size: IpuCount) -> Self {
+        Self {
+            id,
+            size,
+            allocation: None,
+            cluster: None,
+            ipus: Vec::new(),
+            reconfigurable: false,
+            num_gcds: 0,
+            num_replicas: 0,
+            num_segments: 0,
+            sync_type: SyncType::Undefined,
+            ipulink_routing: IpuLinkRouting::Undefined,
+            gateway_routing: GatewayRouting::Undefined,
+            disable_auto_reset: false,
+            relocatable: false,
+        }
+    }
+
+    /// Fits the request to IPU-Link domains of `domain_size` IPUs: as many segments as the size
+    /// needs, and at least one GCD in each, which V-IPU demands of partitions beyond one domain.
+    #[must_use]
+    pub fn across(mut self, domain_size: IpuCount) -> Self {
+        self.num_segments = self.size.get().div_ceil(domain_size.get());
+        if self.num_segments > 1 {
+            self.num_gcds = self.num_gcds.max(self.num_segments);
+        }
+        self
+    }
+}
+
+impl From<&Requirements> for wire::CreatePartitionRequest {
+    fn from(wanted: &Requirements) -> Self {
+        let requirements = wire::PartitionRequirements {
+            id: wanted.id.to_string(),
+            size: wanted.size.get(),
+            cluster_id: wanted.cluster.clone().unwrap_or_default(),
+            ipulink_routing_type: wanted.ipulink_routing.into(),
+            num_ipulink_segments: wanted.num_segments,
+            gw_routing_type: wanted.gateway_routing.into(),
+            sync_type: wanted.sync_type.into(),
+            num_gcds: wanted.num_gcds,
+            reconfigurable: wanted.reconfigurable,
+            num_replicas: wanted.num_replicas,
+            allocation_id: wanted.allocation.clone().unwrap_or_default(),
+            ipus: wanted.wire_ipus(),
+        };
+        Self {
+            requirements: Some(requirements),
+            disable_auto_reset: wanted.disable_auto_reset,
+            relocatable: wanted.relocatable,
+        }
+    }
+}
+
+impl Requirements {
+    /// The chosen IPUs, numbered by segment and by place in the segment in the order given.
+    fn wire_ipus(&self) -> Vec<wire::PartitionIpu> {
+        let mut domains: Vec<(u32, u32)> = Vec::new();
+        let numbered = self.ipus.iter().map(|place| {
+            let segment = domains.iter().position(|(domain, _)| *domain == place.domain);
+            let segment = segment.unwrap_or_else(|| {
+                domains.push((place.domain, 0));
+                domains.len() - 1
+            });
+            let routing_id = domains[segment].1;
+            domains[segment].1 += 1;
+            wire::PartitionIpu {
+                ipulink_domain_topology_id: place.domain,
+                ipulink_domain_routing_id: u32::try_from(segment).unwrap_or(u32::MAX),
+                topology_id: place.index,
+                routing_id,
+            }
+        });
+        numbered.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(size: u64) -> Requirements {
+        Requirements::new(PartitionId::new("p").unwrap(), IpuCount::new(size).unwrap())
+    }
+
+    #[test]
+    fn a_partition_beyond_one_domain_gets_a_gcd_in_each() {
+        let domain = IpuCount::new(64).unwrap();
+        let counts = |wanted: Requirements| (wanted.num_segments, wanted.num_gcds);
+        assert_eq!(counts(wanted(16).across(domain)), (1, 0));
+        assert_eq!(counts(wanted(256).across(domain)), (4, 4));
+        assert_eq!(counts(Requirements { num_gcds: 8, ..wanted(128) }.across(domain)), (2, 8));
+    }
+
+    #[test]
+    fn chosen_ipus_are_numbered_within_their_segment() {
+        let places = [(1, 5), (1, 4), (0, 7)].map(|(domain, index)| Place { domain, index });
+        let request = wire::CreatePartitionRequest::from(&Requirements { ipus: places.into(), ..wanted(4) });
+        let ids = |ipu: &wire::PartitionIpu| {
+            (ipu.ipulink_domain_topology_id, ipu.topology_id, ipu.ipulink_domain_routing_id, ipu.routing_id)
+        };
+        let numbered: Vec<_> = request.requirements.unwrap().ipus.iter().map(ids).collect();
+        assert_eq!(numbered, [(1, 5, 0, 0), (1, 4, 0, 1), (0, 7, 1, 0)]);
+    }
+}

@@ -1,0 +1,11 @@
+//! The API as it is on the wire: code generated from `proto/`.
+//!
+//! [`crate::Client`] is the comfortable way; this module is for writing a controller
+//! (feature `server`), and for what the comfortable way leaves out.
+
+#![allow(
+    missing_docs,
+    reason = "generated: the fields are documented in the .proto files where their names do not say it all"
+)]
+
+tonic::include_proto!("virmgrpc");
