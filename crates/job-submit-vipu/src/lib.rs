@@ -1,1 +1,5 @@
-//! job_submit_vipu.so: checks and completes a request at submit.
+//! `job_submit_vipu.so`: checks and completes a request at submit.
+//!
+//! The judging is in `vipu_slurmctld.so`, which `select_vipu.so` has loaded by the time a job comes.
+
+mod exports;

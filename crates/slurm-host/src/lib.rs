@@ -1,1 +1,32 @@
 //! The one safe door into a Slurm daemon.
+//!
+//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. What others
+//! see is safe: a job view cannot outlive the lock it was obtained under ([`job::JobRef`]), and only the
+//! one thread that owns a [`locks::HostThread`] can take slurmctld's locks, so a callback that already
+//! runs under them cannot.
+//!
+//! Nothing of Slurm is linked: every function and variable is looked up by name when the plugin runs
+//! ([`symbols`]), every struct member is reached through the offsets of the release that is running
+//! ([`loaded`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments lean on.
+
+pub mod boundary;
+pub mod conf;
+pub mod controller;
+mod host;
+pub mod identity;
+pub mod inner;
+pub mod job;
+pub mod loaded;
+pub mod locks;
+pub mod log;
+pub mod nodes;
+pub mod object;
+mod record;
+pub mod selfcheck;
+pub mod submit;
+pub mod symbols;
+pub mod text;
+pub mod threads;
+
+pub use host::check;
+pub use slurm_release as release;

@@ -87,6 +87,22 @@ impl Release {
     }
 }
 
+/// Whether a job_test with this mode word starts the job if it says yes.
+///
+/// PREEMPT together with CHECK_FULL is a rehearsal of preemption, though its base mode is RUN_NOW.
+#[must_use]
+pub fn is_run_now(mode: u16) -> bool {
+    let mode = u32::from(mode);
+    let rehearsal = SELECT_MODE_PREEMPT_FLAG | SELECT_MODE_CHECK_FULL;
+    mode & SELECT_MODE_BASE == SELECT_MODE_RUN_NOW && mode & rehearsal != rehearsal
+}
+
+/// Whether a job_test with this mode word asks if the job could ever run.
+#[must_use]
+pub fn is_test_only(mode: u16) -> bool {
+    u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_TEST_ONLY
+}
+
 /// The series, as a version number with micro 0, whose libslurm has this soname number.
 ///
 /// `slurm_api_version()` of every release returns the soname number shifted left by 16.
@@ -125,6 +141,13 @@ mod tests {
         assert_eq!(layout.job_record.job_id.offset(), 360);
         assert_eq!(layout.job_record.details.offset(), 208);
         assert_eq!(layout.job_details.prolog_running.offset(), 344);
+    }
+
+    #[test]
+    fn a_rehearsed_preemption_starts_nothing() {
+        assert!(is_run_now(0x0000) && is_run_now(0x0100) && is_run_now(0x0400));
+        assert!(!is_run_now(0x0300) && !is_run_now(0x0001) && !is_run_now(0x0002));
+        assert!(is_test_only(0x0001) && is_test_only(0x0401) && !is_test_only(0x0002));
     }
 
     #[test]

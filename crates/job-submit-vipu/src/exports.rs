@@ -1,0 +1,45 @@
+//! The job_submit interface.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use slurm_host::{boundary, controller, log};
+
+slurm_host::plugin_identity! { name: "Checks requests for V-IPU partitions", type: "job_submit/vipu" }
+
+// SAFETY: `int init(void)` of the plugin interface.
+#[unsafe(no_mangle)]
+extern "C" fn init() -> c_int {
+    0
+}
+
+/// Checks a new job. `user` is not needed: the same requests are valid for all.
+///
+/// # Safety
+/// Called by Slurm with its message and its variable for the answer.
+// SAFETY: (attribute) a name of the job_submit interface.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *mut *mut c_char) -> c_int {
+    judge(description, err_msg)
+}
+
+/// Checks a changed job. 22.05 passes no variable for an answer, so none is given in any release.
+///
+/// # Safety
+/// Called by Slurm with its message and the job's record.
+// SAFETY: (attribute) a name of the job_submit interface.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn job_modify(description: *mut c_void, _job: *mut c_void, _user: u32) -> c_int {
+    judge(description, null_mut())
+}
+
+fn judge(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
+    boundary::guard(&|| "job_submit".into(), 0, || match controller::loaded() {
+        // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
+        Some(controller) => unsafe { (controller.job_submit)(description, err_msg) },
+        None => {
+            log::debug("job_submit/vipu: vipu_slurmctld.so is not loaded; is SelectType=select/vipu set?");
+            0
+        }
+    })
+}

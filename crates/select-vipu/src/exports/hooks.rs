@@ -1,0 +1,75 @@
+//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use slurm_host::controller::{self, Controller};
+use slurm_host::job::JobRef;
+use slurm_host::symbols::{self, RawJob};
+use slurm_host::{log, release};
+
+/// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
+static CONTROLLER: OnceLock<Option<&'static Controller>> = OnceLock::new();
+
+fn controller() -> Option<&'static Controller> {
+    CONTROLLER.get().copied().flatten()
+}
+
+/// Refuses jobs whose IPUs are not free; `None` lets the stock selector decide.
+pub(super) fn job_test(job: RawJob, mode: u16) -> Option<c_int> {
+    let code = match CONTROLLER.get()? {
+        // SAFETY: Slurm's job under the job write lock of this callback.
+        Some(controller) => unsafe { (controller.job_test)(job, mode) },
+        None => refuse_without_controller(job, mode),
+    };
+    (code != 0).then_some(code)
+}
+
+/// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
+fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
+    if release::is_run_now(mode) && wants_ipus(job) { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
+}
+
+fn wants_ipus(job: RawJob) -> bool {
+    // SAFETY: the job of the running callback, under its lock.
+    unsafe { JobRef::from_callback(job) }.is_some_and(JobRef::mentions_vipu)
+}
+
+/// Claims the job's IPUs once it has its nodes.
+pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
+    match controller() {
+        // SAFETY: Slurm's job under the job write lock of this callback.
+        Some(controller) if code == 0 => unsafe { (controller.job_begin)(job) },
+        _ => code,
+    }
+}
+
+/// `Some(0)`, not yet, while the job's partition is not ready. Never an error: Slurm takes -1 for ready.
+pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
+    // SAFETY: Slurm's job under at least the job read lock of this callback.
+    let ready = unsafe { (controller()?.job_ready)(job) };
+    (ready == 0).then_some(0)
+}
+
+/// Begins to give the job's IPUs back. The stock selector always gets its turn.
+pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
+    // SAFETY: Slurm's job under the job write lock of this callback.
+    unsafe { (controller()?.job_fini)(job) };
+    None
+}
+
+/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary.
+pub(super) fn reconfigure(code: c_int) -> c_int {
+    if symbols::in_slurmctld() {
+        let controller = CONTROLLER.get_or_init(|| {
+            controller::load()
+                .inspect_err(|why| log::error(&format!("select/vipu: {why}; IPU jobs will not start")))
+                .ok()
+        });
+        if let Some(controller) = controller {
+            // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
+            unsafe { (controller.reconfigure)() };
+        }
+    }
+    code
+}

@@ -1,0 +1,5 @@
+//! What Slurm looks up in the object, and nothing else.
+
+mod hooks;
+mod identity;
+mod selector;

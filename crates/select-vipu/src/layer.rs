@@ -1,0 +1,19 @@
+//! Which stock selector to use.
+
+use conf::Layer as Configured;
+use slurm_host::conf as slurm_conf;
+use slurm_host::inner::Layer;
+
+/// What `SelectTypeParameters=other_cons_tres` says, else `Layer=` of vipu.conf, else cons_tres.
+///
+/// Every process that unpacks node records must choose the same, so a site that wants another layer than
+/// the default keeps vipu.conf beside slurm.conf on every host.
+pub(crate) fn choose() -> Layer {
+    if slurm_conf::other_cons_tres() {
+        return Layer::ConsTres;
+    }
+    match slurm_conf::folder().and_then(|folder| conf::layer_of(&folder)) {
+        Some(Configured::Linear) => Layer::Linear,
+        Some(Configured::ConsTres) | None => Layer::ConsTres,
+    }
+}

@@ -1,0 +1,69 @@
+//! The seam between the small plugins, which every Slurm command loads, and `vipu_slurmctld.so`, which
+//! only the primary slurmctld does.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
+
+use crate::object::{self, Object};
+use crate::symbols::RawJob;
+
+/// The object with everything that only slurmctld needs.
+const FILE: &str = "vipu_slurmctld.so";
+
+/// The function by which it is entered, of type [`Entry`].
+const ENTRY: &CStr = c"vipu_slurmctld_entry";
+
+/// Both sides must be of one build; this text says which.
+pub const BUILD: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
+{
+    Ok(build) => build,
+    Err(_) => c"",
+};
+
+/// Returns the table for a caller of the given build, or NULL when the builds differ.
+pub type Entry = unsafe extern "C" fn(build: *const c_char) -> *const Controller;
+
+/// What the plugins ask in slurmctld. All run under the locks Slurm took for the plugin.
+#[repr(C)]
+pub struct Controller {
+    /// Before the inner selector's job_test: 0 to go on, or the ESLURM code to refuse with.
+    pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16) -> c_int,
+    /// After the inner selector's job_begin: 0, or an error that leaves the job pending.
+    pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,
+    /// 1 when the inner selector is to be asked, 0 when the job's partition is not ready.
+    pub job_ready: unsafe extern "C" fn(job: RawJob) -> c_int,
+    /// Before the inner selector's job_fini.
+    pub job_fini: unsafe extern "C" fn(job: RawJob),
+    /// After the inner selector's reconfigure.
+    pub reconfigure: unsafe extern "C" fn(),
+    /// job_submit's submit: 0, or the ESLURM code to reject with.
+    pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,
+}
+
+/// Loads `vipu_slurmctld.so` from beside the calling plugin.
+///
+/// # Errors
+/// One line that says what is wrong with the file.
+pub fn load() -> Result<&'static Controller, String> {
+    let path = object::own_folder().ok_or("cannot tell where the plugin was loaded from")?.join(FILE);
+    let wrong = |why: String| format!("cannot use {}: {why}", path.display());
+    enter(Object::open(&path).map_err(wrong)?).map_err(wrong)
+}
+
+/// The controller, if select_vipu.so has loaded it.
+#[must_use]
+pub fn loaded() -> Option<&'static Controller> {
+    enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()
+}
+
+fn enter(object: Object) -> Result<&'static Controller, String> {
+    let entry = object.symbol(ENTRY).ok_or("it is no part of slurm-vipu")?;
+    // SAFETY: the symbol of this name is our own `Entry`.
+    let entry = unsafe { std::mem::transmute::<NonNull<c_void>, Entry>(entry) };
+    // SAFETY: a NUL-terminated build text; the result is NULL or a static table.
+    let table = unsafe { entry(BUILD.as_ptr()).as_ref() };
+    table.ok_or_else(|| {
+        let ours = BUILD.to_string_lossy();
+        format!("it is of another build than this plugin ({ours}); install all files of one release")
+    })
+}

@@ -1,0 +1,54 @@
+//! The stock selector underneath.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::NonNull;
+
+use crate::loaded::Loaded;
+use crate::object::Object;
+
+/// Which stock selector does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// `select/cons_tres`
+    ConsTres,
+    /// `select/linear`
+    Linear,
+}
+
+impl Layer {
+    /// The selector's file.
+    #[must_use]
+    pub fn file(self) -> &'static str {
+        match self {
+            Layer::ConsTres => "select_cons_tres.so",
+            Layer::Linear => "select_linear.so",
+        }
+    }
+}
+
+/// The loaded and initialised stock selector.
+#[derive(Clone, Copy, Debug)]
+pub struct Selector(Object);
+
+impl Selector {
+    /// Loads the selector and calls its `init`, which Slurm does only for plugins it knows of.
+    ///
+    /// # Errors
+    /// One line that says which file could not be used and why.
+    pub fn load(loaded: &Loaded, layer: Layer) -> Result<Self, String> {
+        let path = loaded.stock_plugins.join(layer.file());
+        let failed = |why: String| format!("cannot use the stock selector {}: {why}", path.display());
+        let object = Object::open(&path).map_err(failed)?;
+        let Some(init) = object.symbol(c"init") else { return Ok(Self(object)) };
+        // SAFETY: `int init(void)` of every Slurm plugin. Called twice it only logs a line twice; Slurm's
+        // loader calls it without a lock of its own too.
+        let code = unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> c_int>(init)() };
+        if code == 0 { Ok(Self(object)) } else { Err(failed(format!("its init returned {code}"))) }
+    }
+
+    /// One of the selector's functions; `None` when its release has no such hook.
+    #[must_use]
+    pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        self.0.symbol(name)
+    }
+}

@@ -1,0 +1,284 @@
+//! A job record, for as long as a lock protects it.
+
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use slurm_release as facts;
+use slurm_release::{Field, Layout, Text};
+
+use crate::host::{Host, host};
+use crate::record::Record;
+use crate::symbols::RawJob;
+use crate::text::c_string;
+
+/// A job record under at least a job read lock.
+#[derive(Clone, Copy)]
+pub struct JobRef<'lock> {
+    record: Record<'lock>,
+    host: &'static Host,
+}
+
+/// A job record under the job write lock.
+pub struct JobMut<'lock>(JobRef<'lock>);
+
+impl<'lock> JobRef<'lock> {
+    /// The job a select callback was given.
+    ///
+    /// `None` for NULL, outside slurmctld, and when the record does not look as the release says
+    /// ([`crate::selfcheck`]): then nothing may be read.
+    ///
+    /// # Safety
+    /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback:
+    /// slurmctld holds at least the job read lock around each.
+    #[must_use]
+    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
+        let host = host().ok()?;
+        // SAFETY: a live job_record_t under the job lock by the caller's promise.
+        let record = unsafe { Record::new(NonNull::new(job)?) };
+        let job = Self { record, host };
+        crate::selfcheck::job_is_as_expected(job).then_some(job)
+    }
+
+    pub(crate) fn new(record: Record<'lock>, host: &'static Host) -> Self {
+        Self { record, host }
+    }
+
+    pub(crate) fn record(self) -> Record<'lock> {
+        self.record
+    }
+
+    pub(crate) fn host(self) -> &'static Host {
+        self.host
+    }
+
+    fn layout(self) -> &'static Layout {
+        self.host.layout
+    }
+
+    /// `job_id`
+    #[must_use]
+    pub fn id(self) -> u32 {
+        self.record.read(self.layout().job_record.job_id)
+    }
+
+    /// `user_id`
+    #[must_use]
+    pub fn user(self) -> u32 {
+        self.record.read(self.layout().job_record.user_id)
+    }
+
+    /// `restart_cnt`
+    #[must_use]
+    pub fn restart_count(self) -> u16 {
+        self.record.read(self.layout().job_record.restart_cnt)
+    }
+
+    /// `start_time`, in seconds since the Unix epoch
+    #[must_use]
+    pub fn start_time(self) -> i64 {
+        self.record.read(self.layout().job_record.start_time)
+    }
+
+    /// The job's GRES request as Slurm keeps it: `tres_per_node`, such as `gres:vipu:pod64:16`.
+    #[must_use]
+    pub fn tres_per_node(self) -> Option<String> {
+        self.record.text(self.layout().job_record.tres_per_node)
+    }
+
+    /// Whether `tres_per_node` names `vipu` at all: cheap, for jobs that have nothing to do with us.
+    #[must_use]
+    pub fn mentions_vipu(self) -> bool {
+        let tres = self.record.bytes(self.layout().job_record.tres_per_node);
+        tres.is_some_and(|tres| tres.windows(4).any(|word| word == b"vipu"))
+    }
+
+    /// Whether a script is to be launched.
+    #[must_use]
+    pub fn is_batch(self) -> bool {
+        self.record.read(self.layout().job_record.batch_flag) != 0
+    }
+
+    /// The leader of the heterogeneous job this is a part of, or 0.
+    #[must_use]
+    pub fn het_job(self) -> u32 {
+        self.record.read(self.layout().job_record.het_job_id)
+    }
+
+    fn state(self) -> u32 {
+        self.record.read(self.layout().job_record.job_state)
+    }
+
+    fn base_state(self) -> u32 {
+        self.state() & facts::JOB_STATE_BASE
+    }
+
+    /// Base state PENDING.
+    #[must_use]
+    pub fn is_pending(self) -> bool {
+        self.base_state() == facts::JOB_PENDING
+    }
+
+    /// Base state RUNNING, with or without flags.
+    #[must_use]
+    pub fn is_running(self) -> bool {
+        self.base_state() == facts::JOB_RUNNING
+    }
+
+    /// Base state SUSPENDED.
+    #[must_use]
+    pub fn is_suspended(self) -> bool {
+        self.base_state() == facts::JOB_SUSPENDED
+    }
+
+    /// CONFIGURING: has its nodes, may not start yet.
+    #[must_use]
+    pub fn is_configuring(self) -> bool {
+        self.state() & facts::JOB_CONFIGURING != 0
+    }
+
+    /// COMPLETING: has ended, its nodes or its epilog are not done.
+    #[must_use]
+    pub fn is_completing(self) -> bool {
+        self.state() & facts::JOB_COMPLETING != 0
+    }
+
+    /// Waits for resources by its own turn: not held, not behind a dependency, limit or priority.
+    #[must_use]
+    pub fn waits_for_resources(self) -> bool {
+        self.is_pending() && self.record.read(self.layout().job_record.state_reason) == facts::WAIT_RESOURCES
+    }
+
+    /// Whether none of the job's nodes has anything left to do for it.
+    #[must_use]
+    pub fn nodes_done(self) -> bool {
+        let bitmap = self.record.pointer(self.layout().job_record.node_bitmap_cg);
+        // SAFETY: under the job lock; a bitmap of the record, which bit_ffs only reads.
+        bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
+    }
+
+    fn details(self) -> Option<Record<'lock>> {
+        // SAFETY: `details` is covered by the job lock and is a job_details_t.
+        unsafe { self.record.follow(self.layout().job_record.details) }
+    }
+
+    pub(crate) fn details_magic(self) -> Option<u32> {
+        self.details().map(|details| details.read(self.layout().job_details.magic))
+    }
+}
+
+impl<'lock> Deref for JobMut<'lock> {
+    type Target = JobRef<'lock>;
+    fn deref(&self) -> &JobRef<'lock> {
+        &self.0
+    }
+}
+
+impl<'lock> JobMut<'lock> {
+    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test, reconfigure).
+    ///
+    /// # Safety
+    /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
+    #[must_use]
+    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
+        // SAFETY: passed on to the caller.
+        unsafe { JobRef::from_callback(job) }.map(Self)
+    }
+
+    pub(crate) fn new(job: JobRef<'lock>) -> Self {
+        Self(job)
+    }
+
+    /// Holds the job in CONFIGURING until the gate is opened; see [`crate::locks::Locked::open_launch_gate`].
+    ///
+    /// In job_begin and at adoption after a restart only: elsewhere `job_state` is not ours to write.
+    pub fn raise_launch_gate(&mut self) {
+        let layout = self.layout();
+        let Some(details) = self.details() else { return };
+        let field = layout.job_details.prolog_running;
+        details.write(field, details.read(field).saturating_add(1));
+        let state = self.state() | facts::JOB_CONFIGURING;
+        self.record.write(layout.job_record.job_state, state);
+    }
+
+    /// Holds the job in COMPLETING until the gate is opened; see [`crate::locks::HostThread::open_completion_gate`].
+    pub fn raise_completion_gate(&mut self) {
+        let job = &self.layout().job_record;
+        let count = self.record.read(job.prep_epilog_cnt);
+        self.record.write(job.prep_epilog_cnt, count.saturating_add(1));
+        // SAFETY: under the job write lock; a C bool, set to true.
+        unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
+    }
+
+    /// Sets the text squeue shows as the reason.
+    pub fn set_reason(&mut self, text: &str) {
+        self.set_text(self.layout().job_record.state_desc, text);
+    }
+
+    /// Whether squeue shows a text instead of the reason's name.
+    #[must_use]
+    pub fn has_reason_text(&self) -> bool {
+        self.record.text(self.layout().job_record.state_desc).is_some()
+    }
+
+    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show.
+    pub fn add_system_comment(&mut self, text: &str) {
+        let field = self.layout().job_record.system_comment;
+        let all = match self.record.text(field) {
+            Some(earlier) => format!("{earlier}; {text}"),
+            None => text.to_owned(),
+        };
+        self.set_text(field, &all);
+    }
+
+    fn set_text(&mut self, field: Field<Text>, text: &str) {
+        let call = &self.host.slurmctld.call;
+        let text = c_string(text);
+        let member: *mut *mut c_void = self.record.member(field).cast();
+        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which
+        // xfree takes back and sets to NULL, and xstrdup's result is of the same allocator.
+        unsafe {
+            (call.xfree)(member);
+            member.write((call.xstrdup)(text.as_ptr()).cast());
+        }
+        self.touch();
+    }
+
+    /// Sets a variable that Slurm gives to the batch script, to salloc and to srun (`env_sup`).
+    pub fn set_environment(&mut self, name: &str, value: &str) {
+        let layout = &self.layout().job_details;
+        let Some(details) = self.details() else { return };
+        let call = &self.host.slurmctld.call;
+        let entry = c_string(&format!("{name}={value}"));
+        let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
+        let count = details.read(layout.env_cnt);
+        let place = (0..usize::from(count)).find(|&i| {
+            // SAFETY: env_sup holds env_cnt strings (SAFETY.md, "env_sup"); job write lock.
+            unsafe { crate::text::from_c((*array).add(i).read().cast()) }
+                .is_some_and(|old| old.split_once('=').is_some_and(|(old_name, _)| old_name == name))
+        });
+        // SAFETY: job write lock. An existing entry is freed and replaced in place; else the array grows by
+        // one through Slurm's allocator (a new array when it was NULL) and env_cnt says so.
+        unsafe {
+            let slot = match place {
+                Some(i) => (*array).add(i),
+                None => {
+                    let new_count = usize::from(count) + 1;
+                    let size = size_of::<*mut c_void>();
+                    let (file, function) = (c"slurm-vipu".as_ptr(), c"set_environment".as_ptr());
+                    (call.xrecalloc)(array.cast(), new_count, size, true, false, file, 0, function);
+                    details.write(layout.env_cnt, count.saturating_add(1));
+                    (*array).add(usize::from(count))
+                }
+            };
+            (call.xfree)(slot);
+            slot.write((call.xstrdup)(entry.as_ptr()).cast());
+        }
+    }
+
+    /// Lets clients see that the job changed.
+    fn touch(&mut self) {
+        // SAFETY: job write lock, which guards last_job_update; time has no preconditions.
+        unsafe { self.host.slurmctld.var.last_job_update.set(libc::time(std::ptr::null_mut())) };
+    }
+}

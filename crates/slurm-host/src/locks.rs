@@ -1,0 +1,187 @@
+//! slurmctld's locks, for the one thread that may take them.
+//!
+//! A select callback already runs under the locks; taking them again would stop slurmctld for good. So
+//! locking needs a [`HostThread`], of which there is one, in a thread of its own, and callbacks get none.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use slurm_release as facts;
+
+use crate::host::{Host, host};
+use crate::job::{JobMut, JobRef};
+use crate::record::Record;
+use crate::symbols::Locks;
+use crate::text::c_string;
+
+/// Write access to jobs and nodes, read access to the rest: what `prolog_running_decr`, requeue and
+/// job completion ask for.
+const WRITE_JOBS: Locks = Locks {
+    conf: facts::READ_LOCK,
+    job: facts::WRITE_LOCK,
+    node: facts::WRITE_LOCK,
+    part: facts::READ_LOCK,
+    fed: facts::READ_LOCK,
+    select_node: facts::NO_LOCK,
+};
+
+/// Read access to jobs.
+const READ_JOBS: Locks = Locks {
+    conf: facts::NO_LOCK,
+    job: facts::READ_LOCK,
+    node: facts::NO_LOCK,
+    part: facts::NO_LOCK,
+    fed: facts::NO_LOCK,
+    select_node: facts::NO_LOCK,
+};
+
+/// Read access to slurm.conf's values.
+const READ_CONF: Locks = Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, ..READ_JOBS };
+
+/// The right to take slurmctld's locks. It cannot leave the thread it was made for.
+pub struct HostThread {
+    host: &'static Host,
+    stays: PhantomData<*const ()>,
+}
+
+impl HostThread {
+    /// Starts the thread that may take locks, and runs `body` on it.
+    ///
+    /// # Errors
+    /// Outside slurmctld, or when no thread can be started; one line.
+    pub fn spawn(name: &str, body: impl FnOnce(HostThread) + Send + 'static) -> Result<(), String> {
+        let host = host()?;
+        crate::threads::spawn(name, move || body(HostThread { host, stays: PhantomData }))
+    }
+
+    /// Takes the job write lock. Waits while a scheduling pass holds it.
+    pub fn write(&mut self) -> Locked<'_> {
+        Locked::take(self, WRITE_JOBS)
+    }
+
+    /// Runs `read` under the job read lock.
+    pub fn read<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<NodesDone>) -> R) -> R {
+        let locked = Locked::take(self, READ_JOBS);
+        read(&|job| locked.find(job).map(|job| NodesDone(!job.is_completing() || job.nodes_done())))
+    }
+
+    /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised: the job may leave COMPLETING.
+    pub fn open_completion_gate(&mut self, job: u32) {
+        // SAFETY: takes its own locks; none is held, as a `Locked` borrows this value.
+        unsafe { (self.host.slurmctld.call.prep_epilog_slurmctld_callback)(0, job, false) };
+    }
+
+    /// Makes the main scheduler look at the queue now, or soon where the site wants passes deferred.
+    pub fn kick_scheduler(&mut self) {
+        let deferred = {
+            let _locked = Locked::take(self, READ_CONF);
+            crate::conf::scheduling_is_deferred()
+        };
+        let call = &self.host.slurmctld.call;
+        // SAFETY: both take their own mutex only and return at once; no lock is held.
+        unsafe { if deferred { (call.queue_job_scheduler)() } else { (call.schedule)(false) } };
+    }
+}
+
+/// Whether a job's nodes are done with it, read under a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodesDone(pub bool);
+
+/// slurmctld's locks, held until this is dropped.
+pub struct Locked<'thread> {
+    host: &'static Host,
+    locks: Locks,
+    thread: PhantomData<&'thread mut HostThread>,
+}
+
+impl<'thread> Locked<'thread> {
+    fn take(thread: &'thread mut HostThread, locks: Locks) -> Self {
+        // SAFETY: this thread holds no lock: the only way to one is this borrow of its HostThread.
+        unsafe { (thread.host.slurmctld.call.lock)(locks) };
+        Self { host: thread.host, locks, thread: PhantomData }
+    }
+
+    fn find(&self, job: u32) -> Option<JobRef<'_>> {
+        // SAFETY: at least the job read lock is held (`take`).
+        let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(job) })?;
+        // SAFETY: a live job_record_t, under the lock as long as `self`.
+        let job = JobRef::new(unsafe { Record::new(record) }, self.host);
+        crate::selfcheck::job_is_as_expected(job).then_some(job)
+    }
+
+    /// The job with this id, if Slurm has one.
+    pub fn job(&mut self, job: u32) -> Option<JobMut<'_>> {
+        self.find(job).map(JobMut::new)
+    }
+
+    /// Opens the launch gate that [`JobMut::raise_launch_gate`] raised; a batch script starts at once.
+    pub fn open_launch_gate(&mut self, job: u32) {
+        if let Some(job) = self.find(job) {
+            // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
+            unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
+        }
+    }
+
+    /// Puts a batch job back into the queue, held. False when it cannot be requeued.
+    pub fn requeue_held(&mut self, job: u32) -> bool {
+        // SAFETY: the locks of WRITE_JOBS are held; no message to answer (NULL), user root.
+        let code = unsafe {
+            let no_message = std::ptr::null_mut();
+            (self.host.slurmctld.call.job_requeue)(0, job, no_message, false, facts::JOB_REQUEUE_HOLD)
+        };
+        code == 0
+    }
+
+    /// Ends a job as FAILED, exit code 1.
+    pub fn end_failed(&mut self, job: u32) {
+        const EXIT_1: u32 = 1 << 8;
+        // SAFETY: the locks of WRITE_JOBS are held; user root, no requeue, no node failure.
+        unsafe { (self.host.slurmctld.call.job_complete)(job, 0, false, false, EXIT_1) };
+    }
+
+    /// Writes a line to the terminal of the job's srun or salloc, or into its batch output.
+    pub fn tell_user(&mut self, job: u32, line: &str) {
+        if let Some(job) = self.find(job) {
+            let line = c_string(line);
+            // SAFETY: job write lock held; the message is copied before the call returns.
+            unsafe { (self.host.slurmctld.call.srun_user_message)(job.record().address(), line.as_ptr()) };
+        }
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // SAFETY: exactly the locks that `take` took, by the same thread (`Locked` is bound to its HostThread).
+        unsafe { (self.host.slurmctld.call.unlock)(self.locks) };
+    }
+}
+
+/// Calls `visit` with every job, inside a callback that holds the job write lock (`reconfigure`).
+///
+/// # Safety
+/// Only inside a select callback that slurmctld runs under its job write lock.
+pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) {
+    let Ok(host) = host() else { return };
+    // SAFETY: job write lock (caller); job_list is NULL or Slurm's list of job records.
+    let list = unsafe { host.slurmctld.var.job_list.get() };
+    if list.is_null() {
+        return;
+    }
+    let mut visit = visit;
+    let argument: *mut &mut dyn FnMut(JobMut<'_>) = &raw mut visit;
+    // SAFETY: job write lock (caller); `each_job` gets each element and our argument, which outlives the call.
+    unsafe { (host.slurmctld.call.list_for_each)(list, each_job, argument.cast()) };
+}
+
+unsafe extern "C" fn each_job(job: *mut c_void, argument: *mut c_void) -> c_int {
+    crate::boundary::guard(&|| "job list".into(), -1, || {
+        // SAFETY: list_for_each of for_each_job passes its argument through; job write lock held.
+        let visit = unsafe { &mut *argument.cast::<&mut dyn FnMut(JobMut<'_>)>() };
+        // SAFETY: an element of job_list under the job write lock.
+        if let Some(job) = unsafe { JobMut::from_callback(job) } {
+            visit(job);
+        }
+        0
+    })
+}

@@ -1,0 +1,129 @@
+//! Slurm's own log: direct lines for the small plugins, a `tracing` subscriber for the rest.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::io;
+use std::sync::LazyLock;
+
+use tracing::{Level, Metadata};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+
+use crate::symbols;
+use crate::text::c_string;
+
+/// Slurm's log levels that we write at (`log_level_t`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
+enum SlurmLevel {
+    Error = 2,
+    Info = 3,
+    Verbose = 4,
+    Debug = 5,
+    Debug2 = 6,
+}
+
+type LogVar = unsafe extern "C" fn(c_int, *const c_char, ...);
+type LogLevel = unsafe extern "C" fn() -> c_int;
+
+static LOG_VAR: LazyLock<Option<LogVar>> = LazyLock::new(|| {
+    // SAFETY: `void log_var(log_level_t, const char *, ...)` in every release.
+    unsafe { symbols::function(c"slurm_log_var") }
+});
+static LOG_LEVEL: LazyLock<Option<LogLevel>> = LazyLock::new(|| {
+    // SAFETY: `int get_log_level(void)` in every release.
+    unsafe { symbols::function(c"get_log_level") }
+});
+
+/// One error line, for instance `error: select/vipu: ...`.
+pub fn error(text: &str) {
+    write(SlurmLevel::Error, text);
+}
+
+/// One line at level info.
+pub fn info(text: &str) {
+    write(SlurmLevel::Info, text);
+}
+
+/// One line at level debug.
+pub fn debug(text: &str) {
+    write(SlurmLevel::Debug, text);
+}
+
+fn write(level: SlurmLevel, text: &str) {
+    const FORMAT: &CStr = c"%s";
+    if let Some(log_var) = *LOG_VAR {
+        let text = c_string(text);
+        // SAFETY: a constant "%s" format with one C string; Slurm's log takes its own lock.
+        unsafe { log_var(level as c_int, FORMAT.as_ptr(), text.as_ptr()) };
+    } else {
+        eprintln!("{text}");
+    }
+}
+
+fn slurm_level(level: &Level) -> SlurmLevel {
+    match *level {
+        Level::ERROR => SlurmLevel::Error,
+        Level::WARN => SlurmLevel::Info,
+        Level::INFO => SlurmLevel::Verbose,
+        Level::DEBUG => SlurmLevel::Debug,
+        Level::TRACE => SlurmLevel::Debug2,
+    }
+}
+
+fn enabled(metadata: &Metadata<'_>) -> bool {
+    // SAFETY: no lock needed; it reads three numbers of Slurm's log configuration.
+    LOG_LEVEL.is_none_or(|level| slurm_level(metadata.level()) as c_int <= unsafe { level() })
+}
+
+/// Sends `tracing` events of this object to Slurm's log, at Slurm's level at that moment.
+///
+/// Warnings become Slurm's info and info its verbose, as Slurm has no warning level and its default is info.
+pub fn trace_to_slurm() {
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(ToSlurm)
+        .without_time()
+        .with_level(false)
+        .with_target(false)
+        .with_ansi(false)
+        .with_filter(tracing_subscriber::filter::filter_fn(enabled));
+    // A second call in one process changes nothing: the first subscriber stays.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer));
+}
+
+struct ToSlurm;
+
+/// Collects one event and hands it over when it is complete.
+struct Line {
+    level: SlurmLevel,
+    text: Vec<u8>,
+}
+
+impl<'a> MakeWriter<'a> for ToSlurm {
+    type Writer = Line;
+
+    fn make_writer(&'a self) -> Line {
+        Line { level: SlurmLevel::Info, text: Vec::new() }
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line {
+        Line { level: slurm_level(metadata.level()), text: Vec::new() }
+    }
+}
+
+impl io::Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.text);
+        write(self.level, &format!("select/vipu: {}", text.trim_end()));
+    }
+}

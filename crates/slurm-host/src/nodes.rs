@@ -1,0 +1,50 @@
+//! What the node table says about GRES.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use crate::host::host;
+use crate::record::Record;
+
+/// A node's name and its `Gres=` text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeGres {
+    /// `NodeName`
+    pub node: String,
+    /// Such as `vipu:pod64:no_consume:64`.
+    pub gres: String,
+}
+
+/// The GRES of every node that has any.
+///
+/// # Safety
+/// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).
+#[must_use]
+pub unsafe fn gres_of_all() -> Vec<NodeGres> {
+    let Ok(host) = host() else { return Vec::new() };
+    // SAFETY: node lock (caller): table and count belong together and do not change.
+    let (table, count) = unsafe {
+        (host.slurmctld.var.node_record_table_ptr.get(), host.slurmctld.var.node_record_count.get())
+    };
+    if table.is_null() {
+        return Vec::new();
+    }
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: the table has `count` slots; a slot may be NULL.
+    let slots = (0..count).filter_map(|i| NonNull::new(unsafe { table.add(i).read() }));
+    // SAFETY: each slot is a node_record_t under the node lock.
+    slots.filter_map(|node: NonNull<c_void>| gres_of(unsafe { Record::new(node) })).collect()
+}
+
+fn gres_of(node: Record<'_>) -> Option<NodeGres> {
+    let layout = host().ok()?.layout;
+    let fields = &layout.node_record;
+    if node.read(fields.magic) != slurm_release::NODE_MAGIC {
+        return None;
+    }
+    let gres = node.text(fields.gres).or_else(|| {
+        // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
+        unsafe { node.follow(fields.config_ptr) }?.text(layout.config_record.gres)
+    })?;
+    Some(NodeGres { node: node.text(fields.name)?, gres })
+}

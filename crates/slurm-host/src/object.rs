@@ -1,0 +1,75 @@
+//! Shared objects: where one lies, opening others.
+
+use std::ffi::{CStr, CString, OsStr, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use crate::text;
+
+/// A shared object that stays loaded for the life of the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Object(NonNull<c_void>);
+
+// SAFETY: a dlopen handle may be used from any thread, and it is never closed.
+unsafe impl Send for Object {}
+// SAFETY: as above.
+unsafe impl Sync for Object {}
+
+impl Object {
+    /// Opens an object as Slurm's own loader does: lazily, its names visible to nobody else.
+    ///
+    /// # Errors
+    /// The loader's own words.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_LOCAL)
+    }
+
+    /// The object, if this process has opened it already.
+    #[must_use]
+    pub fn opened(path: &Path) -> Option<Self> {
+        Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD).ok()
+    }
+
+    fn open_with(path: &Path, mode: libc::c_int) -> Result<Self, String> {
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+        // SAFETY: no lock needed; the name is NUL-terminated. The objects opened are Slurm's own selector
+        // and ours, whose initialisers are those Slurm would run.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), mode) };
+        NonNull::new(handle).map(Self).ok_or_else(last_error)
+    }
+
+    /// The address of a symbol of this object.
+    #[must_use]
+    pub fn symbol(self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the handle is valid for ever, the name NUL-terminated.
+        NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
+    }
+}
+
+fn last_error() -> String {
+    // SAFETY: dlerror returns NULL or a string that lasts until the next dl call of this thread.
+    unsafe { text::from_c(libc::dlerror()) }.unwrap_or_else(|| "unknown loader error".into())
+}
+
+/// The folder of the object that holds this address.
+#[must_use]
+pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
+    // SAFETY: dladdr fills the zeroed struct; all its members may be zero.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for; `info` lives through the call.
+    let found = unsafe { libc::dladdr(address.as_ptr(), &mut info) } != 0;
+    if !found || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL; the loader keeps the name as long as the object, which is for ever.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    Some(path.canonicalize().ok()?.parent()?.to_owned())
+}
+
+/// The folder of the object this code is linked into.
+#[must_use]
+pub fn own_folder() -> Option<PathBuf> {
+    folder_of(NonNull::new(own_folder as *mut c_void)?)
+}

@@ -1,0 +1,83 @@
+//! A struct of Slurm's, reached through the offsets of the running release.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use slurm_release::{Field, Ptr, Text};
+
+use crate::text;
+
+/// A Slurm struct that lives at least as long as `'lock`.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'lock> {
+    at: NonNull<u8>,
+    lock: PhantomData<&'lock ()>,
+}
+
+impl<'lock> Record<'lock> {
+    /// # Safety
+    /// `at` points to a struct whose members are where the fields used on it say, and which stays
+    /// there, unchanged by other threads, for `'lock`.
+    pub(crate) unsafe fn new(at: NonNull<c_void>) -> Self {
+        Self { at: at.cast(), lock: PhantomData }
+    }
+
+    pub(crate) fn address(self) -> *mut c_void {
+        self.at.as_ptr().cast()
+    }
+
+    pub(crate) fn read<T: Scalar>(self, field: Field<T>) -> T {
+        // SAFETY: the member is inside the struct (promise of `new`), of kind T by the table, and
+        // aligned, as C compilers align members; the lock of `new` keeps writers away.
+        unsafe { self.member(field).cast::<T>().read() }
+    }
+
+    /// Writes a member; the caller of the public function holds the write lock, see `JobMut`.
+    pub(crate) fn write<T: Scalar>(self, field: Field<T>, value: T) {
+        // SAFETY: as in `read`; only methods of views that stand for a write lock call this.
+        unsafe { self.member(field).cast::<T>().write(value) };
+    }
+
+    pub(crate) fn pointer(self, field: Field<Ptr>) -> *mut c_void {
+        // SAFETY: as in `read`; the member is a pointer.
+        unsafe { self.member(field).cast::<*mut c_void>().read() }
+    }
+
+    pub(crate) fn text(self, field: Field<Text>) -> Option<String> {
+        // SAFETY: as in `read`; Slurm's char pointers are NULL or NUL-terminated and change only under the lock.
+        unsafe { text::from_c(self.member(field).cast::<*const c_char>().read()) }
+    }
+
+    /// The bytes of a text member, without copying them.
+    pub(crate) fn bytes(self, field: Field<Text>) -> Option<&'lock [u8]> {
+        // SAFETY: as in `text`; the string stays until the lock of `'lock` is released.
+        unsafe {
+            let text = self.member(field).cast::<*const c_char>().read();
+            (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
+        }
+    }
+
+    /// The struct that a pointer member points to.
+    ///
+    /// # Safety
+    /// What the member points to is covered by the same lock and laid out as the fields used on it say.
+    pub(crate) unsafe fn follow(self, field: Field<Ptr>) -> Option<Record<'lock>> {
+        // SAFETY: passed on to the caller.
+        NonNull::new(self.pointer(field)).map(|at| unsafe { Record::new(at) })
+    }
+
+    /// The address of a member, for Slurm functions that change it.
+    pub(crate) fn member<T>(self, field: Field<T>) -> *mut c_void {
+        // SAFETY: the offset is inside the struct (promise of `new`).
+        unsafe { self.at.as_ptr().add(field.offset()) }.cast()
+    }
+}
+
+/// Plain values that any bits make.
+pub(crate) trait Scalar: Copy {}
+impl Scalar for u8 {}
+impl Scalar for u16 {}
+impl Scalar for u32 {}
+impl Scalar for u64 {}
+impl Scalar for i64 {}

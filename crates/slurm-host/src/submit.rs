@@ -1,0 +1,91 @@
+//! A job as its submit message describes it, and the answer to its user.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::NonNull;
+
+use slurm_release::{Field, Layout, Text};
+
+use crate::host::{Host, host};
+use crate::record::Record;
+use crate::text::{self, c_string};
+
+/// A `job_desc_msg_t` that a job_submit plugin may change.
+pub struct JobDescription<'call> {
+    record: Record<'call>,
+    host: &'static Host,
+}
+
+impl JobDescription<'_> {
+    /// The message of a running job_submit callback.
+    ///
+    /// # Safety
+    /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before it returns.
+    #[must_use]
+    pub unsafe fn from_callback(message: *mut c_void) -> Option<Self> {
+        let host = host().ok()?;
+        // SAFETY: a live job_desc_msg_t that only the calling thread sees (caller).
+        Some(Self { record: unsafe { Record::new(NonNull::new(message)?) }, host })
+    }
+
+    fn layout(&self) -> &'static Layout {
+        self.host.layout
+    }
+
+    /// `--gres`
+    #[must_use]
+    pub fn tres_per_node(&self) -> Option<String> {
+        self.record.text(self.layout().job_desc_msg.tres_per_node)
+    }
+
+    /// The requests that are not per node: per job, per task and per socket, each with its option's name.
+    #[must_use]
+    pub fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
+        let layout = &self.layout().job_desc_msg;
+        [
+            ("per job", self.record.text(layout.tres_per_job)),
+            ("per task", self.record.text(layout.tres_per_task)),
+            ("per socket", self.record.text(layout.tres_per_socket)),
+        ]
+    }
+
+    /// Replaces `--gres`.
+    pub fn set_tres_per_node(&mut self, tres: &str) {
+        self.set(self.layout().job_desc_msg.tres_per_node, tres);
+    }
+
+    fn set(&mut self, field: Field<Text>, value: &str) {
+        let member = self.record.member(field).cast();
+        // SAFETY: a char * member of the message, which nobody else sees during the callback.
+        unsafe { replace(self.host, member, value) };
+    }
+}
+
+/// Appends a line to what the user is told (`err_msg` of job_submit).
+///
+/// # Safety
+/// `err_msg` is the argument of a running job_submit callback.
+pub unsafe fn tell(err_msg: *mut *mut c_char, line: &str) {
+    let Ok(host) = host() else { return };
+    if err_msg.is_null() {
+        return;
+    }
+    // SAFETY: NULL or a C string of an earlier plugin (caller).
+    let all = match unsafe { text::from_c(*err_msg) } {
+        Some(earlier) => format!("{earlier}\n{line}"),
+        None => line.to_owned(),
+    };
+    // SAFETY: the callback's own variable (caller).
+    unsafe { replace(host, err_msg.cast(), &all) };
+}
+
+/// # Safety
+/// `member` holds NULL or a string of Slurm's allocator, and nobody else reads it meanwhile.
+unsafe fn replace(host: &Host, member: *mut *mut c_void, value: &str) {
+    let call = &host.slurmctld.call;
+    let value = c_string(value);
+    // SAFETY: xfree takes back what Slurm allocated (caller) and xstrdup's result is of the same allocator.
+    unsafe {
+        (call.xfree)(member);
+        member.write((call.xstrdup)(value.as_ptr()).cast());
+    }
+}
