@@ -1,6 +1,16 @@
 //! Who has which IPU, now and later: a pure state machine, `(state, event) -> actions`.
 #![forbid(unsafe_code)]
 
+mod capacity;
+mod claim;
+mod claims;
 mod event;
+mod ledger;
+mod lifecycle;
+mod pod;
+mod wait;
 
+pub use claim::{Awaits, Gates, Phase, Step};
 pub use event::*;
+pub use ledger::Ledger;
+pub use wait::Wait;

@@ -1,0 +1,156 @@
+//! Which blocks of a Pod are free.
+//!
+//! A partition of up to one IPU-Link domain is an aligned block of a power of two of IPUs inside
+//! that domain; a larger one is as many whole domains. So what fits is a question of blocks, and a
+//! buddy tree answers it: each node knows the largest free block below it, the root knows it of
+//! the whole Pod. The last domain may be partial; the IPUs it lacks count as taken.
+
+use vipu_types::IpuCount;
+
+use crate::Place;
+
+/// The free blocks of one Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    /// The IPU-Link domain as a power of two.
+    domain_order: u32,
+    /// The binary tree, root at 1, the IPUs as its leaves: 0 when nothing below is free, else
+    /// one more than the order of the largest free aligned block below.
+    best: Vec<u8>,
+    /// IPUs not taken.
+    free: u32,
+    /// Domains without a taken IPU.
+    free_domains: u32,
+}
+
+impl Capacity {
+    /// A Pod of `ipus` IPUs in domains of `domain_size`, with the IPUs at `taken` taken.
+    ///
+    /// A place that is taken twice, or that this Pod does not have, still is an IPU that somebody
+    /// uses: one IPU is taken for it wherever [`Capacity::take`] puts it.
+    pub(crate) fn new(ipus: u32, domain_size: IpuCount, taken: impl IntoIterator<Item = Place>) -> Self {
+        let domain = domain_size.get().min(ipus.next_power_of_two());
+        let leaves = (ipus.div_ceil(domain).next_power_of_two() * domain) as usize;
+        let mut capacity =
+            Self { domain_order: domain.ilog2(), best: vec![0; 2 * leaves], free: ipus, free_domains: 0 };
+        let ipus = ipus as usize;
+        capacity.best[leaves..leaves + ipus].fill(1);
+        let mut homeless = 0;
+        for place in taken {
+            let leaf = (place.index < domain)
+                .then(|| place.domain as usize * domain as usize + place.index as usize)
+                .filter(|leaf| *leaf < ipus && capacity.best[leaves + leaf] == 1);
+            match leaf {
+                Some(leaf) => {
+                    capacity.best[leaves + leaf] = 0;
+                    capacity.free -= 1;
+                }
+                None => homeless += 1,
+            }
+        }
+        capacity.summarize(leaves);
+        capacity.take_each(homeless);
+        capacity
+    }
+
+    /// Computes all nodes above the leaves.
+    fn summarize(&mut self, leaves: usize) {
+        let (mut width, mut height) = (leaves, 0);
+        while width > 1 {
+            (width, height) = (width / 2, height + 1);
+            for node in width..2 * width {
+                self.best[node] = self.merged(node, height);
+            }
+        }
+        let domains = leaves >> self.domain_order;
+        let whole = self.whole_domain();
+        self.free_domains =
+            self.best[domains..2 * domains].iter().map(|best| u32::from(*best == whole)).sum();
+    }
+
+    /// What a node at `height` says, given its children.
+    fn merged(&self, node: usize, height: u32) -> u8 {
+        let (left, right) = (self.best[2 * node], self.best[2 * node + 1]);
+        let buddies_free = u32::from(left) == height && u32::from(right) == height;
+        if buddies_free && height <= self.domain_order { left + 1 } else { left.max(right) }
+    }
+
+    /// What the node of a domain without a taken IPU says.
+    fn whole_domain(&self) -> u8 {
+        self.domain_order as u8 + 1
+    }
+
+    /// IPUs not taken.
+    pub(crate) fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// The size of the largest partition that fits; 0 when none does.
+    pub(crate) fn largest(&self) -> u32 {
+        match self.best[1] {
+            0 => 0,
+            best if best == self.whole_domain() => 1 << (self.domain_order + self.free_domains.ilog2()),
+            best => 1 << (best - 1),
+        }
+    }
+
+    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains.
+    ///
+    /// When there is no such block, it takes smaller ones: the partition exists, so IPUs are used
+    /// whatever the forecast says of their places.
+    pub(crate) fn take(&mut self, size: IpuCount) {
+        let order = size.get().ilog2().min(self.domain_order);
+        for _ in 0..size.get() >> order {
+            if self.free == 0 {
+                return;
+            }
+            self.take_block(order);
+        }
+    }
+
+    /// Takes that many single IPUs.
+    pub(crate) fn take_each(&mut self, ipus: u32) {
+        for _ in 0..ipus.min(self.free) {
+            self.take_block(0);
+        }
+    }
+
+    fn take_block(&mut self, order: u32) {
+        match self.lowest(order) {
+            Some(node) => self.occupy(node, order),
+            None if order > 0 => {
+                self.take_block(order - 1);
+                self.take_block(order - 1);
+            }
+            None => {}
+        }
+    }
+
+    /// The node of the free block of this order with the lowest address.
+    fn lowest(&self, order: u32) -> Option<usize> {
+        let fits = |node: usize| u32::from(self.best[node]) > order;
+        if !fits(1) {
+            return None;
+        }
+        let (mut node, mut height) = (1, (self.best.len() / 2).ilog2());
+        while height > order {
+            node = if fits(2 * node) { 2 * node } else { 2 * node + 1 };
+            height -= 1;
+        }
+        Some(node)
+    }
+
+    /// Takes a free block. What is below its node stays as it is: nobody looks there any more.
+    fn occupy(&mut self, node: usize, order: u32) {
+        if self.best[node >> (self.domain_order - order)] == self.whole_domain() {
+            self.free_domains -= 1;
+        }
+        self.free -= 1 << order;
+        self.best[node] = 0;
+        let (mut node, mut height) = (node, order);
+        while node > 1 {
+            (node, height) = (node / 2, height + 1);
+            self.best[node] = self.merged(node, height);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The phases of a claim, and what each of them means.
+
+/// How far a claim has come. Each phase is entered with the action whose answer leaves it, so no
+/// claim can be stuck in one; and each says which gates of its run are raised, so no gate is
+/// opened twice or forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// An earlier run's partition of the same id has to be gone first. Launch gate raised.
+    Queued,
+    /// The create was asked for, but not sent yet. Launch gate raised.
+    Claimed,
+    /// The create call was sent. Launch gate raised.
+    Creating,
+    /// The partition is there; the launch gate is being opened.
+    Ready,
+    /// The job has its partition.
+    Running,
+    /// There will be no partition; the run is being ended. Launch gate raised.
+    Failed {
+        /// The controller's or the file system's own words.
+        reason: String,
+    },
+    /// The run ended; the partition has to go.
+    Releasing {
+        /// What is waited for.
+        step: Step,
+        /// What the last action has to open.
+        gates: Gates,
+    },
+}
+
+/// The way of a partition out, in this order; only the first can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The answer of the create: a remove must not overtake it.
+    CreateAnswer,
+    /// The job's nodes.
+    Nodes,
+    /// The removal.
+    Removal,
+}
+
+/// The gates still raised for a run that ended. A launch gate alone is not among them: it is
+/// lowered at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gates {
+    /// None: Slurm waits for nothing.
+    Open,
+    /// The completion gate.
+    Completion,
+    /// The completion gate, and the launch gate that was never opened.
+    Both,
+}
+
+/// What a phase waits for. But for [`Awaits::JobEnd`] and [`Awaits::Predecessor`] there is exactly
+/// one action under way whose answer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Awaits {
+    /// The release of an earlier run's partition of the same id.
+    Predecessor,
+    /// An answer of [`crate::Action::Create`].
+    Create,
+    /// An answer of [`crate::Action::OpenLaunch`].
+    Launch,
+    /// The end of the job, which Slurm tells.
+    JobEnd,
+    /// An answer of [`crate::Action::FailRun`].
+    RunFailed,
+    /// An answer of [`crate::Action::AwaitNodes`].
+    Nodes,
+    /// An answer of [`crate::Action::Remove`].
+    Removal,
+}
+
+impl Phase {
+    /// The run has not ended: it is the one that [`crate::Event::Fini`] of its job ends.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        !matches!(self, Phase::Releasing { .. })
+    }
+
+    /// The launch gate of the run is raised, and nobody was told to open it.
+    #[must_use]
+    pub fn launch_raised(&self) -> bool {
+        match self {
+            Phase::Queued | Phase::Claimed | Phase::Creating | Phase::Failed { .. } => true,
+            Phase::Ready | Phase::Running => false,
+            Phase::Releasing { gates, .. } => *gates == Gates::Both,
+        }
+    }
+
+    /// The completion gate of the run is raised.
+    #[must_use]
+    pub fn completion_raised(&self) -> bool {
+        matches!(self, Phase::Releasing { gates: Gates::Completion | Gates::Both, .. })
+    }
+
+    /// What this phase waits for.
+    #[must_use]
+    pub fn awaits(&self) -> Awaits {
+        match self {
+            Phase::Queued => Awaits::Predecessor,
+            Phase::Claimed | Phase::Creating => Awaits::Create,
+            Phase::Ready => Awaits::Launch,
+            Phase::Running => Awaits::JobEnd,
+            Phase::Failed { .. } => Awaits::RunFailed,
+            Phase::Releasing { step: Step::CreateAnswer, .. } => Awaits::Create,
+            Phase::Releasing { step: Step::Nodes, .. } => Awaits::Nodes,
+            Phase::Releasing { step: Step::Removal, .. } => Awaits::Removal,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! All claims, found by age, by partition and by job.
+
+use std::collections::{BTreeMap, HashMap};
+
+use vipu_types::{IpuCount, ModelName, PartitionId};
+
+use crate::{Claim, Millis, Phase};
+
+/// The age of a claim: later ones are greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Serial(u64);
+
+/// A claim and how far it has come.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) claim: Claim,
+    pub(crate) phase: Phase,
+    /// When the ledger was told of the claim.
+    pub(crate) begun: Millis,
+    /// When the claim came into its phase.
+    pub(crate) since: Millis,
+}
+
+/// All claims that are not over.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Claims {
+    pub(crate) records: BTreeMap<Serial, Record>,
+    /// Who has the partition id: at most one claim; answers of that id are for it.
+    pub(crate) holders: HashMap<PartitionId, Serial>,
+    /// Who has it next: a claim in [`Phase::Queued`].
+    pub(crate) queued: HashMap<PartitionId, Serial>,
+    /// The run of the job that has not ended.
+    pub(crate) live: HashMap<u32, Serial>,
+    next: Serial,
+}
+
+impl Claims {
+    /// Adds a claim. Its job must have no live run, and its partition id no holder; or, for a claim
+    /// that is [`Phase::Queued`], none queued.
+    pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) -> Serial {
+        let serial = self.next;
+        self.next = Serial(serial.0 + 1);
+        let index = if phase == Phase::Queued { &mut self.queued } else { &mut self.holders };
+        index.insert(claim.partition.clone(), serial);
+        if phase.is_live() {
+            self.live.insert(claim.run.job, serial);
+        }
+        self.records.insert(serial, Record { claim, phase, begun: now, since: now });
+        serial
+    }
+
+    /// Puts a claim into another phase.
+    pub(crate) fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
+        let Some(record) = self.records.get_mut(&serial) else { return };
+        let (was_queued, was_live) = (record.phase == Phase::Queued, record.phase.is_live());
+        if was_queued && phase != Phase::Queued {
+            self.queued.remove(&record.claim.partition);
+            self.holders.insert(record.claim.partition.clone(), serial);
+        }
+        if was_live && !phase.is_live() {
+            self.live.remove(&record.claim.run.job);
+        }
+        (record.phase, record.since) = (phase, now);
+    }
+
+    /// Forgets a claim.
+    pub(crate) fn remove(&mut self, serial: Serial) -> Option<Record> {
+        let record = self.records.remove(&serial)?;
+        let queued = record.phase == Phase::Queued;
+        let index = if queued { &mut self.queued } else { &mut self.holders };
+        index.remove(&record.claim.partition);
+        if record.phase.is_live() {
+            self.live.remove(&record.claim.run.job);
+        }
+        Some(record)
+    }
+
+    pub(crate) fn get(&self, serial: Serial) -> Option<&Record> {
+        self.records.get(&serial)
+    }
+
+    /// The job's run that has not ended.
+    pub(crate) fn live(&self, job: u32) -> Option<(Serial, &Record)> {
+        self.found(self.live.get(&job))
+    }
+
+    /// The claim that has this partition id.
+    pub(crate) fn holder(&self, partition: &PartitionId) -> Option<(Serial, &Record)> {
+        self.found(self.holders.get(partition))
+    }
+
+    /// The claim that waits for this partition id.
+    pub(crate) fn queued(&self, partition: &PartitionId) -> Option<(Serial, &Record)> {
+        self.found(self.queued.get(partition))
+    }
+
+    fn found(&self, serial: Option<&Serial>) -> Option<(Serial, &Record)> {
+        let serial = *serial?;
+        Some((serial, self.records.get(&serial)?))
+    }
+
+    /// Whether a claim of this model has the partition id. Another model's controller may well know
+    /// a stranger's partition of that name.
+    pub(crate) fn holds(&self, model: &ModelName, partition: &PartitionId) -> bool {
+        self.holder(partition).is_some_and(|(_, record)| record.claim.model == *model)
+    }
+
+    /// The claims of a model whose partition is not among the `placed`, the oldest first.
+    pub(crate) fn unplaced(
+        &self,
+        model: &ModelName,
+        placed: impl Fn(&PartitionId) -> bool,
+    ) -> Vec<(Serial, IpuCount)> {
+        let of_model = self.records.iter().filter(|(_, record)| record.claim.model == *model);
+        let unplaced = of_model
+            .filter(|(_, Record { claim, phase, .. })| *phase == Phase::Queued || !placed(&claim.partition));
+        unplaced.map(|(serial, record)| (*serial, record.claim.size)).collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! The ledger itself: events in, actions out, and the questions it answers.
+
+use std::collections::BTreeMap;
+
+use vipu_types::{IpuCount, ModelName, PartitionId};
+
+use crate::claims::{Claims, Serial};
+use crate::lifecycle::Signal;
+use crate::pod::{Hardware, MOST_IPUS, Pod};
+use crate::{
+    Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step, Wait,
+};
+
+/// Who has which IPU. See the crate's documentation.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pub(crate) pods: BTreeMap<ModelName, Pod>,
+    pub(crate) claims: Claims,
+}
+
+impl Ledger {
+    /// A ledger that knows of no model and no claim.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a partition of this size can be made now, and if not, why.
+    ///
+    /// A forecast: the controller does the placing and may refuse all the same.
+    /// Costs a look-up of the model and two comparisons.
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn fits_now(&self, model: &ModelName, size: IpuCount) -> Result<(), Wait> {
+        let no_model = || Wait::NoModel { asked: model.clone(), known: self.pods.keys().cloned().collect() };
+        self.pods.get(model).ok_or_else(no_model)?.fits(size)
+    }
+
+    /// The claim of the run of this job that has not ended: the one [`Event::Fini`] would end.
+    ///
+    /// Raise a completion gate, and say [`Ending::Held`], only when there is one.
+    #[must_use]
+    pub fn live_claim(&self, job: u32) -> Option<&Claim> {
+        self.claims.live(job).map(|(_, record)| &record.claim)
+    }
+
+    /// The claim that has this partition id, live or being released.
+    ///
+    /// What has one here is not to be adopted again.
+    #[must_use]
+    pub fn holder(&self, partition: &PartitionId) -> Option<&Claim> {
+        self.claims.holder(partition).map(|(_, record)| &record.claim)
+    }
+
+    /// Takes in what happened and says what to do, in this order.
+    ///
+    /// `now` never goes back. Answers that come late, twice or for what is not known change nothing.
+    pub fn apply(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        let mut todo = Vec::new();
+        match event {
+            Event::Models(models) => self.configure(now, models, &mut todo),
+            Event::Inventory { model, asked, ipus, faulty, partitions } => {
+                self.list(&model, asked, Hardware { ipus, faulty }, partitions, &mut todo);
+            }
+            Event::Unreachable { model, reason } => {
+                if let Some(pod) = self.pods.get_mut(&model) {
+                    pod.lost(reason);
+                }
+            }
+            Event::Begin(claim) => self.begin(now, claim, &mut todo),
+            Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
+            Event::Fini { job, ending } => {
+                if let Some((serial, _)) = self.claims.live(job) {
+                    self.signal(now, serial, Signal::Ended(ending), &mut todo);
+                }
+            }
+            Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
+            Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
+            Event::CreateFailed { partition: id, reason } => {
+                self.answer(now, &id, Signal::CreateFailed(reason), &mut todo);
+            }
+            Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
+            Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
+            Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
+            Event::NodesDone(id) => self.answer(now, &id, Signal::NodesDone, &mut todo),
+            Event::Gone(id) => self.answer(now, &id, Signal::Gone, &mut todo),
+        }
+        todo
+    }
+
+    /// The models are these now.
+    fn configure(&mut self, now: Millis, models: Vec<ModelFacts>, todo: &mut Vec<Action>) {
+        self.pods.retain(|known, _| models.iter().any(|facts| facts.model == *known));
+        let mut more_fits = false;
+        for facts in models {
+            let model = facts.model.clone();
+            match self.pods.get_mut(&model) {
+                Some(pod) if *pod.facts() == facts => continue,
+                Some(pod) => {
+                    let before = pod.largest_now();
+                    pod.set_facts(facts);
+                    more_fits |= pod.largest_now() > before;
+                }
+                None => {
+                    let mut pod = Pod::new(now, facts);
+                    pod.place_claims(self.claims.unplaced(&model, |_| false));
+                    self.pods.insert(model.clone(), pod);
+                }
+            }
+            todo.push(Action::Survey(model));
+        }
+        if more_fits {
+            todo.push(Action::KickScheduler);
+        }
+    }
+
+    /// A controller answered.
+    fn list(
+        &mut self,
+        model: &ModelName,
+        asked: Millis,
+        hardware: Hardware,
+        mut partitions: Vec<SeenPartition>,
+        todo: &mut Vec<Action>,
+    ) {
+        let Some(pod) = self.pods.get_mut(model) else { return };
+        if hardware.ipus > MOST_IPUS {
+            pod.lost(format!("it lists {} IPUs, more than any system has", hardware.ipus));
+            return;
+        }
+        // Of a claim the size is known, so its partition counts in full also without places.
+        partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(model, &seen.partition));
+        let before = pod.largest_now();
+        if !pod.list(asked, hardware, partitions) {
+            return;
+        }
+        let unplaced = self.claims.unplaced(model, |id| pod.listed().contains_key(id));
+        pod.place_claims(unplaced);
+        if pod.largest_now() > before {
+            todo.push(Action::KickScheduler);
+        }
+    }
+
+    /// A job got its nodes.
+    fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
+        self.end_earlier(now, &claim, todo);
+        if self.claims.holder(&claim.partition).is_some() {
+            self.add(now, claim, Phase::Queued);
+        } else {
+            self.add(now, claim.clone(), Phase::Claimed);
+            todo.push(Action::Create(claim));
+        }
+    }
+
+    /// An earlier slurmctld's job.
+    fn adopt(&mut self, now: Millis, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
+        if self.claims.holder(&claim.partition).is_some() {
+            return;
+        }
+        match found {
+            AdoptedAs::Starting => self.begin(now, claim, todo),
+            AdoptedAs::Running => {
+                self.end_earlier(now, &claim, todo);
+                self.add(now, claim, Phase::Running);
+            }
+            AdoptedAs::Ending => {
+                self.end_earlier(now, &claim, todo);
+                let phase = Phase::Releasing { step: Step::Nodes, gates: Gates::Completion };
+                self.add(now, claim.clone(), phase);
+                todo.push(Action::AwaitNodes(claim));
+            }
+        }
+    }
+
+    /// Ends what Slurm should have ended before: a job has one run, a partition id one live claim.
+    fn end_earlier(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
+        let same_job = self.claims.live(claim.run.job);
+        let same_id = [self.claims.holder(&claim.partition), self.claims.queued(&claim.partition)];
+        let earlier: Vec<Serial> =
+            same_id.into_iter().chain([same_job]).flatten().map(|(serial, _)| serial).collect();
+        for serial in earlier {
+            self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
+        }
+    }
+
+    fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
+        let (model, size, id) = (claim.model.clone(), claim.size, claim.partition.clone());
+        let waits_for_id = phase == Phase::Queued;
+        let serial = self.claims.add(now, claim, phase);
+        if let Some(pod) = self.pods.get_mut(&model)
+            && (waits_for_id || !pod.listed().contains_key(&id))
+        {
+            pod.claim(serial, size);
+        }
+    }
+
+    /// An answer for whoever has the partition id.
+    fn answer(&mut self, now: Millis, partition: &PartitionId, signal: Signal, todo: &mut Vec<Action>) {
+        if let Some((serial, _)) = self.claims.holder(partition) {
+            self.signal(now, serial, signal, todo);
+        }
+    }
+
+    fn signal(&mut self, now: Millis, serial: Serial, signal: Signal, todo: &mut Vec<Action>) {
+        let Some(record) = self.claims.get(serial) else { return };
+        let Some(turn) = record.phase.on(signal, &record.claim) else { return };
+        todo.extend(turn.actions);
+        match turn.next {
+            Some(phase) => self.claims.enter(now, serial, phase),
+            None => self.close(now, serial, todo),
+        }
+    }
+
+    /// A claim is over: its IPUs are free, and its partition id is.
+    fn close(&mut self, now: Millis, serial: Serial, todo: &mut Vec<Action>) {
+        let Some(record) = self.claims.remove(serial) else { return };
+        let id = record.claim.partition;
+        let had_id = record.phase != Phase::Queued;
+        if let Some(pod) = self.pods.get_mut(&record.claim.model) {
+            if had_id { pod.removed(now, serial, id.clone()) } else { pod.unclaim(serial) }
+        }
+        if had_id && let Some((next, _)) = self.claims.queued(&id) {
+            self.signal(now, next, Signal::IdFree, todo);
+        }
+    }
+}

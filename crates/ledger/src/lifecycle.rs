@@ -1,0 +1,131 @@
+//! What leads a claim from one phase to the next.
+
+use crate::{Action, Claim, Ending, Gates, Phase, Step};
+
+/// What can happen to one claim.
+pub(crate) enum Signal {
+    /// The earlier run's partition of the same id is gone.
+    IdFree,
+    /// [`crate::Event::CreateStarted`]
+    CreateStarted,
+    /// [`crate::Event::Up`]
+    Up,
+    /// [`crate::Event::CreateFailed`]
+    CreateFailed(String),
+    /// [`crate::Event::CreateCancelled`]
+    CreateCancelled,
+    /// [`crate::Event::Launched`]
+    Launched,
+    /// [`crate::Event::RunVanished`]
+    RunVanished,
+    /// [`crate::Event::Fini`], or the job has a newer run.
+    Ended(Ending),
+    /// [`crate::Event::NodesDone`]
+    NodesDone,
+    /// [`crate::Event::Gone`]
+    Gone,
+}
+
+/// Where a signal leads.
+pub(crate) struct Turn {
+    /// The phase now; none when the claim is over.
+    pub(crate) next: Option<Phase>,
+    /// What to do, in this order.
+    pub(crate) actions: Vec<Action>,
+}
+
+impl Turn {
+    fn to(next: Phase, actions: impl Into<Vec<Action>>) -> Self {
+        Self { next: Some(next), actions: actions.into() }
+    }
+}
+
+impl Phase {
+    /// The phase after this one. None for what does not concern it: a late or repeated answer.
+    pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Turn> {
+        let turn = match (self, signal) {
+            (Phase::Queued, Signal::IdFree) => Turn::to(Phase::Claimed, [Action::Create(claim.clone())]),
+            (Phase::Claimed, Signal::CreateStarted) => Turn::to(Phase::Creating, []),
+            (Phase::Claimed | Phase::Creating, Signal::Up) => {
+                Turn::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
+            }
+            (Phase::Claimed | Phase::Creating, Signal::CreateFailed(reason)) => failed(claim, reason),
+            (Phase::Claimed | Phase::Creating, Signal::CreateCancelled) => {
+                failed(claim, "the partition's creation was given up".into())
+            }
+            (Phase::Ready, Signal::Launched) => Turn::to(Phase::Running, []),
+            (Phase::Ready | Phase::Failed { .. }, Signal::RunVanished) => self.ended(claim, Ending::Unheld),
+            (_, Signal::Ended(ending)) if self.is_live() => self.ended(claim, ending),
+            (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
+            _ => return None,
+        };
+        Some(turn)
+    }
+
+    /// The run of this live phase ended.
+    fn ended(&self, claim: &Claim, ending: Ending) -> Turn {
+        let gates = match (ending, self.launch_raised()) {
+            (Ending::Unheld, _) => Gates::Open,
+            (Ending::Held, false) => Gates::Completion,
+            (Ending::Held, true) => Gates::Both,
+        };
+        let mut actions = Vec::new();
+        if ending == Ending::Unheld && self.launch_raised() {
+            actions.push(Action::DropLaunch(claim.clone()));
+        }
+        let step = match self {
+            // Nothing was created and no task was started: there is nothing to wait for.
+            Phase::Queued => return over(claim, gates, actions),
+            Phase::Claimed | Phase::Creating => {
+                actions.push(Action::CancelCreate(claim.partition.clone()));
+                Step::CreateAnswer
+            }
+            _ => {
+                actions.push(Action::AwaitNodes(claim.clone()));
+                Step::Nodes
+            }
+        };
+        Turn::to(Phase::Releasing { step, gates }, actions)
+    }
+}
+
+impl Step {
+    fn on(self, signal: Signal, gates: Gates, claim: &Claim) -> Option<Turn> {
+        let turn = match (self, signal) {
+            (Step::CreateAnswer, Signal::Up | Signal::CreateFailed(_) | Signal::CreateCancelled) => {
+                let next = Phase::Releasing { step: Step::Nodes, gates };
+                Turn::to(next, [Action::AwaitNodes(claim.clone())])
+            }
+            (Step::Nodes, Signal::NodesDone) => {
+                let next = Phase::Releasing { step: Step::Removal, gates };
+                Turn::to(next, [Action::Remove(claim.clone())])
+            }
+            (Step::Removal, Signal::Gone) => {
+                let mut turn = over(claim, gates, Vec::new());
+                turn.actions.push(survey(claim));
+                turn
+            }
+            _ => return None,
+        };
+        Some(turn)
+    }
+}
+
+fn failed(claim: &Claim, reason: String) -> Turn {
+    let actions = [Action::FailRun(claim.clone(), reason.clone()), survey(claim)];
+    Turn::to(Phase::Failed { reason }, actions)
+}
+
+/// The claim's IPUs are free.
+fn over(claim: &Claim, gates: Gates, mut actions: Vec<Action>) -> Turn {
+    if gates != Gates::Open {
+        let launch_raised = gates == Gates::Both;
+        actions.push(Action::OpenCompletion { claim: claim.clone(), launch_raised });
+    }
+    actions.push(Action::KickScheduler);
+    Turn { next: None, actions }
+}
+
+fn survey(claim: &Claim) -> Action {
+    Action::Survey(claim.model.clone())
+}

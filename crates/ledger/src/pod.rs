@@ -1,0 +1,173 @@
+//! One Pod: what its controller said last, and what fits into it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use vipu_types::{IpuCount, PartitionId};
+
+use crate::capacity::Capacity;
+use crate::claims::Serial;
+use crate::{Millis, ModelFacts, Place, SeenPartition, Wait};
+
+/// Beyond any system; a listing that says more is not to be believed, nor given memory.
+pub(crate) const MOST_IPUS: u32 = 1 << 20;
+
+/// How the controller answered when it was asked last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Contact {
+    NotYet,
+    Reached,
+    Lost(String),
+}
+
+/// What a controller said of its IPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hardware {
+    /// All IPUs.
+    pub(crate) ipus: u32,
+    /// Those that no partition can use.
+    pub(crate) faulty: u32,
+}
+
+/// One Pod model: its configuration, its controller's last listing and its free blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Pod {
+    facts: ModelFacts,
+    contact: Contact,
+    hardware: Hardware,
+    /// When the listing was asked for; an older one is no news.
+    asked: Millis,
+    /// The partitions of the listing, but those that are gone since.
+    listed: HashMap<PartitionId, Vec<Place>>,
+    /// When partitions were removed: a listing asked for before may still name them.
+    removed: HashMap<PartitionId, Millis>,
+    /// Claims whose place is not known, in the order in which their creates were asked for: a
+    /// controller that fills the lowest block first puts them where the forecast does.
+    unplaced: BTreeMap<Serial, IpuCount>,
+    capacity: Capacity,
+}
+
+impl Pod {
+    /// A Pod whose controller was not asked yet.
+    pub(crate) fn new(now: Millis, facts: ModelFacts) -> Self {
+        Self {
+            capacity: Capacity::new(0, facts.domain_size, []),
+            facts,
+            contact: Contact::NotYet,
+            hardware: Hardware::default(),
+            asked: now,
+            listed: HashMap::new(),
+            removed: HashMap::new(),
+            unplaced: BTreeMap::new(),
+        }
+    }
+
+    /// Whether a partition of this size can be made now.
+    pub(crate) fn fits(&self, size: IpuCount) -> Result<(), Wait> {
+        self.usable()?;
+        let (free, largest) = (self.capacity.free(), self.capacity.largest());
+        let model = || self.facts.model.clone();
+        if size.get() > self.facts.largest {
+            Err(Wait::OverLimit { model: model(), size, largest: self.facts.largest })
+        } else if size.get() > largest {
+            Err(Wait::Full { model: model(), size, free, largest })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Why no partition at all can be made now.
+    pub(crate) fn usable(&self) -> Result<(), Wait> {
+        let model = || self.facts.model.clone();
+        match (&self.facts.trouble, &self.contact) {
+            (Some(trouble), _) => Err(Wait::Trouble { model: model(), trouble: trouble.clone() }),
+            (None, Contact::NotYet) => Err(Wait::NoAnswer { model: model() }),
+            (None, Contact::Lost(reason)) => {
+                Err(Wait::Unreachable { model: model(), reason: reason.clone() })
+            }
+            (None, Contact::Reached) => Ok(()),
+        }
+    }
+
+    /// The largest number of IPUs that a job could get now.
+    pub(crate) fn largest_now(&self) -> u32 {
+        self.usable().map_or(0, |()| self.capacity.largest().min(self.facts.largest))
+    }
+
+    pub(crate) fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    pub(crate) fn hardware(&self) -> Hardware {
+        self.hardware
+    }
+
+    pub(crate) fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
+    pub(crate) fn listed(&self) -> &HashMap<PartitionId, Vec<Place>> {
+        &self.listed
+    }
+
+    /// Configuration changed.
+    pub(crate) fn set_facts(&mut self, facts: ModelFacts) {
+        self.facts = facts;
+        self.capacity = self.counted();
+    }
+
+    /// The controller did not answer.
+    pub(crate) fn lost(&mut self, reason: String) {
+        self.contact = Contact::Lost(reason);
+    }
+
+    /// Takes in a listing asked for at `asked`; whether it is news.
+    /// [`Pod::place_claims`] has to follow.
+    pub(crate) fn list(&mut self, asked: Millis, hardware: Hardware, partitions: Vec<SeenPartition>) -> bool {
+        if asked < self.asked {
+            return false;
+        }
+        self.removed.retain(|_, removed| *removed >= asked);
+        let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
+        self.listed = still_there.map(|seen| (seen.partition, seen.places)).collect();
+        (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
+        true
+    }
+
+    /// Says which claims there are that the listing does not place.
+    pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, IpuCount)>) {
+        self.unplaced = unplaced.into_iter().collect();
+        self.capacity = self.counted();
+    }
+
+    /// A claim more, younger than all others.
+    pub(crate) fn claim(&mut self, serial: Serial, size: IpuCount) {
+        self.unplaced.insert(serial, size);
+        self.capacity.take(size);
+    }
+
+    /// A claim less that had no partition.
+    pub(crate) fn unclaim(&mut self, serial: Serial) {
+        self.unplaced.remove(&serial);
+        self.capacity = self.counted();
+    }
+
+    /// A claim and its partition less.
+    pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId) {
+        self.listed.remove(&partition);
+        self.removed.insert(partition, now);
+        self.unclaim(serial);
+    }
+
+    /// The free blocks, counted anew.
+    pub(crate) fn counted(&self) -> Capacity {
+        let places = self.listed.values().flatten().copied();
+        let mut capacity = Capacity::new(self.hardware.ipus, self.facts.domain_size, places);
+        // A partition without places has at least one IPU.
+        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
+        capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32));
+        for size in self.unplaced.values() {
+            capacity.take(*size);
+        }
+        capacity
+    }
+}

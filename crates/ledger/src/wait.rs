@@ -1,0 +1,126 @@
+//! Why a job cannot have its partition now.
+
+use std::fmt;
+
+use vipu_types::{IpuCount, ModelName};
+
+/// Why a job cannot have its partition now, in words short enough for squeue's Reason column.
+///
+/// Every one of these can pass: configuration is mended, a controller comes back, a Pod grows.
+/// So none is a reason to refuse a job for good. What no partition can ever have, a count that is
+/// no power of two, never gets here: [`IpuCount`] does not hold it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wait {
+    /// No model of this name is configured.
+    #[error("vipu: no model {asked} ({})", Models(known))]
+    NoModel {
+        /// What was asked for.
+        asked: ModelName,
+        /// The models there are.
+        known: Vec<ModelName>,
+    },
+    /// No job can start on this model for now, whatever its size.
+    #[error("vipu: {model}: {trouble}")]
+    Trouble {
+        /// The model.
+        model: ModelName,
+        /// [`crate::ModelFacts::trouble`].
+        trouble: String,
+    },
+    /// More than configuration lets one job have.
+    #[error("vipu: {size} {} wanted, a job on {model} gets at most {largest}", ipus(*size))]
+    OverLimit {
+        /// The model.
+        model: ModelName,
+        /// The size of the partition wanted.
+        size: IpuCount,
+        /// [`crate::ModelFacts::largest`].
+        largest: u32,
+    },
+    /// The controller was not asked yet, or has not answered.
+    #[error("vipu: no answer from the controller of {model} yet")]
+    NoAnswer {
+        /// The model.
+        model: ModelName,
+    },
+    /// The controller did not answer when it was asked last.
+    #[error("vipu: controller of {model} unreachable: {reason}")]
+    Unreachable {
+        /// The model.
+        model: ModelName,
+        /// The reason given in [`crate::Event::Unreachable`].
+        reason: String,
+    },
+    /// No free block is large enough.
+    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}", ipus(*size))]
+    Full {
+        /// The model.
+        model: ModelName,
+        /// The size of the partition wanted.
+        size: IpuCount,
+        /// IPUs free.
+        free: u32,
+        /// The size of the largest partition that fits; smaller than `free` on a fragmented Pod.
+        largest: u32,
+    },
+}
+
+fn ipus(size: IpuCount) -> &'static str {
+    if size == IpuCount::ONE { "IPU" } else { "IPUs" }
+}
+
+/// Writes the models there are.
+struct Models<'a>(&'a [ModelName]);
+
+impl fmt::Display for Models<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none is configured");
+        }
+        f.write_str("models")?;
+        for (n, model) in self.0.iter().enumerate() {
+            write!(f, "{} {model}", if n == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_says_what_is_missing() {
+        let model = || ModelName::new("pod64").unwrap();
+        let size = |n| IpuCount::new(n).unwrap();
+        let known = vec![ModelName::new("pod16").unwrap(), model()];
+        let asked = ModelName::new("pod99").unwrap();
+        for (wait, text) in [
+            (
+                Wait::Full { model: model(), size: size(16), free: 8, largest: 8 },
+                "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8",
+            ),
+            (
+                Wait::Full { model: model(), size: size(1), free: 0, largest: 0 },
+                "vipu: 1 IPU of pod64 needed, 0 free, largest block 0",
+            ),
+            (
+                Wait::Unreachable { model: model(), reason: "connection refused".into() },
+                "vipu: controller of pod64 unreachable: connection refused",
+            ),
+            (Wait::NoAnswer { model: model() }, "vipu: no answer from the controller of pod64 yet"),
+            (
+                Wait::Trouble { model: model(), trouble: "vipu.conf:3: no ApiHost".into() },
+                "vipu: pod64: vipu.conf:3: no ApiHost",
+            ),
+            (Wait::NoModel { asked: asked.clone(), known }, "vipu: no model pod99 (models: pod16, pod64)"),
+            (Wait::NoModel { asked, known: vec![] }, "vipu: no model pod99 (none is configured)"),
+            (
+                Wait::OverLimit { model: model(), size: size(128), largest: 64 },
+                "vipu: 128 IPUs wanted, a job on pod64 gets at most 64",
+            ),
+        ] {
+            assert_eq!(wait.to_string(), text);
+        }
+    }
+}
