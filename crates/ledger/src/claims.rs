@@ -24,13 +24,13 @@ pub(crate) struct Record {
 /// All claims that are not over.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
-    pub(crate) records: BTreeMap<Serial, Record>,
+    records: BTreeMap<Serial, Record>,
     /// Who has the partition id: at most one claim; answers of that id are for it.
-    pub(crate) holders: HashMap<PartitionId, Serial>,
+    holders: HashMap<PartitionId, Serial>,
     /// Who has it next: a claim in [`Phase::Queued`].
-    pub(crate) queued: HashMap<PartitionId, Serial>,
+    queued: HashMap<PartitionId, Serial>,
     /// The run of the job that has not ended.
-    pub(crate) live: HashMap<u32, Serial>,
+    live: HashMap<u32, Serial>,
     next: Serial,
 }
 
@@ -79,6 +79,11 @@ impl Claims {
         self.records.get(&serial)
     }
 
+    /// All claims, the oldest first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Serial, &Record)> {
+        self.records.iter().map(|(serial, record)| (*serial, record))
+    }
+
     /// The job's run that has not ended.
     pub(crate) fn live(&self, job: u32) -> Option<(Serial, &Record)> {
         self.found(self.live.get(&job))
@@ -111,9 +116,24 @@ impl Claims {
         model: &ModelName,
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, IpuCount)> {
-        let of_model = self.records.iter().filter(|(_, record)| record.claim.model == *model);
-        let unplaced = of_model
-            .filter(|(_, Record { claim, phase, .. })| *phase == Phase::Queued || !placed(&claim.partition));
-        unplaced.map(|(serial, record)| (*serial, record.claim.size)).collect()
+        let unplaced = self.of_model(model).filter(|(_, record)| {
+            let has_id = record.phase != Phase::Queued;
+            !(has_id && placed(&record.claim.partition))
+        });
+        unplaced.map(|(serial, record)| (serial, record.claim.size)).collect()
+    }
+
+    /// The IPUs of all claims of a model.
+    pub(crate) fn ipus_claimed(&self, model: &ModelName) -> u64 {
+        self.of_model(model).map(|(_, record)| u64::from(record.claim.size.get())).sum()
+    }
+
+    fn of_model(&self, model: &ModelName) -> impl Iterator<Item = (Serial, &Record)> {
+        self.all().filter(move |(_, record)| record.claim.model == *model)
+    }
+
+    /// How many claims are found by partition id, and how many by job.
+    pub(crate) fn indexed(&self) -> (usize, usize) {
+        (self.holders.len() + self.queued.len(), self.live.len())
     }
 }

@@ -1,0 +1,156 @@
+//! What always holds, as functions that say where it does not.
+//!
+//! That a claim is in one phase, that its gates fit the phase and that it waits for an answer that
+//! comes, the types say already: see [`crate::Phase`]. Checks that see the actions from outside
+//! compare [`crate::Phase::awaits`] with what is under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use vipu_types::{ModelName, PartitionId};
+
+use crate::claims::Serial;
+use crate::{Ledger, Phase, Place};
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A controller lists one IPU in two partitions.
+    #[error("{model}: {place} is in partition {one} and in partition {other}")]
+    TwoOwners {
+        /// The model.
+        model: ModelName,
+        /// The IPU.
+        place: Place,
+        /// A partition, the first by name.
+        one: PartitionId,
+        /// Another partition.
+        other: PartitionId,
+    },
+    /// There are more IPUs claimed than there are. The ledger does not do that by itself; a Pod that
+    /// shrinks, or a job begun although [`Ledger::fits_now`] said no, does.
+    #[error("{model}: {claimed} IPUs are claimed, {ipus} there are")]
+    Overcommitted {
+        /// The model.
+        model: ModelName,
+        /// IPUs of all claims.
+        claimed: u64,
+        /// All IPUs of the controller.
+        ipus: u32,
+    },
+    /// The free blocks are not those that follow from listing and claims.
+    #[error("{model}: {kept} IPUs are said to be free, {counted} are when counted anew")]
+    StaleCapacity {
+        /// The model.
+        model: ModelName,
+        /// IPUs free as kept.
+        kept: u32,
+        /// IPUs free as counted.
+        counted: u32,
+    },
+    /// A claim is not found where it should be, or is found where it should not.
+    #[error("{partition}: {what}")]
+    BadIndex {
+        /// The claim's partition.
+        partition: PartitionId,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// An index names claims that are no more.
+    #[error("{entries} claims are indexed {by}, {claims} there are")]
+    LostEntries {
+        /// Which index.
+        by: &'static str,
+        /// Claims in the index.
+        entries: usize,
+        /// Claims that should be in it.
+        claims: usize,
+    },
+}
+
+impl Ledger {
+    /// Checks everything; empty when all is well. Costs much more than any other question.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let all = [
+            self.two_owners(),
+            self.overcommitted(),
+            self.stale_capacity(),
+            self.bad_index(),
+            self.lost_entries(),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn two_owners(&self) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for (model, pod) in &self.pods {
+            let mut owners: BTreeMap<Place, &PartitionId> = BTreeMap::new();
+            for (id, places) in pod.listed() {
+                let places: BTreeSet<&Place> = places.iter().collect();
+                for place in places {
+                    if let Some(owner) = owners.insert(*place, id) {
+                        let (one, other) = (owner.min(id).clone(), owner.max(id).clone());
+                        found.push(Violation::TwoOwners { model: model.clone(), place: *place, one, other });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    fn overcommitted(&self) -> Vec<Violation> {
+        let answered = self.pods.iter().filter(|(_, pod)| pod.hardware().ipus > 0);
+        let counts =
+            answered.map(|(model, pod)| (model, self.claims.ipus_claimed(model), pod.hardware().ipus));
+        let over = counts.filter(|(_, claimed, ipus)| *claimed > u64::from(*ipus));
+        over.map(|(model, claimed, ipus)| Violation::Overcommitted { model: model.clone(), claimed, ipus })
+            .collect()
+    }
+
+    fn stale_capacity(&self) -> Vec<Violation> {
+        let counts = self.pods.iter().map(|(model, pod)| (model, pod.capacity(), pod.counted()));
+        let stale = counts.filter(|(_, kept, counted)| *kept != counted);
+        stale
+            .map(|(model, kept, counted)| Violation::StaleCapacity {
+                model: model.clone(),
+                kept: kept.free(),
+                counted: counted.free(),
+            })
+            .collect()
+    }
+
+    fn bad_index(&self) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for (serial, record) in self.claims.all() {
+            let id = &record.claim.partition;
+            let is_me = |entry: Option<(Serial, _)>| entry.is_some_and(|(other, _)| other == serial);
+            let queued = record.phase == Phase::Queued;
+            let mut expect = |is: bool, should: bool, what| {
+                if is != should {
+                    found.push(Violation::BadIndex { partition: id.clone(), what });
+                }
+            };
+            expect(is_me(self.claims.holder(id)), !queued, "has the id in one place only");
+            expect(is_me(self.claims.queued(id)), queued, "waits for the id in one place only");
+            expect(self.claims.holder(id).is_some(), true, "waits for an id that nobody has");
+            let live = record.phase.is_live();
+            expect(is_me(self.claims.live(record.claim.run.job)), live, "is its job's run in one place only");
+        }
+        found
+    }
+
+    fn lost_entries(&self) -> Vec<Violation> {
+        let (by_id, by_job) = self.claims.indexed();
+        let live = self.claims.all().filter(|(_, record)| record.phase.is_live()).count();
+        let counts = [("by partition", by_id, self.claims.all().count()), ("by job", by_job, live)];
+        let lost = counts.into_iter().filter(|(_, entries, claims)| entries != claims);
+        lost.map(|(by, entries, claims)| Violation::LostEntries { by, entries, claims }).collect()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IPU {} of domain {}", self.index, self.domain)
+    }
+}

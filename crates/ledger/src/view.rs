@@ -1,0 +1,79 @@
+//! What the ledger knows, as plain data for people and for checks.
+
+use vipu_types::ModelName;
+
+use crate::{Claim, Ledger, Millis, Phase, Wait};
+
+/// Everything the ledger knows, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The models, by name.
+    pub models: Vec<ModelView>,
+    /// The claims, the oldest first.
+    pub claims: Vec<ClaimView>,
+}
+
+/// One model. IPUs are free, used by claims, used by others, or faulty; before the controller
+/// answered for the first time all are 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelView {
+    /// Its name.
+    pub model: ModelName,
+    /// All IPUs.
+    pub ipus: u32,
+    /// IPUs that no partition can use.
+    pub faulty: u32,
+    /// IPUs of claims, whether their partitions are there yet or not.
+    pub claimed: u64,
+    /// Partitions on the controller that no claim is for.
+    pub foreign: usize,
+    /// IPUs free.
+    pub free: u32,
+    /// The size of the largest partition that fits.
+    pub largest_free: u32,
+    /// Why no job can start on it now, if so.
+    pub trouble: Option<Wait>,
+}
+
+/// One claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimView {
+    /// The claim.
+    pub claim: Claim,
+    /// How far it has come.
+    pub phase: Phase,
+    /// When the ledger was told of it.
+    pub begun: Millis,
+    /// When it came into its phase.
+    pub since: Millis,
+}
+
+impl Ledger {
+    /// Everything the ledger knows.
+    #[must_use]
+    pub fn view(&self) -> View {
+        View { models: self.models().collect(), claims: self.claims().collect() }
+    }
+
+    fn models(&self) -> impl Iterator<Item = ModelView> {
+        self.pods.iter().map(|(model, pod)| ModelView {
+            model: model.clone(),
+            ipus: pod.hardware().ipus,
+            faulty: pod.hardware().faulty,
+            claimed: self.claims.ipus_claimed(model),
+            foreign: pod.listed().keys().filter(|id| !self.claims.holds(model, id)).count(),
+            free: pod.capacity().free(),
+            largest_free: pod.capacity().largest(),
+            trouble: pod.usable().err(),
+        })
+    }
+
+    fn claims(&self) -> impl Iterator<Item = ClaimView> {
+        self.claims.all().map(|(_, record)| ClaimView {
+            claim: record.claim.clone(),
+            phase: record.phase.clone(),
+            begun: record.begun,
+            since: record.since,
+        })
+    }
+}
