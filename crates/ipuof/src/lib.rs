@@ -1,2 +1,19 @@
 //! The IPUoF config file and environment: render, write safely, remove.
+//!
+//! A program finds its IPUs through one file per GCD (graph compilation domain). [`IpuofDir`] puts these
+//! files into the directory that all nodes share, whole or not at all, for the job's user only, and takes
+//! them away again. [`environment`] has the variables that lead a program to its file.
 #![forbid(unsafe_code)]
+
+mod access;
+mod directory;
+pub mod environment;
+mod error;
+mod gcd;
+mod names;
+
+pub use access::Access;
+pub use directory::{IpuofDir, probe};
+pub use error::Error;
+pub use gcd::{Device, Gcd};
+pub use names::file_name;

@@ -1,0 +1,159 @@
+//! The directory that slurmctld writes and all nodes read.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open, openat, renameat};
+use nix::sys::stat::Mode;
+use nix::unistd::{UnlinkatFlags, fsync, geteuid, unlinkat};
+use vipu_types::PartitionId;
+
+use crate::access::{Access, grant};
+use crate::error::Error;
+use crate::gcd::Gcd;
+use crate::names::file_names;
+
+/// The open directory of config files.
+///
+/// Everything happens relative to the open directory and no symlink in it is followed, so nothing that
+/// somebody puts there can lead a write elsewhere. A file appears under its name complete, durable and
+/// with its final permissions, in place of whatever had that name, or not at all.
+#[derive(Debug)]
+pub struct IpuofDir {
+    fd: OwnedFd,
+    path: PathBuf,
+    ways: &'static [Access],
+}
+
+/// Checks that files can be written to `path`, and how a user would come to read them.
+///
+/// # Errors
+/// Why not.
+pub fn probe(path: &Path) -> Result<Access, Error> {
+    static PROBES: AtomicU32 = AtomicU32::new(0);
+    let dir = IpuofDir::open(path)?;
+    // Any user but the one we are shows which way is open.
+    let somebody_else = geteuid().as_raw() ^ 1;
+    let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
+    let result = dir.prepare(&name, b"{}\n", somebody_else);
+    let removed = dir.unlink(&name);
+    let access = result?;
+    removed.map(|()| access)
+}
+
+impl IpuofDir {
+    /// Opens the directory.
+    ///
+    /// # Errors
+    /// When it is not there, no directory, or not readable.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        match open(path, flags, Mode::empty()) {
+            Ok(fd) => Ok(Self { fd, path: path.into(), ways: &Access::ALL }),
+            Err(errno) => {
+                Err(Error::Refused { doing: "open directory", path: path.into(), source: errno.into() })
+            }
+        }
+    }
+
+    /// Writes the files of a partition, one for each GCD, readable by the user `reader`.
+    ///
+    /// # Errors
+    /// When one of them could not be written. Others may be there already; [`IpuofDir::remove`] takes
+    /// them away.
+    pub fn publish(&self, partition: &PartitionId, gcds: &[Gcd], reader: u32) -> Result<Access, Error> {
+        let count = u32::try_from(gcds.len()).unwrap_or(u32::MAX);
+        let mut worst = None;
+        for (name, gcd) in file_names(partition, count).zip(gcds) {
+            let json = gcd.to_json().map_err(|error| self.refused("render", &name, error))?;
+            worst = worst.max(Some(self.put(&name, &json, reader)?));
+        }
+        self.sync()?;
+        worst.ok_or_else(|| Error::NoGcd(partition.clone()))
+    }
+
+    /// Removes the files of a partition that has `gcds` GCDs, and what an interrupted
+    /// [`IpuofDir::publish`] left of them. Files that are not there are no error.
+    ///
+    /// # Errors
+    /// When one of them could not be removed; the others were tried all the same.
+    pub fn remove(&self, partition: &PartitionId, gcds: u32) -> Result<(), Error> {
+        let names = file_names(partition, gcds).flat_map(|name| [temporary(&name), name]);
+        let results: Vec<_> = names.map(|name| self.unlink(&name)).collect();
+        results.into_iter().collect::<Result<(), _>>()?;
+        self.sync()
+    }
+
+    /// Puts a file in its place.
+    fn put(&self, name: &str, content: &[u8], reader: u32) -> Result<Access, Error> {
+        let temporary = temporary(name);
+        let placed = self.prepare(&temporary, content, reader).and_then(|access| {
+            renameat(&self.fd, temporary.as_str(), &self.fd, name)
+                .map(|()| access)
+                .map_err(|errno| self.refused("write", name, errno.into()))
+        });
+        if placed.is_err() {
+            // The error that matters is the one at hand; a leftover goes with the partition's removal.
+            let _ = self.unlink(&temporary);
+        }
+        placed
+    }
+
+    /// Makes a durable file with its final permissions.
+    fn prepare(&self, name: &str, content: &[u8], reader: u32) -> Result<Access, Error> {
+        let file = self.create(name).map_err(|errno| self.refused("create", name, errno.into()))?;
+        let fill = |mut file: File| -> io::Result<Access> {
+            file.write_all(content)?;
+            let access = grant(&file, reader, self.ways)?;
+            file.sync_all()?;
+            Ok(access)
+        };
+        fill(file).map_err(|error| self.refused("write", name, error))
+    }
+
+    /// Creates a new file, in place of one that an interrupted write left under this name.
+    fn create(&self, name: &str) -> nix::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let create = || openat(&self.fd, name, flags, Mode::S_IRUSR | Mode::S_IWUSR).map(File::from);
+        match create() {
+            Err(Errno::EEXIST) => {
+                unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir)?;
+                create()
+            }
+            result => result,
+        }
+    }
+
+    fn unlink(&self, name: &str) -> Result<(), Error> {
+        match unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(errno) => Err(self.refused("remove", name, errno.into())),
+        }
+    }
+
+    /// Makes names durable, where the file system can.
+    fn sync(&self) -> Result<(), Error> {
+        match fsync(&self.fd) {
+            Ok(()) | Err(Errno::EINVAL) => Ok(()),
+            Err(errno) => Err(self.refused("sync", ".", errno.into())),
+        }
+    }
+
+    fn refused(&self, doing: &'static str, name: &str, source: io::Error) -> Error {
+        Error::Refused { doing, path: self.path.join(name), source }
+    }
+}
+
+/// What a file is called until it is complete.
+fn temporary(name: &str) -> String {
+    format!(".{name}.new")
+}
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

@@ -1,0 +1,192 @@
+//! What may be in the directory, and what must come of it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use super::*;
+use crate::gcd::Device;
+
+const READER: u32 = 54_321;
+
+struct Fixture {
+    temp: tempfile::TempDir,
+    dir: IpuofDir,
+    partition: PartitionId,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = IpuofDir::open(temp.path()).unwrap();
+        Self { temp, dir, partition: PartitionId::new("slurm_42").unwrap() }
+    }
+
+    fn publish(&self, gcds: &[Gcd]) -> Result<Access, Error> {
+        self.dir.publish(&self.partition, gcds, READER)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.temp.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// A GCD that can be told from others.
+fn gcd(ipus: u32) -> Gcd {
+    let device = |device_id| Device { device_id, ..Device::default() };
+    Gcd { devices: (0..ipus).map(device).collect(), attributes: Default::default() }
+}
+
+#[test]
+fn what_is_published_is_there_whole_and_goes_again() {
+    let fixture = Fixture::new();
+    fixture.publish(&[gcd(64)]).unwrap();
+    assert_eq!(fixture.names(), ["slurm_42.conf"]);
+    let content = fs::read(fixture.path("slurm_42.conf")).unwrap();
+    assert_eq!(serde_json::from_slice::<Gcd>(&content).unwrap(), gcd(64));
+    fixture.dir.remove(&fixture.partition, 1).unwrap();
+    fixture.dir.remove(&fixture.partition, 1).unwrap();
+    assert!(fixture.names().is_empty());
+}
+
+#[test]
+fn every_gcd_has_its_file() {
+    let fixture = Fixture::new();
+    fixture.publish(&[gcd(1), gcd(2)]).unwrap();
+    assert_eq!(fixture.names(), ["slurm_42_gcd0.conf", "slurm_42_gcd1.conf"]);
+    let second = fs::read(fixture.path("slurm_42_gcd1.conf")).unwrap();
+    assert_eq!(serde_json::from_slice::<Gcd>(&second).unwrap(), gcd(2));
+    fixture.dir.remove(&fixture.partition, 2).unwrap();
+    assert!(fixture.names().is_empty());
+}
+
+#[test]
+fn nothing_to_write_is_an_error() {
+    let error = Fixture::new().publish(&[]).unwrap_err().to_string();
+    assert_eq!(error, "the controller gave no IPUoF configuration for partition slurm_42");
+}
+
+#[test]
+fn whoever_else_looks_sees_nothing() {
+    let fixture = Fixture::new();
+    let access = fixture.publish(&[gcd(1)]).unwrap();
+    let facts = fs::metadata(fixture.path("slurm_42.conf")).unwrap();
+    let expected = match access {
+        Access::Owner => (READER, 0o400),
+        Access::Acl => (geteuid(), 0o640),
+        Access::WorldReadable => (geteuid(), 0o644),
+    };
+    assert_eq!((facts.uid(), facts.mode() & 0o7777), expected);
+    if geteuid() == 0 {
+        assert_eq!(access, Access::Owner);
+    }
+}
+
+#[test]
+fn an_unprivileged_slurmctld_uses_an_access_control_list() {
+    let mut fixture = Fixture::new();
+    fixture.dir.ways = &[Access::Acl, Access::WorldReadable];
+    let access = fixture.publish(&[gcd(1)]).unwrap();
+    let path = fixture.path("slurm_42.conf");
+    let list = xattr::get(&path, "system.posix_acl_access");
+    match access {
+        Access::Acl => assert_eq!(&list.unwrap().unwrap()[12..20], [2, 0, 4, 0, 0x31, 0xd4, 0, 0]),
+        _ => assert!(!matches!(list, Ok(Some(_)))),
+    }
+}
+
+#[test]
+fn a_planted_link_is_replaced_and_never_followed() {
+    let fixture = Fixture::new();
+    let victim = fixture.path("victim");
+    fs::write(&victim, "precious").unwrap();
+    symlink(&victim, fixture.path("slurm_42.conf")).unwrap();
+    symlink(&victim, fixture.path(".slurm_42.conf.new")).unwrap();
+    fixture.publish(&[gcd(1)]).unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    assert!(fs::symlink_metadata(fixture.path("slurm_42.conf")).unwrap().is_file());
+    assert_eq!(fixture.names(), ["slurm_42.conf", "victim"]);
+
+    fs::remove_file(fixture.path("slurm_42.conf")).unwrap();
+    symlink(&victim, fixture.path("slurm_42.conf")).unwrap();
+    fixture.dir.remove(&fixture.partition, 1).unwrap();
+    assert_eq!(fixture.names(), ["victim"]);
+}
+
+#[test]
+fn another_file_of_that_name_is_replaced_and_not_written_through() {
+    let fixture = Fixture::new();
+    let other = fixture.path("other");
+    fs::write(&other, "precious").unwrap();
+    fs::hard_link(&other, fixture.path("slurm_42.conf")).unwrap();
+    fs::hard_link(&other, fixture.path(".slurm_42.conf.new")).unwrap();
+    fixture.publish(&[gcd(1)]).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+    assert_eq!(fs::metadata(&other).unwrap().nlink(), 1);
+}
+
+#[test]
+fn a_directory_in_the_way_is_named_and_nothing_left() {
+    for name in ["slurm_42.conf", ".slurm_42.conf.new"] {
+        let fixture = Fixture::new();
+        fs::create_dir(fixture.path(name)).unwrap();
+        let error = fixture.publish(&[gcd(1)]).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("a directory is in the way"), "{error}");
+        assert_eq!(fixture.names(), [name]);
+        let error = fixture.dir.remove(&fixture.partition, 1).unwrap_err().to_string();
+        assert!(error.contains("a directory is in the way"), "{error}");
+    }
+}
+
+#[test]
+fn an_interrupted_write_leaves_nothing_after_the_removal() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path(".slurm_42.conf.new"), "half").unwrap();
+    fixture.dir.remove(&fixture.partition, 1).unwrap();
+    assert!(fixture.names().is_empty());
+}
+
+#[test]
+fn a_probe_leaves_no_trace() {
+    let fixture = Fixture::new();
+    let access = probe(fixture.temp.path()).unwrap();
+    assert_eq!(access, fixture.publish(&[gcd(1)]).unwrap());
+    assert_eq!(fixture.names(), ["slurm_42.conf"]);
+}
+
+#[test]
+fn an_unusable_directory_is_named_with_what_to_do() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path("file"), "").unwrap();
+    for (name, part) in [("absent", "has to exist on this host"), ("file", "has to be a directory")] {
+        let path = fixture.path(name);
+        let error = probe(&path).unwrap_err().to_string();
+        assert!(error.contains(&path.display().to_string()) && error.contains(part), "{error}");
+    }
+    // The kernel's own read-only files stand for a directory that refuses whoever asks.
+    assert!(probe(Path::new("/proc")).is_err());
+}
+
+#[test]
+fn a_directory_one_may_not_write_is_named() {
+    let fixture = Fixture::new();
+    fs::set_permissions(fixture.temp.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    match probe(fixture.temp.path()) {
+        Ok(_) => assert_eq!(geteuid(), 0, "only root writes where it may not"),
+        Err(error) => {
+            let part = format!("user {} has to be able to write there", geteuid());
+            assert!(error.to_string().contains(&part), "{error}");
+        }
+    }
+}
+
+fn geteuid() -> u32 {
+    nix::unistd::geteuid().as_raw()
+}
