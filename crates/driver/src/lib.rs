@@ -1,2 +1,35 @@
 //! Carries out what the ledger decides: controller calls, journal, IPUoF files.
+//!
+//! ```text
+//! ledger ── Action ──▶ Handle::route ─┬─▶ Driver ──▶ Controller, Journal, Files
+//!    ▲                                └─▶ Host
+//!    └────── Event ◀── World::report ◀── Driver
+//! ```
+//!
+//! The driver makes and removes one partition at a time by name, many names at once, and
+//! surveys each model's controller. All of it runs on one thread and against traits, so
+//! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
+
+mod controller;
+mod create;
+mod driver;
+mod files;
+mod handle;
+pub mod journal;
+mod lane;
+mod model;
+mod pace;
+mod patience;
+mod remove;
+mod shop;
+mod survey;
+mod world;
+
+pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+pub use driver::Driver;
+pub use files::{Files, FilesError};
+pub use handle::{Handle, Orders, channel};
+pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Stage};
+pub use model::{ModelSettings, ModelSetup};
+pub use world::{Host, World};

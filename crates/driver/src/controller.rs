@@ -1,0 +1,98 @@
+//! What the driver needs of a V-IPU controller, in the driver's own terms.
+
+use std::fmt::Display;
+use std::future::Future;
+
+use ledger::SeenPartition;
+use vipu_types::{IpuCount, PartitionId};
+
+/// One controller end-point. Every call ends by itself, within the controller's own deadline.
+pub trait Controller: 'static {
+    /// What a task needs to reach its IPUs; the driver only carries it to [`crate::Files`].
+    type Config: 'static;
+
+    /// Host and port, for messages.
+    fn name(&self) -> impl Display;
+
+    /// Asks for a partition; `Ok` when the controller took the request, maybe before it is usable.
+    fn create(&self, request: &CreateRequest<'_>) -> impl Future<Output = Result<(), CallError>>;
+
+    /// How far a partition is; one that does not exist is [`PartitionState::Absent`], no error.
+    fn status(&self, partition: &PartitionId) -> impl Future<Output = Result<PartitionState, CallError>>;
+
+    /// The IPUoF configuration of all GCDs of an active partition, never an empty one.
+    fn ipuof_config(&self, partition: &PartitionId) -> impl Future<Output = Result<Self::Config, CallError>>;
+
+    /// Asks to remove a partition; `Ok` also when there is none. With `force` the controller
+    /// ignores what goes wrong on the way.
+    fn remove(&self, partition: &PartitionId, force: bool) -> impl Future<Output = Result<(), CallError>>;
+
+    /// All IPUs and partitions there are.
+    fn survey(&self) -> impl Future<Output = Result<Listing, CallError>>;
+}
+
+/// What to ask of the controller when a partition is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreateRequest<'a> {
+    /// Its id.
+    pub partition: &'a PartitionId,
+    /// Its IPUs.
+    pub size: IpuCount,
+    /// IPUs in one IPU-Link domain: a larger partition has to be asked for as several segments.
+    pub domain_size: IpuCount,
+    /// Whether programs may attach to any part of it (UseReconfigPartition).
+    pub reconfigurable: bool,
+    /// The allocation to take the IPUs from; any when `None`.
+    pub allocation: Option<&'a str>,
+}
+
+/// How far a partition is, as its controller tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PartitionState {
+    /// There is no such partition (any more).
+    Absent,
+    /// It is being made.
+    Pending,
+    /// It can be used.
+    Active,
+    /// It met an error and the controller is resetting it by itself: it may still come up.
+    Resetting,
+    /// It met an error and stays so; the controller's words.
+    Failed(String),
+    /// It is being removed.
+    Removing,
+}
+
+/// What a controller has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// All IPUs.
+    pub ipus: u32,
+    /// Those of them that cannot be used.
+    pub faulty: u32,
+    /// All partitions, whoever made them.
+    pub partitions: Vec<SeenPartition>,
+}
+
+/// A call that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CallError {
+    /// What it means for the driver.
+    pub failure: Failure,
+    /// Which controller, call and partition, and the controller's own words.
+    pub message: String,
+}
+
+/// What a failed call means for what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Refused for good, nothing was done: asking again is pointless.
+    Refused,
+    /// No room for the partition at the moment; nothing was done.
+    NoRoom,
+    /// The name of the partition is taken.
+    Exists,
+    /// No answer, or one that does not tell: the call may have taken effect, or may still.
+    Unclear,
+}

@@ -1,0 +1,269 @@
+//! Making a partition: journal, call, poll, configuration, files, journal.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ledger::{Claim, Event};
+use tokio::sync::SemaphorePermit;
+use tokio::task::spawn_local;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::lane::{Lane, Owner};
+use crate::model::Model;
+use crate::pace::{Backoff, poll_pause};
+use crate::patience::{Patience, Stop};
+use crate::remove::confirm_gone;
+use crate::shop::Shop;
+use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World};
+
+/// The longest pause between two tries.
+const RETRY_CAP: Duration = Duration::from_secs(10);
+
+type Config<W> = <<W as World>::Controller as Controller>::Config;
+
+/// Makes the partition of `claim` and says how that ended: Up, CreateFailed or CreateCancelled.
+pub(crate) async fn create<W: World>(
+    shop: &Rc<Shop<W>>,
+    lane: &Rc<Lane>,
+    claim: &Claim,
+    cancel: CancellationToken,
+) -> Event {
+    let began = Instant::now();
+    let partition = claim.partition.clone();
+    let failed = |reason: String| {
+        tracing::warn!("{} cannot start: {reason}", claim.run);
+        Event::CreateFailed { partition: claim.partition.clone(), reason }
+    };
+    let Some(model) = shop.model(&claim.model) else {
+        return failed(format!("model {} is not configured", claim.model));
+    };
+    // Acquiring could fail on a closed semaphore only, and nobody closes it.
+    let Some(Ok(slot)) = cancel.run_until_cancelled(model.slots.acquire()).await else {
+        return Event::CreateCancelled(partition);
+    };
+    let limit = model.settings.create_timeout;
+    let known = lane.owner.get() == Owner::Us;
+    let mut create = Create {
+        shop,
+        model: &model,
+        lane,
+        claim,
+        patience: Patience::new(cancel, limit),
+        may_exist: known,
+        ours: known,
+        trouble: Cow::Borrowed(""),
+    };
+    match create.run(slot).await {
+        Ok(()) => {
+            let (size, run, seconds) = (claim.size, claim.run, began.elapsed().as_secs_f64());
+            tracing::info!("partition {partition} of {size} IPUs made in {seconds:.3} s for {run}");
+            Event::Up(partition)
+        }
+        Err(Stop::Cancelled) => Event::CreateCancelled(partition),
+        Err(Stop::TimedOut) => {
+            failed(format!("partition {partition} not made within {} s: {}", limit.as_secs(), create.trouble))
+        }
+        Err(Stop::Failed(reason)) => failed(reason),
+    }
+}
+
+/// One create under way.
+struct Create<'a, W: World> {
+    shop: &'a Rc<Shop<W>>,
+    model: &'a Model<W::Controller>,
+    lane: &'a Rc<Lane>,
+    claim: &'a Claim,
+    patience: Patience,
+    /// The controller may have the partition: look before asking for it.
+    may_exist: bool,
+    /// If the controller has the partition, then because of us.
+    ours: bool,
+    /// What to say when time runs out.
+    trouble: Cow<'static, str>,
+}
+
+/// Why a try ended without the partition.
+enum Setback {
+    /// Another try may do better.
+    Again(Cow<'static, str>),
+    /// None would.
+    Stop(Stop),
+}
+
+impl From<Stop> for Setback {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<CallError> for Setback {
+    fn from(error: CallError) -> Self {
+        Self::Again(error.message.into())
+    }
+}
+
+impl<W: World> Create<'_, W> {
+    async fn run(&mut self, slot: SemaphorePermit<'_>) -> Result<(), Stop> {
+        let partition = &self.claim.partition;
+        let directory = Arc::clone(&self.model.settings.ipuof_dir);
+        self.lane.directory.replace(Some(Arc::clone(&directory)));
+        self.lane.owner.set(Owner::Us);
+        self.trouble = "the journal is still being written".into();
+        let intent = Entry::Create { claim: self.claim.clone(), ipuof_dir: directory.to_path_buf() };
+        let recorded = self.patience.hold(self.shop.world.journal().record(intent)).await?;
+        recorded.map_err(|error| Stop::Failed(format!("partition {partition} not made: {error}")))?;
+
+        self.shop.world.report(Event::CreateStarted(partition.clone()));
+        let config = self.partition().await?;
+        // The controller has done its part: files that hang must not keep others from theirs.
+        drop(slot);
+        self.files(config).await?;
+        self.shop.note(Entry::Created(partition.clone()), self.claim).await;
+        Ok(())
+    }
+
+    /// Tries until the partition is active and its configuration known.
+    async fn partition(&mut self) -> Result<Config<W>, Stop> {
+        let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
+        loop {
+            self.trouble = match self.attempt().await {
+                Ok(config) => return Ok(config),
+                Err(Setback::Stop(stop)) => return Err(stop),
+                Err(Setback::Again(trouble)) => trouble,
+            };
+            let pause = backoff.next_pause();
+            if backoff.worth_a_line() {
+                let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
+                tracing::warn!("{run}: try {tries}: {trouble}; trying again");
+            }
+            self.patience.pause(pause).await?;
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<Config<W>, Setback> {
+        if !(self.may_exist && self.found().await?) {
+            self.call().await?;
+        }
+        self.active().await?;
+        Ok(self.patience.hold(self.model.controller.ipuof_config(&self.claim.partition)).await??)
+    }
+
+    /// Whether an earlier call left a partition that may do; one that will not is cleared away.
+    async fn found(&mut self) -> Result<bool, Setback> {
+        let (controller, partition) = (&self.model.controller, &self.claim.partition);
+        match self.status().await? {
+            PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
+            PartitionState::Absent => {}
+            PartitionState::Failed(_) => {
+                controller.remove(partition, self.model.settings.force_remove).await?;
+                self.gone().await?;
+            }
+            PartitionState::Removing => self.gone().await?,
+        }
+        self.may_exist = false;
+        Ok(false)
+    }
+
+    async fn gone(&self) -> Result<(), Setback> {
+        let gone =
+            confirm_gone(&self.model.controller, &self.claim.partition, self.model.settings.force_remove);
+        self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into()))
+    }
+
+    /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
+    /// a remove must not overtake it.
+    async fn call(&mut self) -> Result<(), Setback> {
+        self.patience.check()?;
+        let settings = &self.model.settings;
+        let request = CreateRequest {
+            partition: &self.claim.partition,
+            size: self.claim.size,
+            domain_size: settings.domain_size,
+            reconfigurable: settings.reconfigurable,
+            allocation: settings.allocation.as_deref(),
+        };
+        let Err(error) = self.model.controller.create(&request).await else {
+            self.look_first();
+            return Ok(());
+        };
+        match error.failure {
+            Failure::Refused => return Err(Stop::Failed(error.message).into()),
+            Failure::Exists if self.ours => {
+                self.look_first();
+                return Ok(());
+            }
+            Failure::Exists => return Err(self.of_another(&error).await.into()),
+            Failure::NoRoom => {
+                self.shop.survey(&self.claim.model);
+            }
+            Failure::Unclear => {
+                self.look_first();
+                self.lane.in_doubt.set(true);
+            }
+        }
+        Err(error.into())
+    }
+
+    fn look_first(&mut self) {
+        self.may_exist = true;
+        self.ours = true;
+    }
+
+    /// Gives up a name that somebody else has taken; forgetting it keeps us from removing their partition.
+    async fn of_another(&self, error: &CallError) -> Stop {
+        self.lane.owner.set(Owner::Other);
+        self.shop.note(Entry::Gone(self.claim.partition.clone()), self.claim).await;
+        Stop::Failed(format!(
+            "{error}; this cluster did not make it: have it removed, or set another PartitionPrefix"
+        ))
+    }
+
+    /// Waits until the partition is active.
+    async fn active(&mut self) -> Result<(), Setback> {
+        let began = Instant::now();
+        loop {
+            self.trouble = match self.status().await? {
+                PartitionState::Active => return Ok(()),
+                PartitionState::Pending => "the controller is still making it".into(),
+                PartitionState::Resetting => "the controller is still resetting it after an error".into(),
+                PartitionState::Absent => return Err(self.again("it vanished while being made")),
+                PartitionState::Removing => return Err(self.again("somebody is removing it")),
+                PartitionState::Failed(words) => {
+                    return Err(self.again(&format!("it went into error: {words}")));
+                }
+            };
+            self.patience.pause(poll_pause(began.elapsed())).await?;
+        }
+    }
+
+    async fn status(&self) -> Result<PartitionState, Setback> {
+        let state = self.patience.hold(self.model.controller.status(&self.claim.partition)).await??;
+        if state != PartitionState::Absent {
+            self.lane.in_doubt.set(false);
+        }
+        Ok(state)
+    }
+
+    fn again(&self, words: &str) -> Setback {
+        Setback::Again(format!("controller {}: {words}", self.model.controller.name()).into())
+    }
+
+    /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
+    /// who wants to delete the same files.
+    async fn files(&mut self, config: Config<W>) -> Result<(), Stop> {
+        let directory = Arc::clone(&self.model.settings.ipuof_dir);
+        self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
+        let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
+        let writing = spawn_local(async move {
+            let _alone = lane.files.lock().await;
+            shop.world.files().deliver(&directory, &claim, config).await
+        });
+        match self.patience.hold(writing).await? {
+            Ok(written) => written.map_err(|error| Stop::Failed(error.to_string())),
+            Err(broken) => Err(Stop::Failed(format!("writing IPUoF files: {broken}"))),
+        }
+    }
+}

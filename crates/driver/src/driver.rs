@@ -1,0 +1,84 @@
+//! The loop that takes orders and starts a task for each.
+
+use std::rc::Rc;
+
+use ledger::{Claim, Event};
+use tokio::task::{LocalSet, spawn_local};
+use tokio_util::sync::CancellationToken;
+
+use crate::handle::Order;
+use crate::shop::Shop;
+use crate::{LiveRecord, Orders, World, create, remove};
+
+/// Carries out orders; see [`Driver::run`].
+pub struct Driver<W: World>(Rc<Shop<W>>);
+
+impl<W: World> Driver<W> {
+    /// A driver that knows the partitions `live`, as the journal of an earlier one had them.
+    ///
+    /// Knowing is all: what becomes of them, the ledger says.
+    #[must_use]
+    pub fn new(world: W, live: Vec<LiveRecord>) -> Self {
+        Self(Rc::new(Shop::new(world, live)))
+    }
+
+    /// Carries out orders until every [`crate::Handle`] is dropped; whatever is under way then, or when
+    /// this future is dropped, is left as the journal has it.
+    ///
+    /// Needs a tokio runtime with time, and whatever the controllers need; meant for a current-thread one.
+    pub async fn run(self, mut orders: Orders<W::Controller>) {
+        let tasks = LocalSet::new();
+        tasks
+            .run_until(async {
+                while let Some(order) = orders.0.recv().await {
+                    self.take(order);
+                }
+            })
+            .await;
+    }
+
+    fn take(&self, order: Order<W::Controller>) {
+        let shop = &self.0;
+        match order {
+            Order::Models(setups) => shop.configure(setups),
+            Order::Create(claim) => self.create(claim),
+            Order::CancelCreate(partition) => {
+                if let Some(lane) = shop.known_lane(&partition) {
+                    lane.cancel.borrow().cancel();
+                }
+            }
+            Order::Remove(claim) => self.remove(claim),
+            Order::Survey(model) => {
+                if !shop.survey(&model) {
+                    let reason = format!("model {model} is not configured");
+                    shop.world.report(Event::Unreachable { model, reason });
+                }
+            }
+        }
+    }
+
+    fn create(&self, claim: Claim) {
+        let shop = Rc::clone(&self.0);
+        let lane = shop.lane(&claim.partition);
+        let cancel = CancellationToken::new();
+        lane.cancel.replace(cancel.clone());
+        spawn_local(async move {
+            let turn = lane.turn.lock().await;
+            let answer = create::create(&shop, &lane, &claim, cancel).await;
+            drop(turn);
+            shop.world.report(answer);
+        });
+    }
+
+    fn remove(&self, claim: Claim) {
+        let shop = Rc::clone(&self.0);
+        let lane = shop.lane(&claim.partition);
+        spawn_local(async move {
+            let turn = lane.turn.lock().await;
+            remove::remove(&shop, &lane, &claim).await;
+            drop(turn);
+            shop.close(&claim.partition, lane);
+            shop.world.report(Event::Gone(claim.partition));
+        });
+    }
+}

@@ -1,0 +1,66 @@
+//! The way into the driver, for any thread.
+
+use ledger::{Action, Claim};
+use tokio::sync::mpsc;
+use vipu_types::{ModelName, PartitionId};
+
+use crate::{Host, ModelSetup};
+
+/// What the driver can be told.
+pub(crate) enum Order<C> {
+    Models(Vec<ModelSetup<C>>),
+    Create(Claim),
+    CancelCreate(PartitionId),
+    Remove(Claim),
+    Survey(ModelName),
+}
+
+/// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
+pub struct Handle<C>(mpsc::UnboundedSender<Order<C>>);
+
+/// The other end of a [`Handle`], for [`crate::Driver::run`].
+pub struct Orders<C>(pub(crate) mpsc::UnboundedReceiver<Order<C>>);
+
+/// Makes a handle and what a driver reads from it.
+#[must_use]
+pub fn channel<C>() -> (Handle<C>, Orders<C>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (Handle(sender), Orders(receiver))
+}
+
+impl<C> Clone for Handle<C> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<C> Handle<C> {
+    /// Replaces all models. What is under way goes on as it began; a remove that has to be
+    /// tried again, and every survey, uses the new controllers.
+    pub fn configure(&self, models: Vec<ModelSetup<C>>) {
+        self.send(Order::Models(models));
+    }
+
+    /// Hands each action to who carries it out: the driver behind this handle, or `host`.
+    pub fn route(&self, actions: impl IntoIterator<Item = Action>, host: &impl Host) {
+        for action in actions {
+            match action {
+                Action::Create(claim) => self.send(Order::Create(claim)),
+                Action::CancelCreate(partition) => self.send(Order::CancelCreate(partition)),
+                Action::Remove(claim) => self.send(Order::Remove(claim)),
+                Action::Survey(model) => self.send(Order::Survey(model)),
+                Action::OpenLaunch(..)
+                | Action::FailRun(..)
+                | Action::AwaitNodes(..)
+                | Action::OpenCompletion { .. }
+                | Action::DropLaunch(..)
+                | Action::KickScheduler => host.send(action),
+            }
+        }
+    }
+
+    fn send(&self, order: Order<C>) {
+        // Fails only when the driver is gone: slurmctld is ending, and the journal knows the rest.
+        let _ = self.0.send(order);
+    }
+}

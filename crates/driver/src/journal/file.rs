@@ -1,0 +1,98 @@
+//! The journal in a file.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::oneshot;
+
+use super::book::Book;
+use super::format::{self, Read};
+use super::writer::{Record, Writer};
+use super::{Entry, Journal, JournalError, LiveRecord, beside};
+
+/// An append-only file of JSON lines. Records that come while one is being flushed
+/// share the next flush.
+///
+/// A thread of its own does the writing: the file may be on a network file system. Dropping
+/// the journal waits until that thread has written what it was given.
+#[derive(Debug)]
+pub struct FileJournal {
+    path: PathBuf,
+    records: Option<Sender<Record>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FileJournal {
+    /// Opens the journal at `path`, which need not exist, and tells which partitions may exist.
+    ///
+    /// The file is compacted. A last line that a crash cut short was never acknowledged and is
+    /// dropped; a file that cannot be understood is kept as `<path>.bad`, logged, and begun anew.
+    /// Blocks on the file system.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn open(path: impl Into<PathBuf>) -> Result<(Self, Vec<LiveRecord>), JournalError> {
+        let path = path.into();
+        let book = read(&path).map_err(|error| JournalError::new(&path, "read it", &error))?;
+        let live = book.live().cloned().collect();
+        let writer = Writer::new(path.clone(), book);
+        let writer = writer.map_err(|error| JournalError::new(&path, "write it", &error))?;
+        let (records, received) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("vipu-journal".into())
+            .spawn(move || writer.run(&received))
+            .map_err(|error| JournalError::new(&path, "start its thread", &error))?;
+        Ok((Self { path, records: Some(records), thread: Some(thread) }, live))
+    }
+
+    fn ended(&self) -> JournalError {
+        JournalError::new(&self.path, "write it", &"its thread has ended")
+    }
+}
+
+impl Journal for FileJournal {
+    async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        let (done, flushed) = oneshot::channel();
+        let records = self.records.as_ref().ok_or_else(|| self.ended())?;
+        records.send(Record { entry, done }).map_err(|_| self.ended())?;
+        flushed.await.map_err(|_| self.ended())?
+    }
+}
+
+impl Drop for FileJournal {
+    fn drop(&mut self) {
+        drop(self.records.take());
+        if let Some(thread) = self.thread.take() {
+            // Should it have panicked, every record it lost has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Book> {
+    let text = match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Book::default()),
+        text => text?,
+    };
+    match format::parse(&text) {
+        Ok(Read { book, torn }) => {
+            if torn {
+                tracing::warn!("journal {}: its last line was cut short and is dropped", path.display());
+            }
+            Ok(book)
+        }
+        Err(trouble) => {
+            let bad = beside(path, "bad");
+            fs::rename(path, &bad)?;
+            let (path, bad) = (path.display(), bad.display());
+            tracing::error!(
+                "journal {path}: {trouble}; kept as {bad} and begun anew: partitions made before this are \
+                 removed only for jobs that Slurm still knows"
+            );
+            Ok(Book::default())
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the driver is about to do and has done, kept over a crash.
+//!
+//! An intent is on record before the call it announces, so that a later slurmctld can tell
+//! the partitions this cluster may have made from those of others.
+
+mod book;
+mod entry;
+mod file;
+mod format;
+mod memory;
+mod writer;
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+
+pub use entry::{Entry, LiveRecord, Stage};
+pub use file::FileJournal;
+pub use memory::MemoryJournal;
+
+/// Where entries are kept.
+pub trait Journal: 'static {
+    /// Records an entry; it is durable when this returns. Entries are kept in the order of the
+    /// calls, also of those whose future is dropped once it was polled.
+    fn record(&self, entry: Entry) -> impl Future<Output = Result<(), JournalError>>;
+}
+
+/// Why the journal could not be read or written, naming the file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("journal {path}: cannot {doing}: {cause}")]
+pub struct JournalError {
+    path: String,
+    doing: &'static str,
+    cause: String,
+}
+
+impl JournalError {
+    /// `doing` the file at `path` failed because of `cause`.
+    pub fn new(path: &Path, doing: &'static str, cause: &dyn Display) -> Self {
+        Self { path: path.display().to_string(), doing, cause: cause.to_string() }
+    }
+}
+
+/// The path of a file beside `path`, with one more suffix.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".");
+    name.push(suffix);
+    name.into()
+}

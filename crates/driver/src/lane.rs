@@ -1,0 +1,48 @@
+//! What the driver knows of one partition, from its first order until it is gone.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+/// Whose a partition is, as far as we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nothing is on record.
+    Unknown,
+    /// A create intent of this cluster is on record.
+    Us,
+    /// Somebody else made a partition of this name before we could.
+    Other,
+}
+
+/// The place where orders for one partition wait for each other.
+pub(crate) struct Lane {
+    /// Held by the task whose turn it is; turns are taken in the order of the orders.
+    pub turn: Mutex<()>,
+    /// Held while files are written or deleted: a write that hangs outlives a cancelled create.
+    pub files: Mutex<()>,
+    /// Ends the create under way, or the one that waits for its turn.
+    pub cancel: RefCell<CancellationToken>,
+    /// Whose the partition is.
+    pub owner: Cell<Owner>,
+    /// A create call went unanswered and nothing was seen of it: it may still take effect.
+    pub in_doubt: Cell<bool>,
+    /// Where its files were, or are to be, written.
+    pub directory: RefCell<Option<Arc<Path>>>,
+}
+
+impl Lane {
+    pub fn new(owner: Owner) -> Self {
+        Self {
+            turn: Mutex::default(),
+            files: Mutex::default(),
+            cancel: RefCell::default(),
+            owner: Cell::new(owner),
+            in_doubt: Cell::new(false),
+            directory: RefCell::default(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! How long to wait before the next look, and before the next try.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+const SHORTEST_POLL: Duration = Duration::from_millis(10);
+const LONGEST_POLL: Duration = Duration::from_secs(1);
+
+/// The pause before the next look at what has taken `elapsed` so far: a quick end is seen
+/// quickly, a slow one is not asked for often.
+pub(crate) fn poll_pause(elapsed: Duration) -> Duration {
+    (elapsed / 40).clamp(SHORTEST_POLL, LONGEST_POLL)
+}
+
+/// Exponential backoff with jitter.
+///
+/// The jitter follows from a name and the number of the try: it spreads many partitions as
+/// well as chance would, and a simulation can be replayed.
+pub(crate) struct Backoff<'a> {
+    name: &'a str,
+    tries: u32,
+    cap: Duration,
+}
+
+impl<'a> Backoff<'a> {
+    const FIRST: Duration = Duration::from_millis(250);
+
+    /// For the retries of what is called `name`, at most `cap` apart.
+    pub fn new(name: &'a str, cap: Duration) -> Self {
+        Self { name, tries: 0, cap }
+    }
+
+    /// The pause after one more failed try: between half and all of the exponential step.
+    pub fn next_pause(&mut self) -> Duration {
+        let step = Self::FIRST.saturating_mul(1 << self.tries.min(20)).min(self.cap);
+        self.tries += 1;
+        let mut hasher = DefaultHasher::new();
+        (self.name, self.tries).hash(&mut hasher);
+        let share = u32::try_from(hasher.finish() >> 33).unwrap_or(u32::MAX);
+        step / 2 + (step / 2).mul_f64(f64::from(share) / f64::from(1_u32 << 31))
+    }
+
+    /// The failed tries so far.
+    pub fn tries(&self) -> u32 {
+        self.tries
+    }
+
+    /// Whether the failure that was counted last deserves a line in the log: the first, and ever fewer.
+    pub fn worth_a_line(&self) -> bool {
+        self.tries.is_power_of_two()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_noticed_within_a_fortieth() {
+        assert_eq!(poll_pause(Duration::ZERO), SHORTEST_POLL);
+        assert_eq!(poll_pause(Duration::from_secs(2)), Duration::from_millis(50));
+        assert_eq!(poll_pause(Duration::from_secs(3600)), LONGEST_POLL);
+    }
+
+    #[test]
+    fn pauses_double_up_to_the_cap_and_never_pass_it() {
+        let cap = Duration::from_secs(10);
+        let mut backoff = Backoff::new("slurm_42", cap);
+        for k in 0..100 {
+            let step = Duration::from_millis(250).saturating_mul(1 << k.min(20)).min(cap);
+            let pause = backoff.next_pause();
+            assert!(pause >= step / 2 && pause <= step, "try {k}: {pause:?} of {step:?}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_retry_in_step_but_each_repeats_itself() {
+        let pauses = |name| {
+            let mut backoff = Backoff::new(name, Duration::from_secs(10));
+            (0..4).map(|_| backoff.next_pause()).collect::<Vec<_>>()
+        };
+        assert_ne!(pauses("slurm_1"), pauses("slurm_2"));
+        assert_eq!(pauses("slurm_1"), pauses("slurm_1"));
+    }
+
+    #[test]
+    fn log_lines_grow_rare() {
+        let mut backoff = Backoff::new("slurm_42", Duration::from_secs(30));
+        let lines = (0..1000).filter(|_| {
+            backoff.next_pause();
+            backoff.worth_a_line()
+        });
+        assert_eq!(lines.count(), 10);
+    }
+}

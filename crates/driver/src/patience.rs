@@ -1,0 +1,55 @@
+//! How long a create goes on.
+
+use std::future::Future;
+
+use tokio::time::{Duration, Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// Why a create ends without its partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The ledger asked for it.
+    Cancelled,
+    /// CreateTimeout is over.
+    TimedOut,
+    /// Something that trying again would not mend.
+    Failed(String),
+}
+
+/// Ends waiting when the create is cancelled or its time is over.
+pub(crate) struct Patience {
+    cancel: CancellationToken,
+    deadline: Instant,
+}
+
+impl Patience {
+    pub fn new(cancel: CancellationToken, limit: Duration) -> Self {
+        Self { cancel, deadline: Instant::now() + limit }
+    }
+
+    /// Waits for `work`; drops it when patience ends first.
+    pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Stop::Cancelled),
+            done = work => Ok(done),
+            () = sleep_until(self.deadline) => Err(Stop::TimedOut),
+        }
+    }
+
+    /// Waits for `pause`.
+    pub async fn pause(&self, pause: Duration) -> Result<(), Stop> {
+        self.hold(sleep(pause)).await
+    }
+
+    /// Whether to go on at all.
+    pub fn check(&self) -> Result<(), Stop> {
+        if self.cancel.is_cancelled() {
+            Err(Stop::Cancelled)
+        } else if Instant::now() >= self.deadline {
+            Err(Stop::TimedOut)
+        } else {
+            Ok(())
+        }
+    }
+}

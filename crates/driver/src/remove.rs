@@ -1,0 +1,102 @@
+//! Removing a partition: journal, call, poll, files, journal. Never given up.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ledger::Claim;
+use tokio::time::{Instant, sleep};
+use vipu_types::PartitionId;
+
+use crate::lane::{Lane, Owner};
+use crate::model::Model;
+use crate::pace::{Backoff, poll_pause};
+use crate::shop::Shop;
+use crate::{Controller, Entry, Files, PartitionState, World};
+
+/// The longest pause between two tries.
+const RETRY_CAP: Duration = Duration::from_secs(30);
+
+/// How long an accepted remove may take before it is asked for again.
+const REMOVE_TIME: Duration = Duration::from_secs(60);
+
+/// How long after an unanswered create its partition may still turn up.
+const LATE_CREATE: Duration = Duration::from_secs(5);
+
+/// Removes the partition of `claim` and its files; returns when both are gone.
+pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim) {
+    let began = Instant::now();
+    let partition = &claim.partition;
+    if lane.owner.get() == Owner::Other {
+        tracing::warn!("{}: partition {partition} is left alone, this cluster did not make it", claim.run);
+        return;
+    }
+    shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
+    let mut model = insist(claim, async || removed(shop, claim).await).await;
+    if lane.in_doubt.get() {
+        sleep(LATE_CREATE).await;
+        model = insist(claim, async || removed(shop, claim).await).await;
+    }
+    let directory = lane.directory.borrow().clone();
+    let directory = directory.unwrap_or_else(|| model.settings.ipuof_dir.clone());
+    let alone = lane.files.lock().await;
+    insist(claim, async || {
+        let withdrawn = shop.world.files().withdraw(&directory, claim).await;
+        withdrawn.map_err(|error| error.to_string())
+    })
+    .await;
+    drop(alone);
+    shop.note(Entry::Gone(partition.clone()), claim).await;
+    tracing::info!("{}: partition {partition} removed in {:.3} s", claim.run, began.elapsed().as_secs_f64());
+}
+
+/// Repeats `attempt` until it succeeds, and says ever more rarely that it has not.
+async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
+    loop {
+        let trouble = match attempt().await {
+            Ok(done) => return done,
+            Err(trouble) => trouble,
+        };
+        let pause = backoff.next_pause();
+        if backoff.worth_a_line() {
+            let (run, partition, tries) = (claim.run, &claim.partition, backoff.tries());
+            tracing::warn!("{run}: partition {partition} not removed, try {tries}: {trouble}; trying again");
+        }
+        sleep(pause).await;
+    }
+}
+
+/// One try, with the controller the model has now.
+async fn removed<W: World>(shop: &Shop<W>, claim: &Claim) -> Result<Rc<Model<W::Controller>>, String> {
+    let model = shop.model(&claim.model).ok_or_else(|| format!("model {} is not configured", claim.model))?;
+    let force = model.settings.force_remove;
+    model.controller.remove(&claim.partition, force).await.map_err(|error| error.message)?;
+    confirm_gone(&model.controller, &claim.partition, force).await?;
+    Ok(model)
+}
+
+/// Waits until a partition that is being removed is gone.
+///
+/// # Errors
+/// When it stays, with what to tell people.
+pub(crate) async fn confirm_gone(
+    controller: &impl Controller,
+    partition: &PartitionId,
+    force: bool,
+) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        match controller.status(partition).await.map_err(|error| error.message)? {
+            PartitionState::Absent => return Ok(()),
+            PartitionState::Failed(words) => {
+                let advice = if force { "" } else { "; ForceDeletePartition=1 would ignore that" };
+                return Err(format!("controller {}: removing it failed: {words}{advice}", controller.name()));
+            }
+            _ if began.elapsed() >= REMOVE_TIME => {
+                let seconds = REMOVE_TIME.as_secs();
+                return Err(format!("controller {}: still there after {seconds} s", controller.name()));
+            }
+            _ => sleep(poll_pause(began.elapsed())).await,
+        }
+    }
+}

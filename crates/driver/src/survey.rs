@@ -1,0 +1,80 @@
+//! Asking a controller for its IPUs and partitions, now and then and when told to.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ledger::Event;
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, spawn_local};
+use tokio::time::timeout;
+use vipu_types::ModelName;
+
+use crate::model::Model;
+use crate::shop::Shop;
+use crate::{Controller, World};
+
+/// Between surveys that nobody asked for: what changes behind our back is seen this late.
+const PERIOD: Duration = Duration::from_secs(30);
+
+/// The same while the controller does not answer: jobs wait for its return.
+const PERIOD_UNREACHABLE: Duration = Duration::from_secs(5);
+
+/// The surveys of one model, one after the other, until this is dropped.
+pub(crate) struct Surveyor {
+    /// Remembers one call: what is asked for during a survey makes one more after it.
+    wake: Rc<Notify>,
+    task: JoinHandle<()>,
+}
+
+impl Surveyor {
+    /// Starts with a survey at once.
+    pub fn start<W: World>(shop: &Rc<Shop<W>>, name: &ModelName, model: &Rc<Model<W::Controller>>) -> Self {
+        let wake = Rc::new(Notify::new());
+        let task = spawn_local(surveys(Rc::clone(shop), name.clone(), Rc::clone(model), Rc::clone(&wake)));
+        Self { wake, task }
+    }
+
+    /// Asks for a survey that begins after this call.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+}
+
+impl Drop for Surveyor {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn surveys<W: World>(
+    shop: Rc<Shop<W>>,
+    name: ModelName,
+    model: Rc<Model<W::Controller>>,
+    wake: Rc<Notify>,
+) {
+    let mut reachable = true;
+    loop {
+        let asked = shop.world.now();
+        let answer = model.controller.survey().await;
+        if reachable != answer.is_ok() {
+            reachable = answer.is_ok();
+            match &answer {
+                Ok(_) => tracing::info!("controller {} answers again", model.controller.name()),
+                Err(error) => tracing::warn!("no IPU job of model {name} can start: {error}"),
+            }
+        }
+        shop.world.report(match answer {
+            Ok(listing) => Event::Inventory {
+                model: name.clone(),
+                asked,
+                ipus: listing.ipus,
+                faulty: listing.faulty,
+                partitions: listing.partitions,
+            },
+            Err(error) => Event::Unreachable { model: name.clone(), reason: error.message },
+        });
+        let period = if reachable { PERIOD } else { PERIOD_UNREACHABLE };
+        // Over or asked for, either way the next survey is due.
+        let _ = timeout(period, wake.notified()).await;
+    }
+}
