@@ -1,2 +1,44 @@
 //! Real munge, slurmctld, slurmd and mock controller in a directory of their own.
+//!
+//! ```no_run
+//! # use std::time::Duration;
+//! # fn main() -> anyhow::Result<()> {
+//! testbed::Cluster::settings().nodes(2).run(|cluster| {
+//!     let job = cluster.sbatch("hostname", &["--gres=vipu:pod64:16"])?;
+//!     let ended = cluster.await_end(job, Duration::from_secs(60))?;
+//!     anyhow::ensure!(ended.state == "COMPLETED");
+//!     Ok(())
+//! })
+//! # }
+//! ```
+//!
+//! Clusters are independent of each other and of what the machine runs: each has its own ports,
+//! munge key and folder, and touches nothing else. When the process that started a cluster ends,
+//! in whatever way, its daemons and jobs end too.
 #![forbid(unsafe_code)]
+
+mod account;
+mod checker;
+mod cluster;
+mod command;
+mod conf_files;
+mod daemon;
+mod job;
+mod layout;
+mod logs;
+mod mock;
+mod ports;
+pub mod process;
+pub mod programs;
+mod settings;
+mod slurmctld;
+mod wait;
+
+pub use account::Account;
+pub use cluster::{Cluster, Kept};
+pub use command::{ClusterCommand, Output, Running};
+pub use job::{JobId, JobView};
+pub use layout::Layout;
+pub use mock::Mock;
+pub use settings::Settings;
+pub use wait::{say, wait_for, wait_until};

@@ -1,0 +1,74 @@
+//! `testbed-leash UID GID PROGRAM [ARG...]`: runs a program that cannot outlive whoever wanted it.
+//!
+//! Standard input is the leash: when nobody holds the other end any more, however its holder
+//! died, the program and all that descends from it is killed. Descendants cannot slip away by
+//! daemonising, because the leash is their subreaper. When the program ends, what it left
+//! behind is killed too, and its exit status becomes that of the leash.
+#![forbid(unsafe_code)]
+
+use std::{
+    env,
+    io::{self, Read},
+    os::unix::process::CommandExt,
+    process::{Command, ExitCode, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
+use testbed::process::descendants;
+
+fn main() -> Result<ExitCode> {
+    let args: Vec<_> = env::args().skip(1).collect();
+    let [uid, gid, program, args @ ..] = args.as_slice() else {
+        bail!("usage: testbed-leash UID GID PROGRAM [ARG...]");
+    };
+    // In a session of its own no signal from a terminal comes between the holder's death and the clean-up.
+    setsid().context("the leash must not lead a process group already")?;
+    set_child_subreaper(Some(getpid()))?;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        command.uid(uid.parse()?).gid(gid.parse()?);
+    }
+    let child = command.spawn().with_context(|| format!("cannot run {program}"))?;
+
+    let (end, ended) = mpsc::channel();
+    let let_go = end.clone();
+    thread::spawn(move || kill_from(&ended));
+    thread::spawn(move || {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        let _ = let_go.send(());
+    });
+    let mut code = 1;
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().cast_unsigned() == child.id() => {
+                code = exit_code(status);
+                let _ = end.send(());
+            }
+            Err(rustix::io::Errno::CHILD) => return Ok(code.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Once told to, kills until the main thread, finding no child left, ends the process.
+fn kill_from(told: &Receiver<()>) {
+    let _ = told.recv();
+    loop {
+        for process in descendants(std::process::id()) {
+            let _ = process.signal(Signal::KILL);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// As shells do: a signal's number is added to 128.
+fn exit_code(status: WaitStatus) -> u8 {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

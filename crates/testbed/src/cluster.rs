@@ -1,0 +1,170 @@
+//! A running cluster.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU32},
+    time::Duration,
+};
+
+use anyhow::Result;
+
+use crate::{
+    Account, JobId, Layout, Mock, Settings,
+    conf_files::{self, Addresses},
+    daemon::{self, Daemon},
+    logs::{Logs, Verdict},
+    ports::Ports,
+    process::{Lead, Leashed},
+    say, wait_until,
+};
+
+/// How long a daemon may take until it answers.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// munge, slurmctld, slurmd and a mock controller in a folder of their own.
+///
+/// Ends with [`Cluster::finish`], which checks what must hold after every test; a cluster
+/// dropped without it fails its test. Whatever happens to the test, no process is left.
+#[derive(Debug)]
+pub struct Cluster {
+    // Dropped in this order: the logs are looked at first, the daemons go next, the folder last.
+    pub(crate) verdict: Verdict,
+    pub(crate) slurmctld: Mutex<Option<Leashed>>,
+    pub(crate) slurmd: Vec<Leashed>,
+    pub(crate) mock: Mock,
+    pub(crate) munged: Leashed,
+    pub(crate) lead: Lead,
+    pub(crate) at: Addresses,
+    _ports: Ports,
+    pub(crate) slurm: Account,
+    pub(crate) root: Account,
+    pub(crate) settings: Settings,
+    pub(crate) expected: Mutex<Vec<String>>,
+    pub(crate) submitted: Mutex<BTreeSet<JobId>>,
+    pub(crate) commands: AtomicU32,
+    pub(crate) layout: Layout,
+}
+
+impl Cluster {
+    /// What a test asks for, to begin with.
+    #[must_use]
+    pub fn settings() -> Settings {
+        Settings::default()
+    }
+
+    pub(crate) fn start(settings: Settings) -> Result<Self> {
+        let (slurm, root) = (Account::named("slurm")?, Account::root()?);
+        let layout = Layout::make(&slurm)?;
+        let mut ports = Ports::reserve()?;
+        let (vipu, slurmctld, first_slurmd) = (ports.take()?, ports.take()?, ports.take()?);
+        for _ in 1..settings.nodes {
+            ports.take()?;
+        }
+        let at = Addresses { slurmctld, first_slurmd, vipu };
+        conf_files::write(&layout, &settings, at)?;
+        let lead = Lead::new()?;
+        let start = |daemon: &Daemon| daemon.start(&lead, &layout);
+
+        say(format!("starting munged, mock-vipu-server, slurmctld and {} slurmd", settings.nodes));
+        daemon::write_munge_key(&layout)?;
+        let munged = start(&daemon::munged(&layout, &root))?;
+        let mock = Mock::start(&lead, &layout, &root, vipu, &settings.mock)?;
+        wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
+        let slurmctld = start(&daemon::slurmctld(&slurm))?;
+        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
+        let cluster = Self {
+            verdict: Verdict::pending(Logs::new(&layout)),
+            slurmctld: Mutex::new(Some(slurmctld)),
+            slurmd: slurmd.collect::<Result<_>>()?,
+            mock,
+            munged,
+            at,
+            _ports: ports,
+            slurm,
+            root,
+            expected: Mutex::new(settings.expected.clone()),
+            settings,
+            submitted: Mutex::default(),
+            commands: AtomicU32::new(0),
+            lead,
+            layout,
+        };
+        if let Err(error) = cluster.await_nodes() {
+            cluster.abandon();
+            return Err(error);
+        }
+        Ok(cluster)
+    }
+
+    /// Waits until all nodes are idle, as they are after a start or a restart with no jobs.
+    ///
+    /// # Errors
+    /// When they are not in time.
+    pub fn await_nodes(&self) -> Result<()> {
+        let what = format!("{} idle nodes", self.settings.nodes);
+        wait_until(&what, START_LIMIT, || {
+            self.slurmctld()?;
+            let states = self.command("sinfo").args(&["-h", "-N", "-o", "%T"]).output()?.stdout;
+            let idle = states.lines().filter(|state| *state == "idle").count();
+            Ok(idle == usize::from(self.settings.nodes))
+        })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The mock controller.
+    #[must_use]
+    pub fn mock(&self) -> &Mock {
+        &self.mock
+    }
+
+    /// Lines of slurmctld's log that hold `part` are no fault from here on.
+    pub fn expect_log(&self, part: &str) {
+        held(&self.expected).push(part.into());
+    }
+
+    /// Gives the cluster up after a failure: prints the logs, checks nothing.
+    pub fn abandon(self) {
+        self.verdict.failed();
+    }
+
+    /// Leaves the cluster running after this process.
+    ///
+    /// # Errors
+    /// When it cannot be handed over.
+    pub fn keep(self) -> Result<Kept> {
+        let Self { verdict, slurmctld, slurmd, mock, munged, lead, mut layout, .. } = self;
+        verdict.passed();
+        let environment = layout.root().join("environment");
+        fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
+        let kept = Kept { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
+        layout.keep();
+        let slurmctld = slurmctld.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for daemon in slurmctld.into_iter().chain(slurmd).chain([mock.into_process(), munged]) {
+            daemon.let_run();
+        }
+        Ok(kept)
+    }
+}
+
+/// A cluster that nobody waits for any more.
+#[derive(Debug)]
+pub struct Kept {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// A file to source in a shell: Slurm's commands work on the cluster after it.
+    pub environment: PathBuf,
+    /// The process that holds it: killing it ends the cluster.
+    pub holder: u32,
+}
+
+/// Locks, also after another thread's panic: the test fails anyway.
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

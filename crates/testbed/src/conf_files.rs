@@ -1,0 +1,166 @@
+//! The configuration files of a cluster, as a site would write them.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    Layout, programs,
+    settings::{Settings, VipuConf},
+};
+
+/// Where a cluster's daemons listen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    pub(crate) slurmctld: u16,
+    pub(crate) first_slurmd: u16,
+    pub(crate) vipu: u16,
+}
+
+/// The plugins, under cargo's names and under those Slurm looks for.
+const PLUGINS: [(&str, &str); 4] = [
+    ("libselect_vipu.so", "select_vipu.so"),
+    ("libjob_submit_vipu.so", "job_submit_vipu.so"),
+    ("libvipu_slurmctld.so", "vipu_slurmctld.so"),
+    ("libspank_ipuof.so", "spank_ipuof.so"),
+];
+
+/// The name of the node with this index.
+pub(crate) fn node_name(index: u16) -> String {
+    format!("ipu-pod64-{:03}", index + 1)
+}
+
+/// Writes all of them.
+pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Result<()> {
+    let write = |name: &str, text: &str| put(&layout.conf(name), text);
+    let own_lines: String = settings.slurm_conf.iter().map(|line| format!("{line}\n")).collect();
+    let slurm_conf = slurm_conf(layout, settings, at)?;
+    write("slurm.conf", &(without_replaced(&slurm_conf, settings) + &own_lines))?;
+    if !settings.plugin {
+        return write("plugstack.conf", "");
+    }
+    install_plugins(&layout.plugins())?;
+    write("v-ipu-plugin.conf", &without_replaced(&plugin_conf(settings, at), settings))?;
+    let spank = layout.plugins().join("spank_ipuof.so");
+    let ipuof_dir = layout.ipuof();
+    write("plugstack.conf", &format!("required {} ipuof_dir={}\n", spank.display(), ipuof_dir.display()))?;
+    symlink("vipu.conf", layout.conf("pod64.conf"))?;
+    match &settings.vipu_conf {
+        VipuConf::With(lines) => write("vipu.conf", &vipu_conf(layout, at, lines)),
+        VipuConf::Only(text) => write("vipu.conf", text),
+        VipuConf::Absent => Ok(()),
+    }
+}
+
+/// A vipu.conf that works, with `lines` after the keys every one needs.
+pub(crate) fn vipu_conf(layout: &Layout, at: Addresses, lines: &[String]) -> String {
+    let Addresses { vipu, .. } = at;
+    let ipuof_dir = layout.ipuof();
+    let mut text =
+        format!("ApiHost=127.0.0.1\nApiPort={vipu}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
+    for line in lines {
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn install_plugins(dir: &Path) -> Result<()> {
+    let built = programs::own_plugins()?;
+    for (built_as, wanted_as) in PLUGINS {
+        let from = built.join(built_as);
+        fs::copy(&from, dir.join(wanted_as)).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(())
+}
+
+/// What the documented single-Pod64 example puts into a file of its own.
+fn plugin_conf(settings: &Settings, at: Addresses) -> String {
+    let own = "SelectType=select/vipu\n\
+               SelectTypeParameters=other_cons_tres,CR_CPU\n\
+               PropagateResourceLimitsExcept=MEMLOCK\n\
+               JobSubmitPlugins=vipu\n";
+    own.to_owned() + &node_lines(settings, at)
+}
+
+fn slurm_conf(layout: &Layout, settings: &Settings, at: Addresses) -> Result<String> {
+    let dir = layout.root().display();
+    let stock = programs::stock_plugins()?;
+    let (plugin_dirs, ending) = match settings.plugin {
+        true => {
+            let both = format!("{}:{}", layout.plugins().display(), stock.display());
+            (both, "Include v-ipu-plugin.conf\n".to_owned())
+        }
+        false => {
+            let select = "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n".to_owned();
+            (stock.display().to_string(), select + &node_lines(settings, at))
+        }
+    };
+    let port = at.slurmctld;
+    let cpus = settings.cpus;
+    let name = layout.root().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    Ok(format!(
+        "ClusterName={name}\n\
+         SlurmctldHost=localhost(127.0.0.1)\n\
+         SlurmctldPort={port}\n\
+         SlurmUser=slurm\n\
+         SlurmdUser=root\n\
+         AuthType=auth/munge\n\
+         AuthInfo=socket={dir}/munge/socket\n\
+         CredType=cred/munge\n\
+         PluginDir={plugin_dirs}\n\
+         StateSaveLocation={dir}/state\n\
+         SlurmdSpoolDir={dir}/spool/%n\n\
+         SlurmctldPidFile={dir}/run/slurmctld.pid\n\
+         SlurmdPidFile={dir}/run/%n.pid\n\
+         SlurmctldLogFile={dir}/log/slurmctld.log\n\
+         SlurmdLogFile={dir}/log/%n.log\n\
+         SlurmctldDebug=debug\n\
+         SlurmdDebug=debug\n\
+         LogTimeFormat=iso8601_ms\n\
+         ProctrackType=proctrack/linuxproc\n\
+         TaskPlugin=task/none\n\
+         JobAcctGatherType=jobacct_gather/none\n\
+         AccountingStorageType=accounting_storage/none\n\
+         MailProg=/bin/true\n\
+         MpiDefault=none\n\
+         ReturnToService=2\n\
+         SlurmdParameters=config_overrides\n\
+         KillWait=5\n\
+         NodeName=DEFAULT CPUs={cpus}\n\
+         {ending}"
+    ))
+}
+
+/// GRES, nodes and partition.
+fn node_lines(settings: &Settings, at: Addresses) -> String {
+    let mut types = vec!["vipu"];
+    types.extend(settings.gres.iter().filter_map(|gres| gres.split(':').next()));
+    let mut gres = vec!["vipu:pod64:no_consume:64"];
+    gres.extend(settings.gres.iter().map(String::as_str));
+    let first = at.first_slurmd;
+    let (names, ports) = match settings.nodes {
+        1 => (node_name(0), first.to_string()),
+        n => (format!("ipu-pod64-[001-{n:03}]"), format!("[{first}-{}]", first + n - 1)),
+    };
+    format!(
+        "GresTypes={}\n\
+         NodeName={names} NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports} Gres={}\n\
+         PartitionName=v-ipu Nodes=ALL Default=YES State=UP\n",
+        types.join(","),
+        gres.join(",")
+    )
+}
+
+/// `text` without the lines that the test replaces by its own.
+fn without_replaced(text: &str, settings: &Settings) -> String {
+    let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_lowercase();
+    let replaced: Vec<_> = settings.slurm_conf.iter().map(|line| key(line)).collect();
+    // There may be many of these.
+    let repeatable = |key: &str| ["nodename", "partitionname"].contains(&key);
+    let kept = text.lines().filter(|line| repeatable(&key(line)) || !replaced.contains(&key(line)));
+    kept.map(|line| format!("{line}\n")).collect()
+}

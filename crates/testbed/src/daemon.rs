@@ -1,0 +1,93 @@
+//! How each daemon is started.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+
+use crate::{
+    Account, Layout,
+    conf_files::node_name,
+    layout::permit,
+    process::{Lead, Leashed, Start},
+    programs,
+};
+
+/// One daemon, in the foreground.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    program: &'static str,
+    args: Vec<String>,
+    account: Account,
+    /// What its log is called.
+    log: String,
+}
+
+impl Daemon {
+    pub(crate) fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Self { program, args, account: account.clone(), log: program.into() }
+    }
+
+    pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
+        lead.start(&Start {
+            program: &programs::find(self.program)?,
+            args: &self.args,
+            account: &self.account,
+            environment: &environment(layout, &self.account),
+            directory: layout.root(),
+            output: Path::new("/dev/null"),
+            errors: &layout.logs().join(format!("{}.stderr", self.log)),
+        })
+    }
+}
+
+/// The environment of everything that runs in the cluster.
+pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, String)> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let conf = layout.conf("slurm.conf").display().to_string();
+    let home = layout.jobs().display().to_string();
+    let pairs = [
+        ("PATH", format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin")),
+        ("SLURM_CONF", conf),
+        ("HOME", home),
+        ("USER", account.name.clone()),
+        ("LANG", "C.UTF-8".into()),
+    ];
+    pairs.map(|(key, value)| (key.to_owned(), value)).into()
+}
+
+/// The key that this cluster's munged and no other knows.
+pub(crate) fn write_munge_key(layout: &Layout) -> Result<()> {
+    let mut key = [0_u8; 128];
+    std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut key)?;
+    let path = munge_key(layout);
+    fs::write(&path, key)?;
+    permit(&path, 0o400)
+}
+
+fn munge_key(layout: &Layout) -> std::path::PathBuf {
+    layout.root().join("munge/key")
+}
+
+pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
+    let option = |name: &str, path: &Path| format!("--{name}={}", path.display());
+    let dir = layout.root().join("munge");
+    let args = [
+        "--foreground".to_owned(),
+        option("key-file", &munge_key(layout)),
+        option("socket", &layout.munge_socket()),
+        option("pid-file", &dir.join("pid")),
+        option("log-file", &dir.join("log")),
+        option("seed-file", &dir.join("seed")),
+    ];
+    Daemon::new("munged", &args.each_ref().map(String::as_str), account)
+}
+
+pub(crate) fn slurmctld(account: &Account) -> Daemon {
+    Daemon::new("slurmctld", &["-D"], account)
+}
+
+pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
+    let name = node_name(index);
+    Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
+}

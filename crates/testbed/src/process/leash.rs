@@ -1,0 +1,142 @@
+//! Starting programs that cannot outlive their cluster.
+
+use std::{
+    fs::File,
+    io::{self, PipeReader, PipeWriter},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use rustix::process::Signal;
+
+use super::{Process, children};
+use crate::{Account, programs};
+
+/// The end of the leash one holds: when it is dropped, or its holder dies in any way, everything
+/// that was started on it is killed.
+#[derive(Debug)]
+pub struct Lead {
+    reader: PipeReader,
+    writer: PipeWriter,
+    leash: PathBuf,
+}
+
+impl Lead {
+    /// A lead with nothing on it.
+    ///
+    /// # Errors
+    /// When the `testbed-leash` program is not found.
+    pub fn new() -> Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        Ok(Self { reader, writer, leash: programs::find("testbed-leash")? })
+    }
+
+    /// Starts `program` as `account`, its output going to the files `output` and `errors`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self, start: &Start<'_>) -> Result<Leashed> {
+        let Start { program, args, account, environment, directory, output, errors } = start;
+        let file =
+            |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+        let mut command = Command::new(&self.leash);
+        command.arg(account.uid.to_string()).arg(account.gid.to_string()).arg(program).args(*args);
+        command.env_clear().envs(environment.iter().map(|(key, value)| (key, value)));
+        command.current_dir(directory).stdin(Stdio::from(OwnedFd::from(self.reader.try_clone()?)));
+        command.stdout(file(output)?).stderr(file(errors)?);
+        let leash = command.spawn().with_context(|| format!("cannot run {}", self.leash.display()))?;
+        Ok(Leashed { leash })
+    }
+
+    /// Gives the lead to a process that does nothing but hold it, and returns its pid: killing it ends all.
+    ///
+    /// # Errors
+    /// When that process cannot be started.
+    pub fn hand_over(self) -> Result<u32> {
+        let mut holder = Command::new("setsid");
+        holder.args(["sleep", "infinity"]).stdin(Stdio::null()).stderr(Stdio::null());
+        let holder = holder.stdout(Stdio::from(OwnedFd::from(self.writer))).spawn()?;
+        Ok(holder.id())
+    }
+}
+
+/// What to start, and how.
+#[derive(Debug)]
+pub struct Start<'a> {
+    /// The program's path.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// Whom it runs as.
+    pub account: &'a Account,
+    /// Its whole environment.
+    pub environment: &'a [(String, String)],
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// Where its standard output goes.
+    pub output: &'a Path,
+    /// Where its standard error goes.
+    pub errors: &'a Path,
+}
+
+/// A running program.
+#[derive(Debug)]
+pub struct Leashed {
+    leash: Child,
+}
+
+impl Leashed {
+    /// The program itself, not its leash; `None` when it has ended.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn process(&mut self) -> io::Result<Option<Process>> {
+        loop {
+            if let Some(oldest) = children(self.leash.id()).first() {
+                return Ok(Some(*oldest));
+            }
+            if self.ended()?.is_some() {
+                return Ok(None);
+            }
+            // Either the leash is just about to start the program or to end after it.
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Its exit status; `None` while it runs.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.leash.try_wait()
+    }
+
+    /// Sends `signal` to the program alone.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        self.process()?.map_or(Ok(()), |process| process.signal(signal))
+    }
+
+    /// Leaves it running when this value is dropped: only its lead ends it then.
+    pub fn let_run(self) {
+        // A `Child` that is not waited for does no harm: the system reaps it after us.
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Leashed {
+    fn drop(&mut self) {
+        let patience = Instant::now() + Duration::from_secs(5);
+        // Its leash kills all that the program leaves behind, and ends after it.
+        while matches!(self.leash.try_wait(), Ok(None)) && Instant::now() < patience {
+            let _ = self.signal(Signal::KILL);
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}

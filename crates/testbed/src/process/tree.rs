@@ -1,0 +1,83 @@
+//! Who is whose child.
+
+use std::{collections::BTreeMap, fs, io};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// One process at one time: pids are used again, a pid with its start time is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Its parent's id.
+    pub parent: u32,
+    /// When it started, in clock ticks since boot.
+    pub start: u64,
+}
+
+impl Process {
+    /// Looks `pid` up; `None` when there is no such process.
+    #[must_use]
+    pub fn look(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The second field is the command in parentheses and may hold anything.
+        let (_, rest) = stat.rsplit_once(')')?;
+        let mut fields = rest.split_ascii_whitespace();
+        let parent = fields.nth(1)?.parse().ok()?;
+        let start = fields.nth(17)?.parse().ok()?;
+        Some(Self { pid, parent, start })
+    }
+
+    /// Whether this very process still exists.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        Self::look(self.pid).is_some_and(|now| now.start == self.start)
+    }
+
+    /// Sends `signal` to this very process; nothing happens when it is gone.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
+        // Opened before the look: what is looked at is then what is signalled.
+        let sent = pidfd_open(pid, PidfdFlags::empty()).and_then(|fd| match self.exists() {
+            true => pidfd_send_signal(fd, signal),
+            false => Ok(()),
+        });
+        match sent {
+            Err(error) if error != rustix::io::Errno::SRCH => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The children of `pid`, oldest first.
+#[must_use]
+pub fn children(pid: u32) -> Vec<Process> {
+    let mut found: Vec<_> = all().filter(|process| process.parent == pid).collect();
+    found.sort_by_key(|process| process.start);
+    found
+}
+
+/// All that descends from `pid`.
+#[must_use]
+pub fn descendants(pid: u32) -> Vec<Process> {
+    let mut by_parent: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+    for process in all() {
+        by_parent.entry(process.parent).or_default().push(process);
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![pid];
+    while let Some(parent) = parents.pop() {
+        let born = by_parent.remove(&parent).unwrap_or_default();
+        parents.extend(born.iter().map(|process| process.pid));
+        found.extend(born);
+    }
+    found
+}
+
+fn all() -> impl Iterator<Item = Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Process::look(entry.file_name().to_str()?.parse().ok()?))
+}

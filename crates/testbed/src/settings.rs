@@ -1,0 +1,142 @@
+//! What a test asks of its cluster.
+
+use anyhow::Result;
+
+use crate::Cluster;
+
+/// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(crate) nodes: u16,
+    pub(crate) cpus: u32,
+    pub(crate) plugin: bool,
+    pub(crate) slurm_conf: Vec<String>,
+    pub(crate) vipu_conf: VipuConf,
+    pub(crate) mock: Vec<String>,
+    pub(crate) gres: Vec<String>,
+    pub(crate) expected: Vec<String>,
+}
+
+/// The text of `vipu.conf`.
+#[derive(Clone, Debug)]
+pub(crate) enum VipuConf {
+    /// The working keys, and these lines after them.
+    With(Vec<String>),
+    /// Nothing but this.
+    Only(String),
+    /// No such file.
+    Absent,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            nodes: 4,
+            cpus: 16,
+            plugin: true,
+            slurm_conf: Vec::new(),
+            vipu_conf: VipuConf::With(Vec::new()),
+            mock: Vec::new(),
+            gres: Vec::new(),
+            expected: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// So many nodes, named `ipu-pod64-001` and on.
+    #[must_use]
+    pub fn nodes(mut self, nodes: u16) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// So many CPUs on each node, whatever the machine has.
+    #[must_use]
+    pub fn cpus(mut self, cpus: u32) -> Self {
+        self.cpus = cpus;
+        self
+    }
+
+    /// Stock Slurm, for comparison.
+    #[must_use]
+    pub fn without_plugin(mut self) -> Self {
+        self.plugin = false;
+        self
+    }
+
+    /// A `Key=Value` line for slurm.conf, in place of the testbed's own line of that key.
+    #[must_use]
+    pub fn slurm_conf(mut self, line: &str) -> Self {
+        self.slurm_conf.push(line.into());
+        self
+    }
+
+    /// One more line for vipu.conf.
+    #[must_use]
+    pub fn vipu_conf(mut self, line: &str) -> Self {
+        match &mut self.vipu_conf {
+            VipuConf::With(lines) => lines.push(line.into()),
+            other => *other = VipuConf::With(vec![line.into()]),
+        }
+        self
+    }
+
+    /// This text as the whole vipu.conf.
+    #[must_use]
+    pub fn broken_vipu_conf(mut self, text: &str) -> Self {
+        self.vipu_conf = VipuConf::Only(text.into());
+        self
+    }
+
+    /// No vipu.conf, so that pod64.conf points nowhere.
+    #[must_use]
+    pub fn without_vipu_conf(mut self) -> Self {
+        self.vipu_conf = VipuConf::Absent;
+        self
+    }
+
+    /// Arguments for mock-vipu-server.
+    #[must_use]
+    pub fn mock(mut self, args: &[&str]) -> Self {
+        self.mock.extend(args.iter().map(|&arg| arg.into()));
+        self
+    }
+
+    /// One more GRES on every node, as `name:count`.
+    #[must_use]
+    pub fn extra_gres(mut self, gres: &str) -> Self {
+        self.gres.push(gres.into());
+        self
+    }
+
+    /// Lines of slurmctld's log that hold `part` are no fault in this test.
+    #[must_use]
+    pub fn expect_log(mut self, part: &str) -> Self {
+        self.expected.push(part.into());
+        self
+    }
+
+    /// Starts the cluster and waits until all its nodes are idle.
+    ///
+    /// # Errors
+    /// When something does not start; the logs are in the message.
+    pub fn start(self) -> Result<Cluster> {
+        Cluster::start(self)
+    }
+
+    /// Starts the cluster, runs `body` on it, and checks what must hold after every test.
+    ///
+    /// # Errors
+    /// When the start, the body or the checks fail; the logs are printed then.
+    pub fn run(self, body: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
+        let cluster = self.start()?;
+        match body(&cluster) {
+            Ok(()) => cluster.finish(),
+            Err(error) => {
+                cluster.abandon();
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Waiting for conditions: the only place of the testbed that lets time pass.
+
+use std::{
+    sync::OnceLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(80);
+const FIRST_NOTICE: Duration = Duration::from_secs(3);
+
+/// Prints a line of progress with the seconds since the first one.
+pub fn say(line: impl AsRef<str>) {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let elapsed = START.get_or_init(Instant::now).elapsed();
+    eprintln!("[{:6.1} s] {}", elapsed.as_secs_f64(), line.as_ref());
+}
+
+/// Waits until `found` has a value, and returns it.
+///
+/// # Errors
+/// When it has none after `limit`, saying `what` was awaited; and the errors of `found`.
+pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let start = Instant::now();
+    let mut pause = SHORTEST_PAUSE;
+    let mut notice = FIRST_NOTICE;
+    loop {
+        if let Some(value) = found().with_context(|| format!("while waiting for {what}"))? {
+            return Ok(value);
+        }
+        let waited = start.elapsed();
+        if waited >= limit {
+            bail!("gave up after {:.1} s waiting for {what}", waited.as_secs_f64());
+        }
+        if waited >= notice {
+            say(format!("still waiting for {what}"));
+            notice += notice;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Waits until `holds`.
+///
+/// # Errors
+/// As [`wait_for`].
+pub fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    wait_for(what, limit, || Ok(holds()?.then_some(())))
+}
