@@ -1,0 +1,122 @@
+//! What Slurm sees: the symbols of a SPANK plugin.
+//!
+//! The object names no symbol of Slurm's, so it loads anywhere; and it learns at load time which release
+//! it is in, so that one object serves them all.
+
+mod host;
+
+use std::any::Any;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use self::host::{MissingSymbol, Spank};
+use crate::arguments::Arguments;
+use crate::task::prepare;
+
+/// The plugin's name in Slurm's log.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
+pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
+
+/// The kind of plugin.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
+pub static plugin_type: [u8; 6] = *b"spank\0";
+
+/// The release the plugin is for: the one it was loaded into, zero if that is unknown.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
+pub static plugin_version: AtomicU32 = AtomicU32::new(0);
+
+/// The version of this plugin's own options and behaviour.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
+pub static spank_plugin_version: u32 = 1;
+
+// SAFETY: the dynamic linker calls what is in this section when it loads the object; the function has the
+// type it wants, needs nothing but the linker itself, and does not unwind.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = set_version;
+
+/// Sets [`plugin_version`] before Slurm reads it.
+extern "C" fn set_version() {
+    if let Some(version) = host::soname().and_then(slurm_release::series_of_soname) {
+        plugin_version.store(version, Ordering::Relaxed);
+    }
+}
+
+/// Tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs run all the same.
+///
+/// # Safety
+/// Slurm calls it with its handle and `argc` words, all of them valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slurm_spank_init(
+    spank: *mut c_void,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: the arguments are passed on as Slurm gave them.
+    let (spank, words) = unsafe { (Spank::new(spank), words(argc, argv)) };
+    answer(spank, |spank| match Arguments::parse(&words).directory {
+        Err(error) if spank.is_remote() => Err(format!("jobs with IPUs will fail on this node: {error}")),
+        _ => Ok(()),
+    });
+    SUCCESS
+}
+
+/// Gives a task its environment, or stops it.
+///
+/// # Safety
+/// Slurm calls it with its handle and `argc` words, all of them valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slurm_spank_task_init(
+    spank: *mut c_void,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: the arguments are passed on as Slurm gave them.
+    let (spank, words) = unsafe { (Spank::new(spank), words(argc, argv)) };
+    answer(spank, |spank| prepare(spank, &Arguments::parse(&words)).map_err(|failure| failure.to_string()))
+}
+
+/// What a callback returns when all is well.
+const SUCCESS: c_int = 0;
+
+/// What stops the task when the plugin is `required`.
+const FAILURE: c_int = -1;
+
+/// Does a callback's work: an error is told to Slurm, a panic goes no further than this.
+fn answer(spank: Result<Spank, MissingSymbol>, work: impl FnOnce(&mut Spank) -> Result<(), String>) -> c_int {
+    let Ok(mut spank) = spank.inspect_err(|error| eprintln!("spank_ipuof: {error}")) else {
+        return FAILURE;
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| work(&mut spank)));
+    match result.unwrap_or_else(|panic| Err(format!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
+        Ok(()) => SUCCESS,
+        Err(error) => {
+            spank.log(&error);
+            FAILURE
+        }
+    }
+}
+
+/// What a panic said.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
+}
+
+/// The words of a callback's argument list.
+///
+/// # Safety
+/// `argv` is null or has at least `argc` elements, each null or a C string.
+unsafe fn words(argc: c_int, argv: *const *const c_char) -> Vec<String> {
+    let count = if argv.is_null() { 0 } else { usize::try_from(argc).unwrap_or(0) };
+    // SAFETY: the caller promises `argc` elements; none are read of a null list.
+    let pointers = (0..count).map(|index| unsafe { *argv.add(index) });
+    let present = pointers.filter(|pointer| !pointer.is_null());
+    // SAFETY: the caller promises that what is not null is a C string.
+    present.map(|word| unsafe { CStr::from_ptr(word) }.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,141 @@
+//! The few functions of Slurm's that the plugin calls, found at run time.
+
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_long, c_void};
+use std::mem::transmute_copy;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::task::{Refused, Task};
+
+type Handle = *mut c_void;
+type GetItem = unsafe extern "C" fn(Handle, c_int, ...) -> c_int;
+type SetEnv = unsafe extern "C" fn(Handle, *const c_char, *const c_char, c_int) -> c_int;
+type UnsetEnv = unsafe extern "C" fn(Handle, *const c_char) -> c_int;
+type Remote = unsafe extern "C" fn(Handle) -> c_int;
+type Log = unsafe extern "C" fn(*const c_char, ...);
+type ApiVersion = unsafe extern "C" fn() -> c_long;
+
+/// Items of `spank_get_item`: new releases add some at the end.
+const JOB_ID: c_int = 2;
+const JOB_ENVIRONMENT: c_int = 10;
+
+/// Slurm lacks a function that it always had.
+#[derive(Debug, thiserror::Error)]
+#[error("this Slurm has no function {}", .0.to_string_lossy())]
+pub(super) struct MissingSymbol(&'static CStr);
+
+/// The function of this name in the running program or its libraries.
+///
+/// # Safety
+/// `F` is the type of a function pointer, and of the function that has this name.
+unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, MissingSymbol> {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: the name is a C string, and RTLD_DEFAULT is always a valid place to look.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if address.is_null() {
+        return Err(MissingSymbol(name));
+    }
+    // SAFETY: the address is not null and, as the caller promises, that of a function of type F.
+    Ok(unsafe { transmute_copy(&address) })
+}
+
+/// The soname number of the libslurm that is loaded, if one is.
+pub(super) fn soname() -> Option<u32> {
+    // SAFETY: slurm.h declares it so in every release.
+    let api_version = unsafe { function::<ApiVersion>(c"slurm_api_version") }.ok()?;
+    // SAFETY: it takes nothing and returns a constant.
+    let version = unsafe { api_version() };
+    u32::try_from(version >> 16).ok()
+}
+
+/// Slurm's handle of a step or task, with what can be asked of it.
+pub(super) struct Spank {
+    handle: Handle,
+    get_item: GetItem,
+    setenv: SetEnv,
+    unsetenv: UnsetEnv,
+    remote: Remote,
+    log: Log,
+}
+
+impl Spank {
+    /// Finds the functions.
+    ///
+    /// # Safety
+    /// `handle` is the one Slurm gave to the callback that is running, and is not used after it.
+    pub(super) unsafe fn new(handle: Handle) -> Result<Self, MissingSymbol> {
+        // SAFETY: spank.h declares these functions so in every release.
+        unsafe {
+            Ok(Self {
+                handle,
+                get_item: function(c"spank_get_item")?,
+                setenv: function(c"spank_setenv")?,
+                unsetenv: function(c"spank_unsetenv")?,
+                remote: function(c"spank_remote")?,
+                log: function(c"slurm_spank_log")?,
+            })
+        }
+    }
+
+    /// Whether this is slurmstepd.
+    pub(super) fn is_remote(&self) -> bool {
+        // SAFETY: the handle is valid, see `new`.
+        unsafe { (self.remote)(self.handle) == 1 }
+    }
+
+    /// Writes a line to Slurm's log, and from a task to its user.
+    pub(super) fn log(&self, line: &str) {
+        let line = c_string(line.as_bytes());
+        // SAFETY: the format takes one C string, and that is given.
+        unsafe { (self.log)(c"spank_ipuof: %s".as_ptr(), line.as_ptr()) }
+    }
+}
+
+impl Task for Spank {
+    fn job(&self) -> Result<u32, Refused> {
+        let mut job = 0_u32;
+        // SAFETY: the item takes a pointer to a 32-bit number.
+        let code = unsafe { (self.get_item)(self.handle, JOB_ID, &raw mut job) };
+        check("spank_get_item", code).map(|()| job)
+    }
+
+    fn get(&self, name: &str) -> Option<OsString> {
+        let mut variables: *const *const c_char = std::ptr::null();
+        // SAFETY: the item takes a pointer to where a list of C strings is to be put.
+        let code = unsafe { (self.get_item)(self.handle, JOB_ENVIRONMENT, &raw mut variables) };
+        check("spank_get_item", code).ok()?;
+        if variables.is_null() {
+            return None;
+        }
+        // SAFETY: the list ends with a null pointer, and no element behind that one is read.
+        let pointers = (0..).map(|index| unsafe { *variables.add(index) });
+        let present = pointers.take_while(|pointer| !pointer.is_null());
+        // SAFETY: each element is a C string; nothing changes the environment while it is read.
+        let mut variables = present.map(|variable| unsafe { CStr::from_ptr(variable) }.to_bytes());
+        let value = variables.find_map(|text| text.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        Some(OsString::from_vec(value.to_vec()))
+    }
+
+    fn set(&mut self, name: &str, value: &OsStr) -> Result<(), Refused> {
+        let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
+        // SAFETY: both are C strings, which Slurm copies.
+        let code = unsafe { (self.setenv)(self.handle, name.as_ptr(), value.as_ptr(), 1) };
+        check("spank_setenv", code)
+    }
+
+    fn unset(&mut self, name: &str) -> Result<(), Refused> {
+        let name = c_string(name.as_bytes());
+        // SAFETY: it is a C string.
+        let code = unsafe { (self.unsetenv)(self.handle, name.as_ptr()) };
+        check("spank_unsetenv", code)
+    }
+}
+
+fn check(function: &'static str, code: c_int) -> Result<(), Refused> {
+    if code == 0 { Ok(()) } else { Err(Refused { function, code }) }
+}
+
+/// The bytes as a C string, up to the first NUL if there is one.
+fn c_string(bytes: &[u8]) -> CString {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    CString::new(&bytes[..end]).unwrap_or_default()
+}
