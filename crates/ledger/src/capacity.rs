@@ -154,3 +154,6 @@ impl Capacity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

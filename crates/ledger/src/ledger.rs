@@ -45,6 +45,12 @@ impl Ledger {
         self.claims.live(job).map(|(_, record)| &record.claim)
     }
 
+    /// Whether the launch gate of this job's run is raised, and nobody was told to open it.
+    #[must_use]
+    pub fn launch_raised(&self, job: u32) -> bool {
+        self.claims.live(job).is_some_and(|(_, record)| record.phase.launch_raised())
+    }
+
     /// The claim that has this partition id, live or being released.
     ///
     /// What has one here is not to be adopted again.

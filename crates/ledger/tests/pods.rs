@@ -1,0 +1,213 @@
+//! What controllers and configuration say, and what the ledger makes of it.
+
+use ledger::{Event, ModelFacts, Place, SeenPartition, Violation};
+use script::{Scripted, claim, pod};
+use vipu_types::{IpuCount, ModelName, PartitionId};
+
+mod script;
+
+/// A listing of pod64, asked for just now.
+fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
+    Event::Inventory { model: model("pod64"), asked: scripted.now, ipus, faulty: 0, partitions }
+}
+
+fn model(name: &str) -> ModelName {
+    ModelName::new(name).unwrap()
+}
+
+/// A partition on the IPUs of domain 0 with these indexes.
+fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
+    let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
+    SeenPartition { partition: PartitionId::new(id).unwrap(), places }
+}
+
+fn unreachable() -> Event {
+    Event::Unreachable { model: model("pod64"), reason: "connection refused".into() }
+}
+
+/// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
+fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
+    let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
+    answer.map_or_else(|wait| wait.to_string(), |()| "fits".into())
+}
+
+/// A Pod64 whose controller answered.
+fn empty_pod() -> Scripted {
+    let mut scripted = Scripted::new();
+    let nothing = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(nothing), "kick");
+    scripted
+}
+
+#[test]
+fn nothing_fits_before_the_controller_answered() {
+    let mut scripted = Scripted::new();
+    assert_eq!(asks(&scripted, "pod64", 1), "vipu: no answer from the controller of pod64 yet");
+    assert_eq!(asks(&scripted, "pod99", 1), "vipu: no model pod99 (models: pod64)");
+    assert_eq!(scripted.tell(unreachable()), "");
+    assert_eq!(asks(&scripted, "pod64", 1), "vipu: controller of pod64 unreachable: connection refused");
+    let nothing = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(nothing), "kick");
+    assert_eq!(asks(&scripted, "pod64", 64), "fits");
+    assert_eq!(asks(&scripted, "pod64", 128), "vipu: 128 IPUs wanted, a job on pod64 gets at most 64");
+}
+
+#[test]
+fn claims_use_ipus_from_begin_to_gone() {
+    let mut scripted = empty_pod();
+    for job in ["1", "2", "3", "4"] {
+        assert_eq!(asks(&scripted, "pod64", 16), "fits", "{job}");
+        scripted.tell(Event::Begin(claim(job)));
+    }
+    let full = "vipu: 16 IPUs of pod64 needed, 0 free, largest block 0";
+    assert_eq!(asks(&scripted, "pod64", 16), full);
+    for line in ["up 2 -> launch 2, survey pod64", "fini 2 held -> await-nodes 2", "nodes-done 2 -> remove 2"]
+    {
+        scripted.play(line);
+        assert_eq!(asks(&scripted, "pod64", 16), full, "{line}");
+    }
+    scripted.play("gone 2 -> complete 2, kick, survey pod64");
+    assert_eq!(asks(&scripted, "pod64", 16), "fits");
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16");
+}
+
+#[test]
+fn a_listing_tells_where_claims_are() {
+    let mut scripted = empty_pod();
+    scripted.play("begin 1 -> create 1");
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+    let middle = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
+    assert_eq!(scripted.tell(middle), "");
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
+    // Listed without places, the claim is placed by forecast again.
+    let hidden = listing(&scripted, 64, vec![seen("slurm_1", [])]);
+    assert_eq!(scripted.tell(hidden), "kick");
+    let view = scripted.ledger.view();
+    let model = &view.models[0];
+    assert_eq!((model.free, model.largest_free, model.claimed, model.foreign), (48, 32, 16, 0));
+}
+
+#[test]
+fn partitions_of_others_count() {
+    let mut scripted = empty_pod();
+    let others = vec![seen("theirs", [0, 1, 2]), seen("hidden", [])];
+    let listed = listing(&scripted, 64, others);
+    scripted.tell(listed);
+    let view = scripted.ledger.view();
+    let model = &view.models[0];
+    assert_eq!((model.free, model.largest_free, model.claimed, model.foreign), (60, 32, 0, 2));
+}
+
+#[test]
+fn a_partition_just_removed_is_not_somebody_elses() {
+    let mut scripted = empty_pod();
+    scripted.play("begin 1 -> create 1");
+    scripted.play("fini 1 -> drop 1, cancel 1");
+    scripted.play("up 1 -> await-nodes 1");
+    scripted.play("nodes-done 1 -> remove 1");
+    let before = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
+    scripted.play("gone 1 -> kick, survey pod64");
+    assert_eq!(scripted.tell(before.clone()), "");
+    assert_eq!(asks(&scripted, "pod64", 64), "fits");
+    // The same run again: the old place is not its own.
+    scripted.play("begin 1 -> create 1");
+    scripted.tell(before);
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+    let after = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
+    scripted.tell(after);
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
+}
+
+#[test]
+fn an_older_listing_is_no_news() {
+    let mut scripted = empty_pod();
+    let old = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+    scripted.now.0 += 5;
+    let new = listing(&scripted, 64, vec![]);
+    scripted.tell(new);
+    assert_eq!(scripted.tell(old), "");
+    assert_eq!(asks(&scripted, "pod64", 64), "fits");
+}
+
+#[test]
+fn the_scheduler_looks_again_when_more_fits() {
+    let mut scripted = empty_pod();
+    for (indexes, kick) in
+        [(0..64, ""), (0..48, "kick"), (0..48, ""), (0..40, ""), (0..32, "kick"), (0..33, ""), (0..0, "kick")]
+    {
+        let used: Vec<u32> = indexes.collect();
+        let partitions = if used.is_empty() { vec![] } else { vec![seen("theirs", used.clone())] };
+        let listed = listing(&scripted, 64, partitions);
+        assert_eq!(scripted.tell(listed), kick, "{} used", used.len());
+    }
+    assert_eq!(scripted.tell(unreachable()), "");
+    let again = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(again), "kick");
+}
+
+#[test]
+fn faulty_ipus_are_not_free() {
+    let mut scripted = empty_pod();
+    let asked = scripted.now;
+    scripted.tell(Event::Inventory { model: model("pod64"), asked, ipus: 64, faulty: 4, partitions: vec![] });
+    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32");
+}
+
+#[test]
+fn nonsense_is_not_believed() {
+    let mut scripted = empty_pod();
+    let huge = listing(&scripted, u32::MAX, vec![]);
+    scripted.tell(huge);
+    assert_eq!(
+        asks(&scripted, "pod64", 1),
+        "vipu: controller of pod64 unreachable: it lists 4294967295 IPUs, more than any system has"
+    );
+}
+
+#[test]
+fn configuration_comes_and_goes() {
+    let mut scripted = empty_pod();
+    let models = |facts: ModelFacts| Event::Models(vec![facts]);
+    assert_eq!(scripted.tell(models(pod("pod64"))), "");
+    let broken = ModelFacts { trouble: Some("vipu.conf: no ApiHost".into()), ..pod("pod64") };
+    assert_eq!(scripted.tell(models(broken)), "survey pod64");
+    assert_eq!(asks(&scripted, "pod64", 16), "vipu: pod64: vipu.conf: no ApiHost");
+    assert_eq!(scripted.tell(models(pod("pod64"))), "survey pod64, kick");
+    let small = ModelFacts { largest: 16, ..pod("pod64") };
+    assert_eq!(scripted.tell(models(small)), "survey pod64");
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs wanted, a job on pod64 gets at most 16");
+    let domains_of_4 = ModelFacts { domain_size: IpuCount::new(4).unwrap(), ..pod("pod64") };
+    assert_eq!(scripted.tell(models(domains_of_4)), "survey pod64, kick");
+    // 15 of the 16 domains are whole.
+    let touched = listing(&scripted, 64, vec![seen("theirs", [0])]);
+    scripted.tell(touched);
+    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 63 free, largest block 32");
+
+    scripted.play("begin 1 -> create 1");
+    assert_eq!(scripted.tell(models(pod("pod16"))), "survey pod16");
+    assert_eq!(asks(&scripted, "pod64", 1), "vipu: no model pod64 (models: pod16)");
+    scripted.play("fini 1 held -> cancel 1");
+    scripted.play("up 1 -> await-nodes 1");
+    assert_eq!(scripted.tell(models(pod("pod64"))), "survey pod64");
+    let back = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(back), "kick");
+    assert_eq!(scripted.ledger.view().models[0].free, 48);
+    scripted.play("nodes-done 1 -> remove 1");
+    scripted.play("gone 1 -> complete-both 1, kick, survey pod64");
+    assert_eq!(asks(&scripted, "pod64", 64), "fits");
+}
+
+#[test]
+fn what_cannot_be_is_reported() {
+    let mut scripted = empty_pod();
+    let both = listing(&scripted, 64, vec![seen("a", 0..2), seen("b", 1..3)]);
+    scripted.ledger.apply(scripted.now, both);
+    let texts = |scripted: &Scripted| -> Vec<String> {
+        scripted.ledger.violations().iter().map(Violation::to_string).collect()
+    };
+    assert_eq!(texts(&scripted), ["pod64: IPU 1 of domain 0 is in partition a and in partition b"]);
+    let shrunk = listing(&scripted, 8, vec![]);
+    scripted.ledger.apply(scripted.now, Event::Begin(claim("1")));
+    scripted.ledger.apply(scripted.now, shrunk);
+    assert_eq!(texts(&scripted), ["pod64: 16 IPUs are claimed, 8 there are"]);
+}

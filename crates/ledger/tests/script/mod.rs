@@ -1,0 +1,97 @@
+//! A ledger driven by a script: events and actions as short words.
+//!
+//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue.
+
+use ledger::{Action, AdoptedAs, Claim, Ending, Event, Ledger, Millis, ModelFacts};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+
+/// A ledger, and a clock that each event moves on.
+pub struct Scripted {
+    pub ledger: Ledger,
+    pub now: Millis,
+}
+
+impl Scripted {
+    /// One Pod64 whose controller has not answered yet.
+    pub fn new() -> Self {
+        let mut scripted = Self { ledger: Ledger::new(), now: Millis(1000) };
+        assert_eq!(scripted.tell(Event::Models(vec![pod("pod64")])), "survey pod64");
+        scripted
+    }
+
+    /// Tells an event; what is to be done, and that all invariants hold.
+    pub fn tell(&mut self, event: Event) -> String {
+        self.now.0 += 1;
+        let actions = self.ledger.apply(self.now, event);
+        assert_eq!(self.ledger.violations(), []);
+        actions.iter().map(short).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Plays `event -> actions`, line by line.
+    pub fn play(&mut self, script: &str) {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let (event, actions) = line.split_once("->").unwrap_or_else(|| panic!("no '->' in '{line}'"));
+            assert_eq!(self.tell(event_of(event)), actions.trim(), "in the line '{line}' of\n{script}");
+        }
+    }
+}
+
+/// A model with a job limit of 64.
+pub fn pod(model: &str) -> ModelFacts {
+    let domain_size = IpuCount::new(64).unwrap();
+    ModelFacts { model: ModelName::new(model).unwrap(), domain_size, largest: 64, trouble: None }
+}
+
+/// A claim of 16 IPUs of pod64.
+pub fn claim(run: &str) -> Claim {
+    let (job, restart) = run.split_once('r').unwrap_or((run, "0"));
+    let run = JobRun { job: job.parse().unwrap(), restart: restart.parse().unwrap(), start: 1_800_000_000 };
+    Claim {
+        partition: PartitionId::of_run("slurm", run.job, run.restart).unwrap(),
+        run,
+        user: 1000,
+        model: ModelName::new("pod64").unwrap(),
+        size: IpuCount::new(16).unwrap(),
+    }
+}
+
+fn event_of(text: &str) -> Event {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (what, run) = (words[0], claim(words[1]));
+    let ending = if words.get(2) == Some(&"held") { Ending::Held } else { Ending::Unheld };
+    match what {
+        "begin" => Event::Begin(run),
+        "adopt-starting" => Event::Adopt(run, AdoptedAs::Starting),
+        "adopt-running" => Event::Adopt(run, AdoptedAs::Running),
+        "adopt-ending" => Event::Adopt(run, AdoptedAs::Ending),
+        "fini" => Event::Fini { job: run.run.job, ending },
+        "started" => Event::CreateStarted(run.partition),
+        "up" => Event::Up(run.partition),
+        "failed" => Event::CreateFailed { partition: run.partition, reason: "no room".into() },
+        "cancelled" => Event::CreateCancelled(run.partition),
+        "launched" => Event::Launched(run.partition),
+        "vanished" => Event::RunVanished(run.partition),
+        "nodes-done" => Event::NodesDone(run.partition),
+        "gone" => Event::Gone(run.partition),
+        other => panic!("no event '{other}'"),
+    }
+}
+
+fn short(action: &Action) -> String {
+    let run = |id: &PartitionId| id.as_str().trim_start_matches("slurm_").to_owned();
+    match action {
+        Action::Create(claim) => format!("create {}", run(&claim.partition)),
+        Action::CancelCreate(id) => format!("cancel {}", run(id)),
+        Action::Remove(claim) => format!("remove {}", run(&claim.partition)),
+        Action::OpenLaunch(claim) => format!("launch {}", run(&claim.partition)),
+        Action::FailRun(claim, reason) => format!("fail {} ({reason})", run(&claim.partition)),
+        Action::AwaitNodes(claim) => format!("await-nodes {}", run(&claim.partition)),
+        Action::OpenCompletion { claim, launch_raised: false } => {
+            format!("complete {}", run(&claim.partition))
+        }
+        Action::OpenCompletion { claim, .. } => format!("complete-both {}", run(&claim.partition)),
+        Action::DropLaunch(claim) => format!("drop {}", run(&claim.partition)),
+        Action::KickScheduler => "kick".into(),
+        Action::Survey(model) => format!("survey {model}"),
+    }
+}

@@ -1,0 +1,112 @@
+//! Any legal interleaving of Slurm, driver and controller: nothing leaks, no gate is forgotten.
+
+use ledger::{AdoptedAs, Ending, Event, Wait};
+use proptest::prelude::*;
+use vipu_types::{IpuCount, PartitionId};
+use world::{Controller, World};
+
+mod world;
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+enum Turn {
+    Begin { job: u32, restart: u16, order: u32 },
+    Fini { job: u32, held: bool },
+    Vanish { job: u32 },
+    CarryOut { pick: u32 },
+    Ask,
+    Deliver { pick: u32 },
+    Meddle { pick: u32 },
+    Unreachable,
+    Configure { trouble: bool },
+    Retire,
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let turn = prop_oneof![
+        6 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| Turn::Begin { job, restart, order }),
+        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fini { job, held }),
+        1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
+        24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
+        2 => Just(Turn::Ask),
+        6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
+        1 => any::<u32>().prop_map(|pick| Turn::Meddle { pick }),
+        1 => Just(Turn::Unreachable),
+        1 => any::<bool>().prop_map(|trouble| Turn::Configure { trouble }),
+        1 => Just(Turn::Retire),
+    ];
+    prop::collection::vec(turn, 0..300)
+}
+
+fn adoptions() -> impl Strategy<Value = Vec<(AdoptedAs, u32, u32)>> {
+    let found = prop_oneof![Just(AdoptedAs::Starting), Just(AdoptedAs::Running), Just(AdoptedAs::Ending)];
+    prop::collection::vec((found, 0..4_u32, any::<u32>()), 0..4)
+}
+
+fn play(world: &mut World, turn: Turn) {
+    let reason = || "connection refused".to_owned();
+    match turn {
+        Turn::Begin { job, restart, order } => world.begin(job, restart, IpuCount::new(1 << order).unwrap()),
+        Turn::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
+        Turn::Vanish { job } => world.vanish(job),
+        Turn::CarryOut { pick } => world.carry_out(pick),
+        Turn::Ask => world.ask(),
+        Turn::Deliver { pick } => world.deliver(pick),
+        Turn::Meddle { pick } => world.controller.meddle(pick),
+        Turn::Unreachable => world.tell(Event::Unreachable { model: World::model(), reason: reason() }),
+        Turn::Configure { trouble } => world.configure(trouble.then(reason)),
+        Turn::Retire => world.tell(Event::Models(vec![])),
+    }
+}
+
+/// All jobs end, and all that is under way is done.
+fn wind_up(world: &mut World) {
+    world.configure(None);
+    for round in 0..2000 {
+        if world.pending.is_empty() && world.ledger.view().claims.is_empty() {
+            return;
+        }
+        let alive: Vec<u32> =
+            world.runs.values().filter(|(_, run)| run.alive).map(|(claim, _)| claim.run.job).collect();
+        alive.into_iter().for_each(|job| world.fini(job, Ending::Held));
+        world.carry_out(round * 13);
+    }
+    panic!("still under way: {:?}, claims {:?}", world.pending, world.ledger.view().claims);
+}
+
+proptest! {
+    #[test]
+    fn nothing_leaks_and_every_gate_is_opened_once(
+        (ipus, domain) in prop_oneof![Just((16, 64)), Just((64, 64)), Just((48, 64)), Just((64, 16)), Just((128, 64))],
+        adopted in adoptions(),
+        turns in turns(),
+    ) {
+        let mut world = World::new(Controller::new(ipus, domain));
+        for (job, (found, order, pick)) in (20..).zip(adopted) {
+            let size = IpuCount::new(1 << order).unwrap();
+            if world.controller.free() >= 16 {
+                world.adopt(job, size, found, pick);
+            }
+        }
+        for turn in turns {
+            play(&mut world, turn);
+        }
+        wind_up(&mut world);
+
+        for (claim, run) in world.runs.values() {
+            prop_assert_eq!(run.launch.0, run.launch.1, "launch gate of {}", claim.run);
+            prop_assert_eq!(run.completion.0, run.completion.1, "completion gate of {}", claim.run);
+        }
+        let ours = |id: &&PartitionId| id.as_str().starts_with("slurm");
+        prop_assert_eq!(world.controller.partitions.keys().find(ours), None);
+
+        world.ask();
+        while world.ledger.view().models[0].trouble.is_some() || world.listed() {
+            world.deliver(0);
+        }
+        prop_assert_eq!(world.ledger.view().models[0].free, world.controller.free());
+        let one = world.ledger.fits_now(&World::model(), IpuCount::ONE);
+        let full = matches!(one, Err(Wait::Full { .. }));
+        prop_assert!(one.is_ok() || full);
+    }
+}

@@ -1,0 +1,307 @@
+//! A tiny world around a ledger: Slurm, a driver and a controller that do what they do in any legal
+//! order, and that watch what the ledger asks of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::{
+    Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, SeenPartition,
+};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+
+pub use controller::Controller;
+
+mod controller;
+
+/// What happened to one run, as Slurm and the host see it.
+#[derive(Default)]
+pub struct Run {
+    /// Slurm knows this run and has not ended it.
+    pub alive: bool,
+    /// Gates raised, and how often the ledger asked to open each.
+    pub launch: (u32, u32),
+    pub completion: (u32, u32),
+}
+
+pub struct World {
+    pub ledger: Ledger,
+    pub now: Millis,
+    pub controller: Controller,
+    /// All runs ever, with the claim of each.
+    pub runs: BTreeMap<JobRun, (Claim, Run)>,
+    /// Actions under way.
+    pub pending: Vec<Action>,
+    /// Creates that were told to end early.
+    cancelled: BTreeSet<JobRun>,
+    /// Listings asked for and not delivered yet.
+    listings: Vec<Event>,
+}
+
+impl World {
+    pub fn new(controller: Controller) -> Self {
+        let mut world = Self {
+            ledger: Ledger::new(),
+            now: Millis(0),
+            controller,
+            runs: BTreeMap::new(),
+            pending: vec![],
+            cancelled: BTreeSet::new(),
+            listings: vec![],
+        };
+        world.configure(None);
+        world
+    }
+
+    pub fn model() -> ModelName {
+        ModelName::new("pod").unwrap()
+    }
+
+    /// Reads configuration that makes this trouble.
+    pub fn configure(&mut self, trouble: Option<String>) {
+        let domain_size = IpuCount::new(self.controller.domain.into()).unwrap();
+        let facts = ModelFacts { model: Self::model(), domain_size, largest: 64, trouble };
+        self.tell(Event::Models(vec![facts]));
+    }
+
+    /// Tells the ledger, checks it, and takes on what it wants done.
+    pub fn tell(&mut self, event: Event) {
+        self.now.0 += 1;
+        let told = format!("{event:?}");
+        let before = self.largest();
+        let actions = self.ledger.apply(self.now, event);
+        assert_eq!(self.ledger.violations(), [], "after {told}");
+        let kicked = actions.contains(&Action::KickScheduler);
+        assert!(kicked || self.largest() <= before, "more fits after {told}, but nobody told the scheduler");
+        for action in actions {
+            self.take_on(action);
+        }
+        self.check_progress(&told);
+    }
+
+    /// The largest size that fits.
+    fn largest(&self) -> u32 {
+        let sizes = (0..7).rev().map(|order| IpuCount::new(1 << order).unwrap());
+        let mut fitting = sizes.filter(|size| self.ledger.fits_now(&Self::model(), *size).is_ok());
+        fitting.next().map_or(0, IpuCount::get)
+    }
+
+    fn take_on(&mut self, action: Action) {
+        match &action {
+            Action::Create(claim) => {
+                let running = self.under_way(|other| matches!(other, Action::Create(c) | Action::Remove(c) if c.partition == claim.partition));
+                assert_eq!(running, 0, "{action:?} beside another call for the same id");
+            }
+            Action::Remove(claim) => {
+                let running = self
+                    .under_way(|other| matches!(other, Action::Create(c) if c.partition == claim.partition));
+                assert_eq!(running, 0, "{action:?} overtakes its create");
+            }
+            Action::CancelCreate(id) => {
+                let create = self.pending.iter().find_map(|other| match other {
+                    Action::Create(claim) if claim.partition == *id => Some(claim.run),
+                    _ => None,
+                });
+                assert!(self.cancelled.insert(create.expect("a create to cancel")), "cancelled twice");
+                return;
+            }
+            Action::OpenLaunch(claim) | Action::DropLaunch(claim) => self.run(claim).launch.1 += 1,
+            Action::OpenCompletion { claim, launch_raised } => {
+                let run = self.run(claim);
+                run.completion.1 += 1;
+                run.launch.1 += u32::from(*launch_raised);
+            }
+            _ => {}
+        }
+        if !matches!(action, Action::DropLaunch(_) | Action::OpenCompletion { .. } | Action::KickScheduler) {
+            self.pending.push(action);
+        }
+    }
+
+    /// Every claim waits for something that comes, and nothing under way is forgotten.
+    fn check_progress(&self, told: &str) {
+        let mut awaited = 0;
+        for view in self.ledger.view().claims {
+            let (awaits, run) = (view.phase.awaits(), view.claim.run);
+            match awaits {
+                Awaits::Predecessor => continue,
+                Awaits::JobEnd => {
+                    assert!(self.runs[&run].1.alive, "{run} ended, but is Running after {told}")
+                }
+                _ => {
+                    let comes = self.under_way(|action| answers(action) == Some((awaits, run)));
+                    assert_eq!(comes, 1, "{run} waits for {awaits:?} after {told}");
+                }
+            }
+            awaited += u32::from(matches!(awaits, Awaits::Create | Awaits::Nodes | Awaits::Removal));
+        }
+        let partition_work = [Awaits::Create, Awaits::Nodes, Awaits::Removal];
+        let working =
+            self.under_way(|action| answers(action).is_some_and(|(what, _)| partition_work.contains(&what)));
+        assert_eq!(working, awaited, "work that no claim waits for after {told}");
+    }
+
+    fn under_way(&self, which: impl Fn(&Action) -> bool) -> u32 {
+        self.pending.iter().filter(|action| which(action)).count() as u32
+    }
+
+    fn run(&mut self, claim: &Claim) -> &mut Run {
+        &mut self.runs.get_mut(&claim.run).expect("a run that began").1
+    }
+
+    /// A job gets its nodes, if the ledger lets it.
+    pub fn begin(&mut self, job: u32, restart: u16, size: IpuCount) {
+        if self.ledger.fits_now(&Self::model(), size).is_ok() {
+            let claim = self.new_run(job, restart, size, 1, 0);
+            self.tell(Event::Begin(claim));
+        }
+    }
+
+    /// A job of an earlier slurmctld is found.
+    pub fn adopt(&mut self, job: u32, size: IpuCount, found: AdoptedAs, pick: u32) {
+        let (launch, completion) = match found {
+            AdoptedAs::Starting => (1, 0),
+            AdoptedAs::Running => (0, 0),
+            AdoptedAs::Ending => (0, 1),
+        };
+        let claim = self.new_run(job, 0, size, launch, completion);
+        self.run(&claim).alive = found != AdoptedAs::Ending;
+        self.controller.create(&claim, pick);
+        self.tell(Event::Adopt(claim, found));
+    }
+
+    fn new_run(&mut self, job: u32, restart: u16, size: IpuCount, launch: u32, completion: u32) -> Claim {
+        // Whatever Slurm did with the job's runs before, there is only this one now.
+        self.runs
+            .values_mut()
+            .filter(|(claim, _)| claim.run.job == job)
+            .for_each(|(_, run)| run.alive = false);
+        let run = JobRun { job, restart, start: self.runs.len() as i64 };
+        let partition = PartitionId::of_run("slurm", job, restart).unwrap();
+        let claim = Claim { partition, run, user: 1000, model: Self::model(), size };
+        let state = Run { alive: true, launch: (launch, 0), completion: (completion, 0) };
+        self.runs.insert(run, (claim.clone(), state));
+        claim
+    }
+
+    /// Slurm ends the job's run.
+    pub fn fini(&mut self, job: u32, ending: Ending) {
+        let Some(claim) = self.ledger.live_claim(job).cloned() else {
+            return self.tell(Event::Fini { job, ending: Ending::Unheld });
+        };
+        let run = self.run(&claim);
+        run.alive = false;
+        run.completion.0 += u32::from(ending == Ending::Held);
+        self.tell(Event::Fini { job, ending });
+    }
+
+    /// Slurm loses a run that was not launched yet, and tells nobody.
+    pub fn vanish(&mut self, job: u32) {
+        let Some(claim) = self.ledger.live_claim(job).cloned() else { return };
+        let opening = self.under_way(|action| answers(action) == Some((Awaits::Launch, claim.run)));
+        let run = self.run(&claim);
+        if run.launch == (1, 0) || opening > 0 {
+            run.alive = false;
+        }
+    }
+
+    /// Asks the controller for a listing; it arrives later.
+    pub fn ask(&mut self) {
+        self.now.0 += 1;
+        let partitions = self.controller.partitions.iter();
+        let seen = |(id, places): (&PartitionId, &Vec<Place>)| SeenPartition {
+            partition: id.clone(),
+            places: places.clone(),
+        };
+        self.listings.push(Event::Inventory {
+            model: Self::model(),
+            asked: self.now,
+            ipus: self.controller.ipus,
+            faulty: 0,
+            partitions: partitions.map(seen).collect(),
+        });
+    }
+
+    /// Whether a listing is on its way.
+    pub fn listed(&self) -> bool {
+        !self.listings.is_empty()
+    }
+
+    /// Some listing arrives, not always the oldest.
+    pub fn deliver(&mut self, pick: u32) {
+        if !self.listings.is_empty() {
+            let event = self.listings.swap_remove(pick as usize % self.listings.len());
+            self.tell(event);
+        }
+    }
+
+    /// Something under way is done.
+    pub fn carry_out(&mut self, pick: u32) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let at = pick as usize % self.pending.len();
+        let pick = pick / 7;
+        match self.pending[at].clone() {
+            Action::Create(claim) if pick.is_multiple_of(4) => {
+                self.tell(Event::CreateStarted(claim.partition))
+            }
+            Action::Create(claim) => {
+                self.pending.swap_remove(at);
+                let event = self.created(&claim, pick);
+                self.tell(event);
+            }
+            // Gone at the controller first, then in all: a listing may fall in between.
+            Action::Remove(claim) if self.controller.remove(&claim.partition) && pick.is_multiple_of(2) => {}
+            other => {
+                self.pending.swap_remove(at);
+                self.answer(other, pick);
+            }
+        }
+    }
+
+    fn created(&mut self, claim: &Claim, pick: u32) -> Event {
+        let cancelled = self.cancelled.remove(&claim.run);
+        let exists = self.controller.create(claim, pick);
+        match pick % 5 {
+            0 | 1 if cancelled => {
+                if pick.is_multiple_of(5) {
+                    self.controller.remove(&claim.partition);
+                }
+                Event::CreateCancelled(claim.partition.clone())
+            }
+            0 => {
+                Event::CreateFailed { partition: claim.partition.clone(), reason: "the agent is down".into() }
+            }
+            _ if exists => Event::Up(claim.partition.clone()),
+            _ => Event::CreateFailed { partition: claim.partition.clone(), reason: "no room".into() },
+        }
+    }
+
+    fn answer(&mut self, action: Action, pick: u32) {
+        let held = if pick.is_multiple_of(2) { Ending::Held } else { Ending::Unheld };
+        match action {
+            Action::OpenLaunch(claim) if self.run(&claim).alive => {
+                self.tell(Event::Launched(claim.partition))
+            }
+            Action::FailRun(claim, _) if self.run(&claim).alive => self.fini(claim.run.job, held),
+            Action::OpenLaunch(claim) | Action::FailRun(claim, _) => {
+                self.tell(Event::RunVanished(claim.partition))
+            }
+            Action::AwaitNodes(claim) => self.tell(Event::NodesDone(claim.partition)),
+            Action::Remove(claim) => self.tell(Event::Gone(claim.partition)),
+            Action::Survey(_) => self.ask(),
+            other => panic!("{other:?} has no answer"),
+        }
+    }
+}
+
+/// Who waits for the answer of an action, and in which phase.
+fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
+    match action {
+        Action::Create(claim) => Some((Awaits::Create, claim.run)),
+        Action::OpenLaunch(claim) => Some((Awaits::Launch, claim.run)),
+        Action::FailRun(claim, _) => Some((Awaits::RunFailed, claim.run)),
+        Action::AwaitNodes(claim) => Some((Awaits::Nodes, claim.run)),
+        Action::Remove(claim) => Some((Awaits::Removal, claim.run)),
+        _ => None,
+    }
+}
