@@ -38,7 +38,8 @@ pub(crate) struct Refused {
 pub(crate) enum Failure {
     #[error(
         "no IPUs: partition {partition} on node {node}: cannot read {}: {source}; the administrator should \
-         check that IpuofDir of vipu.conf is mounted there and is ipuof_dir in plugstack.conf", .file.display()
+         check that IpuofDir of vipu.conf is mounted there, open to users, and ipuof_dir in plugstack.conf",
+        .file.display()
     )]
     NoFile { partition: PartitionId, node: String, file: PathBuf, source: io::Error },
     #[error(
@@ -128,7 +129,7 @@ mod tests {
         let mut task = Fake::new(&[(PARTITION, "slurm_42"), (CONFIG_PATH, "/other"), node]);
         let error = prepare(&mut task, &arguments(directory.path())).unwrap_err().to_string();
         let file = directory.path().join("slurm_42.conf").display().to_string();
-        for part in ["partition slurm_42", "node ipu-pod64-001", &file, "No such file", "is mounted there"] {
+        for part in ["partition slurm_42", "node ipu-pod64-001", &file, "No such file", "mounted there"] {
             assert!(error.contains(part), "{part}: {error}");
         }
         assert!(!error.contains('\n') && task.get(CONFIG_PATH).is_none());
