@@ -1,0 +1,144 @@
+//! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
+
+use ledger::{Claim, Ending, Event};
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::release;
+use slurm_host::submit::JobDescription;
+use tracing::error;
+use vipu_types::{GresRequest, JobRun};
+
+use crate::models::Models;
+use crate::request::{Refusal, Resolved};
+use crate::site::Site;
+
+/// Whether the scheduler may try this job.
+pub(crate) enum Verdict {
+    /// The stock selector decides.
+    Go,
+    /// Not now; it is told why.
+    Wait,
+    /// Never: no partition has this size.
+    Never,
+}
+
+/// Before the stock selector looks at a job.
+pub(crate) fn job_test(site: &Site, job: JobRef<'_>, mode: u16) -> Verdict {
+    let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
+    if !(run_now || test_only) || !job.mentions_vipu() {
+        return Verdict::Go;
+    }
+    match (wanted(site, job), run_now) {
+        (Ok(None), _) => Verdict::Go,
+        (Err(refusal), false) => {
+            if refusal.is_for_good() {
+                Verdict::Never
+            } else {
+                Verdict::Go
+            }
+        }
+        (Ok(Some(_)), false) => Verdict::Go,
+        (Err(refusal), true) => wait(site, job, refusal.to_string()),
+        (Ok(Some(wanted)), true) => {
+            let fits = site.ledger().fits_now(&wanted.model, wanted.size);
+            fits.map_or_else(|why| wait(site, job, why.to_string()), |()| Verdict::Go)
+        }
+    }
+}
+
+fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
+    site.show_reason(job.id(), why);
+    Verdict::Wait
+}
+
+/// What a job asks for, if it asks for IPUs.
+pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
+    let tres = job.tres_per_node().unwrap_or_default();
+    match GresRequest::find(&tres)? {
+        Some(request) => site.models(|models| models.resolve(&request)).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
+pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
+    match wanted(site, *job) {
+        Ok(None) => true,
+        Ok(Some(wanted)) => match claim(site, *job, job.restart_count(), wanted) {
+            Some(claim) => {
+                hold_launch(&mut job, &claim);
+                site.tell(Event::Begin(claim));
+                true
+            }
+            None => false,
+        },
+        Err(why) => {
+            error!("job {} got nodes with a request that cannot be met: {why}", job.id());
+            false
+        }
+    }
+}
+
+/// The claim of one run of a job.
+pub(crate) fn claim(site: &Site, job: JobRef<'_>, restart: u16, wanted: Resolved) -> Option<Claim> {
+    let partition = site.models(|models| models.0.get(&wanted.model)?.partition(job.id(), restart))?;
+    let run = JobRun { job: job.id(), restart, start: job.start_time() };
+    Some(Claim { partition, run, user: job.user(), model: wanted.model, size: wanted.size })
+}
+
+/// Raises the launch gate and puts into the job's environment what its tasks are told.
+pub(crate) fn hold_launch(job: &mut JobMut<'_>, claim: &Claim) {
+    job.set_environment("SLURM_VIPU_PARTITION", claim.partition.as_str());
+    job.set_environment("SLURM_VIPU_IPUS", &claim.size.to_string());
+    job.set_environment("SLURM_VIPU_MODEL", claim.model.as_str());
+    job.raise_launch_gate();
+}
+
+/// Whether the job's partition is ready, or it needs none.
+pub(crate) fn job_ready(site: &Site, job: JobRef<'_>) -> bool {
+    !site.ledger().launch_raised(job.id())
+}
+
+/// Slurm takes the job's nodes away. Comes also for jobs that never began, and twice.
+pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>) {
+    if site.ledger().live_claim(job.id()).is_none() {
+        return;
+    }
+    let ending = if job.is_completing() {
+        job.raise_completion_gate();
+        Ending::Held
+    } else {
+        Ending::Unheld
+    };
+    site.tell(Event::Fini { job: job.id(), ending });
+}
+
+/// Checks a request at submit and completes it. The error is for the user.
+pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> Result<(), String> {
+    for (per_what, tres) in description.other_tres() {
+        if tres.as_deref().is_some_and(mentions_vipu) {
+            return Err(format!(
+                "vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"
+            ));
+        }
+    }
+    let Some(tres) = description.tres_per_node() else { return Ok(()) };
+    let complete = |models: &Models| complete(models, &tres).map_err(|refusal| refusal.to_string());
+    let Some(completed) = site.models(complete)? else { return Ok(()) };
+    if slurm_host::selfcheck::is_pass_through() {
+        return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
+    }
+    if completed != tres {
+        description.set_tres_per_node(&completed);
+    }
+    Ok(())
+}
+
+/// The GRES list with its `vipu` request in full; `None` without one.
+fn complete(models: &Models, tres: &str) -> Result<Option<String>, Refusal> {
+    let Some(request) = GresRequest::find(tres)? else { return Ok(None) };
+    Ok(Some(models.resolve(&request)?.canonical().replace_in(tres)))
+}
+
+fn mentions_vipu(tres: &str) -> bool {
+    !matches!(GresRequest::find(tres), Ok(None))
+}

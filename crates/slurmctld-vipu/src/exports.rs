@@ -1,0 +1,116 @@
+//! The table of functions that `select_vipu.so` and `job_submit_vipu.so` ask.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Once;
+
+use slurm_host::controller::{BUILD, Controller};
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::release::{ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE};
+use slurm_host::submit::{self, JobDescription};
+use slurm_host::symbols::RawJob;
+use slurm_host::{boundary, conf, locks, log, nodes, selfcheck};
+
+use crate::callbacks::Verdict;
+use crate::site::{self, site};
+use crate::{adopt, callbacks};
+
+static CONTROLLER: Controller =
+    Controller { job_test, job_begin, job_ready, job_fini, reconfigure, job_submit };
+
+/// Hands out the table to a plugin of the same build.
+///
+/// # Safety
+/// `build` is a C string.
+// SAFETY: (attribute) a name of ours that no other object has.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vipu_slurmctld_entry(build: *const c_char) -> *const Controller {
+    // SAFETY: a C string (caller).
+    if unsafe { CStr::from_ptr(build) } == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
+}
+
+unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {
+    boundary::guard(&|| name("job_test", job), 0, || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) else { return 0 };
+        match callbacks::job_test(site, job, mode) {
+            Verdict::Go => 0,
+            Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
+            Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
+        }
+    })
+}
+
+unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
+    boundary::guard(&|| name("job_begin", job), -1, || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) else { return 0 };
+        if callbacks::job_begin(site, job) { 0 } else { -1 }
+    })
+}
+
+unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
+    boundary::guard(&|| name("job_ready", job), 0, || {
+        // SAFETY: Slurm's job in its own callback, under at least the job read lock.
+        let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) else { return 1 };
+        callbacks::job_ready(site, job).into()
+    })
+}
+
+unsafe extern "C" fn job_fini(job: RawJob) {
+    boundary::guard(&|| name("job_fini", job), (), || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
+            callbacks::job_fini(site, job);
+        }
+    });
+}
+
+unsafe extern "C" fn reconfigure() {
+    static LOG: Once = Once::new();
+    boundary::guard(&|| "reconfigure".into(), (), || {
+        LOG.call_once(|| {
+            boundary::log_panics();
+            log::trace_to_slurm();
+        });
+        if let Err(why) = slurm_host::check() {
+            log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
+            return;
+        }
+        if !selfcheck::conf_is_as_expected() {
+            return;
+        }
+        let (site, ends) = site::open();
+        // SAFETY: select_p_reconfigure runs under the node lock.
+        site.reconfigure(&unsafe { nodes::gres_of_all() });
+        if let Some(ends) = ends {
+            // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.
+            unsafe { locks::for_each_job(&mut |job| adopt::adopt(site, job)) };
+            if let Err(why) = ends.start_threads(&conf::state_save_location().unwrap_or_default()) {
+                log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
+            }
+        }
+    });
+}
+
+unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
+    boundary::guard(&|| "job_submit".into(), 0, || {
+        // SAFETY: the message of the running job_submit callback.
+        let description = unsafe { JobDescription::from_callback(description) };
+        let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
+        match callbacks::job_submit(site, &mut description) {
+            Ok(()) => 0,
+            Err(line) => {
+                // SAFETY: the answer variable of the running job_submit callback, or NULL.
+                unsafe { submit::tell(err_msg, &line) };
+                ESLURM_INVALID_GRES.cast_signed()
+            }
+        }
+    })
+}
+
+/// For the error line of a panic.
+fn name(call: &str, job: RawJob) -> String {
+    // SAFETY: Slurm's job in its own callback, under at least the job read lock.
+    let id = unsafe { JobRef::from_callback(job) }.map_or(0, JobRef::id);
+    format!("{call} of job {id}")
+}

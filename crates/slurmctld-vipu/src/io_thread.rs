@@ -1,0 +1,87 @@
+//! The vipu-io thread: a tokio runtime that runs the driver. It never waits for slurmctld or a disk.
+
+use std::path::PathBuf;
+
+use driver::{Driver, FileJournal, IpuofFiles, LiveRecord, Orders, World};
+use ledger::{AdoptedAs, Ending, Event, Millis};
+use slurm_host::{boundary, threads};
+use tracing::{error, warn};
+use vipu_client::Client;
+
+use crate::site::site;
+
+/// Starts the thread.
+pub(crate) fn start(orders: Orders<Client>, journal: PathBuf) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_name("vipu-disk")
+        .build()
+        .map_err(|error| format!("cannot start tokio: {error}"))?;
+    threads::spawn("vipu-io", move || {
+        boundary::guard(&|| "vipu-io".into(), (), || runtime.block_on(run(orders, journal)));
+    })
+}
+
+async fn run(orders: Orders<Client>, journal: PathBuf) {
+    let (journal, live) = match FileJournal::open(journal) {
+        Ok(opened) => opened,
+        Err(why) => {
+            error!("{why}; IPU jobs will not start until this is mended and slurmctld restarted");
+            return;
+        }
+    };
+    give_up_orphans(&live);
+    Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
+}
+
+/// Has partitions removed that the journal says are ours and no job of Slurm's owns any more.
+fn give_up_orphans(live: &[LiveRecord]) {
+    let Some(site) = site() else { return };
+    for record in live {
+        let claim = record.claim.clone();
+        let (owned, job_lives) = {
+            let ledger = site.ledger();
+            (ledger.holder(&claim.partition).is_some(), ledger.live_claim(claim.run.job).is_some())
+        };
+        if owned {
+            continue;
+        }
+        warn!("partition {}: {} ended while slurmctld was away; removing it", claim.partition, claim.run);
+        if job_lives {
+            warn!("partition {}: its job has a later run; it is left for an administrator", claim.partition);
+            continue;
+        }
+        let job = claim.run.job;
+        site.tell(Event::Adopt(claim, AdoptedAs::Running));
+        site.tell(Event::Fini { job, ending: Ending::Unheld });
+    }
+}
+
+struct Outside {
+    journal: FileJournal,
+    files: IpuofFiles,
+}
+
+impl World for Outside {
+    type Controller = Client;
+    type Journal = FileJournal;
+    type Files = IpuofFiles;
+
+    fn journal(&self) -> &FileJournal {
+        &self.journal
+    }
+
+    fn files(&self) -> &IpuofFiles {
+        &self.files
+    }
+
+    fn now(&self) -> Millis {
+        site().map_or(Millis(0), crate::site::Site::now)
+    }
+
+    fn report(&self, event: Event) {
+        if let Some(site) = site() {
+            site.tell(event);
+        }
+    }
+}

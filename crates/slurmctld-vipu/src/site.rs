@@ -1,0 +1,142 @@
+//! The one place where everything meets: ledger, queues to the two threads, models in force.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
+
+use conf::InForce;
+use driver::{Handle, Host, Orders};
+use ledger::{Action, Event, Ledger, Millis};
+use slurm_host::nodes::NodeGres;
+use tracing::error;
+use vipu_client::Client;
+
+use crate::models::{self, Models};
+use crate::{host_thread, io_thread};
+
+/// What the vipu-host thread is asked to do.
+pub(crate) enum HostTask {
+    /// Carry out an action of the ledger.
+    Act(Action),
+    /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
+    ShowReason { job: u32, text: String },
+}
+
+/// Everything that lives as long as this slurmctld is primary.
+pub(crate) struct Site {
+    ledger: Mutex<Ledger>,
+    in_force: Mutex<InForce>,
+    models: RwLock<Models>,
+    driver: Handle<Client>,
+    host: HostQueue,
+    began: Instant,
+}
+
+/// The way to the vipu-host thread; never waits.
+pub(crate) struct HostQueue(Mutex<Sender<HostTask>>);
+
+impl HostQueue {
+    fn push(&self, task: HostTask) {
+        // Fails only when the thread has ended, which it reported.
+        let _ = lock(&self.0).send(task);
+    }
+}
+
+impl Host for HostQueue {
+    fn send(&self, action: Action) {
+        self.push(HostTask::Act(action));
+    }
+}
+
+static SITE: OnceLock<Site> = OnceLock::new();
+
+/// The site, once it was opened.
+pub(crate) fn site() -> Option<&'static Site> {
+    SITE.get()
+}
+
+/// What the two threads read from.
+pub(crate) struct Ends {
+    tasks: Receiver<HostTask>,
+    orders: Orders<Client>,
+}
+
+/// Opens the site. The first call gives the ends of its queues too, for [`Ends::start_threads`].
+pub(crate) fn open() -> (&'static Site, Option<Ends>) {
+    let mut ends = None;
+    let site = SITE.get_or_init(|| {
+        let (driver, orders) = driver::channel();
+        let (sender, tasks) = std::sync::mpsc::channel();
+        ends = Some(Ends { tasks, orders });
+        Site {
+            ledger: Mutex::new(Ledger::new()),
+            in_force: Mutex::new(InForce::default()),
+            models: RwLock::new(Models::default()),
+            driver,
+            host: HostQueue(Mutex::new(sender)),
+            began: Instant::now(),
+        }
+    });
+    (site, ends)
+}
+
+impl Ends {
+    /// Starts vipu-host and vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of
+    /// their partitions looks forgotten.
+    ///
+    /// # Errors
+    /// When a thread cannot be started; one line. IPU jobs wait then.
+    pub(crate) fn start_threads(self, state_save_location: &Path) -> Result<(), String> {
+        host_thread::start(self.tasks)?;
+        io_thread::start(self.orders, state_save_location.join("vipu_journal"))
+    }
+}
+
+impl Site {
+    /// Tells the ledger what happened and passes on what it wants done.
+    ///
+    /// The queues are filled while the ledger is locked, so that actions leave in the order they were decided.
+    pub(crate) fn tell(&self, event: Event) {
+        let mut ledger = self.ledger();
+        let actions = ledger.apply(self.now(), event);
+        self.driver.route(actions, &self.host);
+    }
+
+    /// The ledger, for a question.
+    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.ledger)
+    }
+
+    /// Milliseconds since the site was started: the ledger's clock.
+    pub(crate) fn now(&self) -> Millis {
+        Millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Has the reason for waiting shown; [`HostTask::ShowReason`].
+    pub(crate) fn show_reason(&self, job: u32, text: String) {
+        self.host.push(HostTask::ShowReason { job, text });
+    }
+
+    /// Asks the models in force.
+    pub(crate) fn models<R>(&self, ask: impl FnOnce(&Models) -> R) -> R {
+        ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the models' files anew.
+    pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
+        let Some(folder) = slurm_host::conf::folder() else {
+            error!("slurm.conf has no folder to look for vipu.conf in");
+            return;
+        };
+        let reading = models::read(nodes, &folder, &mut lock(&self.in_force));
+        *self.models.write().unwrap_or_else(PoisonError::into_inner) = reading.models;
+        self.driver.configure(reading.setups);
+        self.tell(Event::Models(reading.facts));
+    }
+}
+
+/// A panic elsewhere is no reason to stop here: each change behind these mutexes is complete in itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
