@@ -109,6 +109,7 @@ impl<W: World> Create<'_, W> {
     async fn run(&mut self, slot: SemaphorePermit<'_>) -> Result<(), Stop> {
         let partition = &self.claim.partition;
         let directory = Arc::clone(&self.model.settings.ipuof_dir);
+        self.lane.fileless.set(!self.may_exist);
         self.lane.directory.replace(Some(Arc::clone(&directory)));
         self.lane.owner.set(Owner::Us);
         self.trouble = "the journal is still being written".into();
@@ -259,11 +260,14 @@ impl<W: World> Create<'_, W> {
         let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = lane.files.lock().await;
-            shop.world.files().deliver(&directory, &claim, config).await
+            lane.fileless.set(false);
+            let written = shop.world.files().deliver(&directory, &claim, config).await;
+            lane.fileless.set(written.is_err());
+            written
         });
         match self.patience.hold(writing).await? {
-            Ok(written) => written.map_err(|error| Stop::Failed(error.to_string())),
-            Err(broken) => Err(Stop::Failed(format!("writing IPUoF files: {broken}"))),
+            Ok(written) => written.map_err(|error| Stop::Failed(format!("no IPUoF file: {error}"))),
+            Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}"))),
         }
     }
 }

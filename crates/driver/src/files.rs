@@ -12,12 +12,13 @@ pub trait Files: 'static {
     type Config: 'static;
 
     /// Writes the files of a claim; they are durable, and readable by its user, when this returns.
+    /// When it fails, it has taken back what it wrote.
     fn deliver(
         &self,
         directory: &Path,
         claim: &Claim,
         config: Self::Config,
-    ) -> impl Future<Output = Result<(), FilesError>> + 'static;
+    ) -> impl Future<Output = Result<(), FilesError>>;
 
     /// Deletes the files of a claim, however many there are; `Ok` when there were none.
     fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;

@@ -30,6 +30,8 @@ pub(crate) struct Lane {
     pub owner: Cell<Owner>,
     /// A create call went unanswered and nothing was seen of it: it may still take effect.
     pub in_doubt: Cell<bool>,
+    /// It is certain that it has no files: none were written, or they were taken back.
+    pub fileless: Cell<bool>,
     /// Where its files were, or are to be, written.
     pub directory: RefCell<Option<Arc<Path>>>,
 }
@@ -42,6 +44,7 @@ impl Lane {
             cancel: RefCell::default(),
             owner: Cell::new(owner),
             in_doubt: Cell::new(false),
+            fileless: Cell::new(false),
             directory: RefCell::default(),
         }
     }

@@ -11,11 +11,13 @@
 //! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
 
+mod client;
 mod controller;
 mod create;
 mod driver;
 mod files;
 mod handle;
+mod ipuof_files;
 pub mod journal;
 mod lane;
 mod model;
@@ -30,6 +32,7 @@ pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, Par
 pub use driver::Driver;
 pub use files::{Files, FilesError};
 pub use handle::{Handle, Orders, channel};
+pub use ipuof_files::IpuofFiles;
 pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Stage};
 pub use model::{ModelSettings, ModelSetup};
 pub use world::{Host, World};

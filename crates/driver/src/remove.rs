@@ -1,6 +1,8 @@
 //! Removing a partition: journal, call, poll, files, journal. Never given up.
 
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::Claim;
@@ -36,15 +38,7 @@ pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim)
         sleep(LATE_CREATE).await;
         model = insist(claim, async || removed(shop, claim).await).await;
     }
-    let directory = lane.directory.borrow().clone();
-    let directory = directory.unwrap_or_else(|| model.settings.ipuof_dir.clone());
-    let alone = lane.files.lock().await;
-    insist(claim, async || {
-        let withdrawn = shop.world.files().withdraw(&directory, claim).await;
-        withdrawn.map_err(|error| error.to_string())
-    })
-    .await;
-    drop(alone);
+    files_gone(shop, lane, claim, &model.settings.ipuof_dir).await;
     shop.note(Entry::Gone(partition.clone()), claim).await;
     tracing::info!("{}: partition {partition} removed in {:.3} s", claim.run, began.elapsed().as_secs_f64());
 }
@@ -64,6 +58,20 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
         }
         sleep(pause).await;
     }
+}
+
+/// Deletes the files, after any write that is still under way.
+async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, configured: &Arc<Path>) {
+    let _alone = lane.files.lock().await;
+    if lane.fileless.get() {
+        return;
+    }
+    let directory = lane.directory.borrow().clone().unwrap_or_else(|| Arc::clone(configured));
+    insist(claim, async || {
+        let withdrawn = shop.world.files().withdraw(&directory, claim).await;
+        withdrawn.map_err(|error| error.to_string())
+    })
+    .await;
 }
 
 /// One try, with the controller the model has now.

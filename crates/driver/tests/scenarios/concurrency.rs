@@ -1,0 +1,66 @@
+//! Many partitions at once.
+
+use std::time::Duration;
+
+use ledger::{Action, Event};
+
+use crate::stage::{Stage, claim, id, play};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Creates partitions 1 to `count` and says when the last came up.
+async fn create_all(stage: &mut Stage, count: u32) -> Duration {
+    for job in 1..=count {
+        stage.act(Action::Create(claim(job)));
+    }
+    let (mut up, mut last) = (0, Duration::ZERO);
+    while up < count {
+        let (when, event) = stage.answer().await;
+        if let Event::Up(_) = event {
+            (up, last) = (up + 1, when);
+        }
+    }
+    last
+}
+
+#[tokio::test(start_paused = true)]
+async fn creates_take_the_time_of_one() {
+    play(vec![], async |stage| {
+        let took = create_all(stage, 64).await;
+        assert!(took >= 2 * SECOND && took < Duration::from_millis(2060), "{took:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_creates_than_configured_are_under_way() {
+    play(vec![], async |stage| {
+        stage.settings.max_concurrent_creates = 8;
+        stage.configure();
+        let took = create_all(stage, 64).await;
+        assert!(took >= 16 * SECOND && took < Duration::from_millis(16_500), "{took:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_that_hang_hold_up_nobody_else() {
+    play(vec![], async |stage| {
+        stage.settings.max_concurrent_creates = 1;
+        stage.configure();
+        stage.shelf.hanging.borrow_mut().insert("slurm_1".into());
+        stage.act(Action::Create(claim(1)));
+        assert_eq!(stage.event().await.1, Event::CreateStarted(id(1)));
+        stage.act(Action::Create(claim(2)));
+        assert_eq!(stage.answer().await.1, Event::Up(id(2)));
+        stage.act(Action::Remove(claim(2)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(2)));
+        assert!(stage.elapsed() < 6 * SECOND, "{:?}", stage.elapsed());
+        let (when, event) = stage.event().await;
+        assert_eq!(when, 300 * SECOND);
+        let reason =
+            "partition slurm_1 not made within 300 s: its IPUoF files are still being written to /ipuof";
+        assert_eq!(event, Event::CreateFailed { partition: id(1), reason: reason.into() });
+    })
+    .await;
+}

@@ -1,0 +1,229 @@
+//! Creates, and what can come between.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use driver::{Failure, LiveRecord, Stage as Point};
+use ledger::{Action, Event};
+
+use crate::pod::Create;
+use crate::stage::{Stage, claim, id, play};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn create(stage: &mut Stage) -> (Duration, Event) {
+    stage.act(Action::Create(claim(1)));
+    stage.answer().await
+}
+
+fn failed(event: Event) -> String {
+    match event {
+        Event::CreateFailed { partition, reason } if partition == id(1) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn record(job: u32) -> LiveRecord {
+    LiveRecord { claim: claim(job), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Creating }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_step_waits_for_the_one_before() {
+    play(vec![], async |stage| {
+        let (when, event) = create(stage).await;
+        assert_eq!(event, Event::Up(id(1)));
+        assert!(when >= 2 * SECOND && when < Duration::from_millis(2060), "{when:?}");
+        let expected = [
+            "journal create slurm_1",
+            "event started slurm_1",
+            "call create slurm_1",
+            "call status slurm_1",
+            "call config slurm_1",
+            "files written to /ipuof for 1001: config of slurm_1",
+            "journal created slurm_1",
+            "event up slurm_1",
+        ];
+        assert_eq!(stage.log.lines(), expected);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_reply_is_looked_after_by_name() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::LostReply);
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_never_arrived_is_made_again() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().extend([Create::Lost, Create::Lost]);
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call create slurm_1"), 3);
+        let lines = stage.log.lines();
+        let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).take(4).collect();
+        assert_eq!(
+            calls,
+            ["call create slurm_1", "call status slurm_1", "call create slurm_1", "call status slurm_1"]
+        );
+    })
+    .await;
+}
+
+/// The second call meets what the first one made after all.
+#[tokio::test(start_paused = true)]
+async fn an_existing_partition_of_ours_is_adopted() {
+    play(vec![], async |stage| {
+        stage.pod.call_time.set(SECOND);
+        // The look before the second call is over at 2.25 s at the latest, the second call after it.
+        stage.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(2500)));
+        let (_, event) = create(stage).await;
+        assert_eq!(event, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call create slurm_1"), 2);
+        assert_eq!(stage.log.count("call remove slurm_1"), 0);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_journal_knows_is_found_again() {
+    play(vec![record(1)], async |stage| {
+        stage.pod.put(&id(1), Some(SECOND));
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call create slurm_1"), 0);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_of_others_is_neither_taken_nor_removed() {
+    play(vec![], async |stage| {
+        stage.pod.put(&id(1), Some(Duration::ZERO));
+        let reason = failed(create(stage).await.1);
+        assert!(reason.contains("this cluster did not make it"), "{reason}");
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert_eq!(stage.pod.partitions(), ["slurm_1"]);
+        // Nor would a later slurmctld take it for ours.
+        let lines = stage.log.lines();
+        let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
+        assert_eq!(notes, ["journal create slurm_1", "journal gone slurm_1"]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_final() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::Refused);
+        let (when, event) = create(stage).await;
+        assert_eq!(failed(event), "controller pod:8090: Refused");
+        assert_eq!(when, Duration::ZERO);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
+    play(vec![], async |stage| {
+        stage.survey().await;
+        stage.pod.creates.borrow_mut().extend([Create::NoRoom; 3]);
+        stage.act(Action::Create(claim(1)));
+        let (when, _) = stage.survey().await;
+        assert_eq!(when, Duration::ZERO);
+        assert_eq!(stage.event().await.1, Event::Up(id(1)));
+        // After a clean refusal there is nothing to look for.
+        let expected = ["call create slurm_1"; 4];
+        let lines = stage.log.lines();
+        let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).take(4).collect();
+        assert_eq!(calls, expected);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
+        let (when, event) = create(stage).await;
+        assert_eq!(when, 300 * SECOND);
+        let reason = "partition slurm_1 not made within 300 s: the controller is still making it";
+        assert_eq!(failed(event), reason);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_room_for_ever_ends_at_the_timeout_with_the_controllers_words() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().extend([Create::NoRoom; 1000]);
+        let (when, event) = create(stage).await;
+        assert_eq!(when, 300 * SECOND);
+        assert_eq!(failed(event), "partition slurm_1 not made within 300 s: controller pod:8090: NoRoom");
+        // Tries are 5 s to 10 s apart in the end, and were closer in the beginning.
+        let tries = stage.log.count("call create slurm_1");
+        assert!((30..70).contains(&tries), "{tries}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_in_error_is_cleared_away_and_made_again() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::GoesWrong);
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        let calls: Vec<_> = stage.log.lines().into_iter().filter(|line| line.starts_with("call")).collect();
+        let expected = [
+            "call create slurm_1",
+            "call status slurm_1",
+            "call remove slurm_1",
+            "call status slurm_1",
+            "call create slurm_1",
+            "call status slurm_1",
+            "call config slurm_1",
+        ];
+        // The look before the remove repeats the last poll in the log.
+        assert_eq!(calls, expected);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configuration_that_does_not_come_is_asked_for_again() {
+    play(vec![], async |stage| {
+        stage.pod.configs.borrow_mut().extend([Failure::Unclear, Failure::Unclear]);
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call config slurm_1"), 3);
+        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_that_cannot_be_written_end_it_at_once() {
+    play(vec![], async |stage| {
+        stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
+        let (when, event) = create(stage).await;
+        assert!(when < 3 * SECOND, "{when:?}");
+        assert_eq!(failed(event), "no IPUoF file: cannot open directory /ipuof");
+        // What was not written is not deleted: the directory may never come back.
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 0);
+        assert!(stage.pod.partitions().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_not_configured_is_named() {
+    play(vec![], async |stage| {
+        stage.unconfigure();
+        assert_eq!(failed(create(stage).await.1), "model pod64 is not configured");
+    })
+    .await;
+}

@@ -1,0 +1,11 @@
+//! The driver in a world of its own, under virtual time.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod cancel;
+mod concurrency;
+mod create;
+mod pod;
+mod remove;
+mod stage;
+mod survey;

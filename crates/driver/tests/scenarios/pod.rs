@@ -1,0 +1,211 @@
+//! A controller in memory that does what a test tells it to.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+use std::rc::Rc;
+use std::time::Duration;
+
+use driver::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+use ledger::SeenPartition;
+use tokio::time::{Instant, sleep};
+use vipu_types::PartitionId;
+
+use crate::stage::Log;
+
+/// What becomes of one create call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// Accepted; active after [`Pod::make_time`].
+    Good,
+    /// Accepted; in error after [`Pod::make_time`].
+    GoesWrong,
+    /// Accepted; never active.
+    Stuck,
+    /// Accepted, but the reply is lost.
+    LostReply,
+    /// Lost on the way; it takes effect later.
+    Late(Duration),
+    /// Lost on the way.
+    Lost,
+    /// No room.
+    NoRoom,
+    /// Refused for good.
+    Refused,
+}
+
+/// What becomes of one remove call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remove {
+    /// Accepted; gone after [`Pod::remove_time`].
+    Good,
+    /// Accepted; in error at once and still there.
+    GoesWrong,
+    /// No answer.
+    Lost,
+}
+
+struct Partition {
+    ready: Option<Instant>,
+    fault: bool,
+    gone: Option<Instant>,
+}
+
+/// The controller; clones are the same one.
+#[derive(Clone)]
+pub struct Pod(Rc<Inner>);
+
+pub struct Inner {
+    log: Log,
+    partitions: RefCell<BTreeMap<PartitionId, Partition>>,
+    /// What becomes of the next calls; those after them are good.
+    pub creates: RefCell<VecDeque<Create>>,
+    pub removes: RefCell<VecDeque<Remove>>,
+    pub configs: RefCell<VecDeque<Failure>>,
+    pub surveys: RefCell<VecDeque<Failure>>,
+    /// How long calls take.
+    pub call_time: Cell<Duration>,
+    pub make_time: Cell<Duration>,
+    pub remove_time: Cell<Duration>,
+    pub survey_time: Cell<Duration>,
+}
+
+impl std::ops::Deref for Pod {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+fn error(failure: Failure) -> CallError {
+    CallError { failure, message: format!("controller pod:8090: {failure:?}") }
+}
+
+impl Pod {
+    pub fn new(log: Log) -> Self {
+        Self(Rc::new(Inner {
+            log,
+            partitions: RefCell::default(),
+            creates: RefCell::default(),
+            removes: RefCell::default(),
+            configs: RefCell::default(),
+            surveys: RefCell::default(),
+            call_time: Cell::default(),
+            make_time: Cell::new(Duration::from_secs(2)),
+            remove_time: Cell::new(Duration::from_secs(1)),
+            survey_time: Cell::default(),
+        }))
+    }
+
+    /// Puts a partition there that is active after `ready`, or never.
+    pub fn put(&self, partition: &PartitionId, ready: Option<Duration>) {
+        let ready = ready.map(|after| Instant::now() + after);
+        let partition_there = Partition { ready, fault: false, gone: None };
+        self.partitions.borrow_mut().insert(partition.clone(), partition_there);
+    }
+
+    /// The partitions there are now.
+    pub fn partitions(&self) -> Vec<String> {
+        let now = Instant::now();
+        let partitions = self.partitions.borrow();
+        let there = partitions.iter().filter(|(_, partition)| partition.gone.is_none_or(|gone| gone > now));
+        there.map(|(id, _)| id.to_string()).collect()
+    }
+
+    fn is_there(&self, partition: &PartitionId) -> bool {
+        self.partitions().iter().any(|id| id == partition.as_str())
+    }
+
+    fn make(&self, partition: &PartitionId, what: Create) {
+        self.put(partition, (what != Create::Stuck).then(|| self.make_time.get()));
+        if let Some(made) = self.partitions.borrow_mut().get_mut(partition) {
+            made.fault = what == Create::GoesWrong;
+        }
+    }
+}
+
+impl Controller for Pod {
+    type Config = String;
+
+    fn name(&self) -> impl Display {
+        "pod:8090"
+    }
+
+    async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
+        let id = request.partition;
+        self.log.add(format!("call create {id}"));
+        sleep(self.call_time.get()).await;
+        let what = self.creates.borrow_mut().pop_front().unwrap_or(Create::Good);
+        match what {
+            Create::NoRoom => return Err(error(Failure::NoRoom)),
+            Create::Refused => return Err(error(Failure::Refused)),
+            Create::Lost => return Err(error(Failure::Unclear)),
+            Create::Late(after) => {
+                let (pod, id) = (self.clone(), id.clone());
+                tokio::task::spawn_local(async move {
+                    sleep(after).await;
+                    pod.make(&id, Create::Good);
+                });
+                return Err(error(Failure::Unclear));
+            }
+            _ if self.is_there(id) => return Err(error(Failure::Exists)),
+            _ => self.make(id, what),
+        }
+        if what == Create::LostReply { Err(error(Failure::Unclear)) } else { Ok(()) }
+    }
+
+    async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
+        self.log.add_once(format!("call status {partition}"));
+        sleep(self.call_time.get()).await;
+        let (now, partitions) = (Instant::now(), self.partitions.borrow());
+        Ok(match partitions.get(partition) {
+            None => PartitionState::Absent,
+            Some(Partition { gone: Some(gone), .. }) if *gone <= now => PartitionState::Absent,
+            Some(Partition { gone: Some(_), .. }) => PartitionState::Removing,
+            Some(Partition { ready: Some(ready), fault, .. }) if *ready <= now => {
+                if *fault {
+                    PartitionState::Failed("broken link".into())
+                } else {
+                    PartitionState::Active
+                }
+            }
+            Some(_) => PartitionState::Pending,
+        })
+    }
+
+    async fn ipuof_config(&self, partition: &PartitionId) -> Result<String, CallError> {
+        self.log.add(format!("call config {partition}"));
+        match self.configs.borrow_mut().pop_front() {
+            Some(failure) => Err(error(failure)),
+            None => Ok(format!("config of {partition}")),
+        }
+    }
+
+    async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
+        self.log.add(format!("call remove {partition}{}", if force { " by force" } else { "" }));
+        sleep(self.call_time.get()).await;
+        let what = self.removes.borrow_mut().pop_front().unwrap_or(Remove::Good);
+        if what == Remove::Lost {
+            return Err(error(Failure::Unclear));
+        }
+        if let Some(there) = self.partitions.borrow_mut().get_mut(partition) {
+            if what == Remove::GoesWrong && !force {
+                (there.ready, there.fault) = (Some(Instant::now()), true);
+            } else {
+                there.gone.get_or_insert(Instant::now() + self.remove_time.get());
+            }
+        }
+        Ok(())
+    }
+
+    async fn survey(&self) -> Result<Listing, CallError> {
+        self.log.add("call survey".into());
+        sleep(self.survey_time.get()).await;
+        if let Some(failure) = self.surveys.borrow_mut().pop_front() {
+            return Err(error(failure));
+        }
+        let seen =
+            |id: String| SeenPartition { partition: PartitionId::new(id).unwrap(), places: Vec::new() };
+        Ok(Listing { ipus: 64, faulty: 0, partitions: self.partitions().into_iter().map(seen).collect() })
+    }
+}

@@ -1,0 +1,140 @@
+//! Removes are never given up.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use driver::{LiveRecord, Stage as Point};
+use ledger::{Action, Event};
+
+use crate::pod::{Create, Remove};
+use crate::stage::{Stage, claim, id, play};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn up(stage: &mut Stage) {
+    stage.act(Action::Create(claim(1)));
+    assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+}
+
+/// Removes partition 1 and says how long it took.
+async fn remove(stage: &mut Stage) -> Duration {
+    let began = stage.elapsed();
+    stage.act(Action::Remove(claim(1)));
+    let (when, event) = stage.event().await;
+    assert_eq!(event, Event::Gone(id(1)));
+    assert!(stage.pod.partitions().is_empty());
+    when - began
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_step_waits_for_the_one_before() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        let before = stage.log.lines().len();
+        let took = remove(stage).await;
+        assert!(took >= SECOND && took < Duration::from_millis(1030), "{took:?}");
+        let expected = [
+            "journal remove slurm_1",
+            "call remove slurm_1",
+            "call status slurm_1",
+            "files of slurm_1 deleted from /ipuof",
+            "journal gone slurm_1",
+            "event gone slurm_1",
+        ];
+        assert_eq!(stage.log.lines()[before..], expected);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_tried_until_it_succeeds() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.pod.removes.borrow_mut().extend([Remove::Lost; 50]);
+        let took = remove(stage).await;
+        // At most 30 s apart, at least 15 s in the end.
+        assert!(took > 600 * SECOND && took < 1500 * SECOND, "{took:?}");
+        assert_eq!(stage.log.count("call remove slurm_1"), 51);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn force_is_used_when_configured_and_from_then_on() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.pod.removes.borrow_mut().extend([Remove::GoesWrong; 1000]);
+        stage.act(Action::Remove(claim(1)));
+        stage.pass(300 * SECOND).await;
+        assert_eq!(stage.pod.partitions(), ["slurm_1"]);
+        stage.settings.force_remove = true;
+        stage.configure();
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert_eq!(stage.log.count("call remove slurm_1 by force"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_configuration_is_waited_for() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.unconfigure();
+        stage.act(Action::Remove(claim(1)));
+        stage.pass(300 * SECOND).await;
+        stage.configure();
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert!(stage.elapsed() < 340 * SECOND, "{:?}", stage.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_are_deleted_where_they_were_written() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.settings.ipuof_dir = PathBuf::from("/elsewhere").into();
+        stage.configure();
+        remove(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
+    let record =
+        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Created };
+    play(vec![record], async |stage| {
+        stage.pod.put(&id(1), Some(Duration::ZERO));
+        remove(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /old"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_there_any_more_is_gone() {
+    play(vec![], async |stage| {
+        assert_eq!(remove(stage).await, Duration::ZERO);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_name_can_be_used_again() {
+    play(vec![], async |stage| {
+        stage.pod.put(&id(1), None);
+        stage.act(Action::Create(claim(1)));
+        assert!(matches!(stage.answer().await.1, Event::CreateFailed { .. }));
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        // Its owner takes it away; what was learnt of the name is forgotten.
+        stage.pod.creates.borrow_mut().push_back(Create::Good);
+        driver::Controller::remove(&stage.pod, &id(1), true).await.unwrap();
+        stage.pass(2 * SECOND).await;
+        up(stage).await;
+        remove(stage).await;
+    })
+    .await;
+}

@@ -1,0 +1,250 @@
+//! The rest of the world, and one log of all that happens in it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use driver::{
+    Driver, Entry, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord, ModelSettings,
+    ModelSetup, World, channel,
+};
+use ledger::{Action, Claim, Event, Millis};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+
+use crate::pod::Pod;
+
+/// What happened, in order, without surveys.
+#[derive(Clone, Default)]
+pub struct Log(Rc<RefCell<Vec<String>>>);
+
+impl Log {
+    pub fn add(&self, line: String) {
+        self.0.borrow_mut().push(line);
+    }
+
+    /// Adds a line unless it repeats the last one: of many polls the first shows.
+    pub fn add_once(&self, line: String) {
+        if self.0.borrow().last() != Some(&line) {
+            self.add(line);
+        }
+    }
+
+    /// The lines so far that do not speak of surveys.
+    pub fn lines(&self) -> Vec<String> {
+        self.0.borrow().iter().filter(|line| !line.contains("survey")).cloned().collect()
+    }
+
+    pub fn count(&self, line: &str) -> usize {
+        self.0.borrow().iter().filter(|known| *known == line).count()
+    }
+}
+
+/// Files in memory.
+#[derive(Clone, Default)]
+pub struct Shelf {
+    pub there: Rc<RefCell<BTreeSet<String>>>,
+    /// How long a write takes.
+    pub write_time: Rc<Cell<Duration>>,
+    /// Whose files hang for an hour.
+    pub hanging: Rc<RefCell<BTreeSet<String>>>,
+    /// Why no file can be written.
+    pub refusal: Rc<RefCell<Option<String>>>,
+    log: Log,
+}
+
+impl Files for Shelf {
+    type Config = String;
+
+    async fn deliver(&self, directory: &Path, claim: &Claim, config: String) -> Result<(), FilesError> {
+        let id = &claim.partition;
+        self.log.add(format!("files written to {} for {}: {config}", directory.display(), claim.user));
+        let hangs = self.hanging.borrow().contains(id.as_str());
+        sleep(if hangs { Duration::from_secs(3600) } else { self.write_time.get() }).await;
+        if let Some(refusal) = self.refusal.borrow().clone() {
+            return Err(FilesError(refusal));
+        }
+        self.there.borrow_mut().insert(id.to_string());
+        Ok(())
+    }
+
+    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+        self.log.add(format!("files of {} deleted from {}", claim.partition, directory.display()));
+        self.there.borrow_mut().remove(claim.partition.as_str());
+        Ok(())
+    }
+}
+
+/// A journal that logs.
+struct Notes(Log);
+
+impl Journal for Notes {
+    async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        self.0.add(match entry {
+            Entry::Create { claim, .. } => format!("journal create {}", claim.partition),
+            Entry::Created(id) => format!("journal created {id}"),
+            Entry::Remove { claim } => format!("journal remove {}", claim.partition),
+            Entry::Gone(id) => format!("journal gone {id}"),
+        });
+        Ok(())
+    }
+}
+
+struct Outside {
+    log: Log,
+    notes: Notes,
+    shelf: Shelf,
+    began: Instant,
+    events: UnboundedSender<(Duration, Event)>,
+}
+
+impl World for Outside {
+    type Controller = Pod;
+    type Journal = Notes;
+    type Files = Shelf;
+
+    fn journal(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn files(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.began.elapsed().as_millis().try_into().unwrap())
+    }
+
+    fn report(&self, event: Event) {
+        self.log.add(match &event {
+            Event::CreateStarted(id) => format!("event started {id}"),
+            Event::Up(id) => format!("event up {id}"),
+            Event::CreateFailed { partition, reason } => format!("event failed {partition}: {reason}"),
+            Event::CreateCancelled(id) => format!("event cancelled {id}"),
+            Event::Gone(id) => format!("event gone {id}"),
+            other => format!("survey: {other:?}"),
+        });
+        // A test that has seen enough has dropped its end.
+        let _ = self.events.send((self.began.elapsed(), event));
+    }
+}
+
+/// A host that must not be asked for anything.
+struct NoHost;
+
+impl Host for NoHost {
+    fn send(&self, action: Action) {
+        panic!("not the driver's to hand on: {action:?}");
+    }
+}
+
+/// A driver at work, and all that it touches.
+pub struct Stage {
+    pub log: Log,
+    pub pod: Pod,
+    pub shelf: Shelf,
+    pub settings: ModelSettings,
+    handle: Handle<Pod>,
+    began: Instant,
+    events: UnboundedReceiver<(Duration, Event)>,
+}
+
+/// Plays `scene` with a driver that knows the partitions `live`.
+pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
+    let (log, began) = (Log::default(), Instant::now());
+    let shelf = Shelf { log: log.clone(), ..Shelf::default() };
+    let (handle, orders) = channel();
+    let (sender, events) = unbounded_channel();
+    let (notes, pod) = (Notes(log.clone()), Pod::new(log.clone()));
+    let outside = Outside { log: log.clone(), notes, shelf: shelf.clone(), began, events: sender };
+    let driver = Driver::new(outside, live);
+    let mut stage = Stage { log, pod, shelf, settings: settings(), handle, began, events };
+    stage.configure();
+    tokio::select! {
+        biased;
+        () = scene(&mut stage) => {}
+        () = driver.run(orders) => panic!("the driver ended by itself"),
+    }
+}
+
+pub fn settings() -> ModelSettings {
+    ModelSettings {
+        create_timeout: Duration::from_secs(300),
+        domain_size: IpuCount::new(64).unwrap(),
+        force_remove: false,
+        reconfigurable: false,
+        allocation: None,
+        max_concurrent_creates: 64,
+        ipuof_dir: Path::new("/ipuof").into(),
+    }
+}
+
+pub fn model() -> ModelName {
+    ModelName::new("pod64").unwrap()
+}
+
+pub fn id(job: u32) -> PartitionId {
+    PartitionId::of_run("slurm", job, 0).unwrap()
+}
+
+pub fn claim(job: u32) -> Claim {
+    let run = JobRun { job, restart: 0, start: 1_700_000_000 };
+    Claim { partition: id(job), run, user: 1000 + job, model: model(), size: IpuCount::ONE }
+}
+
+impl Stage {
+    /// Takes `self.settings` into use.
+    pub fn configure(&self) {
+        let (settings, controller) = (self.settings.clone(), self.pod.clone());
+        self.handle.configure(vec![ModelSetup { model: model(), settings, controller }]);
+    }
+
+    pub fn unconfigure(&self) {
+        self.handle.configure(Vec::new());
+    }
+
+    pub fn act(&self, action: Action) {
+        self.handle.route([action], &NoHost);
+    }
+
+    /// The time since the scene began.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// The next event that is no survey's, and when it came.
+    pub async fn event(&mut self) -> (Duration, Event) {
+        loop {
+            let (when, event) = self.events.recv().await.unwrap();
+            if !matches!(event, Event::Inventory { .. } | Event::Unreachable { .. }) {
+                return (when, event);
+            }
+        }
+    }
+
+    /// The next answer of a survey, and when it came.
+    pub async fn survey(&mut self) -> (Duration, Event) {
+        loop {
+            let (when, event) = self.events.recv().await.unwrap();
+            if matches!(event, Event::Inventory { .. } | Event::Unreachable { .. }) {
+                return (when, event);
+            }
+        }
+    }
+
+    /// The answer to a create, after the news that it started, if that comes first.
+    pub async fn answer(&mut self) -> (Duration, Event) {
+        match self.event().await {
+            (_, Event::CreateStarted(_)) => self.event().await,
+            answer => answer,
+        }
+    }
+
+    /// Lets `time` pass.
+    pub async fn pass(&self, time: Duration) {
+        sleep(time).await;
+    }
+}

@@ -1,0 +1,97 @@
+//! Surveys: when asked, now and then, and never two at once.
+
+use std::time::Duration;
+
+use driver::Failure;
+use ledger::{Action, Event, Millis};
+
+use crate::stage::{Stage, claim, id, model, play};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn asked(event: &Event) -> u64 {
+    match event {
+        Event::Inventory { asked: Millis(asked), model: of, ipus: 64, .. } if *of == model() => *asked,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn ask(stage: &Stage) {
+    stage.act(Action::Survey(model()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_comes_at_once_and_then_every_half_minute() {
+    play(vec![], async |stage| {
+        for expected in [0, 30, 60, 90] {
+            let (when, event) = stage.survey().await;
+            assert_eq!(when, expected * SECOND);
+            assert_eq!(asked(&event), u64::from(expected) * 1000);
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_during_one_makes_one_more() {
+    play(vec![], async |stage| {
+        stage.pod.survey_time.set(4 * SECOND);
+        stage.pass(SECOND).await;
+        for _ in 0..100 {
+            ask(stage).await;
+        }
+        let answers = [stage.survey().await, stage.survey().await, stage.survey().await];
+        // The listing of the second was asked for after the asking, and the third is the periodic one.
+        assert_eq!(answers.each_ref().map(|(when, _)| when.as_secs()), [4, 8, 42]);
+        assert_eq!(answers.each_ref().map(|(_, event)| asked(event)), [0, 4000, 38000]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_does_not_answer_is_asked_more_often() {
+    play(vec![], async |stage| {
+        stage.pod.surveys.borrow_mut().extend([Failure::Unclear; 2]);
+        for expected in [0, 5] {
+            let (when, event) = stage.survey().await;
+            let reason = "controller pod:8090: Unclear".to_owned();
+            assert_eq!((when, event), (expected * SECOND, Event::Unreachable { model: model(), reason }));
+        }
+        assert_eq!(stage.survey().await.0, 10 * SECOND);
+        assert_eq!(stage.survey().await.0, 40 * SECOND);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_configuration_does_not_wait_for_the_old_controller() {
+    play(vec![], async |stage| {
+        stage.pod.survey_time.set(3600 * SECOND);
+        stage.pass(SECOND).await;
+        stage.pod.survey_time.set(Duration::ZERO);
+        stage.configure();
+        assert_eq!(stage.survey().await.0, SECOND);
+        // The answer of the old one never comes.
+        stage.unconfigure();
+        stage.pass(2 * 3600 * SECOND).await;
+        ask(stage).await;
+        let reason = "model pod64 is not configured".to_owned();
+        assert_eq!(stage.survey().await.1, Event::Unreachable { model: model(), reason });
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn partitions_are_listed() {
+    play(vec![], async |stage| {
+        stage.survey().await;
+        stage.act(Action::Create(claim(1)));
+        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+        ask(stage).await;
+        match stage.survey().await.1 {
+            Event::Inventory { partitions, .. } => assert_eq!(partitions[0].partition, id(1)),
+            other => panic!("{other:?}"),
+        }
+    })
+    .await;
+}
