@@ -1,2 +1,27 @@
-//! A faithful V-IPU controller to test against: library and mock-vipu-server.
+//! A V-IPU controller to test against, as faithful as the public facts allow.
+//!
+//! [`Pod`] is the controller without a network: pure, with time handed in. [`MockServer`] serves
+//! one over gRPC and can be told to misbehave ([`Fault`], [`Incident`]), from the same process or,
+//! through [`control`], from another; what it did can be read back to the nanosecond ([`Report`]).
+//! `mock-vipu-server` is the same as a program.
+//!
+//! Left out, because no public document says how they look on the wire: TLS, users and access keys. A
+//! PERMISSION_DENIED or UNAUTHENTICATED comes by [`Effect::Reject`] only.
+//!
+//! Where the facts are silent the mock chooses: a partition is an aligned block of a power of two IPUs
+//! in one allocation, with exactly as many IPU-Link segments as it needs; its name is one that
+//! [`vipu_types::PartitionId`] allows; the controller mends a partition at most three times.
 #![forbid(unsafe_code)]
+
+pub mod control;
+mod moment;
+mod pod;
+mod server;
+
+pub use moment::Nanos;
+pub use pod::{
+    Allocation, BadHardware, BadTime, DoubleOwner, Effect, Fault, Hardware, Incident, Latency, NotOurs,
+    PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure,
+    Topology, double_owners, parse_time,
+};
+pub use server::{Mock, MockServer, Options, Report, StartError};

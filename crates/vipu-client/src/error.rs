@@ -8,7 +8,7 @@ use tonic::Code;
 use crate::code;
 
 /// A call of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     /// `ListPartitions`.
     ListPartitions,
@@ -26,6 +26,35 @@ pub enum Call {
     GetPartitionStatus,
     /// `GetVersion`.
     GetVersion,
+}
+
+impl Call {
+    /// All calls there are.
+    pub const ALL: [Self; 8] = [
+        Self::ListPartitions,
+        Self::ListIpuAttributes,
+        Self::CreatePartition,
+        Self::RemovePartition,
+        Self::ResetPartition,
+        Self::GetPartitionIpuofConfig,
+        Self::GetPartitionStatus,
+        Self::GetVersion,
+    ];
+
+    /// The name of the gRPC method.
+    #[must_use]
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::ListPartitions => "ListPartitions",
+            Self::ListIpuAttributes => "ListIPUAttributes",
+            Self::CreatePartition => "CreatePartition",
+            Self::RemovePartition => "RemovePartition",
+            Self::ResetPartition => "ResetPartition",
+            Self::GetPartitionIpuofConfig => "GetPartitionIpuofConfig",
+            Self::GetPartitionStatus => "GetPartitionStatus",
+            Self::GetVersion => "GetVersion",
+        }
+    }
 }
 
 impl fmt::Display for Call {

@@ -1,0 +1,147 @@
+//! A V-IPU controller to test against, as a program.
+#![forbid(unsafe_code)]
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, ValueEnum};
+use mock_vipu::{
+    Allocation, Hardware, Latency, MockServer, Options, Placement, Settings, Topology, parse_time,
+};
+use vipu_types::IpuCount;
+
+/// A mock V-IPU controller: CreatePartition and the rest of the public user API over gRPC.
+#[derive(Parser)]
+#[command(name = "mock-vipu-server", version)]
+struct Arguments {
+    /// A Pod as sold
+    #[arg(long, value_enum, conflicts_with = "ipus")]
+    preset: Option<Preset>,
+    /// A system of this many IPUs, 4 to 65536 in whole machines of 4 [default: a pod64]
+    #[arg(long)]
+    ipus: Option<u32>,
+    /// IPUs of an IPU-Link domain
+    #[arg(long, default_value = "64")]
+    link_domain: u32,
+    /// How the IPUs of a domain are linked
+    #[arg(long, value_enum, default_value = "torus")]
+    topology: TopologyArgument,
+    /// The agents of an allocation, as in a=1-8; repeat for more [default: one of all agents]
+    #[arg(long = "allocation", value_name = "NAME=FIRST-LAST", value_parser = parse_allocation)]
+    allocations: Vec<Allocation>,
+    /// Where partitions go: the lowest place that fits, or far from the others
+    #[arg(long, value_enum, default_value = "lowest")]
+    placement: PlacementArgument,
+    /// How long making a partition takes, as in 2s or 150ms; or 'model': 2 s and 0.25 s per IPU
+    #[arg(long, default_value = "2s")]
+    create_latency: Latency,
+    /// How long removing a partition takes
+    #[arg(long, default_value = "1s", value_parser = parse_time)]
+    remove_latency: Duration,
+    /// The version to report
+    #[arg(long, default_value = "1.18.0")]
+    server_version: String,
+    /// Of the jitter of the latency model
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Keep partitions and history in this file, and go on from it
+    #[arg(long)]
+    state_file: Option<PathBuf>,
+    /// Where to serve the API; port 0 for any free one
+    #[arg(long, default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Where to be steered by tests; port 0 for any free one
+    #[arg(long)]
+    control: Option<SocketAddr>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Preset {
+    Pod4,
+    Pod16,
+    Pod64,
+    Pod128,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TopologyArgument {
+    Mesh,
+    Torus,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PlacementArgument {
+    Lowest,
+    Scatter,
+}
+
+fn parse_allocation(text: &str) -> Result<Allocation> {
+    let parts = || {
+        let (name, agents) = text.split_once('=')?;
+        let (first, last) = agents.split_once('-').unwrap_or((agents, agents));
+        let agents: RangeInclusive<u32> = first.parse().ok()?..=last.parse().ok()?;
+        Some((name, agents))
+    };
+    let (name, agents) = parts().context("write NAME=FIRST-LAST, as in a=1-8 for ag1 to ag8")?;
+    ensure!(*agents.start() > 0 && !name.is_empty(), "agents count from 1, and an allocation has a name");
+    Ok(Allocation { name: name.to_owned(), agents: agents.start() - 1..=agents.end() - 1 })
+}
+
+impl Arguments {
+    fn hardware(&self) -> Result<Hardware> {
+        let preset = match self.preset.unwrap_or(Preset::Pod64) {
+            Preset::Pod4 => "pod4",
+            Preset::Pod16 => "pod16",
+            Preset::Pod64 => "pod64",
+            Preset::Pod128 => "pod128",
+        };
+        let named = || Hardware::preset(preset).context("the preset is not known");
+        let mut hardware = self.ipus.map_or_else(named, |ipus| Ok(Hardware::new(ipus)))?;
+        hardware.domain_size = IpuCount::try_from(self.link_domain).context("--link-domain")?;
+        hardware.topology = match self.topology {
+            TopologyArgument::Mesh => Topology::Mesh,
+            TopologyArgument::Torus => Topology::Torus,
+        };
+        if !self.allocations.is_empty() {
+            hardware.allocations.clone_from(&self.allocations);
+        }
+        Ok(hardware)
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            placement: match self.placement {
+                PlacementArgument::Lowest => Placement::Lowest,
+                PlacementArgument::Scatter => Placement::Scatter,
+            },
+            create: self.create_latency,
+            remove: self.remove_latency,
+            version: self.server_version.clone(),
+            seed: self.seed,
+        }
+    }
+}
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let arguments = Arguments::parse();
+    let server = MockServer::start(Options {
+        hardware: arguments.hardware()?,
+        settings: arguments.settings(),
+        listen: arguments.listen,
+        state_file: arguments.state_file.clone(),
+    })
+    .await?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "listening on {}", server.address())?;
+    if let Some(address) = arguments.control {
+        writeln!(stdout, "control on {}", server.serve_control(address).await?)?;
+    }
+    stdout.flush()?;
+    std::future::pending().await
+}

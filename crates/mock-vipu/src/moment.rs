@@ -1,0 +1,55 @@
+//! Points in time as the mock tells them.
+
+use std::ops::Add;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time: nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// How long after `earlier` this is; zero when it is before it.
+    #[must_use]
+    pub fn since(self, earlier: Nanos) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Nanos;
+    fn add(self, later: Duration) -> Nanos {
+        Nanos(self.0.saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl From<Nanos> for prost_types::Timestamp {
+    fn from(at: Nanos) -> Self {
+        let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
+        Self {
+            seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
+            nanos: i32::try_from(nanos).unwrap_or_default(),
+        }
+    }
+}
+
+/// Wall-clock time that starts right and then follows tokio's clock: never set back, and standing
+/// still where a test pauses it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    started_at: Nanos,
+    started: tokio::time::Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { started_at: Nanos(0) + since_epoch, started: tokio::time::Instant::now() }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.started_at + self.started.elapsed()
+    }
+}

@@ -1,0 +1,152 @@
+//! The calls that change something.
+
+use std::time::Duration;
+
+use vipu_client::Call;
+use vipu_client::wire::CreatePartitionRequest;
+
+use super::faults::{CallFate, Effect};
+use super::partition::{Partition, State, Step};
+use super::placement::Block;
+use super::spec::Spec;
+use super::{PartitionRecord, Pod, Refusal};
+use crate::moment::Nanos;
+
+impl Pod {
+    /// CreatePartition: the partition has its IPUs from now on, and is usable later.
+    ///
+    /// # Errors
+    /// Nonsense, a name in use, an unknown allocation or cluster, or no room.
+    pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
+        self.advance(now);
+        let spec = Spec::of(request, &self.ground.hardware)?;
+        if self.partitions.contains_key(&spec.id) {
+            let text = format!("partition '{}' exists", spec.id);
+            return Err(Refusal { code: tonic::Code::AlreadyExists, text });
+        }
+        let (block, allocation) = self.ground.place(&spec)?;
+        let id = spec.id.clone();
+        let next = self.how_it_comes_up(&spec, now);
+        self.settle(spec, (block, allocation), next, now, false);
+        Ok(id)
+    }
+
+    fn how_it_comes_up(&mut self, spec: &Spec, now: Nanos) -> Option<(Nanos, Step)> {
+        let stuck = |effect: &Effect| matches!(effect, Effect::CreateStuck).then_some(());
+        if self.faults.take(&spec.id, stuck).is_some() {
+            return None;
+        }
+        let factor = self.faults.take(&spec.id, |effect| match effect {
+            Effect::SlowCreate { factor } => Some(*factor),
+            _ => None,
+        });
+        let usual = self.settings.create.of(spec.size, &mut self.random).as_secs_f64();
+        let time = Duration::try_from_secs_f64(usual * factor.unwrap_or(1.0)).unwrap_or(Duration::MAX);
+        let error = self.faults.take(&spec.id, |effect| match effect {
+            Effect::CreateError { text } => Some(Step::Fail(text.clone())),
+            _ => None,
+        });
+        Some((now + time, error.unwrap_or(Step::ComeUp)))
+    }
+
+    /// Gives a new partition its place.
+    pub(crate) fn settle(
+        &mut self,
+        spec: Spec,
+        (block, allocation): (Block, String),
+        next: Option<(Nanos, Step)>,
+        now: Nanos,
+        foreign: bool,
+    ) {
+        self.ground.take(block);
+        let mut record = PartitionRecord {
+            id: spec.id.clone(),
+            foreign,
+            create_request: now,
+            active: None,
+            remove_request: None,
+            removed: None,
+            tenures: Vec::new(),
+            events: Vec::new(),
+        };
+        record.moves_to(block.ipus(), now);
+        let mut partition = Partition {
+            spec,
+            allocation,
+            block,
+            state: State::Creating,
+            errors: Vec::new(),
+            resets: 0,
+            last_reset: None,
+            next: None,
+            record: self.records.len(),
+        };
+        self.records.push(record);
+        partition.enter(State::Creating, now, &mut self.records);
+        partition.plan(next, &mut self.agenda);
+        self.partitions.insert(partition.spec.id.clone(), partition);
+        self.advance(now);
+    }
+
+    /// RemovePartition: the IPUs are free when the partition is gone. Asking again changes
+    /// nothing, unless it is with `force` for the first time.
+    ///
+    /// # Errors
+    /// No such partition.
+    pub fn remove(&mut self, id: &str, force: bool, now: Nanos) -> Result<(), Refusal> {
+        self.advance(now);
+        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
+        let repeated = matches!(partition.state, State::Removing(_));
+        if repeated && !force {
+            return Ok(());
+        }
+        let fault = if force { None } else { self.faults.take(id, removal_fault) };
+        let step = fault.unwrap_or(Some(Step::Leave { forced: force }));
+        let due = now + self.settings.remove;
+        let due = partition.next.as_ref().filter(|_| repeated).map_or(due, |(sooner, _)| due.min(*sooner));
+        if !repeated {
+            partition.enter(partition.state.removing(), now, &mut self.records);
+        }
+        if let Some(record) = self.records.get_mut(partition.record) {
+            record.remove_request.get_or_insert(now);
+        }
+        partition.plan(step.map(|step| (due, step)), &mut self.agenda);
+        self.advance(now);
+        Ok(())
+    }
+
+    /// ResetPartition: takes as long as making it.
+    ///
+    /// # Errors
+    /// No such partition, or it is neither ACTIVE nor in error.
+    pub fn reset(&mut self, id: &str, relocatable: bool, now: Nanos) -> Result<(), Refusal> {
+        self.advance(now);
+        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
+        if !matches!(partition.state, State::Active | State::Failed) {
+            return Err(Refusal::not_ready("only a partition that is ACTIVE or in error can be reset"));
+        }
+        partition.spec.relocatable |= relocatable;
+        partition.resets = 0;
+        partition.errors.clear();
+        partition.enter(State::Resetting, now, &mut self.records);
+        let up_at = now + self.settings.create.of(partition.spec.size, &mut self.random);
+        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
+        self.advance(now);
+        Ok(())
+    }
+
+    /// What the faults in force do to a call.
+    pub(crate) fn on_call(&mut self, call: Call, partition: &str) -> CallFate {
+        self.faults.on_call(call, partition)
+    }
+}
+
+/// What becomes of a removal: nothing ever, or an error.
+#[allow(clippy::option_option, reason = "no fault, a fault that leads nowhere, a fault that leads somewhere")]
+fn removal_fault(effect: &Effect) -> Option<Option<Step>> {
+    match effect {
+        Effect::RemoveStuck => Some(None),
+        Effect::RemoveFail { text } => Some(Some(Step::Fail(text.clone()))),
+        _ => None,
+    }
+}

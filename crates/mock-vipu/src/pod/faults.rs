@@ -1,0 +1,224 @@
+//! What a test can make go wrong.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vipu_client::Call;
+
+use super::words::{Pattern, Rpc, StatusCode};
+
+/// Something that goes wrong from now on.
+///
+/// In JSON for example
+/// `{"effect": {"reject": {"rpc": "CreatePartition", "code": "UNAVAILABLE", "text": "busy"}},
+/// "partition": "slurm_*", "count": 2}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// What goes wrong.
+    pub effect: Effect,
+    /// For which partitions; `None`: for all, and for calls that are about none.
+    #[serde(default)]
+    pub partition: Option<Pattern>,
+    /// How often; `None`: until cleared.
+    #[serde(default)]
+    pub count: Option<u32>,
+}
+
+/// What goes wrong. Where an `rpc` can be given, `None` means any.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Effect {
+    /// The call is answered with a status and not carried out.
+    Reject {
+        /// The method.
+        #[serde(default)]
+        rpc: Option<Rpc>,
+        /// The status code.
+        code: StatusCode,
+        /// The status message.
+        text: String,
+    },
+    /// The call is never answered and not carried out.
+    Hang {
+        /// The method.
+        #[serde(default)]
+        rpc: Option<Rpc>,
+    },
+    /// The call is carried out late.
+    SlowRpc {
+        /// The method.
+        #[serde(default)]
+        rpc: Option<Rpc>,
+        /// How late, in milliseconds.
+        delay_ms: u64,
+    },
+    /// The call is carried out, and the connection drops before the reply.
+    LostReply {
+        /// The method.
+        #[serde(default)]
+        rpc: Option<Rpc>,
+    },
+    /// The partition ends up in error instead of ACTIVE when it is made.
+    CreateError {
+        /// The error in its status.
+        text: String,
+    },
+    /// The partition is being made for ever.
+    CreateStuck,
+    /// The partition takes longer, or shorter, to be made.
+    SlowCreate {
+        /// By which factor.
+        factor: f64,
+    },
+    /// The partition goes wrong some time after it became ACTIVE.
+    GoError {
+        /// How long after, in milliseconds.
+        after_ms: u64,
+        /// The error in its status.
+        text: String,
+    },
+    /// The removal, unless forced, ends in an error, and the partition stays.
+    RemoveFail {
+        /// The error in its status.
+        text: String,
+    },
+    /// The partition, unless removed with force, is being removed for ever.
+    RemoveStuck,
+    /// The IPUoF configuration has no GCDs.
+    ConfigEmpty,
+    /// The server calls itself another version.
+    Version {
+        /// Which.
+        version: String,
+    },
+}
+
+impl Fault {
+    /// `effect`, for all partitions and until cleared.
+    #[must_use]
+    pub fn new(effect: Effect) -> Self {
+        Self { effect, partition: None, count: None }
+    }
+
+    /// Only for partitions whose name follows `pattern` (`*` stands for any text).
+    #[must_use]
+    pub fn on(self, pattern: &str) -> Self {
+        Self { partition: Some(Pattern(pattern.to_owned())), ..self }
+    }
+
+    /// Only `count` times.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self { count: Some(count), ..self }
+    }
+}
+
+/// The faults in force, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    armed: Vec<Fault>,
+}
+
+/// What happens to a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CallFate {
+    pub(crate) delay: Duration,
+    pub(crate) rejected: Option<(StatusCode, String)>,
+    pub(crate) hangs: bool,
+    pub(crate) reply_lost: bool,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, fault: Fault) {
+        self.armed.push(fault);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.armed.clear();
+    }
+
+    /// Strikes once with the oldest fault that `picks` something for this partition.
+    pub(crate) fn take<T>(&mut self, partition: &str, picks: impl Fn(&Effect) -> Option<T>) -> Option<T> {
+        let (at, picked) = self.armed.iter().enumerate().find_map(|(at, fault)| {
+            let meant = fault.partition.as_ref().is_none_or(|pattern| pattern.matches(partition));
+            let left = fault.count != Some(0);
+            if meant && left { picks(&fault.effect).map(|picked| (at, picked)) } else { None }
+        })?;
+        if let Some(count) = self.armed.get_mut(at).and_then(|fault| fault.count.as_mut()) {
+            *count -= 1;
+        }
+        Some(picked)
+    }
+
+    pub(crate) fn on_call(&mut self, call: Call, partition: &str) -> CallFate {
+        let meant = |rpc: &Option<Rpc>| rpc.is_none_or(|rpc| rpc.0 == call);
+        let delay = self.take(partition, |effect| match effect {
+            Effect::SlowRpc { rpc, delay_ms } if meant(rpc) => Some(Duration::from_millis(*delay_ms)),
+            _ => None,
+        });
+        let mut fate = CallFate { delay: delay.unwrap_or_default(), ..CallFate::default() };
+        let end = self.take(partition, |effect| match effect {
+            Effect::Reject { rpc, .. } | Effect::Hang { rpc } | Effect::LostReply { rpc } if meant(rpc) => {
+                Some(effect.clone())
+            }
+            _ => None,
+        });
+        match end {
+            Some(Effect::Reject { code, text, .. }) => fate.rejected = Some((code, text)),
+            Some(Effect::Hang { .. }) => fate.hangs = true,
+            Some(Effect::LostReply { .. }) => fate.reply_lost = true,
+            _ => {}
+        }
+        fate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stuck(faults: &mut Faults, partition: &str) -> bool {
+        faults.take(partition, |effect| (*effect == Effect::CreateStuck).then_some(())).is_some()
+    }
+
+    #[test]
+    fn a_fault_strikes_whom_it_is_meant_for_and_as_often() {
+        let mut faults = Faults::default();
+        faults.add(Fault::new(Effect::RemoveStuck));
+        faults.add(Fault::new(Effect::CreateStuck).on("slurm_*").times(2));
+        assert!(!stuck(&mut faults, "other"));
+        assert!(stuck(&mut faults, "slurm_1"));
+        assert!(stuck(&mut faults, "slurm_2"));
+        assert!(!stuck(&mut faults, "slurm_3"));
+    }
+
+    #[test]
+    fn a_call_meets_the_faults_of_its_method() {
+        let mut faults = Faults::default();
+        faults.add(Fault::new(Effect::SlowRpc { rpc: None, delay_ms: 5 }));
+        faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::GetVersion)) }));
+        let version = faults.on_call(Call::GetVersion, "");
+        assert_eq!((version.delay, version.hangs), (Duration::from_millis(5), true));
+        assert!(!faults.on_call(Call::ListPartitions, "").hangs);
+    }
+
+    #[test]
+    fn faults_are_written_as_documented() {
+        let json = r#"{"effect": {"reject": {"rpc": "CreatePartition", "code": "UNAVAILABLE", "text": "busy"}},
+            "partition": "slurm_*", "count": 2}"#;
+        let effect = Effect::Reject {
+            rpc: Some(Rpc(Call::CreatePartition)),
+            code: StatusCode(tonic::Code::Unavailable),
+            text: "busy".into(),
+        };
+        assert_eq!(serde_json::from_str::<Fault>(json).unwrap(), Fault::new(effect).on("slurm_*").times(2));
+        let plain: Fault = serde_json::from_str(r#"{"effect": "create-stuck"}"#).unwrap();
+        assert_eq!(plain, Fault::new(Effect::CreateStuck));
+        for typo in
+            [r#"{"effect": "create-stuck", "counts": 1}"#, r#"{"effect": {"hang": {"rpc": "Crate"}}}"#]
+        {
+            assert!(serde_json::from_str::<Fault>(typo).is_err(), "{typo}");
+        }
+    }
+}

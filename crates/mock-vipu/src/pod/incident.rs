@@ -1,0 +1,109 @@
+//! What a test can make happen at once.
+
+use serde::{Deserialize, Serialize};
+use vipu_types::IpuCount;
+
+use super::hardware::ipu_of;
+use super::partition::{State, Step};
+use super::placement::Block;
+use super::spec::Spec;
+use super::{Pod, Refusal};
+use crate::moment::Nanos;
+
+/// Something that happens at once. In JSON for example `{"agent-down": {"agent": "ag3"}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Incident {
+    /// An agent stops answering: its IPUs cannot be used, active partitions on them go wrong.
+    AgentDown {
+        /// The agent, `ag1` and on.
+        agent: String,
+    },
+    /// An agent answers again.
+    AgentUp {
+        /// The agent.
+        agent: String,
+    },
+    /// An IPU breaks for good.
+    IpuFault {
+        /// Its agent.
+        agent: String,
+        /// Its hardware id, 0 to 3.
+        ipu: u32,
+    },
+    /// An active partition goes wrong.
+    PartitionError {
+        /// The partition.
+        partition: String,
+        /// The error in its status.
+        text: String,
+    },
+    /// A partition that somebody else made is there, ACTIVE.
+    Foreign {
+        /// Its name, any text.
+        id: String,
+        /// Its IPUs.
+        size: u32,
+        /// Its first IPU; `None`: wherever there is room.
+        #[serde(default)]
+        first: Option<u32>,
+    },
+}
+
+impl Pod {
+    /// Makes something happen.
+    ///
+    /// # Errors
+    /// When it is about something that is not there, or a foreign partition has no room.
+    pub fn cause(&mut self, incident: &Incident, now: Nanos) -> Result<(), Refusal> {
+        self.advance(now);
+        match incident {
+            Incident::AgentDown { agent } => self.ground.agent_down(self.agent(agent)?),
+            Incident::AgentUp { agent } => self.ground.agent_up(self.agent(agent)?),
+            Incident::IpuFault { agent, ipu } => {
+                let found = ipu_of(self.agent(agent)?, *ipu);
+                self.ground.ipu_fault(found.ok_or_else(|| Refusal::not_found("IPU", &ipu.to_string()))?);
+            }
+            Incident::PartitionError { partition, text } => {
+                let state = self.partitions.get(partition).map(|partition| partition.state);
+                match state.ok_or_else(|| Refusal::not_found("partition", partition))? {
+                    State::Active => self.break_down(partition, text.clone(), now),
+                    _ => return Err(Refusal::not_ready(format!("partition '{partition}' is not active"))),
+                }
+            }
+            Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
+        }
+        self.break_unsound(now);
+        self.advance(now);
+        Ok(())
+    }
+
+    fn agent(&self, name: &str) -> Result<u32, Refusal> {
+        self.ground.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
+    }
+
+    fn foreign(&mut self, id: &str, size: u32, first: Option<u32>, now: Nanos) -> Result<(), Refusal> {
+        if self.partitions.contains_key(id) {
+            return Err(Refusal::invalid(format!("partition '{id}' exists")));
+        }
+        let size = IpuCount::try_from(size).map_err(|bad| Refusal::invalid(bad.to_string()))?;
+        let mut spec = Spec::foreign(id, size, &self.ground.hardware);
+        spec.chosen = first.map(|first| Block { first, size: size.get() });
+        if first.is_some_and(|first| !first.is_multiple_of(size.get())) {
+            return Err(Refusal::invalid(format!("a partition of {size} starts at a multiple of {size}")));
+        }
+        let place = self.ground.place(&spec)?;
+        self.settle(spec, place, Some((now, Step::ComeUp)), now, true);
+        Ok(())
+    }
+
+    /// Active partitions notice what is wrong with their IPUs at once, others when they come up.
+    fn break_unsound(&mut self, now: Nanos) {
+        let active = self.partitions.values().filter(|partition| partition.state == State::Active);
+        let broken = active
+            .filter_map(|partition| Some((partition.spec.id.clone(), self.ground.trouble(partition.block)?)));
+        for (id, trouble) in broken.collect::<Vec<_>>() {
+            self.break_down(&id, trouble, now);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Judging what a partition shall be, and filling in what the request leaves open.
+
+use serde::{Deserialize, Serialize};
+use vipu_client::wire::{
+    CreatePartitionRequest, GatewayRoutingType, IpuLinkRoutingType, PartitionIpu, PartitionRequirements,
+    SyncType,
+};
+use vipu_types::{IpuCount, PartitionId};
+
+use super::Refusal;
+use super::hardware::{Hardware, Topology};
+use super::placement::Block;
+
+/// What a partition is, nothing left open but its place. Enumerations are the API's numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    pub(crate) id: String,
+    pub(crate) size: u32,
+    /// Empty: any.
+    pub(crate) allocation: String,
+    /// Where, when the request says it.
+    pub(crate) chosen: Option<Block>,
+    pub(crate) gcds: u32,
+    pub(crate) replicas: u32,
+    pub(crate) segments: u32,
+    pub(crate) reconfigurable: bool,
+    pub(crate) sync_type: i32,
+    pub(crate) ipulink_routing: i32,
+    pub(crate) gateway_routing: i32,
+    pub(crate) auto_reset: bool,
+    pub(crate) relocatable: bool,
+}
+
+impl Spec {
+    pub(crate) fn of(request: &CreatePartitionRequest, pod: &Hardware) -> Result<Self, Refusal> {
+        let wanted = request.requirements.clone().unwrap_or_default();
+        PartitionId::new(wanted.id.as_str()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
+        let size = IpuCount::new(wanted.size.into()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
+        let segments = segments(&wanted, size, pod)?;
+        let (gcds, replicas) = gcds_and_replicas(&wanted, segments)?;
+        check_enums(&wanted)?;
+        if wanted.reconfigurable && gcds > 1 {
+            return Err(Refusal::invalid("a reconfigurable partition has one GCD"));
+        }
+        let sync_type = or_default(wanted.sync_type, SyncType::StGs2Default.into());
+        if wanted.reconfigurable && sync_type != i32::from(SyncType::StGs2Default) {
+            return Err(Refusal::invalid("a reconfigurable partition has the default sync type"));
+        }
+        check_names(&wanted, pod)?;
+        let (ipulink, gateway) = default_routing(size, pod);
+        Ok(Self {
+            size: size.get(),
+            chosen: chosen_block(&wanted, pod)?,
+            gcds,
+            replicas,
+            segments,
+            reconfigurable: wanted.reconfigurable,
+            sync_type,
+            ipulink_routing: or_default(wanted.ipulink_routing_type, ipulink.into()),
+            gateway_routing: or_default(wanted.gw_routing_type, gateway.into()),
+            auto_reset: !request.disable_auto_reset,
+            relocatable: request.relocatable,
+            id: wanted.id,
+            allocation: wanted.allocation_id,
+        })
+    }
+
+    /// A plain partition that somebody else made; its name need not follow any rule.
+    pub(crate) fn foreign(id: &str, size: IpuCount, pod: &Hardware) -> Self {
+        let (ipulink, gateway) = default_routing(size, pod);
+        let segments = needed_segments(size, pod);
+        Self {
+            id: id.to_owned(),
+            size: size.get(),
+            allocation: String::new(),
+            chosen: None,
+            gcds: segments,
+            replicas: segments,
+            segments,
+            reconfigurable: false,
+            sync_type: SyncType::StGs2Default.into(),
+            ipulink_routing: ipulink.into(),
+            gateway_routing: gateway.into(),
+            auto_reset: true,
+            relocatable: false,
+        }
+    }
+}
+
+fn or_default(number: i32, default: i32) -> i32 {
+    if number == 0 { default } else { number }
+}
+
+fn needed_segments(size: IpuCount, pod: &Hardware) -> u32 {
+    size.get().div_ceil(pod.domain_size.get())
+}
+
+/// Real controllers can spread a partition over more domains than it needs; the mock cannot.
+fn segments(wanted: &PartitionRequirements, size: IpuCount, pod: &Hardware) -> Result<u32, Refusal> {
+    let (asked, needed) = (wanted.num_ipulink_segments.max(1), needed_segments(size, pod));
+    if asked == needed {
+        return Ok(needed);
+    }
+    let domain = pod.domain_size;
+    Err(Refusal::invalid(format!(
+        "{size} IPUs in IPU-Link domains of {domain} have {needed} IPU-Link segments, not {asked}"
+    )))
+}
+
+fn gcds_and_replicas(wanted: &PartitionRequirements, segments: u32) -> Result<(u32, u32), Refusal> {
+    let gcds = wanted.num_gcds.max(1);
+    if !wanted.size.is_multiple_of(gcds) {
+        return Err(Refusal::invalid(format!("{} IPUs cannot be divided among {gcds} GCDs", wanted.size)));
+    }
+    if gcds < segments {
+        return Err(Refusal::invalid(format!("{segments} IPU-Link segments need at least as many GCDs")));
+    }
+    let replicas = if wanted.num_replicas == 0 { gcds } else { wanted.num_replicas };
+    if !replicas.is_multiple_of(gcds) {
+        return Err(Refusal::invalid(format!("{replicas} replicas cannot be divided among {gcds} GCDs")));
+    }
+    Ok((gcds, replicas))
+}
+
+fn check_enums(wanted: &PartitionRequirements) -> Result<(), Refusal> {
+    let known = SyncType::try_from(wanted.sync_type).is_ok()
+        && IpuLinkRoutingType::try_from(wanted.ipulink_routing_type).is_ok()
+        && GatewayRoutingType::try_from(wanted.gw_routing_type).is_ok();
+    if known { Ok(()) } else { Err(Refusal::invalid("an unknown sync or routing type")) }
+}
+
+fn check_names(wanted: &PartitionRequirements, pod: &Hardware) -> Result<(), Refusal> {
+    if !wanted.cluster_id.is_empty() && wanted.cluster_id != pod.cluster {
+        return Err(Refusal::not_found("cluster", &wanted.cluster_id));
+    }
+    if !wanted.allocation_id.is_empty() && pod.allocation(&wanted.allocation_id).is_none() {
+        return Err(Refusal::not_found("allocation", &wanted.allocation_id));
+    }
+    Ok(())
+}
+
+fn default_routing(size: IpuCount, pod: &Hardware) -> (IpuLinkRoutingType, GatewayRoutingType) {
+    let none = GatewayRoutingType::GrtUndefined;
+    match (size.cmp(&pod.domain_size), pod.topology) {
+        (std::cmp::Ordering::Less, _) => (IpuLinkRoutingType::IrtDnc, none),
+        (std::cmp::Ordering::Equal, Topology::Mesh) => (IpuLinkRoutingType::IrtSwnc, none),
+        (std::cmp::Ordering::Equal, Topology::Torus) => (IpuLinkRoutingType::IrtRingswnc, none),
+        (std::cmp::Ordering::Greater, _) => (IpuLinkRoutingType::IrtRingswnc, GatewayRoutingType::GrtRing),
+    }
+}
+
+/// The IPUs a request names must be a block that the controller could have chosen, in any order.
+fn chosen_block(wanted: &PartitionRequirements, pod: &Hardware) -> Result<Option<Block>, Refusal> {
+    if wanted.ipus.is_empty() {
+        return Ok(None);
+    }
+    if wanted.cluster_id.is_empty() {
+        return Err(Refusal::invalid("IPUs are named, but not the cluster they are in"));
+    }
+    let number = |ipu: &PartitionIpu| {
+        let domain = pod.domain_size.get();
+        let number = ipu.ipulink_domain_topology_id.checked_mul(domain)?.checked_add(ipu.topology_id)?;
+        (ipu.topology_id < domain && number < pod.ipus).then_some(number)
+    };
+    let numbers = wanted.ipus.iter().map(number).collect::<Option<Vec<u32>>>();
+    let mut numbers = numbers.ok_or_else(|| Refusal::invalid("an IPU is named that is not there"))?;
+    numbers.sort_unstable();
+    let first = numbers.first().copied().unwrap_or_default();
+    let block = Block { first, size: wanted.size };
+    if first.is_multiple_of(wanted.size) && numbers.into_iter().eq(block.ipus()) {
+        Ok(Some(block))
+    } else {
+        Err(Refusal::invalid(format!("the IPUs named are no aligned block of {}", wanted.size)))
+    }
+}

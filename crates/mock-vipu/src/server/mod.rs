@@ -1,0 +1,269 @@
+//! A Pod on the network.
+
+mod door;
+mod service;
+mod state_file;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::transport::Server;
+use vipu_client::Call;
+use vipu_client::wire::user_service_server::UserServiceServer;
+use vipu_client::wire::version_service_server::VersionServiceServer;
+
+use crate::control;
+use crate::moment::{Clock, Nanos};
+use crate::pod::{
+    BadHardware, CallFate, DoubleOwner, Fault, Hardware, Incident, NotOurs, PartitionRecord, Pod, Refusal,
+    Rpc, Settings, double_owners,
+};
+use service::Service;
+use state_file::StateFile;
+
+/// What to serve, and where.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the Pod consists of.
+    pub hardware: Hardware,
+    /// How it behaves.
+    pub settings: Settings,
+    /// Where to listen; port 0 for any free one.
+    pub listen: SocketAddr,
+    /// Where to keep the state; read at the start if it is there.
+    pub state_file: Option<PathBuf>,
+}
+
+impl Options {
+    /// `hardware` with the usual behaviour, on a free port of the loopback address.
+    #[must_use]
+    pub fn new(hardware: Hardware) -> Self {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        Self { hardware, settings: Settings::default(), listen, state_file: None }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There can be no such hardware.
+    #[error(transparent)]
+    Hardware(#[from] BadHardware),
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The state file cannot be read or written.
+    #[error("state file {}: {source}", path.display())]
+    StateFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct MockServer {
+    mock: Arc<Mock>,
+    address: SocketAddr,
+    stop: CancellationToken,
+    _stop_on_drop: DropGuard,
+}
+
+impl MockServer {
+    /// Starts to serve, in tasks of the current tokio runtime.
+    ///
+    /// # Errors
+    /// Impossible hardware, an address that cannot be had, or a state file that cannot be used.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let mut pod = Pod::new(options.hardware, options.settings)?;
+        let state_file = options.state_file.as_deref().map(StateFile::new);
+        if let (Some(file), Some(path)) = (&state_file, options.state_file) {
+            recall(&mut pod, file).map_err(|source| StartError::StateFile { path, source })?;
+        }
+        let stop = CancellationToken::new();
+        let address = options.listen;
+        let opened = door::open(address, stop.clone());
+        let (address, door, lines) = opened.map_err(|source| StartError::Listen { address, source })?;
+        let desk = Desk { pod, rpcs: BTreeMap::new() };
+        let mock = Arc::new(Mock { desk: Mutex::new(desk), clock: Clock::start(), door, state_file });
+        let service = Service(Arc::clone(&mock));
+        let serving = Server::builder()
+            .add_service(UserServiceServer::new(service.clone()))
+            .add_service(VersionServiceServer::new(service))
+            .serve_with_incoming(ReceiverStream::new(lines));
+        tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::error!(%error, "cannot serve any more");
+            }
+        });
+        Ok(Self { mock, address, _stop_on_drop: stop.clone().drop_guard(), stop })
+    }
+
+    /// Lets [`control::Control`] steer this server from another process; port 0 for any free one.
+    ///
+    /// # Errors
+    /// When the address cannot be listened at.
+    pub async fn serve_control(&self, address: SocketAddr) -> Result<SocketAddr, StartError> {
+        let serving = control::serve(address, Arc::clone(&self.mock), self.stop.clone()).await;
+        serving.map_err(|source| StartError::Listen { address, source })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The means to steer it and to look inside.
+    #[must_use]
+    pub fn mock(&self) -> &Mock {
+        &self.mock
+    }
+}
+
+/// Reads what an earlier server left, and makes sure that it can be written.
+fn recall(pod: &mut Pod, file: &StateFile) -> io::Result<()> {
+    if let Some(saved) = file.read()? {
+        let not_ours = |error: NotOurs| io::Error::new(io::ErrorKind::InvalidData, error);
+        pod.restore(saved).map_err(not_ours)?;
+    }
+    file.write(&pod.save())
+}
+
+/// The means to steer a server and to look inside.
+#[derive(Debug)]
+pub struct Mock {
+    desk: Mutex<Desk>,
+    clock: Clock,
+    door: door::Handle,
+    state_file: Option<StateFile>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    pod: Pod,
+    rpcs: BTreeMap<Rpc, u64>,
+}
+
+/// What a server did since its state began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The server's time.
+    pub now: Nanos,
+    /// All IPUs.
+    pub ipus: u32,
+    /// Those that no partition has.
+    pub free_ipus: u32,
+    /// Every partition there ever was, oldest first; the IPUs of one are numbered through the Pod.
+    pub partitions: Vec<PartitionRecord>,
+    /// How often each method was called since the server started.
+    pub rpcs: BTreeMap<Rpc, u64>,
+    /// Every case in which an IPU had two owners: none, unless the mock is at fault.
+    pub ever_double_owned: Vec<DoubleOwner>,
+}
+
+impl Report {
+    /// The partitions that are still there.
+    pub fn present(&self) -> impl Iterator<Item = &PartitionRecord> {
+        self.partitions.iter().filter(|record| record.removed.is_none())
+    }
+
+    /// The latest partition of this name.
+    #[must_use]
+    pub fn partition(&self, id: &str) -> Option<&PartitionRecord> {
+        self.partitions.iter().rev().find(|record| record.id == id)
+    }
+
+    /// How often a method was called.
+    #[must_use]
+    pub fn calls(&self, call: Call) -> u64 {
+        self.rpcs.get(&Rpc(call)).copied().unwrap_or_default()
+    }
+}
+
+impl Mock {
+    /// Lets something go wrong from now on.
+    pub fn inject(&self, fault: Fault) {
+        self.look(|pod, _| pod.inject(fault));
+    }
+
+    /// Lets nothing go wrong any more, and accepts connections again.
+    pub async fn clear(&self) {
+        self.look(|pod, _| pod.clear_faults());
+        self.accept().await;
+    }
+
+    /// Makes something happen.
+    ///
+    /// # Errors
+    /// When it is about something that is not there.
+    pub fn cause(&self, incident: &Incident) -> Result<(), Refusal> {
+        self.change(|pod, now| pod.cause(incident, now))
+    }
+
+    /// Cuts all connections and refuses new ones.
+    pub async fn refuse(&self) {
+        self.door.set_open(false).await;
+    }
+
+    /// Accepts connections again.
+    pub async fn accept(&self) {
+        self.door.set_open(true).await;
+    }
+
+    /// What the server did.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let mut desk = self.desk();
+        let now = self.clock.now();
+        desk.pod.advance(now);
+        let partitions = desk.pod.records().to_vec();
+        Report {
+            now,
+            ipus: desk.pod.ipus(),
+            free_ipus: desk.pod.free_ipus(),
+            ever_double_owned: double_owners(&partitions),
+            partitions,
+            rpcs: desk.rpcs.clone(),
+        }
+    }
+
+    fn arrived(&self, call: Call, partition: &str) -> CallFate {
+        let mut desk = self.desk();
+        *desk.rpcs.entry(Rpc(call)).or_default() += 1;
+        desk.pod.on_call(call, partition)
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
+        look(&mut self.desk().pod, self.clock.now())
+    }
+
+    /// As [`Mock::look`], and keeps the new state before anybody is told of it.
+    fn change<T>(&self, change: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
+        let mut desk = self.desk();
+        let answer = change(&mut desk.pod, self.clock.now());
+        if let Some(file) = &self.state_file
+            && let Err(error) = file.write(&desk.pod.save())
+        {
+            tracing::error!(%error, "the state file cannot be written");
+        }
+        answer
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
