@@ -9,6 +9,7 @@
 //! ([`symbols`]), every struct member is reached through the offsets of the release that is running
 //! ([`loaded`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments lean on.
 
+pub mod blind;
 pub mod boundary;
 pub mod conf;
 pub mod controller;

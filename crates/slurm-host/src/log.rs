@@ -75,17 +75,20 @@ fn enabled(metadata: &Metadata<'_>) -> bool {
     LOG_LEVEL.is_none_or(|level| slurm_level(metadata.level()) as c_int <= unsafe { level() })
 }
 
-/// Sends `tracing` events of this object to Slurm's log, at Slurm's level at that moment.
+/// Sends `tracing` events of the given crates to Slurm's log, at Slurm's level at that moment.
 ///
-/// Warnings become Slurm's info and info its verbose, as Slurm has no warning level and its default is info.
-pub fn trace_to_slurm() {
+/// What libraries say about themselves is left out. Warnings become Slurm's info and info its verbose, as Slurm has no warning level and its default is info.
+pub fn trace_to_slurm(crates: &'static [&'static str]) {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(ToSlurm)
         .without_time()
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        .with_filter(tracing_subscriber::filter::filter_fn(enabled));
+        .with_filter(tracing_subscriber::filter::filter_fn(move |metadata| {
+            let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));
+            of_ours && enabled(metadata)
+        }));
     // A second call in one process changes nothing: the first subscriber stays.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer));
 }

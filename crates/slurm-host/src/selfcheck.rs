@@ -27,10 +27,13 @@ pub fn is_pass_through() -> bool {
 pub fn conf_is_as_expected() -> bool {
     let select_type = conf::select_type();
     let ours = select_type.as_deref().is_some_and(|text| text.starts_with("select/"));
-    judge(ours, &|| format!("SelectType reads as {select_type:?}"))
+    if !ours {
+        mistrust(&format!("SelectType reads as {select_type:?}"));
+    }
+    !is_pass_through()
 }
 
-/// Checks a job record: cheap marks each time, the whole record for the first job of the process.
+/// Checks a job record: cheap marks each time, more for the first job of the process.
 pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     let verdict = VERDICT.load(Ordering::Relaxed);
     if verdict == MISTRUSTED {
@@ -39,16 +42,19 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     let layout = job.host().layout;
     let magic = job.record().read(layout.job_record.magic);
     if magic != facts::JOB_MAGIC {
-        return judge(false, &|| format!("a job record begins with {magic:#x}"));
+        mistrust(&format!("a job record begins with {magic:#x}"));
+        return false;
     }
-    if verdict == TRUSTED {
-        return true;
+    if verdict == UNCHECKED {
+        let found = job_by_id(job);
+        let details = job.details_magic();
+        if !(found && details == Some(facts::DETAILS_MAGIC) && late_members_make_sense(job)) {
+            mistrust(&format!("job {}: found by its id: {found}, details begin with {details:x?}", job.id()));
+            return false;
+        }
+        VERDICT.store(TRUSTED, Ordering::Relaxed);
     }
-    let found = job_by_id(job);
-    let details = job.details_magic();
-    judge(found && details == Some(facts::DETAILS_MAGIC) && late_members_make_sense(job), &|| {
-        format!("job {}: found by its id: {found}, details begin with {details:x?}", job.id())
-    })
+    true
 }
 
 fn job_by_id(job: JobRef<'_>) -> bool {
@@ -67,15 +73,11 @@ fn late_members_make_sense(job: JobRef<'_>) -> bool {
     wait_all_nodes && partition
 }
 
-fn judge(passed: bool, finding: &dyn Fn() -> String) -> bool {
-    let verdict = if passed { TRUSTED } else { MISTRUSTED };
-    let before = VERDICT.swap(verdict, Ordering::Relaxed);
-    if !passed && before != MISTRUSTED {
+fn mistrust(finding: &str) {
+    if VERDICT.swap(MISTRUSTED, Ordering::Relaxed) != MISTRUSTED {
         log::error(&format!(
-            "select/vipu: this slurmctld is not laid out as its release is known to be ({}); \
-             no IPU job will start until a matching plugin is installed and slurmctld restarted; other jobs are not affected",
-            finding()
+            "select/vipu: this slurmctld is not laid out as its release is known to be ({finding}); no IPU job will \
+             start until a matching plugin is installed and slurmctld restarted; other jobs are not affected"
         ));
     }
-    passed
 }

@@ -5,10 +5,12 @@ use std::sync::Once;
 
 use slurm_host::controller::{BUILD, Controller};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::release::{ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE};
+use slurm_host::release::{
+    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_run_now,
+};
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
-use slurm_host::{boundary, conf, locks, log, nodes, selfcheck};
+use slurm_host::{blind, boundary, conf, locks, log, nodes, selfcheck};
 
 use crate::callbacks::Verdict;
 use crate::site::{self, site};
@@ -31,8 +33,14 @@ unsafe extern "C" fn vipu_slurmctld_entry(build: *const c_char) -> *const Contro
 unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {
     boundary::guard(&|| name("job_test", job), 0, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) else { return 0 };
-        match callbacks::job_test(site, job, mode) {
+        let verdict = match (site(), unsafe { JobRef::from_callback(job) }) {
+            (Some(site), Some(job)) => callbacks::job_test(site, job, mode),
+            // Switched off, see selfcheck: no IPU job starts, others are not affected.
+            // SAFETY: as above.
+            _ if is_run_now(mode) && unsafe { blind::wants_ipus(job) } => Verdict::Wait,
+            _ => Verdict::Go,
+        };
+        match verdict {
             Verdict::Go => 0,
             Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
@@ -70,7 +78,7 @@ unsafe extern "C" fn reconfigure() {
     boundary::guard(&|| "reconfigure".into(), (), || {
         LOG.call_once(|| {
             boundary::log_panics();
-            log::trace_to_slurm();
+            log::trace_to_slurm(&["vipu_slurmctld", "driver", "vipu_client"]);
         });
         if let Err(why) = slurm_host::check() {
             log::error(&format!("select/vipu: {why}; IPU jobs will not start"));

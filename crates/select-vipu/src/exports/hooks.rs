@@ -4,9 +4,8 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use slurm_host::controller::{self, Controller};
-use slurm_host::job::JobRef;
 use slurm_host::symbols::{self, RawJob};
-use slurm_host::{log, release};
+use slurm_host::{blind, log, release};
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
 static CONTROLLER: OnceLock<Option<&'static Controller>> = OnceLock::new();
@@ -27,12 +26,9 @@ pub(super) fn job_test(job: RawJob, mode: u16) -> Option<c_int> {
 
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
 fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
-    if release::is_run_now(mode) && wants_ipus(job) { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
-}
-
-fn wants_ipus(job: RawJob) -> bool {
-    // SAFETY: the job of the running callback, under its lock.
-    unsafe { JobRef::from_callback(job) }.is_some_and(JobRef::mentions_vipu)
+    // SAFETY: the job of the running callback.
+    let refuse = release::is_run_now(mode) && unsafe { blind::wants_ipus(job) };
+    if refuse { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
 }
 
 /// Claims the job's IPUs once it has its nodes.
