@@ -46,7 +46,8 @@ pub enum Ending {
 pub struct SeenPartition {
     /// The partition's id.
     pub partition: PartitionId,
-    /// Its IPUs as (IPU-Link domain, place in the domain); empty when the controller did not say.
+    /// The place of each of its IPUs; empty when the controller did not say. A place that the Pod
+    /// does not have, or has only once, is an IPU used all the same.
     pub places: Vec<Place>,
 }
 
@@ -68,7 +69,8 @@ pub enum Event {
     Inventory {
         /// The model the controller serves.
         model: ModelName,
-        /// When the listing was asked for: what was removed since does not count as foreign.
+        /// When the listing was asked for: what was removed since does not count as foreign, and a
+        /// listing older than the last one told is no news.
         asked: Millis,
         /// All IPUs the controller has.
         ipus: u32,
@@ -86,9 +88,14 @@ pub enum Event {
     },
     /// Slurm gave a job its nodes and its launch gate was raised (job_begin).
     Begin(Claim),
-    /// A new slurmctld found this job of an earlier one.
+    /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
+    /// [`crate::Ledger::holder`].
     Adopt(Claim, AdoptedAs),
-    /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored.
+    /// A partition of an earlier slurmctld was found whose run is over: nobody waits, but it has to
+    /// go. Its job may have a newer run. Ignored while the partition has a claim.
+    Orphan(Claim),
+    /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored: raise the
+    /// completion gate only while [`crate::Ledger::live_claim`] knows the job.
     Fini {
         /// The job; one job has at most one run that has not ended.
         job: u32,
@@ -110,7 +117,8 @@ pub enum Event {
     CreateCancelled(PartitionId),
     /// The host opened the launch gate, and the job was there to start.
     Launched(PartitionId),
-    /// The host found no such run when it wanted to open a gate or fail the job.
+    /// The host found no such run when it wanted to launch it or fail it. Of a launch gate still there
+    /// [`Action::OpenLaunch`] lowers its part in any case.
     RunVanished(PartitionId),
     /// The job's nodes are done with it, or RemoveWait is over.
     NodesDone(PartitionId),
@@ -132,6 +140,10 @@ pub struct ModelFacts {
 }
 
 /// Something to do. Each is carried out once; each answer named here comes back as an [`Event`].
+///
+/// What concerns one partition is carried out and answered in the order given, but for
+/// [`Action::CancelCreate`], which is for the create under way; different partitions do not wait for
+/// each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Make the partition and write its files: [`Event::CreateStarted`], then [`Event::Up`],
@@ -155,10 +167,12 @@ pub enum Action {
         /// The launch gate was never opened.
         launch_raised: bool,
     },
-    /// Lower the launch gate of a run for which no completion gate is held; its job has ended.
+    /// Lower the launch gate of a run for which no completion gate is held; its job has ended, and may
+    /// have a newer run that this must not launch.
     DropLaunch(Claim),
     /// IPUs became free: let the scheduler look again.
     KickScheduler,
     /// Ask the controller for its IPUs and partitions: [`Event::Inventory`] or [`Event::Unreachable`].
+    /// Several may be answered by one listing that is asked for after the last of them.
     Survey(ModelName),
 }

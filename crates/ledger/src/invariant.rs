@@ -27,14 +27,16 @@ pub enum Violation {
         /// Another partition.
         other: PartitionId,
     },
-    /// There are more IPUs claimed than there are. The ledger does not do that by itself; a Pod that
-    /// shrinks, or a job begun although [`Ledger::fits_now`] said no, does.
-    #[error("{model}: {claimed} IPUs are claimed, {ipus} there are")]
+    /// The IPUs of claims and the free ones are more than there are. The ledger does not do that by
+    /// itself; a Pod that shrinks, or a job begun although [`Ledger::fits_now`] said no, does.
+    #[error("{model}: {claimed} IPUs are claimed and {free} free, but {ipus} there are")]
     Overcommitted {
         /// The model.
         model: ModelName,
         /// IPUs of all claims.
         claimed: u64,
+        /// IPUs free.
+        free: u32,
         /// All IPUs of the controller.
         ipus: u32,
     },
@@ -100,24 +102,27 @@ impl Ledger {
     }
 
     fn overcommitted(&self) -> Vec<Violation> {
-        let answered = self.pods.iter().filter(|(_, pod)| pod.hardware().ipus > 0);
-        let counts =
-            answered.map(|(model, pod)| (model, self.claims.ipus_claimed(model), pod.hardware().ipus));
-        let over = counts.filter(|(_, claimed, ipus)| *claimed > u64::from(*ipus));
-        over.map(|(model, claimed, ipus)| Violation::Overcommitted { model: model.clone(), claimed, ipus })
-            .collect()
+        let mut found = Vec::new();
+        for (model, pod) in &self.pods {
+            let (claimed, free, ipus) =
+                (self.claims.ipus_claimed(model), pod.capacity().free(), pod.hardware().ipus);
+            if ipus > 0 && claimed + u64::from(free) > u64::from(ipus) {
+                found.push(Violation::Overcommitted { model: model.clone(), claimed, free, ipus });
+            }
+        }
+        found
     }
 
     fn stale_capacity(&self) -> Vec<Violation> {
-        let counts = self.pods.iter().map(|(model, pod)| (model, pod.capacity(), pod.counted()));
-        let stale = counts.filter(|(_, kept, counted)| *kept != counted);
-        stale
-            .map(|(model, kept, counted)| Violation::StaleCapacity {
-                model: model.clone(),
-                kept: kept.free(),
-                counted: counted.free(),
-            })
-            .collect()
+        let mut found = Vec::new();
+        for (model, pod) in &self.pods {
+            let (kept, counted) = (pod.capacity(), pod.counted());
+            if *kept != counted {
+                let (kept, counted) = (kept.free(), counted.free());
+                found.push(Violation::StaleCapacity { model: model.clone(), kept, counted });
+            }
+        }
+        found
     }
 
     fn bad_index(&self) -> Vec<Violation> {

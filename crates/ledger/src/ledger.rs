@@ -75,7 +75,9 @@ impl Ledger {
                 }
             }
             Event::Begin(claim) => self.begin(now, claim, &mut todo),
+            Event::Adopt(claim, _) | Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
             Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
+            Event::Orphan(claim) => self.release(now, claim, Gates::Open, &mut todo),
             Event::Fini { job, ending } => {
                 if let Some((serial, _)) = self.claims.live(job) {
                     self.signal(now, serial, Signal::Ended(ending), &mut todo);
@@ -109,9 +111,7 @@ impl Ledger {
                     more_fits |= pod.largest_now() > before;
                 }
                 None => {
-                    let mut pod = Pod::new(now, facts);
-                    pod.place_claims(self.claims.unplaced(&model, |_| false));
-                    self.pods.insert(model.clone(), pod);
+                    self.pods.insert(model.clone(), Pod::new(now, facts));
                 }
             }
             todo.push(Action::Survey(model));
@@ -161,22 +161,20 @@ impl Ledger {
 
     /// An earlier slurmctld's job.
     fn adopt(&mut self, now: Millis, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
-        if self.claims.holder(&claim.partition).is_some() {
-            return;
-        }
         match found {
             AdoptedAs::Starting => self.begin(now, claim, todo),
             AdoptedAs::Running => {
                 self.end_earlier(now, &claim, todo);
                 self.add(now, claim, Phase::Running);
             }
-            AdoptedAs::Ending => {
-                self.end_earlier(now, &claim, todo);
-                let phase = Phase::Releasing { step: Step::Nodes, gates: Gates::Completion };
-                self.add(now, claim.clone(), phase);
-                todo.push(Action::AwaitNodes(claim));
-            }
+            AdoptedAs::Ending => self.release(now, claim, Gates::Completion, todo),
         }
+    }
+
+    /// An earlier slurmctld's partition that has to go.
+    fn release(&mut self, now: Millis, claim: Claim, gates: Gates, todo: &mut Vec<Action>) {
+        self.add(now, claim.clone(), Phase::Releasing { step: Step::Nodes, gates });
+        todo.push(Action::AwaitNodes(claim));
     }
 
     /// Ends what Slurm should have ended before: a job has one run, a partition id one live claim.

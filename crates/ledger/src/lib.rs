@@ -1,4 +1,51 @@
 //! Who has which IPU, now and later: a pure state machine, `(state, event) -> actions`.
+//!
+//! The [`Ledger`] decides; others do. It has no clock, no thread and no I/O, and it knows neither
+//! Slurm's memory nor the controller's wire. A front end tells it what happened, with
+//! [`Ledger::apply`], and carries out the [`Action`]s it gets back. Any front end will do that has
+//! runs to start and to end; here it is slurmctld, it could be a Kubernetes operator.
+//!
+//! # What it keeps
+//!
+//! * **Models.** A Pod model is a controller and its IPUs. [`Event::Models`] says which there are;
+//!   [`Event::Inventory`] and [`Event::Unreachable`] say what the controller answered. IPUs are
+//!   used by the partitions of the listing, whoever made them, by claims the listing does not show
+//!   yet, and by faults. [`Ledger::fits_now`] answers from that at once, and says in a [`Wait`] why
+//!   not. The answer is a forecast, since the controller places partitions: those of unknown place
+//!   are assumed in the lowest free block, in the order in which they were asked for.
+//! * **Claims.** A [`Claim`] is a partition for one run of a job, from [`Event::Begin`] until
+//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is.
+//!
+//! # The life of a claim
+//!
+//! ```text
+//! Begin ─▶ Claimed ──CreateStarted──▶ Creating ──Up──▶ Ready ──Launched──▶ Running
+//!             │                          │  │            │                    │
+//!             │                     Fini │  │CreateFailed│ Fini, RunVanished  │ Fini
+//!             │                          │  ▼            │                    │
+//!             │                          │ Failed        │                    │
+//!             │                          │  │ Fini, RunVanished               │
+//!             ▼                          ▼  ▼            ▼                    ▼
+//!         Releasing:  the create's answer ─▶ nodes done ─▶ removal ──Gone──▶ over
+//! ```
+//!
+//! # What a front end must do
+//!
+//! * Ask [`Ledger::fits_now`] just before it gives a run its resources and tells [`Event::Begin`]. The
+//!   ledger takes a claim that does not fit, but its controller will refuse the partition.
+//! * Tell a new ledger what an earlier one had in hand: [`Event::Adopt`], [`Event::Orphan`].
+//! * Keep a begun run from starting (the *launch gate*) until [`Action::OpenLaunch`], and, where
+//!   others wait for the end of a run, an ended run from being over (the *completion gate*) until
+//!   [`Action::OpenCompletion`]. Who has nothing that waits for the end says [`Ending::Unheld`].
+//!   Each raised gate is opened by exactly one action.
+//! * Carry out each action once and answer as [`Action`] says, in order for one partition. As long
+//!   as answers come, every claim whose run ends goes away; late and repeated ones do no harm.
+//! * Never remove a partition but for [`Action::Remove`]: a remove must not overtake its create.
+//!
+//! # Checks
+//!
+//! [`Ledger::view`] shows everything as plain data. [`Ledger::violations`] is empty when all is well;
+//! tests, simulations and the checks after end-to-end tests ask it.
 #![forbid(unsafe_code)]
 
 mod capacity;

@@ -40,7 +40,7 @@ pub(crate) struct Pod {
     listed: HashMap<PartitionId, Vec<Place>>,
     /// When partitions were removed: a listing asked for before may still name them.
     removed: HashMap<PartitionId, Millis>,
-    /// Claims whose place is not known, in the order in which their creates were asked for: a
+    /// Claims that the listing does not place, in the order in which their creates were asked for: a
     /// controller that fills the lowest block first puts them where the forecast does.
     unplaced: BTreeMap<Serial, IpuCount>,
     capacity: Capacity,

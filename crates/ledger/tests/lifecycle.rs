@@ -1,4 +1,5 @@
 //! The life of single claims, event by event.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::script::Scripted;
 
@@ -274,6 +275,18 @@ fn a_job_of_an_earlier_slurmctld() {
              fini 7 held       ->
              nodes-done 7      -> remove 7
              gone 7            -> complete 7, kick, survey pod64",
+        ),
+        (
+            "over, and running again",
+            "adopt-running 7r1 ->
+             orphan 7r1        ->
+             orphan 7          -> await-nodes 7
+             orphan 7          ->
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64
+             fini 7 held       -> await-nodes 7r1
+             nodes-done 7r1    -> remove 7r1
+             gone 7r1          -> complete 7r1, kick, survey pod64",
         ),
     ]);
 }

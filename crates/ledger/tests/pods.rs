@@ -1,4 +1,5 @@
 //! What controllers and configuration say, and what the ledger makes of it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use ledger::{Event, ModelFacts, Place, SeenPartition, Violation};
 use script::{Scripted, claim, pod};
@@ -85,6 +86,28 @@ fn a_listing_tells_where_claims_are() {
     let view = scripted.ledger.view();
     let model = &view.models[0];
     assert_eq!((model.free, model.largest_free, model.claimed, model.foreign), (48, 32, 16, 0));
+}
+
+#[test]
+fn a_claim_that_waits_for_its_id_counts_beside_the_earlier_one() {
+    let mut scripted = empty_pod();
+    let free = |scripted: &Scripted| scripted.ledger.view().models[0].free;
+    let early = |scripted: &Scripted| listing(scripted, 64, vec![seen("slurm_1", 0..16)]);
+    scripted.play("begin 1 -> create 1");
+    let listed = early(&scripted);
+    scripted.tell(listed);
+    scripted.play("begin 1 -> drop 1, cancel 1");
+    assert_eq!(free(&scripted), 32);
+    let listed = early(&scripted);
+    scripted.tell(listed);
+    assert_eq!(free(&scripted), 32);
+    scripted.play("fini 1 held -> complete-both 1, kick");
+    assert_eq!(free(&scripted), 48);
+    scripted.play("up 1 -> await-nodes 1");
+    scripted.play("nodes-done 1 -> remove 1");
+    assert_eq!(free(&scripted), 48);
+    scripted.play("gone 1 -> kick, survey pod64");
+    assert_eq!(free(&scripted), 64);
 }
 
 #[test]
@@ -209,5 +232,5 @@ fn what_cannot_be_is_reported() {
     let shrunk = listing(&scripted, 8, vec![]);
     scripted.ledger.apply(scripted.now, Event::Begin(claim("1")));
     scripted.ledger.apply(scripted.now, shrunk);
-    assert_eq!(texts(&scripted), ["pod64: 16 IPUs are claimed, 8 there are"]);
+    assert_eq!(texts(&scripted), ["pod64: 16 IPUs are claimed and 0 free, but 8 there are"]);
 }

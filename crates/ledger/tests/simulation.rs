@@ -1,4 +1,5 @@
 //! Any legal interleaving of Slurm, driver and controller: nothing leaks, no gate is forgotten.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use ledger::{AdoptedAs, Ending, Event, Wait};
 use proptest::prelude::*;
@@ -38,8 +39,9 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
     prop::collection::vec(turn, 0..300)
 }
 
-fn adoptions() -> impl Strategy<Value = Vec<(AdoptedAs, u32, u32)>> {
-    let found = prop_oneof![Just(AdoptedAs::Starting), Just(AdoptedAs::Running), Just(AdoptedAs::Ending)];
+fn adoptions() -> impl Strategy<Value = Vec<(Option<AdoptedAs>, u32, u32)>> {
+    let found = [Some(AdoptedAs::Starting), Some(AdoptedAs::Running), Some(AdoptedAs::Ending), None];
+    let found = prop::sample::select(found.to_vec());
     prop::collection::vec((found, 0..4_u32, any::<u32>()), 0..4)
 }
 
@@ -85,7 +87,7 @@ proptest! {
         for (job, (found, order, pick)) in (20..).zip(adopted) {
             let size = IpuCount::new(1 << order).unwrap();
             if world.controller.free() >= 16 {
-                world.adopt(job, size, found, pick);
+                world.find(job, size, found, pick);
             }
         }
         for turn in turns {

@@ -64,6 +64,7 @@ fn event_of(text: &str) -> Event {
         "adopt-starting" => Event::Adopt(run, AdoptedAs::Starting),
         "adopt-running" => Event::Adopt(run, AdoptedAs::Running),
         "adopt-ending" => Event::Adopt(run, AdoptedAs::Ending),
+        "orphan" => Event::Orphan(run),
         "fini" => Event::Fini { job: run.run.job, ending },
         "started" => Event::CreateStarted(run.partition),
         "up" => Event::Up(run.partition),

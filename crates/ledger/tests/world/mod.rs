@@ -7,10 +7,12 @@ use ledger::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, SeenPartition,
 };
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use watch::{answers, partition_of};
 
 pub use controller::Controller;
 
 mod controller;
+mod watch;
 
 /// What happened to one run, as Slurm and the host see it.
 #[derive(Default)]
@@ -84,65 +86,6 @@ impl World {
         fitting.next().map_or(0, IpuCount::get)
     }
 
-    fn take_on(&mut self, action: Action) {
-        match &action {
-            Action::Create(claim) => {
-                let running = self.under_way(|other| matches!(other, Action::Create(c) | Action::Remove(c) if c.partition == claim.partition));
-                assert_eq!(running, 0, "{action:?} beside another call for the same id");
-            }
-            Action::Remove(claim) => {
-                let running = self
-                    .under_way(|other| matches!(other, Action::Create(c) if c.partition == claim.partition));
-                assert_eq!(running, 0, "{action:?} overtakes its create");
-            }
-            Action::CancelCreate(id) => {
-                let create = self.pending.iter().find_map(|other| match other {
-                    Action::Create(claim) if claim.partition == *id => Some(claim.run),
-                    _ => None,
-                });
-                assert!(self.cancelled.insert(create.expect("a create to cancel")), "cancelled twice");
-                return;
-            }
-            Action::OpenLaunch(claim) | Action::DropLaunch(claim) => self.run(claim).launch.1 += 1,
-            Action::OpenCompletion { claim, launch_raised } => {
-                let run = self.run(claim);
-                run.completion.1 += 1;
-                run.launch.1 += u32::from(*launch_raised);
-            }
-            _ => {}
-        }
-        if !matches!(action, Action::DropLaunch(_) | Action::OpenCompletion { .. } | Action::KickScheduler) {
-            self.pending.push(action);
-        }
-    }
-
-    /// Every claim waits for something that comes, and nothing under way is forgotten.
-    fn check_progress(&self, told: &str) {
-        let mut awaited = 0;
-        for view in self.ledger.view().claims {
-            let (awaits, run) = (view.phase.awaits(), view.claim.run);
-            match awaits {
-                Awaits::Predecessor => continue,
-                Awaits::JobEnd => {
-                    assert!(self.runs[&run].1.alive, "{run} ended, but is Running after {told}")
-                }
-                _ => {
-                    let comes = self.under_way(|action| answers(action) == Some((awaits, run)));
-                    assert_eq!(comes, 1, "{run} waits for {awaits:?} after {told}");
-                }
-            }
-            awaited += u32::from(matches!(awaits, Awaits::Create | Awaits::Nodes | Awaits::Removal));
-        }
-        let partition_work = [Awaits::Create, Awaits::Nodes, Awaits::Removal];
-        let working =
-            self.under_way(|action| answers(action).is_some_and(|(what, _)| partition_work.contains(&what)));
-        assert_eq!(working, awaited, "work that no claim waits for after {told}");
-    }
-
-    fn under_way(&self, which: impl Fn(&Action) -> bool) -> u32 {
-        self.pending.iter().filter(|action| which(action)).count() as u32
-    }
-
     fn run(&mut self, claim: &Claim) -> &mut Run {
         &mut self.runs.get_mut(&claim.run).expect("a run that began").1
     }
@@ -155,17 +98,20 @@ impl World {
         }
     }
 
-    /// A job of an earlier slurmctld is found.
-    pub fn adopt(&mut self, job: u32, size: IpuCount, found: AdoptedAs, pick: u32) {
-        let (launch, completion) = match found {
-            AdoptedAs::Starting => (1, 0),
-            AdoptedAs::Running => (0, 0),
-            AdoptedAs::Ending => (0, 1),
+    /// A partition of an earlier slurmctld is found, and its job if there still is one.
+    pub fn find(&mut self, job: u32, size: IpuCount, found: Option<AdoptedAs>, pick: u32) {
+        let (alive, launch, completion) = match found {
+            Some(AdoptedAs::Starting) => (true, 1, 0),
+            Some(AdoptedAs::Running) => (true, 0, 0),
+            Some(AdoptedAs::Ending) => (false, 0, 1),
+            None => (false, 0, 0),
         };
         let claim = self.new_run(job, 0, size, launch, completion);
-        self.run(&claim).alive = found != AdoptedAs::Ending;
+        self.run(&claim).alive = alive;
         self.controller.create(&claim, pick);
-        self.tell(Event::Adopt(claim, found));
+        self.tell(
+            found.map_or_else(|| Event::Orphan(claim.clone()), |found| Event::Adopt(claim.clone(), found)),
+        );
     }
 
     fn new_run(&mut self, job: u32, restart: u16, size: IpuCount, launch: u32, completion: u32) -> Claim {
@@ -233,26 +179,27 @@ impl World {
         }
     }
 
-    /// Something under way is done.
+    /// Something under way is done: for one partition in the order in which it was asked for.
     pub fn carry_out(&mut self, pick: u32) {
         if self.pending.is_empty() {
             return;
         }
-        let at = pick as usize % self.pending.len();
+        let picked = partition_of(&self.pending[pick as usize % self.pending.len()]);
+        let Some(at) = self.pending.iter().position(|action| partition_of(action) == picked) else { return };
         let pick = pick / 7;
         match self.pending[at].clone() {
             Action::Create(claim) if pick.is_multiple_of(4) => {
                 self.tell(Event::CreateStarted(claim.partition))
             }
             Action::Create(claim) => {
-                self.pending.swap_remove(at);
+                self.pending.remove(at);
                 let event = self.created(&claim, pick);
                 self.tell(event);
             }
             // Gone at the controller first, then in all: a listing may fall in between.
             Action::Remove(claim) if self.controller.remove(&claim.partition) && pick.is_multiple_of(2) => {}
             other => {
-                self.pending.swap_remove(at);
+                self.pending.remove(at);
                 self.answer(other, pick);
             }
         }
@@ -291,17 +238,5 @@ impl World {
             Action::Survey(_) => self.ask(),
             other => panic!("{other:?} has no answer"),
         }
-    }
-}
-
-/// Who waits for the answer of an action, and in which phase.
-fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
-    match action {
-        Action::Create(claim) => Some((Awaits::Create, claim.run)),
-        Action::OpenLaunch(claim) => Some((Awaits::Launch, claim.run)),
-        Action::FailRun(claim, _) => Some((Awaits::RunFailed, claim.run)),
-        Action::AwaitNodes(claim) => Some((Awaits::Nodes, claim.run)),
-        Action::Remove(claim) => Some((Awaits::Removal, claim.run)),
-        _ => None,
     }
 }
