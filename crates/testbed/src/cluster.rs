@@ -15,6 +15,7 @@ use crate::{
     conf_files::{self, Addresses},
     daemon::{self, Daemon},
     logs::{Logs, Verdict},
+    mock::MockPorts,
     ports::Ports,
     process::{Lead, Leashed},
     say, wait_until,
@@ -58,11 +59,12 @@ impl Cluster {
         let (slurm, root) = (Account::named("slurm")?, Account::root()?);
         let layout = Layout::make(&slurm)?;
         let mut ports = Ports::reserve()?;
-        let (vipu, slurmctld, first_slurmd) = (ports.take()?, ports.take()?, ports.take()?);
+        let vipu = MockPorts { api: ports.take()?, control: ports.take()? };
+        let (slurmctld, first_slurmd) = (ports.take()?, ports.take()?);
         for _ in 1..settings.nodes {
             ports.take()?;
         }
-        let at = Addresses { slurmctld, first_slurmd, vipu };
+        let at = Addresses { slurmctld, first_slurmd, vipu: vipu.api };
         conf_files::write(&layout, &settings, at)?;
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
@@ -70,8 +72,9 @@ impl Cluster {
         say(format!("starting munged, mock-vipu-server, slurmctld and {} slurmd", settings.nodes));
         daemon::write_munge_key(&layout)?;
         let munged = start(&daemon::munged(&layout, &root))?;
-        let mock = Mock::start(&lead, &layout, &root, vipu, &settings.mock)?;
+        let mut mock = Mock::start(&lead, &layout, &root, vipu, &settings)?;
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
+        mock.connect(START_LIMIT)?;
         let slurmctld = start(&daemon::slurmctld(&slurm))?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
         let cluster = Self {

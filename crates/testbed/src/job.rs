@@ -30,8 +30,8 @@ impl FromStr for JobId {
 pub struct JobView {
     /// Its number.
     pub id: JobId,
-    /// Its place in its array.
-    pub array_task: Option<u32>,
+    /// The job that its array was submitted as.
+    pub array: Option<JobId>,
     /// Its name.
     pub name: String,
     /// Its state, as `CONFIGURING`.
@@ -86,7 +86,7 @@ impl JobView {
         let text = |key: &str| value(key).filter(|text| *text != "(null)").unwrap_or_default().to_owned();
         Some(Self {
             id: JobId(value("JobId")?.parse().ok()?),
-            array_task: value("ArrayTaskId").and_then(|task| task.parse().ok()),
+            array: value("ArrayJobId").and_then(|job| job.parse().ok()),
             name: text("JobName"),
             state: text("JobState"),
             reason: text("Reason"),
@@ -104,7 +104,15 @@ impl Cluster {
     /// # Errors
     /// When Slurm refuses it.
     pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
-        let job: JobId = self.sbatch_command(script, args)?.success()?.stdout.parse()?;
+        self.submit(self.sbatch_command(script, args)?)
+    }
+
+    /// Runs a command of [`Cluster::sbatch_command`] that has to succeed.
+    ///
+    /// # Errors
+    /// When Slurm refuses it.
+    pub fn submit(&self, sbatch: ClusterCommand<'_>) -> Result<JobId> {
+        let job: JobId = sbatch.success()?.stdout.parse()?;
         held(&self.submitted).insert(job);
         Ok(job)
     }
@@ -206,7 +214,7 @@ mod tests {
         let views = JobView::parse_all(text);
         assert_eq!(views.len(), 2);
         assert_eq!(views[0].id, JobId(7));
-        assert_eq!(views[0].array_task, Some(2));
+        assert_eq!(views[0].array, Some(JobId(5)));
         assert_eq!(views[0].name, "a b=c");
         assert_eq!(views[0].reason, "IPUs:_16_asked,_8_free");
         assert_eq!(views[0].system_comment, "no room for slurm_7, x=y");

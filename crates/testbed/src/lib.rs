@@ -26,6 +26,7 @@ mod daemon;
 mod job;
 mod layout;
 mod logs;
+pub mod main_job;
 mod mock;
 mod ports;
 pub mod process;

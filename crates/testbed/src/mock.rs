@@ -1,17 +1,36 @@
-//! The mock controller of a cluster.
+//! The mock controller of a cluster, seen through its control channel.
 
-use anyhow::Result;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{Mutex, OnceLock},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use mock_vipu::{Fault, Incident, PartitionRecord, Report, control::Control};
 
 use crate::{
     Account, Layout,
+    cluster::held,
     daemon::Daemon,
     process::{Lead, Leashed},
+    settings::Settings,
+    wait_for,
 };
 
-/// A running `mock-vipu-server`, seen through its control channel.
+/// A running `mock-vipu-server`.
 #[derive(Debug)]
 pub struct Mock {
     process: Leashed,
+    control: OnceLock<Mutex<Control>>,
+    control_at: SocketAddr,
+}
+
+/// Where it listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MockPorts {
+    pub(crate) api: u16,
+    pub(crate) control: u16,
 }
 
 impl Mock {
@@ -19,21 +38,127 @@ impl Mock {
         lead: &Lead,
         layout: &Layout,
         account: &Account,
-        _port: u16,
-        _args: &[String],
+        ports: MockPorts,
+        settings: &Settings,
     ) -> Result<Self> {
-        let daemon = Daemon::new("sleep", &["infinity"], account);
-        Ok(Self { process: daemon.start(lead, layout)? })
+        let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let control_at = at(ports.control);
+        let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
+        let own = [
+            format!("--listen={}", at(ports.api)),
+            format!("--control={control_at}"),
+            format!("--create-latency={}", milliseconds(settings.create_time)),
+            format!("--remove-latency={}", milliseconds(settings.remove_time)),
+            format!("--state-file={}", layout.root().join("mock/state.json").display()),
+        ];
+        let args: Vec<_> = own.iter().chain(&settings.mock).map(String::as_str).collect();
+        let process = Daemon::new("mock-vipu-server", &args, account).start(lead, layout)?;
+        Ok(Self { process, control: OnceLock::new(), control_at })
     }
 
-    /// The names of the partitions it has.
+    /// Waits until it answers.
+    pub(crate) fn connect(&mut self, limit: Duration) -> Result<()> {
+        let control = wait_for("mock-vipu-server to answer", limit, || {
+            anyhow::ensure!(self.process.ended()?.is_none(), "mock-vipu-server has ended");
+            Ok(Control::connect(self.control_at).ok())
+        })?;
+        self.control.get_or_init(|| Mutex::new(control));
+        Ok(())
+    }
+
+    fn control(&self) -> Result<&Mutex<Control>> {
+        self.control.get().context("mock-vipu-server was never reached")
+    }
+
+    /// Everything it did.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn report(&self) -> Result<Report> {
+        Ok(held(self.control()?).report()?)
+    }
+
+    /// The names of the partitions that exist, those of others excepted.
+    ///
+    /// # Errors
+    /// When it does not answer.
     pub fn partitions(&self) -> Result<Vec<String>> {
-        Ok(Vec::new())
+        let report = self.report()?;
+        let ours = report.present().filter(|record| !record.foreign);
+        Ok(ours.map(|record| record.id.clone()).collect())
     }
 
-    /// owned twice
-    pub fn owned_twice(&self) -> Result<Vec<String>> {
-        Ok(Vec::new())
+    /// The latest life of the partition of this name.
+    ///
+    /// # Errors
+    /// When there never was one.
+    pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
+        let report = self.report()?;
+        report
+            .partition(partition)
+            .cloned()
+            .with_context(|| format!("there never was a partition {partition}"))
+    }
+
+    /// Waits until a create call for this partition has come.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub fn await_created(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
+        wait_for(&format!("partition {partition} to be asked for"), limit, || {
+            Ok(self.report()?.partition(partition).cloned())
+        })
+    }
+
+    /// Waits until this partition is gone, and returns its life.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
+        wait_for(&format!("partition {partition} to go"), limit, || {
+            Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
+        })
+    }
+
+    /// Every case in which an IPU had two owners.
+    pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
+        let cases = self.report()?.ever_double_owned;
+        Ok(cases
+            .iter()
+            .map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second))
+            .collect())
+    }
+
+    /// Lets something go wrong from now on.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn inject(&self, fault: Fault) -> Result<()> {
+        Ok(held(self.control()?).inject(fault)?)
+    }
+
+    /// Makes something happen.
+    ///
+    /// # Errors
+    /// When it cannot happen.
+    pub fn cause(&self, incident: Incident) -> Result<()> {
+        Ok(held(self.control()?).cause(incident)?)
+    }
+
+    /// Cuts its connections and refuses new ones, as a controller that is down does.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn refuse(&self) -> Result<()> {
+        Ok(held(self.control()?).refuse()?)
+    }
+
+    /// Lets nothing go wrong any more, and accepts connections again.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn clear(&self) -> Result<()> {
+        Ok(held(self.control()?).clear()?)
     }
 
     pub(crate) fn into_process(self) -> Leashed {

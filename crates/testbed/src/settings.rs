@@ -1,5 +1,7 @@
 //! What a test asks of its cluster.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use crate::Cluster;
@@ -12,6 +14,8 @@ pub struct Settings {
     pub(crate) plugin: bool,
     pub(crate) slurm_conf: Vec<String>,
     pub(crate) vipu_conf: VipuConf,
+    pub(crate) create_time: Duration,
+    pub(crate) remove_time: Duration,
     pub(crate) mock: Vec<String>,
     pub(crate) gres: Vec<String>,
     pub(crate) expected: Vec<String>,
@@ -36,6 +40,8 @@ impl Default for Settings {
             plugin: true,
             slurm_conf: Vec::new(),
             vipu_conf: VipuConf::With(Vec::new()),
+            create_time: Duration::from_secs(2),
+            remove_time: Duration::from_millis(300),
             mock: Vec::new(),
             gres: Vec::new(),
             expected: Vec::new(),
@@ -96,7 +102,14 @@ impl Settings {
         self
     }
 
-    /// Arguments for mock-vipu-server.
+    /// How long the controller needs to make a partition.
+    #[must_use]
+    pub fn create_time(mut self, time: Duration) -> Self {
+        self.create_time = time;
+        self
+    }
+
+    /// More arguments for mock-vipu-server.
     #[must_use]
     pub fn mock(mut self, args: &[&str]) -> Self {
         self.mock.extend(args.iter().map(|&arg| arg.into()));
@@ -129,10 +142,10 @@ impl Settings {
     ///
     /// # Errors
     /// When the start, the body or the checks fail; the logs are printed then.
-    pub fn run(self, body: impl FnOnce(&Cluster) -> Result<()>) -> Result<()> {
+    pub fn run<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
         let cluster = self.start()?;
         match body(&cluster) {
-            Ok(()) => cluster.finish(),
+            Ok(value) => cluster.finish().map(|()| value),
             Err(error) => {
                 cluster.abandon();
                 Err(error)

@@ -1,0 +1,13 @@
+//! The main job, in all the ways a user can run it, with the checks that demo and tests share.
+
+mod array;
+mod delay;
+mod requests;
+mod run;
+mod shown;
+
+pub use array::{ArrayWatch, watch_array};
+pub use delay::start_delay;
+pub use requests::{BAD_REQUESTS, BadRequest, RESOLVED_REQUESTS, refuse, resolve};
+pub use run::{IpuRun, account, await_creating, batch, batch_ended, salloc, srun};
+pub use shown::{IpuofFile, SHOW, Shown};

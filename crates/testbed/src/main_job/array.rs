@@ -1,0 +1,75 @@
+//! An array that asks for more IPUs than there are.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use anyhow::{Result, ensure};
+
+use super::{IpuRun, SHOW, account};
+use crate::{Cluster, JobId, JobView, wait_until};
+
+/// How long the whole array may take.
+const ARRAY_LIMIT: Duration = Duration::from_secs(120);
+
+/// What was seen of an array while it ran.
+#[derive(Clone, Debug)]
+pub struct ArrayWatch {
+    /// Its tasks, in the order of their numbers.
+    pub runs: Vec<IpuRun>,
+    /// The most tasks that had IPUs at one time.
+    pub most_at_once: usize,
+    /// The reasons that waiting tasks showed.
+    pub reasons: BTreeSet<String>,
+}
+
+/// Runs `tasks` tasks of 16 IPUs each for `seconds`, calls `meanwhile` once when some run and others wait,
+/// and watches.
+///
+/// # Errors
+/// When a task is not as it must be, more than four run at once, or no waiting one shows IPUs as its reason.
+pub fn watch_array(
+    cluster: &Cluster,
+    tasks: u32,
+    seconds: u32,
+    meanwhile: impl FnOnce() -> Result<()>,
+) -> Result<ArrayWatch> {
+    let last = tasks - 1;
+    let script = format!("{SHOW}\nsleep {seconds}");
+    let array = format!("--array=0-{last}");
+    let first = cluster.sbatch(&script, &["--gres=vipu:pod64:16", &array, "--output=%j.out"])?;
+    let mut meanwhile = Some(meanwhile);
+    let mut reasons = BTreeSet::new();
+    wait_until(&format!("the {tasks} tasks of array {first}"), ARRAY_LIMIT, || {
+        let all: Vec<_> = cluster.jobs()?.into_iter().filter(|job| job.array == Some(first)).collect();
+        let with_ipus =
+            all.iter().filter(|job| ["CONFIGURING", "RUNNING"].contains(&job.state.as_str())).count();
+        ensure!(with_ipus <= 4, "{with_ipus} tasks of 16 IPUs have IPUs at once");
+        let waiting: Vec<_> = all.iter().filter(|job| job.state == "PENDING").collect();
+        reasons.extend(waiting.iter().map(|job| job.reason.clone()));
+        let runs = all.iter().any(|job| job.state == "RUNNING");
+        if let Some(meanwhile) = meanwhile.take_if(|_| runs && !waiting.is_empty()) {
+            meanwhile()?;
+        }
+        Ok(all.len() == usize::try_from(tasks)? && all.iter().all(JobView::is_over))
+    })?;
+    ensure!(meanwhile.is_none(), "no task waited while others ran");
+    ensure!(reasons.iter().any(|reason| reason.contains("IPU")), "no reason names IPUs: {reasons:?}");
+    let mut ids: Vec<JobId> =
+        cluster.jobs()?.into_iter().filter(|job| job.array == Some(first)).map(|job| job.id).collect();
+    ids.sort_unstable();
+    let runs = ids.iter().map(|&job| account(cluster, job, "array", 16, &cluster.job_output(job)));
+    let runs: Vec<_> = runs.collect::<Result<_>>()?;
+    let most_at_once = most_at_once(cluster, &runs)?;
+    ensure!(most_at_once == 4, "{most_at_once} tasks of 16 IPUs had IPUs at once, there is room for four");
+    Ok(ArrayWatch { runs, most_at_once, reasons })
+}
+
+/// The most of these partitions that existed at one time, by the controller's own history.
+fn most_at_once(cluster: &Cluster, runs: &[IpuRun]) -> Result<usize> {
+    let records: Result<Vec<_>> = runs.iter().map(|run| cluster.mock().record(&run.partition)).collect();
+    let records = records?;
+    let alive_at = |moment| {
+        let begun = records.iter().filter(|record| record.create_request <= moment);
+        begun.filter(|record| record.removed.is_none_or(|removed| removed > moment)).count()
+    };
+    Ok(records.iter().map(|record| alive_at(record.create_request)).max().unwrap_or_default())
+}

@@ -1,0 +1,61 @@
+//! Requests that cannot be met, and such that have to be completed.
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{Cluster, JobId};
+
+/// A request that is refused at submit.
+#[derive(Clone, Copy, Debug)]
+pub struct BadRequest {
+    /// What the user writes.
+    pub gres: &'static str,
+    /// What the answer has to name.
+    pub answer: &'static [&'static str],
+}
+
+/// Requests that are refused, on a site with one Pod64.
+pub const BAD_REQUESTS: &[BadRequest] = &[
+    BadRequest { gres: "vipu:pod64:3", answer: &["3 IPUs", "power of two", "vipu:pod64:2", "vipu:pod64:4"] },
+    BadRequest { gres: "vipu:pod64:65", answer: &["65 IPUs", "vipu:pod64:64"] },
+    BadRequest { gres: "vipu:pod64:128", answer: &["at most 64", "vipu:pod64:64"] },
+    BadRequest { gres: "vipu:pod64:0", answer: &["at least 1 IPU", "vipu:pod64:1"] },
+    BadRequest { gres: "vipu:pod99:4", answer: &["pod99", "pod64"] },
+];
+
+/// Requests that leave something out, and the size they come to.
+pub const RESOLVED_REQUESTS: &[(&str, u32)] = &[("vipu", 1), ("vipu:4", 4), ("vipu:pod64", 1)];
+
+/// Submits a request that has to be refused, and returns the line that says so.
+///
+/// # Errors
+/// When it is accepted, or the answer does not help.
+pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
+    let output = cluster.sbatch_command("true", &[&format!("--gres={}", request.gres)])?.output()?;
+    ensure!(output.code != 0, "--gres={} was accepted: {}", request.gres, output.stdout);
+    let mut lines = output.stderr.lines().filter(|line| line.contains("vipu:"));
+    let line = lines.next().with_context(|| format!("--gres={}: {}", request.gres, output.stderr))?;
+    ensure!(
+        lines.next().is_none(),
+        "--gres={} is answered in several lines: {}",
+        request.gres,
+        output.stderr
+    );
+    for part in request.answer {
+        ensure!(line.contains(part), "--gres={}: '{part}' is not in: {line}", request.gres);
+    }
+    Ok(line.to_owned())
+}
+
+/// Submits a request that leaves something out, held, and checks what it was taken for.
+///
+/// # Errors
+/// When it was taken for something else.
+pub fn resolve(cluster: &Cluster, gres: &str, ipus: u32) -> Result<JobId> {
+    let job = cluster.sbatch("true", &[&format!("--gres={gres}"), "--hold"])?;
+    let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
+    let expected = format!("vipu:pod64:{ipus}");
+    let taken = shown.split_ascii_whitespace().find_map(|word| word.strip_prefix("TresPerNode="));
+    ensure!(taken.is_some_and(|taken| taken.ends_with(&expected)), "--gres={gres} was taken for {taken:?}");
+    cluster.command("scancel").args(&[&job.to_string()]).success()?;
+    Ok(job)
+}

@@ -1,0 +1,92 @@
+//! What a job saw of its IPUs.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// Shell commands that show when they started, the IPU environment and the file it names.
+pub const SHOW: &str = r#"echo "started $(date +%s%N)"
+env | grep -E '^(IPUOF_|SLURM_VIPU_)' | sed 's/^/env /'
+echo "file $(tr -d '\n' < "$IPUOF_CONFIG_PATH")""#;
+
+/// What [`SHOW`] printed.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// When the job's first command ran, in nanoseconds since the Unix epoch.
+    pub started: u64,
+    /// The IPU variables.
+    pub environment: BTreeMap<String, String>,
+    /// The parsed file.
+    pub file: IpuofFile,
+}
+
+/// The file as any reader of the format sees it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct IpuofFile {
+    /// One for each IPU.
+    pub devices: Vec<serde_json::Value>,
+    /// What the controller says of the partition.
+    pub attributes: BTreeMap<String, String>,
+}
+
+impl Shown {
+    /// Reads what one task printed.
+    ///
+    /// # Errors
+    /// When a part is missing or the file cannot be parsed.
+    pub fn parse(output: &str) -> Result<Self> {
+        let part = |name: &str| output.lines().find_map(|line| line.strip_prefix(name));
+        let started = part("started ").with_context(|| format!("the job's output is: {output}"))?;
+        let file = part("file ").context("the job printed no file")?;
+        let variables = output.lines().filter_map(|line| line.strip_prefix("env ")?.split_once('='));
+        Ok(Self {
+            started: started.parse()?,
+            environment: variables.map(|(name, value)| (name.into(), value.into())).collect(),
+            file: serde_json::from_str(file).with_context(|| format!("the IPUoF file is: {file}"))?,
+        })
+    }
+
+    /// Wants what a job with `ipus` IPUs in `partition` must see, and nothing else.
+    ///
+    /// # Errors
+    /// What is different.
+    pub fn check(&self, partition: &str, ipus: u32) -> Result<()> {
+        let Self { environment, file, .. } = self;
+        let names: Vec<_> = environment.keys().map(String::as_str).collect();
+        let expected = ["IPUOF_CONFIG_PATH", "SLURM_VIPU_IPUS", "SLURM_VIPU_MODEL", "SLURM_VIPU_PARTITION"];
+        ensure!(names == expected, "the job's IPU variables are {names:?}");
+        ensure!(environment["SLURM_VIPU_PARTITION"] == partition, "{environment:?}");
+        ensure!(environment["SLURM_VIPU_IPUS"] == ipus.to_string(), "{environment:?}");
+        ensure!(environment["SLURM_VIPU_MODEL"] == "pod64", "{environment:?}");
+        ensure!(environment["IPUOF_CONFIG_PATH"].ends_with(&format!("/{partition}.conf")), "{environment:?}");
+        ensure!(file.devices.len() == usize::try_from(ipus)?, "the file has {} devices", file.devices.len());
+        ensure!(file.attributes.get("GCD Id").is_some_and(|gcd| gcd == "0"), "{:?}", file.attributes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "started 17000000000\nenv IPUOF_CONFIG_PATH=/x/slurm_4.conf\nenv SLURM_VIPU_IPUS=1\n\
+        env SLURM_VIPU_MODEL=pod64\nenv SLURM_VIPU_PARTITION=slurm_4\n\
+        file {\"devices\": [{}], \"attributes\": {\"GCD Id\": \"0\"}}\n";
+
+    #[test]
+    fn what_a_job_shows_is_read_and_checked() {
+        let shown = Shown::parse(OUTPUT).unwrap();
+        assert_eq!(shown.started, 17_000_000_000);
+        shown.check("slurm_4", 1).unwrap();
+        assert!(shown.check("slurm_4", 2).is_err());
+        assert!(shown.check("slurm_5", 1).is_err());
+    }
+
+    #[test]
+    fn a_variable_too_many_is_noticed() {
+        let inherited = format!("env IPUOF_VIPU_API_HOST=there\n{OUTPUT}");
+        assert!(Shown::parse(&inherited).unwrap().check("slurm_4", 1).is_err());
+        assert!(Shown::parse("").is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! The plugins as files: what clients load is small, and an unknown Slurm is refused.
+
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, programs};
+
+use crate::quick;
+
+/// What squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations each may have.
+const LOADED_BY_CLIENTS: [(&str, u64, usize); 2] =
+    [("select_vipu.so", 1_000_000, 3000), ("spank_ipuof.so", 1_000_000, 3000)];
+
+#[test]
+fn job_clients_load_little() -> Result<()> {
+    let with = quick().run(|cluster| {
+        for (name, most_bytes, most_relocations) in LOADED_BY_CLIENTS {
+            let file = cluster.layout().plugins().join(name);
+            let bytes = fs::metadata(&file)?.len();
+            let relocations = relocations(&file)?;
+            println!("{name}: {bytes} bytes, {relocations} relocations");
+            ensure!(bytes <= most_bytes, "{name} has {bytes} bytes, at most {most_bytes} are allowed");
+            ensure!(relocations <= most_relocations, "{name} has {relocations} relocations");
+        }
+        squeue_start(cluster)
+    })?;
+    let without = quick().without_plugin().run(squeue_start)?;
+    println!("squeue answers in {with:?} with the plugin, in {without:?} without");
+    Ok(())
+}
+
+fn relocations(file: &Path) -> Result<usize> {
+    let output = Command::new("readelf").args(["--relocs", "--wide"]).arg(file).output();
+    let output = output.context("readelf is part of binutils, which the Rust toolchain's linker needs")?;
+    let text = String::from_utf8(output.stdout)?;
+    let count = text.lines().filter(|line| line.contains(" R_")).count();
+    ensure!(count > 0, "readelf shows no relocations of {}", file.display());
+    Ok(count)
+}
+
+/// The median time of a call.
+fn squeue_start(cluster: &Cluster) -> Result<Duration> {
+    let mut times = Vec::new();
+    for _ in 0..21 {
+        times.push(cluster.command("squeue").success()?.took);
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}
+
+#[test]
+fn job_unknown_release_is_refused() -> Result<()> {
+    // A stock selector that says it is of Slurm 99.00.0, where ours looks first.
+    let stock = fs::read(programs::stock_plugins()?.join("select_cons_tres.so"))?;
+    quick().run(|cluster| {
+        let version = |release: [u8; 4]| release;
+        let (real, unknown) = (version([8, 5, 0x16, 0]), version([0, 0, 0x63, 0]));
+        let mut other = stock;
+        let places: Vec<_> =
+            (0..other.len() - 3).step_by(4).filter(|&at| other[at..at + 4] == real).collect();
+        ensure!(!places.is_empty(), "the stock selector has no version number");
+        for at in places {
+            other[at..at + 4].copy_from_slice(&unknown);
+        }
+        let planted = cluster.layout().plugins().join("select_cons_tres.so");
+        fs::write(&planted, other)?;
+        let refused = cluster.command("squeue").output()?;
+        fs::remove_file(planted)?;
+        let lines: Vec<_> = refused.stderr.lines().filter(|line| line.contains("not supported")).collect();
+        ensure!(refused.code != 0, "squeue runs: {refused:?}");
+        ensure!(lines.len() == 1 && lines[0].contains("99.") && lines[0].contains("22.05.8"), "{refused:?}");
+        Ok(())
+    })
+}

@@ -1,0 +1,31 @@
+//! Requests that cannot be met, and such that leave something out.
+
+use anyhow::{Result, ensure};
+use testbed::main_job::{self, BAD_REQUESTS, RESOLVED_REQUESTS};
+
+use crate::quick;
+
+#[test]
+fn job_bad_requests() -> Result<()> {
+    quick().run(|cluster| {
+        for request in BAD_REQUESTS {
+            println!("{}: {}", request.gres, main_job::refuse(cluster, request)?);
+        }
+        for (gres, ipus) in RESOLVED_REQUESTS {
+            main_job::resolve(cluster, gres, *ipus)?;
+        }
+        ensure!(cluster.mock().report()?.partitions.is_empty());
+        Ok(())
+    })
+}
+
+#[test]
+fn job_bad_request_of_srun_and_salloc() -> Result<()> {
+    quick().run(|cluster| {
+        for by in ["srun", "salloc"] {
+            let output = cluster.command(by).args(&["--gres=vipu:pod64:3", "true"]).output()?;
+            ensure!(output.code != 0 && output.stderr.contains("power of two"), "{by}: {output:?}");
+        }
+        Ok(())
+    })
+}

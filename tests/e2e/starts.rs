@@ -1,0 +1,105 @@
+//! Jobs that get their IPUs.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use testbed::{Account, Cluster, main_job};
+
+use crate::{LIMIT, quick, slow};
+
+#[test]
+fn job_sbatch_16() -> Result<()> {
+    Cluster::settings().run(|cluster| {
+        let run = main_job::batch(cluster, 16)?;
+        ensure!(run.create >= Duration::from_millis(1900), "{run:?}");
+        // Ten times the goal: the machine may be busy.
+        ensure!(run.ready_to_start < Duration::from_secs(1), "{run:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_srun() -> Result<()> {
+    slow(1).run(|cluster| main_job::srun(cluster, 4).map(drop))
+}
+
+#[test]
+fn job_salloc() -> Result<()> {
+    slow(1).run(|cluster| main_job::salloc(cluster, 1).map(drop))
+}
+
+#[test]
+fn job_of_another_user() -> Result<()> {
+    quick().run(|cluster| {
+        let nobody = Account::named("nobody")?;
+        let command = cluster.sbatch_command(main_job::SHOW, &["--gres=vipu:pod64:2"])?;
+        let job = cluster.submit(command.account(&nobody))?;
+        main_job::batch_ended(cluster, job, 2).map(drop)
+    })
+}
+
+#[test]
+fn job_on_two_nodes_has_one_partition() -> Result<()> {
+    quick().nodes(2).run(|cluster| {
+        let script = format!("srun bash -c '{}'", main_job::SHOW.replace('\'', r"'\''"));
+        let job = cluster.sbatch(&script, &["-N2", "--ntasks-per-node=1", "--gres=vipu:pod64:16"])?;
+        cluster.await_end(job, LIMIT)?;
+        let output = cluster.job_output(job);
+        ensure!(output.matches("started ").count() == 2, "{output}");
+        let paths: Vec<_> = output.lines().filter(|line| line.contains("IPUOF_CONFIG_PATH")).collect();
+        ensure!(paths.len() == 2 && paths[0] == paths[1], "{paths:?}");
+        main_job::account(cluster, job, "sbatch", 16, &output)?;
+        let records = cluster.mock().report()?.partitions;
+        ensure!(records.len() == 1, "{records:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_het_has_a_partition_for_each_component() -> Result<()> {
+    quick().nodes(2).run(|cluster| {
+        let script = format!("{}\n:", main_job::SHOW);
+        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:8"])?;
+        main_job::batch_ended(cluster, job, 4)?;
+        let mut sizes: Vec<_> =
+            cluster.mock().report()?.partitions.iter().map(|record| record.ipus().len()).collect();
+        sizes.sort_unstable();
+        ensure!(sizes == [4, 8], "{sizes:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_without_ipus_is_not_delayed() -> Result<()> {
+    // Token is a stock GRES: what a job behind a full one waits is what stock Slurm makes it wait.
+    let settings = quick().extra_gres("token:1").slurm_conf("SchedulerParameters=bf_interval=1");
+    settings.run(|cluster| {
+        let behind = |gres: &str| {
+            let full = cluster.sbatch("sleep 1000", &[&format!("--gres={gres}")])?;
+            cluster.await_job(full, "to run", LIMIT, |job| job.state == "RUNNING")?;
+            let waiting = cluster.sbatch("true", &[&format!("--gres={gres}")])?;
+            let delays = [(); 3].map(|()| main_job::start_delay(cluster));
+            let seen = cluster.job(waiting)?;
+            ensure!(seen.state == "PENDING", "{seen:?}");
+            cluster.command("scancel").args(&[&full.to_string(), &waiting.to_string()]).success()?;
+            cluster.await_end(waiting, LIMIT)?;
+            cluster.await_end(full, LIMIT)?;
+            let delays: Vec<_> = delays.into_iter().collect::<Result<_>>()?;
+            delays.into_iter().min().ok_or_else(|| anyhow::anyhow!("nothing measured"))
+        };
+        let stock = behind("token:1")?;
+        let ipus = behind("vipu:pod64:64")?;
+        println!(
+            "start of a job without IPUs behind a full stock GRES: {stock:?}, behind full IPUs: {ipus:?}"
+        );
+        // Both depend on where in backfill's interval the submit falls.
+        ensure!(ipus <= stock + Duration::from_millis(1500), "behind IPUs {ipus:?}, behind stock {stock:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_under_the_linear_selector() -> Result<()> {
+    let settings = quick().nodes(2).slurm_conf("SelectTypeParameters=other_linear");
+    settings.run(|cluster| main_job::batch(cluster, 16).map(drop))
+}
