@@ -1,0 +1,61 @@
+//! The pure Pod against the rules it keeps.
+
+mod invariants;
+mod life;
+mod requests;
+mod views;
+
+use std::time::Duration;
+
+use mock_vipu::{Hardware, Latency, Nanos, Pod, Refusal, Settings};
+use vipu_client::wire::{
+    CreatePartitionRequest, PartitionOperationState as Operation, PartitionReadyState as Ready,
+    PartitionRequirements,
+};
+
+/// When the tests begin.
+const START: Nanos = Nanos(1_000_000_000_000);
+
+fn after(seconds: u64) -> Nanos {
+    START + Duration::from_secs(seconds)
+}
+
+/// Making takes 2 s, removing 1 s.
+fn pod(hardware: Hardware) -> Pod {
+    let settings = Settings { create: Latency::Fixed(Duration::from_secs(2)), ..Settings::default() };
+    Pod::new(hardware, settings).unwrap()
+}
+
+fn pod64() -> Pod {
+    pod(Hardware::preset("pod64").unwrap())
+}
+
+fn wanted(id: &str, size: u32) -> PartitionRequirements {
+    PartitionRequirements { id: id.to_owned(), size, ..PartitionRequirements::default() }
+}
+
+fn request(requirements: PartitionRequirements) -> CreatePartitionRequest {
+    CreatePartitionRequest { requirements: Some(requirements), ..CreatePartitionRequest::default() }
+}
+
+fn create(pod: &mut Pod, id: &str, size: u32, now: Nanos) -> Result<String, Refusal> {
+    pod.create(&request(wanted(id, size)), now)
+}
+
+/// The state as told, and the first error.
+fn state(pod: &mut Pod, id: &str, now: Nanos) -> (Ready, Operation, String) {
+    let status = pod.status(id, now).unwrap();
+    let error = status.errors.first().cloned().unwrap_or_default();
+    (status.ready_state(), status.operation_state(), error)
+}
+
+fn is_active(pod: &mut Pod, id: &str, now: Nanos) -> bool {
+    state(pod, id, now) == (Ready::PsActive, Operation::PosIdle, String::new())
+}
+
+/// The IPUs of a partition that is listed.
+fn ipus(pod: &mut Pod, id: &str, now: Nanos) -> Vec<u32> {
+    let listed = pod.list("", now).unwrap();
+    let spec = listed.into_iter().find(|partition| partition.id == id).unwrap().spec.unwrap();
+    spec.ipus.iter().map(|ipu| ipu.ipulink_domain_topology_id * 64 + ipu.topology_id).collect()
+}
