@@ -1,0 +1,120 @@
+//! One test for each call.
+
+use mock_vipu::{Effect, Fault, Incident};
+use vipu_client::{ErrorClass, OperationState, Place, ReadyState, SyncType};
+
+use super::*;
+
+#[tokio::test]
+async fn create_asks_for_what_is_required() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    let place = |index| Place { domain: 0, index };
+    let requirements = Requirements {
+        allocation: Some("default".into()),
+        cluster: Some("pod64".into()),
+        ipus: (8..16).map(place).collect(),
+        num_gcds: 2,
+        num_replicas: 4,
+        sync_type: SyncType::PodNativeDefault,
+        ..wanted("p", 8)
+    };
+    client.create_partition(&requirements).await.unwrap();
+    let listed = client.list_partitions(None).await.unwrap().remove(0);
+    assert_eq!(listed.id, "p");
+    assert_eq!(listed.places, requirements.ipus);
+    assert_eq!((listed.num_gcds, listed.num_replicas, listed.reconfigurable), (2, 4, false));
+    let config = client.partition_config(&id("p")).await.unwrap();
+    assert_eq!(config.sync_type, SyncType::PodNativeDefault);
+}
+
+#[tokio::test]
+async fn remove_passes_force_on() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    server.mock().inject(Fault::new(Effect::RemoveStuck));
+    client.create_partition(&wanted("p", 4)).await.unwrap();
+    client.remove_partition(&id("p"), false).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().operation, OperationState::Removing);
+    client.remove_partition(&id("p"), true).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap_err().class(), ErrorClass::NotFound);
+}
+
+#[tokio::test]
+async fn reset_passes_relocatable_on() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    let stays = Requirements { disable_auto_reset: true, ..wanted("p", 4) };
+    client.create_partition(&stays).await.unwrap();
+    server.mock().cause(&Incident::AgentDown { agent: "ag1".into() }).unwrap();
+    client.reset_partition(&id("p"), false).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Error);
+    client.reset_partition(&id("p"), true).await.unwrap();
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Active);
+    assert_eq!(client.list_partitions(None).await.unwrap()[0].places[0], Place { domain: 0, index: 4 });
+}
+
+#[tokio::test]
+async fn status_tells_states_errors_and_resets() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    client.create_partition(&wanted("p", 4)).await.unwrap();
+    let sound = client.partition_status(&id("p")).await.unwrap();
+    assert_eq!((sound.ready, sound.operation), (ReadyState::Active, OperationState::Idle));
+    assert_eq!((sound.auto_reset.count, sound.auto_reset.last), (0, None));
+    server.mock().cause(&Incident::AgentDown { agent: "ag1".into() }).unwrap();
+    let broken = client.partition_status(&id("p")).await.unwrap();
+    assert_eq!((broken.ready, broken.operation), (ReadyState::Error, OperationState::Failed));
+    assert_eq!(broken.errors, ["agent ag1 is unreachable"]);
+    assert_eq!((broken.auto_reset.max, broken.auto_reset.count), (3, 3));
+    assert!(broken.auto_reset.last.unwrap().elapsed().unwrap() < PATIENT);
+}
+
+#[tokio::test]
+async fn config_comes_whole_or_by_gcd() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    client.create_partition(&Requirements { num_gcds: 2, ..wanted("p", 8) }).await.unwrap();
+    let whole = client.partition_config(&id("p")).await.unwrap();
+    assert_eq!(whole.gcds.iter().map(|gcd| gcd.devices.len()).collect::<Vec<_>>(), [4, 4]);
+    assert_eq!(whole.num_segments, 1);
+    let second = client.gcd_config(&id("p"), 1).await.unwrap();
+    assert_eq!(second, whole.gcds[1]);
+    assert_eq!(second.attributes["GCD Id"], "1");
+    let device = &second.devices[0];
+    assert_eq!((device.ip.as_str(), device.server_port, device.rdma_port), ("10.1.5.2", 50_052, 10_000));
+    assert_eq!((device.routing_id, device.ipu_id, device.chip_id.as_str()), (4, 3, "mock-1-3"));
+    assert_eq!(client.gcd_config(&id("p"), 2).await.unwrap_err().class(), ErrorClass::NotFound);
+}
+
+#[tokio::test]
+async fn partitions_of_others_are_listed_by_any_name() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    let name = "not a name of ours ".repeat(3);
+    server.mock().cause(&Incident::Foreign { id: name.clone(), size: 2, first: Some(62) }).unwrap();
+    let listed = client.list_partitions(Some("default")).await.unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!((&listed[0].id, listed[0].ready), (&name, ReadyState::Active));
+    assert_eq!(listed[0].places, [62, 63].map(|index| Place { domain: 0, index }));
+    assert_eq!((listed[0].cluster.as_str(), listed[0].allocation.as_str()), ("pod64", "default"));
+}
+
+#[tokio::test]
+async fn ipus_are_listed_with_their_faults() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    server.mock().cause(&Incident::AgentDown { agent: "ag2".into() }).unwrap();
+    let all = client.list_ipus(&[]).await.unwrap();
+    assert_eq!(all.len(), 64);
+    let faulty: Vec<_> = all.iter().filter_map(|ipu| Some((ipu.agent.as_str(), ipu.fault()?))).collect();
+    assert_eq!(faulty, [("ag2", "agent unreachable"); 4]);
+    let some = client.list_ipus(&["ag16".to_owned()]).await.unwrap();
+    assert_eq!(some.iter().map(|ipu| ipu.hardware_id).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+#[tokio::test]
+async fn the_version_is_told() {
+    let server = pod64(Duration::ZERO).await;
+    assert_eq!(client_of(&server).version().await.unwrap(), "1.18.0");
+}

@@ -1,0 +1,151 @@
+//! One test for each class of error, and for each way a controller can fail to answer.
+
+use std::time::Instant;
+
+use mock_vipu::{Effect, Fault, Rpc, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tonic::Code;
+use vipu_client::{Call, ErrorClass, ReadyState};
+
+use super::*;
+
+const SHORT: Duration = Duration::from_millis(200);
+
+fn reject(code: Code) -> Fault {
+    Fault::new(Effect::Reject { rpc: None, code: StatusCode(code), text: "own words".into() }).times(1)
+}
+
+#[tokio::test]
+async fn every_status_has_its_class() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    for (code, class) in [
+        (Code::Unavailable, ErrorClass::Unreachable),
+        (Code::DeadlineExceeded, ErrorClass::Timeout),
+        (Code::ResourceExhausted, ErrorClass::NoRoom),
+        (Code::AlreadyExists, ErrorClass::AlreadyExists),
+        (Code::NotFound, ErrorClass::NotFound),
+        (Code::InvalidArgument, ErrorClass::Invalid),
+        (Code::PermissionDenied, ErrorClass::Denied),
+        (Code::Unauthenticated, ErrorClass::Denied),
+        (Code::FailedPrecondition, ErrorClass::NotReady),
+        (Code::Internal, ErrorClass::Other),
+    ] {
+        server.mock().inject(reject(code));
+        let error = client.create_partition(&wanted("p", 4)).await.unwrap_err();
+        assert_eq!((error.class(), error.code()), (class, Some(code)));
+        assert_eq!(error.words(), "own words");
+    }
+    assert_eq!(server.mock().report().partitions, []);
+}
+
+#[tokio::test]
+async fn the_controllers_own_refusals_arrive() {
+    let server = pod64(Duration::from_secs(3600)).await;
+    let client = client_of(&server);
+    client.create_partition(&wanted("slurm_1", 64)).await.unwrap();
+    let full = client.create_partition(&wanted("slurm_42", 4)).await.unwrap_err();
+    let place = format!("controller {}", server.address());
+    assert_eq!(
+        full.to_string(),
+        format!("{place}: create partition slurm_42: 4 IPUs wanted, 0 are free (RESOURCE_EXHAUSTED)")
+    );
+    assert_eq!((full.call(), full.partition()), (Call::CreatePartition, Some("slurm_42")));
+    let class = |error: vipu_client::Error| error.class();
+    assert_eq!(
+        client.create_partition(&wanted("slurm_1", 4)).await.map_err(class),
+        Err(ErrorClass::AlreadyExists)
+    );
+    assert_eq!(client.remove_partition(&id("none"), true).await.map_err(class), Err(ErrorClass::NotFound));
+    assert_eq!(client.partition_config(&id("slurm_1")).await.map_err(class), Err(ErrorClass::NotReady));
+    let odd = Requirements { num_gcds: 3, ..wanted("odd", 4) };
+    assert_eq!(client.create_partition(&odd).await.map_err(class), Err(ErrorClass::Invalid));
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_made_again() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    client.version().await.unwrap();
+    server.mock().refuse().await;
+    for _ in 0..3 {
+        let error = client.version().await.unwrap_err();
+        assert_eq!((error.class(), error.code()), (ErrorClass::Unreachable, None), "{error}");
+        assert!(error.retryable());
+    }
+    let error = client.version().await.unwrap_err();
+    assert!(error.words().contains("refused"), "{error}");
+    server.mock().accept().await;
+    assert_eq!(client.version().await.unwrap(), "1.18.0");
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_ends_at_the_deadline() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_at(server.address(), SHORT);
+    client.version().await.unwrap();
+    server.mock().inject(Fault::new(Effect::Hang { rpc: None }).times(1));
+    let error = client.list_partitions(None).await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Timeout);
+    assert_eq!(error.words(), "no answer within 200ms");
+    client.version().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_within_the_deadline_may_be_slow() {
+    let server = pod64(Duration::ZERO).await;
+    server.mock().inject(Fault::new(Effect::SlowRpc { rpc: None, delay_ms: 100 }));
+    let asked = Instant::now();
+    client_of(&server).version().await.unwrap();
+    assert!(asked.elapsed() >= Duration::from_millis(100));
+}
+
+/// A kernel that accepts for a process that does not.
+#[tokio::test]
+async fn a_silent_server_ends_at_the_deadline_and_is_connected_to_afresh() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client_at(silent.local_addr().unwrap(), SHORT);
+    for _ in 0..2 {
+        let asked = Instant::now();
+        let error = client.version().await.unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Timeout, "{error}");
+        assert!(asked.elapsed() >= SHORT && asked.elapsed() < PATIENT);
+        tokio::time::timeout(PATIENT, silent.accept()).await.expect("each call connects").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn garbage_is_no_answer() {
+    let babbling = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client_at(babbling.local_addr().unwrap(), PATIENT);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = babbling.accept().await {
+            stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\nwho is there?\r\n").await.unwrap();
+            // Read to the end, so that the answer is not lost in a reset.
+            let mut heard = Vec::new();
+            drop(stream.read_to_end(&mut heard).await);
+        }
+    });
+    let error = client.version().await.unwrap_err();
+    assert_eq!((error.class(), error.code()), (ErrorClass::Unreachable, None), "{error}");
+}
+
+#[tokio::test]
+async fn a_lost_reply_says_that_it_may_have_been_done() {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_of(&server);
+    let lost = Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) };
+    server.mock().inject(Fault::new(lost).times(1));
+    let error = client.create_partition(&wanted("p", 4)).await.unwrap_err();
+    assert_eq!((error.class(), error.code()), (ErrorClass::Unreachable, None), "{error}");
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Active);
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_is_unreachable() {
+    let endpoint = Endpoint { host: "no-such-host.invalid".into(), port: 8090, timeout: PATIENT };
+    let error = Client::new(endpoint).unwrap().version().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Unreachable, "{error}");
+    assert_eq!(error.controller(), "no-such-host.invalid:8090");
+}

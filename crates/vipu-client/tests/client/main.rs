@@ -1,0 +1,37 @@
+//! The client against a controller on the loopback network, sound and otherwise.
+
+mod calls;
+mod failures;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mock_vipu::{Hardware, Latency, MockServer, Options, Settings};
+use vipu_client::{Client, Endpoint, Requirements};
+use vipu_types::{IpuCount, PartitionId};
+
+/// Far more than a call takes.
+const PATIENT: Duration = Duration::from_secs(30);
+
+/// A Pod64 on which making a partition takes this long.
+async fn pod64(create: Duration) -> MockServer {
+    let settings = Settings { create: Latency::Fixed(create), remove: Duration::ZERO, ..Settings::default() };
+    let options = Options { settings, ..Options::new(Hardware::preset("pod64").unwrap()) };
+    MockServer::start(options).await.unwrap()
+}
+
+fn client_at(address: SocketAddr, timeout: Duration) -> Client {
+    Client::new(Endpoint { host: address.ip().to_string(), port: address.port(), timeout }).unwrap()
+}
+
+fn client_of(server: &MockServer) -> Client {
+    client_at(server.address(), PATIENT)
+}
+
+fn id(text: &str) -> PartitionId {
+    PartitionId::new(text).unwrap()
+}
+
+fn wanted(name: &str, size: u64) -> Requirements {
+    Requirements::new(id(name), IpuCount::new(size).unwrap())
+}
