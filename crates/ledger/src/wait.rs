@@ -44,7 +44,7 @@ pub enum Wait {
         model: ModelName,
     },
     /// The controller did not answer when it was asked last.
-    #[error("vipu: controller of {model} unreachable: {reason}")]
+    #[error("vipu: {model}: {reason}")]
     Unreachable {
         /// The model.
         model: ModelName,
@@ -106,7 +106,7 @@ mod tests {
             ),
             (
                 Wait::Unreachable { model: model(), reason: "connection refused".into() },
-                "vipu: controller of pod64 unreachable: connection refused",
+                "vipu: pod64: connection refused",
             ),
             (Wait::NoAnswer { model: model() }, "vipu: no answer from the controller of pod64 yet"),
             (

@@ -154,7 +154,8 @@ fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim) {
 
 fn is_starting(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
     slurm.job(claim.run.job).is_some_and(|job| {
-        job.is_running() && job.is_configuring() && job.restart_count() == claim.run.restart
+        let same_run = job.restart_count() == claim.run.restart && job.start_time() == claim.run.start;
+        same_run && job.is_running() && job.is_configuring()
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use driver::{Driver, FileJournal, IpuofFiles, LiveRecord, Orders, World};
-use ledger::{AdoptedAs, Ending, Event, Millis};
+use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::{error, warn};
 use vipu_client::Client;
@@ -34,26 +34,15 @@ async fn run(orders: Orders<Client>, journal: PathBuf) {
     Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
 }
 
-/// Has partitions removed that the journal says are ours and no job of Slurm's owns any more.
+/// Has partitions removed that the journal says are ours and no run of a job owns any more.
 fn give_up_orphans(live: &[LiveRecord]) {
     let Some(site) = site() else { return };
     for record in live {
-        let claim = record.claim.clone();
-        let (owned, job_lives) = {
-            let ledger = site.ledger();
-            (ledger.holder(&claim.partition).is_some(), ledger.live_claim(claim.run.job).is_some())
-        };
-        if owned {
-            continue;
+        let claim = &record.claim;
+        if site.ledger().holder(&claim.partition).is_none() {
+            warn!("partition {}: {} ended while slurmctld was away; removing it", claim.partition, claim.run);
+            site.tell(Event::Orphan(claim.clone()));
         }
-        warn!("partition {}: {} ended while slurmctld was away; removing it", claim.partition, claim.run);
-        if job_lives {
-            warn!("partition {}: its job has a later run; it is left for an administrator", claim.partition);
-            continue;
-        }
-        let job = claim.run.job;
-        site.tell(Event::Adopt(claim, AdoptedAs::Running));
-        site.tell(Event::Fini { job, ending: Ending::Unheld });
     }
 }
 
