@@ -46,7 +46,7 @@ fn nothing_fits_before_the_controller_answered() {
     assert_eq!(asks(&scripted, "pod64", 1), "vipu: no answer from the controller of pod64 yet");
     assert_eq!(asks(&scripted, "pod99", 1), "vipu: no model pod99 (models: pod64)");
     assert_eq!(scripted.tell(unreachable()), "");
-    assert_eq!(asks(&scripted, "pod64", 1), "vipu: controller of pod64 unreachable: connection refused");
+    assert_eq!(asks(&scripted, "pod64", 1), "vipu: pod64: connection refused");
     let nothing = listing(&scripted, 64, vec![]);
     assert_eq!(scripted.tell(nothing), "kick");
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
@@ -183,7 +183,7 @@ fn nonsense_is_not_believed() {
     scripted.tell(huge);
     assert_eq!(
         asks(&scripted, "pod64", 1),
-        "vipu: controller of pod64 unreachable: it lists 4294967295 IPUs, more than any system has"
+        "vipu: pod64: it lists 4294967295 IPUs, more than any system has"
     );
 }
 
