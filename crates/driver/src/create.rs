@@ -202,7 +202,7 @@ impl<W: World> Create<'_, W> {
             }
             Failure::Unclear => {
                 self.look_first();
-                self.lane.in_doubt.set(true);
+                self.lane.create_unanswered();
             }
         }
         Err(error.into())
@@ -241,11 +241,7 @@ impl<W: World> Create<'_, W> {
     }
 
     async fn status(&self) -> Result<PartitionState, Setback> {
-        let state = self.patience.hold(self.model.controller.status(&self.claim.partition)).await??;
-        if state != PartitionState::Absent {
-            self.lane.in_doubt.set(false);
-        }
-        Ok(state)
+        Ok(self.patience.hold(self.model.controller.status(&self.claim.partition)).await??)
     }
 
     fn again(&self, words: &str) -> Setback {

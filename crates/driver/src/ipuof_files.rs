@@ -71,3 +71,7 @@ async fn blocking(
         Err(broken) => Err(FilesError(broken.to_string())),
     }
 }
+
+#[cfg(test)]
+#[path = "ipuof_files_tests.rs"]
+mod tests;

@@ -3,9 +3,14 @@
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// How long after an unanswered create its partition may still turn up.
+const LATE_CREATE: Duration = Duration::from_secs(5);
 
 /// Whose a partition is, as far as we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +33,8 @@ pub(crate) struct Lane {
     pub cancel: RefCell<CancellationToken>,
     /// Whose the partition is.
     pub owner: Cell<Owner>,
-    /// A create call went unanswered and nothing was seen of it: it may still take effect.
-    pub in_doubt: Cell<bool>,
+    /// Until then an unanswered create call may still take effect.
+    pub settled: Cell<Instant>,
     /// It is certain that it has no files: none were written, or they were taken back.
     pub fileless: Cell<bool>,
     /// Where its files were, or are to be, written.
@@ -43,9 +48,14 @@ impl Lane {
             files: Mutex::default(),
             cancel: RefCell::default(),
             owner: Cell::new(owner),
-            in_doubt: Cell::new(false),
+            settled: Cell::new(Instant::now()),
             fileless: Cell::new(false),
             directory: RefCell::default(),
         }
+    }
+
+    /// A create call was sent and its answer is not known.
+    pub fn create_unanswered(&self) {
+        self.settled.set(Instant::now() + LATE_CREATE);
     }
 }

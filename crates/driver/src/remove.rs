@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::Claim;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use vipu_types::PartitionId;
 
 use crate::lane::{Lane, Owner};
@@ -21,9 +21,6 @@ const RETRY_CAP: Duration = Duration::from_secs(30);
 /// How long an accepted remove may take before it is asked for again.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
-/// How long after an unanswered create its partition may still turn up.
-const LATE_CREATE: Duration = Duration::from_secs(5);
-
 /// Removes the partition of `claim` and its files; returns when both are gone.
 pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim) {
     let began = Instant::now();
@@ -34,8 +31,8 @@ pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim)
     }
     shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
     let mut model = insist(claim, async || removed(shop, claim).await).await;
-    if lane.in_doubt.get() {
-        sleep(LATE_CREATE).await;
+    if lane.settled.get() > Instant::now() {
+        sleep_until(lane.settled.get()).await;
         model = insist(claim, async || removed(shop, claim).await).await;
     }
     files_gone(shop, lane, claim, &model.settings.ipuof_dir).await;

@@ -10,7 +10,7 @@ use vipu_types::{ModelName, PartitionId};
 use crate::lane::{Lane, Owner};
 use crate::model::{Model, ModelSetup};
 use crate::survey::Surveyor;
-use crate::{Entry, Journal, LiveRecord, World};
+use crate::{Entry, Journal, LiveRecord, Stage, World};
 
 pub(crate) struct Shop<W: World> {
     pub world: W,
@@ -25,6 +25,9 @@ impl<W: World> Shop<W> {
         let lanes = live.into_iter().map(|record| {
             let lane = Lane::new(Owner::Us);
             lane.directory.replace(record.ipuof_dir.map(Into::into));
+            if record.stage == Stage::Creating {
+                lane.create_unanswered();
+            }
             (record.claim.partition, Rc::new(lane))
         });
         Self {

@@ -96,3 +96,7 @@ fn read(path: &Path) -> io::Result<Book> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

@@ -90,3 +90,52 @@ fn replace(path: &Path, book: &Book) -> io::Result<(File, u64)> {
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok((file, text.len() as u64))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use vipu_types::PartitionId;
+
+    use super::*;
+
+    /// Gives `count` records at once to a writer and says whether each was written.
+    fn write(writer: Writer, count: u32) -> Vec<bool> {
+        let (sender, receiver) = channel();
+        let record = |job| {
+            let (done, flushed) = oneshot::channel();
+            let entry = Entry::Gone(PartitionId::of_run("slurm", job, 0).unwrap());
+            sender.send(Record { entry, done }).unwrap();
+            flushed
+        };
+        let waiting: Vec<_> = (0..count).map(record).collect();
+        drop(sender);
+        writer.run(&receiver);
+        waiting.into_iter().map(|flushed| flushed.blocking_recv().unwrap().is_ok()).collect()
+    }
+
+    /// A writer whose file cannot be written to.
+    fn broken(path: &Path) -> Writer {
+        let writer = Writer::new(path.into(), Book::default()).unwrap();
+        Writer { file: File::open(path).unwrap(), ..writer }
+    }
+
+    #[test]
+    fn what_comes_at_once_shares_a_flush() {
+        let dir = tempfile::tempdir().unwrap();
+        // One flush, one failure: had there been another flush, it would have mended the file.
+        assert_eq!(write(broken(&dir.path().join("journal")), 100), [false; 100]);
+    }
+
+    #[test]
+    fn after_a_failure_the_file_is_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let mut writer = broken(&path);
+        assert!(writer.flush(b"x").is_err());
+        writer.sound = false;
+        assert_eq!(write(writer, 1), [true]);
+        let text = fs::read(&path).unwrap();
+        assert!(format::parse(&text).is_ok_and(|read| !read.torn));
+    }
+}

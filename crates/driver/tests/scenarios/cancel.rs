@@ -107,6 +107,7 @@ async fn after_a_call_that_takes_effect_late() {
     play(vec![], async |stage| {
         stage.pod.creates.borrow_mut().push_back(Create::Late(3 * SECOND));
         stage.act(Action::Create(claim(1)));
+        assert_eq!(stage.event().await.1, Event::CreateStarted(id(1)));
         cancel_and_remove(stage).await;
     })
     .await;

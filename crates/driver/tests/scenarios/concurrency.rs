@@ -64,3 +64,15 @@ async fn files_that_hang_hold_up_nobody_else() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn orders_for_one_partition_wait_for_each_other() {
+    play(vec![], async |stage| {
+        stage.act(Action::Create(claim(1)));
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert!(stage.pod.partitions().is_empty());
+    })
+    .await;
+}

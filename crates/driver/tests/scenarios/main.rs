@@ -6,6 +6,8 @@ mod cancel;
 mod concurrency;
 mod create;
 mod pod;
+mod real_client;
 mod remove;
 mod stage;
 mod survey;
+mod with_ledger;

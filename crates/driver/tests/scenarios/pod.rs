@@ -81,6 +81,13 @@ fn error(failure: Failure) -> CallError {
     CallError { failure, message: format!("controller pod:8090: {failure:?}") }
 }
 
+/// Lets time pass, if any: a timer that is due at once still costs a turn of the runtime.
+async fn pass(time: Duration) {
+    if time > Duration::ZERO {
+        sleep(time).await;
+    }
+}
+
 impl Pod {
     pub fn new(log: Log) -> Self {
         Self(Rc::new(Inner {
@@ -107,9 +114,9 @@ impl Pod {
     /// The partitions there are now.
     pub fn partitions(&self) -> Vec<String> {
         let now = Instant::now();
-        let partitions = self.partitions.borrow();
-        let there = partitions.iter().filter(|(_, partition)| partition.gone.is_none_or(|gone| gone > now));
-        there.map(|(id, _)| id.to_string()).collect()
+        let mut partitions = self.partitions.borrow_mut();
+        partitions.retain(|_, partition| partition.gone.is_none_or(|gone| gone > now));
+        partitions.keys().map(PartitionId::to_string).collect()
     }
 
     fn is_there(&self, partition: &PartitionId) -> bool {
@@ -134,7 +141,7 @@ impl Controller for Pod {
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
         let id = request.partition;
         self.log.add(format!("call create {id}"));
-        sleep(self.call_time.get()).await;
+        pass(self.call_time.get()).await;
         let what = self.creates.borrow_mut().pop_front().unwrap_or(Create::Good);
         match what {
             Create::NoRoom => return Err(error(Failure::NoRoom)),
@@ -144,7 +151,9 @@ impl Controller for Pod {
                 let (pod, id) = (self.clone(), id.clone());
                 tokio::task::spawn_local(async move {
                     sleep(after).await;
-                    pod.make(&id, Create::Good);
+                    if !pod.is_there(&id) {
+                        pod.make(&id, Create::Good);
+                    }
                 });
                 return Err(error(Failure::Unclear));
             }
@@ -156,7 +165,7 @@ impl Controller for Pod {
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         self.log.add_once(format!("call status {partition}"));
-        sleep(self.call_time.get()).await;
+        pass(self.call_time.get()).await;
         let (now, partitions) = (Instant::now(), self.partitions.borrow());
         Ok(match partitions.get(partition) {
             None => PartitionState::Absent,
@@ -183,7 +192,7 @@ impl Controller for Pod {
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
         self.log.add(format!("call remove {partition}{}", if force { " by force" } else { "" }));
-        sleep(self.call_time.get()).await;
+        pass(self.call_time.get()).await;
         let what = self.removes.borrow_mut().pop_front().unwrap_or(Remove::Good);
         if what == Remove::Lost {
             return Err(error(Failure::Unclear));
@@ -200,7 +209,7 @@ impl Controller for Pod {
 
     async fn survey(&self) -> Result<Listing, CallError> {
         self.log.add("call survey".into());
-        sleep(self.survey_time.get()).await;
+        pass(self.survey_time.get()).await;
         if let Some(failure) = self.surveys.borrow_mut().pop_front() {
             return Err(error(failure));
         }

@@ -1,0 +1,67 @@
+use std::fs;
+
+use ipuof::Device;
+use vipu_types::{JobRun, ModelName, PartitionId};
+
+use super::*;
+
+fn claim(size: u64) -> Claim {
+    Claim {
+        partition: PartitionId::new("slurm_1").unwrap(),
+        run: JobRun { job: 1, restart: 0, start: 0 },
+        user: own_uid(),
+        model: ModelName::new("pod64").unwrap(),
+        size: IpuCount::new(size).unwrap(),
+    }
+}
+
+/// The user who runs the test: no privilege is needed to give a file to oneself.
+fn own_uid() -> u32 {
+    use std::os::unix::fs::MetadataExt;
+    tempfile::tempfile().unwrap().metadata().unwrap().uid()
+}
+
+fn gcds(count: usize) -> Vec<Gcd> {
+    vec![Gcd { devices: vec![Device::default()], ..Gcd::default() }; count]
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn all_files_of_a_partition_go_and_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    for others in ["slurm_10.conf", "slurm_1_gcd.conf", "slurm_1x_gcd0.conf"] {
+        fs::write(dir.path().join(others), "").unwrap();
+    }
+    let before = names(dir.path());
+    for (size, count) in [(1, 1), (64, 1), (256, 4), (16, 16)] {
+        IpuofFiles.deliver(dir.path(), &claim(size), gcds(count)).await.unwrap();
+        assert_eq!(names(dir.path()).len(), before.len() + count);
+        IpuofFiles.withdraw(dir.path(), &claim(size)).await.unwrap();
+        assert_eq!(names(dir.path()), before, "{size} IPUs, {count} GCDs");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_delivery_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    // A directory has the third file's name.
+    fs::create_dir(dir.path().join("slurm_1_gcd2.conf")).unwrap();
+    let error = IpuofFiles.deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
+    assert!(error.contains("slurm_1_gcd2.conf"), "{error}");
+    assert_eq!(names(dir.path()), ["slurm_1_gcd2.conf"]);
+}
+
+#[tokio::test]
+async fn where_there_is_no_directory_there_are_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing");
+    let error = IpuofFiles.deliver(&missing, &claim(1), gcds(1)).await.unwrap_err().to_string();
+    assert!(error.contains(missing.to_str().unwrap()), "{error}");
+    assert_eq!(IpuofFiles.withdraw(&missing, &claim(1)).await, Ok(()));
+}

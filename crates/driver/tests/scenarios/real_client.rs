@@ -1,0 +1,262 @@
+//! The driver with the real client, journal and files, against a controller that speaks the real wire.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use driver::{Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, ModelSetup, World, channel};
+use ipuof::Gcd;
+use ledger::{Action, Claim, Event, Millis};
+use mock_vipu::{Effect, Fault, Hardware, Latency, Mock, MockServer, Options, Rpc, Settings};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
+use vipu_client::{Call, Client, Endpoint};
+use vipu_types::IpuCount;
+
+use crate::stage::{claim, id, model, settings};
+
+/// No test here takes a tenth of this.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long the client waits for an answer.
+const API_TIMEOUT: Duration = Duration::from_millis(300);
+
+struct Outside {
+    journal: FileJournal,
+    events: UnboundedSender<Event>,
+}
+
+impl World for Outside {
+    type Controller = Client;
+    type Journal = FileJournal;
+    type Files = IpuofFiles;
+
+    fn journal(&self) -> &FileJournal {
+        &self.journal
+    }
+
+    fn files(&self) -> &IpuofFiles {
+        &IpuofFiles
+    }
+
+    fn now(&self) -> Millis {
+        Millis(0)
+    }
+
+    fn report(&self, event: Event) {
+        // A test that has seen enough has dropped its end.
+        let _ = self.events.send(event);
+    }
+}
+
+struct NoHost;
+
+impl Host for NoHost {
+    fn send(&self, action: Action) {
+        panic!("not the driver's to hand on: {action:?}");
+    }
+}
+
+struct Site {
+    server: MockServer,
+    dir: TempDir,
+    handle: Handle<Client>,
+    events: UnboundedReceiver<Event>,
+}
+
+/// Plays `scene` with a Pod of `ipus` IPUs; afterwards nothing may be left of it.
+async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
+    let quick = Settings {
+        create: Latency::Fixed(Duration::from_millis(50)),
+        remove: Duration::from_millis(20),
+        ..Settings::default()
+    };
+    let options = Options { settings: quick, ..Options::new(Hardware::new(ipus)) };
+    let server = MockServer::start(options).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (journal, _) = FileJournal::open(dir.path().join("journal")).unwrap();
+    let ((handle, orders), (sender, events)) = (channel(), unbounded_channel());
+    let controller = client(server.address());
+    let settings = ModelSettings { ipuof_dir: dir.path().into(), ..settings() };
+    handle.configure(vec![ModelSetup { model: model(), settings, controller }]);
+    let mut site = Site { server, dir, handle, events };
+    let driver = Driver::new(Outside { journal, events: sender }, Vec::new());
+    tokio::select! {
+        played = timeout(LIMIT, scene(&mut site)) => played.unwrap(),
+        () = driver.run(orders) => panic!("the driver ended by itself"),
+    }
+    site.expect_nothing_left();
+}
+
+fn client(address: SocketAddr) -> Client {
+    let host = address.ip().to_string();
+    Client::new(Endpoint { host, port: address.port(), timeout: API_TIMEOUT }).unwrap()
+}
+
+fn sized(size: u64) -> Claim {
+    Claim { size: IpuCount::new(size).unwrap(), ..claim(1) }
+}
+
+impl Site {
+    fn mock(&self) -> &Mock {
+        self.server.mock()
+    }
+
+    fn inject(&self, effect: Effect) {
+        self.mock().inject(Fault::new(effect).times(1));
+    }
+
+    async fn event(&mut self) -> Event {
+        loop {
+            let event = self.events.recv().await.unwrap();
+            if !matches!(event, Event::Inventory { .. } | Event::Unreachable { .. }) {
+                return event;
+            }
+        }
+    }
+
+    async fn up(&mut self, size: u64) {
+        self.handle.route([Action::Create(sized(size))], &NoHost);
+        assert_eq!(self.event().await, Event::CreateStarted(id(1)));
+        assert_eq!(self.event().await, Event::Up(id(1)));
+    }
+
+    async fn gone(&mut self, size: u64) {
+        self.handle.route([Action::Remove(sized(size))], &NoHost);
+        assert_eq!(self.event().await, Event::Gone(id(1)));
+    }
+
+    async fn up_and_gone(&mut self) {
+        self.up(16).await;
+        self.gone(16).await;
+    }
+
+    /// The next survey that is an answer.
+    async fn inventory(&mut self) -> (u32, u32, usize) {
+        loop {
+            if let Event::Inventory { ipus, faulty, partitions, .. } = self.events.recv().await.unwrap() {
+                let places = partitions.iter().map(|partition| partition.places.len()).sum();
+                return (ipus, faulty, places);
+            }
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = self.dir.path().read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> =
+            entries.filter(|path| path.extension().is_some_and(|ext| ext == "conf")).collect();
+        files.sort();
+        files
+    }
+
+    fn expect_nothing_left(&self) {
+        let report = self.mock().report();
+        assert_eq!(report.present().count(), 0);
+        assert_eq!(report.ever_double_owned, []);
+        assert_eq!(self.files(), [""; 0].map(PathBuf::from));
+        let (_, live) = FileJournal::open(self.dir.path().join("journal")).unwrap();
+        assert_eq!(live, []);
+    }
+}
+
+#[tokio::test]
+async fn a_partition_lives_and_dies() {
+    play(64, async |site| {
+        assert_eq!(site.inventory().await, (64, 0, 0));
+        site.up(16).await;
+        site.handle.route([Action::Survey(model())], &NoHost);
+        assert_eq!(site.inventory().await, (64, 0, 16));
+        let files = site.files();
+        assert_eq!(files, [site.dir.path().join("slurm_1.conf")]);
+        let gcd: Gcd = serde_json::from_slice(&std::fs::read(&files[0]).unwrap()).unwrap();
+        assert_eq!(gcd.devices.len(), 16);
+        site.gone(16).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn beyond_one_link_domain_each_has_its_file() {
+    play(256, async |site| {
+        site.up(256).await;
+        assert_eq!(site.files().len(), 4);
+        site.gone(256).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lost_reply_makes_no_second_partition() {
+    play(64, async |site| {
+        site.inject(Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) });
+        site.up_and_gone().await;
+        assert_eq!(site.mock().report().partitions.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_is_made_again() {
+    play(64, async |site| {
+        site.inject(Effect::Hang { rpc: Some(Rpc(Call::CreatePartition)) });
+        site.up_and_gone().await;
+        assert_eq!(site.mock().report().calls(Call::CreatePartition), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_late_makes_no_second_partition() {
+    play(64, async |site| {
+        let late = 2 * u64::try_from(API_TIMEOUT.as_millis()).unwrap();
+        site.inject(Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: late });
+        site.up_and_gone().await;
+        assert_eq!(site.mock().report().partitions.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_controller_that_is_away_is_waited_for() {
+    play(64, async |site| {
+        site.mock().refuse().await;
+        site.handle.route([Action::Create(sized(16))], &NoHost);
+        assert_eq!(site.event().await, Event::CreateStarted(id(1)));
+        site.handle.route([Action::Survey(model())], &NoHost);
+        while !matches!(site.events.recv().await, Some(Event::Unreachable { .. })) {}
+        site.mock().accept().await;
+        assert_eq!(site.event().await, Event::Up(id(1)));
+        site.gone(16).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_made_and_removed_again() {
+    play(64, async |site| {
+        site.inject(Effect::CreateError { text: "link training failed".into() });
+        site.inject(Effect::ConfigEmpty);
+        site.up(16).await;
+        site.inject(Effect::RemoveFail { text: "agent ipum3 is down".into() });
+        site.gone(16).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_room_is_the_controllers_word() {
+    play(64, async |site| {
+        let other = client(site.server.address());
+        let wanted = vipu_client::Requirements::new(id(2), IpuCount::new(64).unwrap());
+        other.create_partition(&wanted).await.unwrap();
+        site.handle.route([Action::Create(sized(16))], &NoHost);
+        assert_eq!(site.event().await, Event::CreateStarted(id(1)));
+        // The refusal has a survey made, after the one in the beginning.
+        while site.inventory().await != (64, 0, 64) {}
+        other.remove_partition(&id(2), false).await.unwrap();
+        assert_eq!(site.event().await, Event::Up(id(1)));
+        site.gone(16).await;
+    })
+    .await;
+}
