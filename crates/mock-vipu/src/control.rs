@@ -174,7 +174,10 @@ pub(crate) async fn serve(
     let address = listener.local_addr()?;
     tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
         loop {
-            let Ok((stream, _)) = listener.accept().await else { continue };
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(error) => return tracing::error!(%error, "the mock cannot be steered any more"),
+            };
             let serving = serve_one(stream, Arc::clone(&mock));
             tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
                 if let Err(error) = serving.await {

@@ -141,8 +141,7 @@ impl Pod {
     }
 }
 
-/// What becomes of a removal: nothing ever, or an error.
-#[allow(clippy::option_option, reason = "no fault, a fault that leads nowhere, a fault that leads somewhere")]
+/// What a fault makes of a removal: nothing, ever, or an error.
 fn removal_fault(effect: &Effect) -> Option<Option<Step>> {
     match effect {
         Effect::RemoveStuck => Some(None),

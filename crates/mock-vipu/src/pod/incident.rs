@@ -58,11 +58,15 @@ impl Pod {
     pub fn cause(&mut self, incident: &Incident, now: Nanos) -> Result<(), Refusal> {
         self.advance(now);
         match incident {
-            Incident::AgentDown { agent } => self.ground.agent_down(self.agent(agent)?),
+            Incident::AgentDown { agent } => {
+                self.ground.agent_down(self.agent(agent)?);
+                self.break_unsound(now);
+            }
             Incident::AgentUp { agent } => self.ground.agent_up(self.agent(agent)?),
             Incident::IpuFault { agent, ipu } => {
                 let found = ipu_of(self.agent(agent)?, *ipu);
                 self.ground.ipu_fault(found.ok_or_else(|| Refusal::not_found("IPU", &ipu.to_string()))?);
+                self.break_unsound(now);
             }
             Incident::PartitionError { partition, text } => {
                 let state = self.partitions.get(partition).map(|partition| partition.state);
@@ -73,7 +77,6 @@ impl Pod {
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
         }
-        self.break_unsound(now);
         self.advance(now);
         Ok(())
     }
