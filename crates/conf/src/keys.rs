@@ -75,7 +75,7 @@ pub(crate) static LAYER: Key = Key::new(
     "the stock selector underneath; read from vipu.conf only",
 );
 pub(crate) static PARTITION_PREFIX: Key =
-    Key::new("PartitionPrefix", Value("slurm"), "name", "partitions are called <prefix>_<job id>");
+    Key::new("PartitionPrefix", Value("slurm"), "name", "what partition ids begin with; the job id follows");
 pub(crate) static ALLOCATION: Key = Key::new(
     "Allocation",
     Absent("the controller chooses"),
