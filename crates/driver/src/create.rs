@@ -32,11 +32,14 @@ pub(crate) async fn create<W: World>(
     cancel: CancellationToken,
 ) -> Event {
     let began = Instant::now();
-    let partition = claim.partition.clone();
+    let (partition, run) = (claim.partition.clone(), claim.run);
     let failed = |reason: String| {
-        tracing::warn!("{} cannot start: {reason}", claim.run);
+        tracing::warn!("{run} cannot start: {reason}");
         Event::CreateFailed { partition: claim.partition.clone(), reason }
     };
+    if lane.owner.get() == Owner::Unknown {
+        lane.owner.set(Owner::Others);
+    }
     let Some(model) = shop.model(&claim.model) else {
         return failed(format!("model {} is not configured", claim.model));
     };
@@ -45,20 +48,23 @@ pub(crate) async fn create<W: World>(
         return Event::CreateCancelled(partition);
     };
     let limit = model.settings.create_timeout;
-    let known = lane.owner.get() == Owner::Us;
     let mut create = Create {
         shop,
         model: &model,
         lane,
         claim,
         patience: Patience::new(cancel, limit),
-        may_exist: known,
-        ours: known,
+        may_exist: lane.owner.get() == Owner::Us,
         trouble: Cow::Borrowed(""),
     };
-    match create.run(slot).await {
+    let made = create.run(slot).await;
+    if lane.owner.get() == Owner::Others {
+        // Nothing came of the intent: nobody shall remove a partition of others because of it.
+        shop.note(Entry::Gone(partition.clone()), claim).await;
+    }
+    match made {
         Ok(()) => {
-            let (size, run, seconds) = (claim.size, claim.run, began.elapsed().as_secs_f64());
+            let (size, seconds) = (claim.size, began.elapsed().as_secs_f64());
             tracing::info!("partition {partition} of {size} IPUs made in {seconds:.3} s for {run}");
             Event::Up(partition)
         }
@@ -79,8 +85,6 @@ struct Create<'a, W: World> {
     patience: Patience,
     /// The controller may have the partition: look before asking for it.
     may_exist: bool,
-    /// If the controller has the partition, then because of us.
-    ours: bool,
     /// What to say when time runs out.
     trouble: Cow<'static, str>,
 }
@@ -111,7 +115,6 @@ impl<W: World> Create<'_, W> {
         let directory = Arc::clone(&self.model.settings.ipuof_dir);
         self.lane.fileless.set(!self.may_exist);
         self.lane.directory.replace(Some(Arc::clone(&directory)));
-        self.lane.owner.set(Owner::Us);
         self.trouble = "the journal is still being written".into();
         let intent = Entry::Create { claim: self.claim.clone(), ipuof_dir: directory.to_path_buf() };
         let recorded = self.patience.hold(self.shop.world.journal().record(intent)).await?;
@@ -149,6 +152,7 @@ impl<W: World> Create<'_, W> {
             self.call().await?;
         }
         self.active().await?;
+        self.trouble = "the controller has not given its IPUoF configuration".into();
         Ok(self.patience.hold(self.model.controller.ipuof_config(&self.claim.partition)).await??)
     }
 
@@ -192,11 +196,14 @@ impl<W: World> Create<'_, W> {
         };
         match error.failure {
             Failure::Refused => return Err(Stop::Failed(error.message).into()),
-            Failure::Exists if self.ours => {
+            Failure::Exists if self.lane.owner.get() == Owner::Us => {
                 self.look_first();
                 return Ok(());
             }
-            Failure::Exists => return Err(self.of_another(&error).await.into()),
+            Failure::Exists => {
+                let advice = "this cluster did not make it: have it removed, or set another PartitionPrefix";
+                return Err(Stop::Failed(format!("{error}; {advice}")).into());
+            }
             Failure::NoRoom => {
                 self.shop.survey(&self.claim.model);
             }
@@ -210,21 +217,13 @@ impl<W: World> Create<'_, W> {
 
     fn look_first(&mut self) {
         self.may_exist = true;
-        self.ours = true;
-    }
-
-    /// Gives up a name that somebody else has taken; forgetting it keeps us from removing their partition.
-    async fn of_another(&self, error: &CallError) -> Stop {
-        self.lane.owner.set(Owner::Other);
-        self.shop.note(Entry::Gone(self.claim.partition.clone()), self.claim).await;
-        Stop::Failed(format!(
-            "{error}; this cluster did not make it: have it removed, or set another PartitionPrefix"
-        ))
+        self.lane.owner.set(Owner::Us);
     }
 
     /// Waits until the partition is active.
     async fn active(&mut self) -> Result<(), Setback> {
         let began = Instant::now();
+        self.trouble = "the controller has not said how far it is".into();
         loop {
             self.trouble = match self.status().await? {
                 PartitionState::Active => return Ok(()),

@@ -12,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 /// How long after an unanswered create its partition may still turn up.
 const LATE_CREATE: Duration = Duration::from_secs(5);
 
-/// Whose a partition is, as far as we know.
+/// Whose partition it is, should the controller have one of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Nothing is on record.
+    /// No create of it is known.
     Unknown,
-    /// A create intent of this cluster is on record.
+    /// A create call of this cluster may have made it.
     Us,
-    /// Somebody else made a partition of this name before we could.
-    Other,
+    /// Not ours: no create call of this cluster can have made it.
+    Others,
 }
 
 /// The place where orders for one partition wait for each other.
@@ -31,7 +31,7 @@ pub(crate) struct Lane {
     pub files: Mutex<()>,
     /// Ends the create under way, or the one that waits for its turn.
     pub cancel: RefCell<CancellationToken>,
-    /// Whose the partition is.
+    /// Whose partition it is.
     pub owner: Cell<Owner>,
     /// Until then an unanswered create call may still take effect.
     pub settled: Cell<Instant>,

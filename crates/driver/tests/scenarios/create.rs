@@ -123,6 +123,18 @@ async fn a_refusal_is_final() {
         let (when, event) = create(stage).await;
         assert_eq!(failed(event), "controller pod:8090: Refused");
         assert_eq!(when, Duration::ZERO);
+        // And leaves nothing to remove, whoever has a partition of that name.
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        let expected = [
+            "journal create slurm_1",
+            "event started slurm_1",
+            "call create slurm_1",
+            "journal gone slurm_1",
+            "event failed slurm_1: controller pod:8090: Refused",
+            "event gone slurm_1",
+        ];
+        assert_eq!(stage.log.lines(), expected);
     })
     .await;
 }
@@ -224,6 +236,9 @@ async fn a_model_that_is_not_configured_is_named() {
     play(vec![], async |stage| {
         stage.unconfigure();
         assert_eq!(failed(create(stage).await.1), "model pod64 is not configured");
+        // Its removal must not wait until there is a controller again.
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await, (Duration::ZERO, Event::Gone(id(1))));
     })
     .await;
 }

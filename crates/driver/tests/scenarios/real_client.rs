@@ -186,7 +186,17 @@ async fn beyond_one_link_domain_each_has_its_file() {
     .await;
 }
 
+/// At once, because each remove waits until no unanswered create can take effect any more.
 #[tokio::test]
+async fn calls_that_go_astray_do_no_harm() {
+    tokio::join!(
+        a_lost_reply_makes_no_second_partition(),
+        a_call_that_hangs_is_made_again(),
+        a_call_that_is_late_makes_no_second_partition(),
+        a_controller_that_is_away_is_waited_for(),
+    );
+}
+
 async fn a_lost_reply_makes_no_second_partition() {
     play(64, async |site| {
         site.inject(Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) });
@@ -196,7 +206,6 @@ async fn a_lost_reply_makes_no_second_partition() {
     .await;
 }
 
-#[tokio::test]
 async fn a_call_that_hangs_is_made_again() {
     play(64, async |site| {
         site.inject(Effect::Hang { rpc: Some(Rpc(Call::CreatePartition)) });
@@ -206,7 +215,6 @@ async fn a_call_that_hangs_is_made_again() {
     .await;
 }
 
-#[tokio::test]
 async fn a_call_that_is_late_makes_no_second_partition() {
     play(64, async |site| {
         let late = 2 * u64::try_from(API_TIMEOUT.as_millis()).unwrap();
@@ -217,7 +225,6 @@ async fn a_call_that_is_late_makes_no_second_partition() {
     .await;
 }
 
-#[tokio::test]
 async fn a_controller_that_is_away_is_waited_for() {
     play(64, async |site| {
         site.mock().refuse().await;
