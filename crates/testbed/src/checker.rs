@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
 use crate::{Cluster, cluster::held, say, wait_until};
 
@@ -16,23 +16,30 @@ const PARTITIONS_LIMIT: Duration = Duration::from_secs(20);
 const FAULTS: [&str; 5] = ["panic", "fatal", "error: select/vipu", "error: job_submit/vipu", "error: vipu"];
 
 impl Cluster {
+    /// [`Cluster::check`], then the end of the cluster.
+    ///
+    /// # Errors
+    /// Everything that does not hold; the logs are printed then.
+    pub fn finish(self) -> Result<()> {
+        let checked = self.check();
+        match checked {
+            Ok(()) => self.verdict.passed(),
+            Err(_) => self.verdict.failed(),
+        }
+        checked
+    }
+
     /// Cancels what is left of jobs, waits until they are gone, and checks what must hold after every test:
     /// no partition and no IPUoF file is left, no IPU was ever in two partitions, no job was lost,
     /// slurmctld lives and logged no fault of ours.
     ///
     /// # Errors
-    /// Everything that does not hold; the logs are printed then.
-    pub fn finish(self) -> Result<()> {
-        let violations = match self.clear() {
-            Ok(()) => self.violations(),
-            Err(error) => vec![format!("{error:#}")],
-        };
-        if violations.is_empty() {
-            self.verdict.passed();
-            return Ok(());
-        }
-        self.abandon();
-        bail!("after the test this did not hold:\n  {}", violations.join("\n  "))
+    /// Everything that does not hold.
+    pub fn check(&self) -> Result<()> {
+        self.clear()?;
+        let violations = self.violations();
+        ensure!(violations.is_empty(), "at the end this did not hold:\n  {}", violations.join("\n  "));
+        Ok(())
     }
 
     /// Cancels all jobs and waits until nothing of them is left.

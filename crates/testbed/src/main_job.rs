@@ -7,7 +7,7 @@ mod run;
 mod shown;
 
 pub use array::{ArrayWatch, watch_array};
-pub use delay::start_delay;
+pub use delay::{delay_behind, start_delay};
 pub use requests::{BAD_REQUESTS, BadRequest, RESOLVED_REQUESTS, refuse, resolve};
 pub use run::{IpuRun, account, await_creating, batch, batch_ended, salloc, srun};
 pub use shown::{IpuofFile, SHOW, Shown};

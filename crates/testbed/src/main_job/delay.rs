@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::Cluster;
 
@@ -20,4 +20,21 @@ pub fn start_delay(cluster: &Cluster) -> Result<Duration> {
     let output = cluster.job_output(job);
     let started = output.trim().parse().with_context(|| format!("job {job} printed {output}"))?;
     Ok(Duration::from_nanos(started).saturating_sub(submitted))
+}
+
+/// [`start_delay`] while one job has all of a GRES and another waits for it.
+///
+/// # Errors
+/// When one of the three does not behave.
+pub fn delay_behind(cluster: &Cluster, gres: &str) -> Result<Duration> {
+    let request = format!("--gres={gres}");
+    let full = cluster.sbatch("sleep 1000", &[&request])?;
+    cluster.await_job(full, "to run", LIMIT, |job| job.state == "RUNNING")?;
+    let waiting = cluster.sbatch("true", &[&request])?;
+    let delay = start_delay(cluster)?;
+    let seen = cluster.job(waiting)?;
+    ensure!(seen.state == "PENDING", "there is only one {gres}, but job {waiting} is {}", seen.state);
+    cluster.command("scancel").args(&[&waiting.to_string(), &full.to_string()]).success()?;
+    cluster.await_end(full, LIMIT)?;
+    Ok(delay)
 }

@@ -1,0 +1,121 @@
+//! `cargo xtask demo`: the main job, on a real Slurm with a mock controller.
+
+mod table;
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::{Context, Result, ensure};
+use testbed::{
+    Cluster,
+    main_job::{self, BAD_REQUESTS, IpuRun, RESOLVED_REQUESTS},
+    say,
+};
+
+/// The goal for a batch job, from the moment its partition is ready to its first command.
+const READY_TO_START: Duration = Duration::from_millis(100);
+
+/// How much longer a job without IPUs may wait than a stock one: both depend on the moment of their submit.
+const DELAY_NOISE: Duration = Duration::from_secs(1);
+
+/// Runs the demo; with `keep`, leaves its cluster up.
+pub fn run(keep: bool) -> Result<ExitCode> {
+    say("the demo: four nodes before a Pod64 whose partitions take 2 s to make");
+    let cluster = Cluster::settings().start()?;
+    say(format!("the cluster is up in {}", cluster.layout().root().display()));
+    let shown = show(&cluster).and_then(|runs| Ok((runs, cluster.check()?)));
+    let held = match shown {
+        Ok((runs, ())) => conclude(&cluster, &runs),
+        Err(error) => Err(error),
+    };
+    let code = match &held {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(format!("the demo did not hold: {error:#}"));
+            ExitCode::FAILURE
+        }
+    };
+    match (keep, held) {
+        (true, _) => leave_up(cluster)?,
+        (false, Ok(())) => cluster.finish()?,
+        (false, Err(_)) => cluster.abandon(),
+    }
+    Ok(code)
+}
+
+/// Everything there is to see.
+fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
+    let mut runs = Vec::new();
+    say("sbatch --gres=vipu:pod64:16: CF while its partition is made, then it runs");
+    runs.push(main_job::batch(cluster, 16)?);
+    show_output(cluster, runs.last())?;
+    say("srun --gres=vipu:pod64:4");
+    runs.push(main_job::srun(cluster, 4)?);
+    say("salloc --gres=vipu:pod64:1");
+    runs.push(main_job::salloc(cluster, 1)?);
+
+    let stock = stock_delay()?;
+    say("sbatch --array=0-7 --gres=vipu:pod64:16: eight tasks, room for four");
+    let watch = main_job::watch_array(cluster, 8, 3, || {
+        let delay = main_job::start_delay(cluster)?;
+        say(format!("meanwhile a job without IPUs started {} ms after its submit", delay.as_millis()));
+        ensure!(delay <= stock + DELAY_NOISE, "behind IPUs it took {delay:?}, in stock Slurm {stock:?}");
+        Ok(())
+    })?;
+    say(format!("never more than {} of them had IPUs at once; the others showed:", watch.most_at_once));
+    for reason in &watch.reasons {
+        say(format!("  {reason}"));
+    }
+    runs.extend(watch.runs);
+
+    say("requests that cannot be met are refused at submit:");
+    for request in BAD_REQUESTS {
+        say(format!("  --gres={}: {}", request.gres, main_job::refuse(cluster, request)?));
+    }
+    for (gres, ipus) in RESOLVED_REQUESTS {
+        main_job::resolve(cluster, gres, *ipus)?;
+        say(format!("  --gres={gres}: taken for vipu:pod64:{ipus}"));
+    }
+    Ok(runs)
+}
+
+/// What the job itself printed, shortened to what a person wants to see of it.
+fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
+    let run = run.context("no job ran")?;
+    let shown = main_job::Shown::parse(&cluster.job_output(run.job))?;
+    say(format!("job {} saw:", run.job));
+    for (name, value) in &shown.environment {
+        say(format!("  {name}={value}"));
+    }
+    let first = shown.file.devices.first().context("the file has no device")?;
+    say(format!("  a file with {} devices, the first: {first}", shown.file.devices.len()));
+    say("its partition and its file are gone again");
+    Ok(())
+}
+
+/// How long a job waits behind one that waits for a full GRES of a Slurm without our plugins.
+fn stock_delay() -> Result<Duration> {
+    say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
+    let settings = Cluster::settings().nodes(1).without_plugin().extra_gres("token:1");
+    let delay = settings.run(|stock| main_job::delay_behind(stock, "token:1"))?;
+    say(format!("it started {} ms after its submit", delay.as_millis()));
+    Ok(delay)
+}
+
+/// The table, and what has to hold of it.
+fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
+    println!("\n{}", table::of(runs));
+    let median = table::median_ready_to_start(runs).context("no batch job ran")?;
+    println!("median ready-to-start of batch jobs: {:.1} ms", 1e3 * median.as_secs_f64());
+    let left = cluster.mock().partitions()?.len();
+    println!("partitions left: {left}");
+    ensure!(left == 0, "{left} partitions are left");
+    ensure!(median < READY_TO_START, "batch jobs started {median:?} after their partitions were ready");
+    Ok(())
+}
+
+fn leave_up(cluster: Cluster) -> Result<()> {
+    let kept = cluster.keep()?;
+    println!("\nthe cluster stays up; to use it:\n    source {}", kept.environment.display());
+    println!("to stop it:\n    kill {} && sleep 1 && rm -r {}", kept.holder, kept.folder.display());
+    Ok(())
+}

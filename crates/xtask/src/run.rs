@@ -1,0 +1,59 @@
+//! Running programs, visibly.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, ensure};
+use nix::unistd::Uid;
+use testbed::say;
+
+/// The root of the workspace.
+pub fn workspace() -> PathBuf {
+    let built_in = env!("CARGO_MANIFEST_DIR");
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());
+    PathBuf::from(manifest).join("../..")
+}
+
+/// The cargo that runs this task, in the workspace.
+pub fn cargo_command(args: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.args(args).current_dir(workspace());
+    command
+}
+
+/// Runs cargo and wants it to succeed.
+pub fn cargo(args: &[&str]) -> Result<()> {
+    visibly(cargo_command(args))
+}
+
+/// Runs `command` and wants it to succeed.
+pub fn visibly(mut command: Command) -> Result<()> {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    say(&line);
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot run `{line}`"))?;
+    ensure!(status.success(), "`{line}` failed: {status}");
+    Ok(())
+}
+
+/// Whether this is root.
+pub fn is_root() -> bool {
+    Uid::effective().is_root()
+}
+
+/// The words that make root of whoever says them; none for root.
+pub fn to_root() -> &'static [&'static str] {
+    if is_root() { &[] } else { &["sudo"] }
+}
+
+/// `program` as root.
+pub fn as_root(program: &str) -> Command {
+    let mut words = to_root().iter().copied().chain([program]);
+    let mut command = Command::new(words.next().unwrap_or(program));
+    command.args(words);
+    command
+}
