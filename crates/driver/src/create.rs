@@ -181,7 +181,6 @@ impl<W: World> Create<'_, W> {
     /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
     /// a remove must not overtake it.
     async fn call(&mut self) -> Result<(), Setback> {
-        self.patience.check()?;
         let settings = &self.model.settings;
         let request = CreateRequest {
             partition: &self.claim.partition,

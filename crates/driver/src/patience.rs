@@ -41,15 +41,4 @@ impl Patience {
     pub async fn pause(&self, pause: Duration) -> Result<(), Stop> {
         self.hold(sleep(pause)).await
     }
-
-    /// Whether to go on at all.
-    pub fn check(&self) -> Result<(), Stop> {
-        if self.cancel.is_cancelled() {
-            Err(Stop::Cancelled)
-        } else if Instant::now() >= self.deadline {
-            Err(Stop::TimedOut)
-        } else {
-            Ok(())
-        }
-    }
 }

@@ -72,6 +72,9 @@ async fn orders_for_one_partition_wait_for_each_other() {
         stage.act(Action::Remove(claim(1)));
         assert_eq!(stage.answer().await.1, Event::Up(id(1)));
         assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        let lines = stage.log.lines();
+        let at = |line| lines.iter().position(|known| known == line);
+        assert!(at("journal created slurm_1") < at("journal remove slurm_1"), "{lines:#?}");
         assert!(stage.pod.partitions().is_empty());
     })
     .await;

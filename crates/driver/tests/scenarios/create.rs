@@ -79,8 +79,9 @@ async fn a_call_that_never_arrived_is_made_again() {
 async fn an_existing_partition_of_ours_is_adopted() {
     play(vec![], async |stage| {
         stage.pod.call_time.set(SECOND);
-        // The look before the second call is over at 2.25 s at the latest, the second call after it.
-        stage.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(2500)));
+        // It takes effect 2.7 s after the beginning, between the look for it, which ends at 2.25 s at
+        // the latest, and the second call, which ends a second after that.
+        stage.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(1700)));
         let (_, event) = create(stage).await;
         assert_eq!(event, Event::Up(id(1)));
         assert_eq!(stage.log.count("call create slurm_1"), 2);

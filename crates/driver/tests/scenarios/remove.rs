@@ -114,6 +114,19 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_create_cut_off_by_a_crash_may_still_take_effect() {
+    let record = LiveRecord { claim: claim(1), ipuof_dir: None, stage: Point::Creating };
+    play(vec![record], async |stage| {
+        stage.act(Action::Remove(claim(1)));
+        stage.pass(3 * SECOND).await;
+        stage.pod.put(&id(1), None);
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        assert!(stage.pod.partitions().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_not_there_any_more_is_gone() {
     play(vec![], async |stage| {
         assert_eq!(remove(stage).await, Duration::ZERO);

@@ -135,6 +135,7 @@ async fn serve(plugin: &Rc<Plugin>, mut actions: UnboundedReceiver<Action>) {
 /// A Pod on which every third call goes wrong in some way.
 fn bad_pod(random: &mut StdRng) -> Pod {
     let pod = Pod::new(Log::default());
+    pod.call_time.set(Duration::from_millis(300));
     let creates = [Create::GoesWrong, Create::Late(Duration::from_secs(4)), Create::Lost, Create::LostReply];
     let creates = [&creates[..], &[Create::NoRoom, Create::Refused, Create::Stuck]].concat();
     let removes = [Remove::Lost, Remove::GoesWrong];
