@@ -6,11 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ipuof::{Device, Gcd};
 use ledger::{Place, SeenPartition};
 use vipu_client::{
-    Client, Error, ErrorClass, OperationState, PartitionInfo, ReadyState, Requirements, Status,
+    Client, Error, ErrorClass, Ipu, OperationState, PartitionInfo, ReadyState, Requirements, Status,
 };
 use vipu_types::PartitionId;
 
 use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+
+/// The attribute that names the partition an IPU is in.
+const PARTITION: &str = "ipuof partition id";
 
 impl Controller for Client {
     type Config = Vec<Gcd>;
@@ -55,7 +58,9 @@ impl Controller for Client {
 
     async fn survey(&self) -> Result<Listing, CallError> {
         let (ipus, partitions) = tokio::try_join!(self.list_ipus(&[]), self.list_partitions(None))?;
-        let faulty = ipus.iter().filter(|ipu| ipu.fault().is_some()).count();
+        // An IPU of a partition is taken already, sound or not.
+        let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
+        let faulty = ipus.iter().filter(unusable).count();
         let there = partitions.into_iter().filter(|partition| partition.ready != ReadyState::Removed);
         Ok(Listing {
             ipus: u32::try_from(ipus.len()).unwrap_or(u32::MAX),

@@ -2,10 +2,12 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Once;
 
-use ipuof::{Error, Gcd, IpuofDir, file_name};
+use ipuof::{Access, Error, Gcd, IpuofDir, file_name};
 use ledger::Claim;
 use tokio::task::spawn_blocking;
+use tracing::warn;
 use vipu_types::IpuCount;
 
 use crate::{Files, FilesError};
@@ -27,7 +29,11 @@ impl Files for IpuofFiles {
                 // The error that matters is the one at hand.
                 let _ = remove(&open, directory, claim);
             }
-            published.map(drop)
+            published.map(|access| {
+                if access == Access::WorldReadable {
+                    warn_once(directory);
+                }
+            })
         })
         .await
     }
@@ -58,6 +64,18 @@ fn remove(open: &IpuofDir, directory: &Path, claim: &Claim) -> Result<(), Error>
     let is_there = |gcd: &u32| directory.join(file_name(partition, *gcd, 2)).symlink_metadata().is_ok();
     let last = (0..size.get()).take_while(is_there).last();
     open.remove(partition, last.map_or(2, |gcd| gcd + 2))
+}
+
+/// Says that files are not kept to their users, once per process: it is so for every file there.
+fn warn_once(directory: &Path) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        warn!(
+            "{} has no POSIX ACLs: every user can read every IPUoF file in it (mode 0644); \
+             put IpuofDir on a file system with ACLs to keep each file to its job's user",
+            directory.display()
+        );
+    });
 }
 
 async fn blocking(
