@@ -15,7 +15,7 @@ fn creates_fail(cluster: &Cluster) -> Result<()> {
 }
 
 fn is_held(job: &JobView) -> bool {
-    job.state == "PENDING" && job.restarts == 1
+    job.state == "PENDING" && !job.system_comment.is_empty()
 }
 
 #[test]
@@ -23,16 +23,21 @@ fn job_create_fails_requeue_held() -> Result<()> {
     quick().vipu_conf("CreateTimeout=3").expect_log(TEXT).run(|cluster| {
         creates_fail(cluster)?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let held = cluster.await_job(job, "to be held", LIMIT, is_held)?;
+        cluster.await_job(job, "to be held", LIMIT, is_held)?;
+        // The scheduler has looked at the queue since: the reason must outlive that.
+        main_job::start_delay(cluster)?;
+        let held = cluster.job(job)?;
         ensure!(held.reason.replace('_', " ").contains(TEXT), "{held:?}");
         ensure!(held.system_comment.contains(TEXT), "{held:?}");
         let states = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(states == "idle\n", "the node is {states}");
         cluster.mock().clear()?;
         cluster.scontrol(&["release", &job.to_string()])?;
+        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
-        main_job::Shown::parse(&cluster.job_output(job))?.check(&format!("slurm_{job}r1"), 16)
+        let shown = main_job::Shown::parse(&cluster.job_output(job))?;
+        shown.check(&main_job::partition_name(job, ended.restarts), 16)
     })
 }
 

@@ -74,21 +74,8 @@ fn job_without_ipus_is_not_delayed() -> Result<()> {
     // Token is a stock GRES: what a job behind a full one waits is what stock Slurm makes it wait.
     let settings = quick().extra_gres("token:1").slurm_conf("SchedulerParameters=bf_interval=1");
     settings.run(|cluster| {
-        let behind = |gres: &str| {
-            let full = cluster.sbatch("sleep 1000", &[&format!("--gres={gres}")])?;
-            cluster.await_job(full, "to run", LIMIT, |job| job.state == "RUNNING")?;
-            let waiting = cluster.sbatch("true", &[&format!("--gres={gres}")])?;
-            let delays = [(); 3].map(|()| main_job::start_delay(cluster));
-            let seen = cluster.job(waiting)?;
-            ensure!(seen.state == "PENDING", "{seen:?}");
-            cluster.command("scancel").args(&[&full.to_string(), &waiting.to_string()]).success()?;
-            cluster.await_end(waiting, LIMIT)?;
-            cluster.await_end(full, LIMIT)?;
-            let delays: Vec<_> = delays.into_iter().collect::<Result<_>>()?;
-            delays.into_iter().min().ok_or_else(|| anyhow::anyhow!("nothing measured"))
-        };
-        let stock = behind("token:1")?;
-        let ipus = behind("vipu:pod64:64")?;
+        let stock = main_job::delay_behind(cluster, "token:1")?;
+        let ipus = main_job::delay_behind(cluster, "vipu:pod64:64")?;
         println!(
             "start of a job without IPUs behind a full stock GRES: {stock:?}, behind full IPUs: {ipus:?}"
         );
@@ -100,6 +87,14 @@ fn job_without_ipus_is_not_delayed() -> Result<()> {
 
 #[test]
 fn job_under_the_linear_selector() -> Result<()> {
-    let settings = quick().nodes(2).slurm_conf("SelectTypeParameters=other_linear");
-    settings.run(|cluster| main_job::batch(cluster, 16).map(drop))
+    let settings = slow(1).nodes(2).vipu_conf("Layer=linear").slurm_conf("SelectTypeParameters=CR_Memory");
+    settings.run(|cluster| {
+        main_job::batch(cluster, 16)?;
+        // The linear selector gives whole nodes.
+        let two = cluster.sbatch("sleep 1000", &["-N2", "-n2"])?;
+        cluster.await_job(two, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
+        ensure!(nodes == "allocated\n", "the nodes are {nodes}");
+        Ok(())
+    })
 }

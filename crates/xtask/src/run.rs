@@ -3,7 +3,7 @@
 use std::{
     env,
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -32,7 +32,8 @@ pub fn cargo(args: &[&str]) -> Result<()> {
 
 /// Runs `command` and wants it to succeed.
 pub fn visibly(mut command: Command) -> Result<()> {
-    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = [program].into_iter().chain(command.get_args());
     let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     say(&line);
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot run `{line}`"))?;

@@ -124,6 +124,15 @@ pub fn account(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, outpu
     })
 }
 
+/// What the partition of a job is called after so many requeues.
+#[must_use]
+pub fn partition_name(job: JobId, restarts: u16) -> String {
+    match restarts {
+        0 => format!("slurm_{job}"),
+        k => format!("slurm_{job}r{k}"),
+    }
+}
+
 fn gres(ipus: u32) -> String {
     format!("--gres=vipu:pod64:{ipus}")
 }

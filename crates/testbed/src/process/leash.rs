@@ -11,7 +11,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use rustix::process::Signal;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open},
+};
 
 use super::{Process, children};
 use crate::{Account, programs};
@@ -113,6 +116,22 @@ impl Leashed {
     /// When the system cannot say.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.leash.try_wait()
+    }
+
+    /// Its exit status as soon as it ends; `None` when it still runs after `limit`.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn ended_within(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
+        if let Some(status) = self.ended()? {
+            return Ok(Some(status));
+        }
+        let pid = i32::try_from(self.leash.id()).ok().and_then(Pid::from_raw);
+        let leash = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())).transpose()?;
+        // Readable means that it ended.
+        let mut awaited: Vec<_> = leash.iter().map(|leash| PollFd::new(leash, PollFlags::IN)).collect();
+        poll(&mut awaited, Timespec::try_from(limit).ok().as_ref())?;
+        self.ended()
     }
 
     /// Sends `signal` to the program alone.
