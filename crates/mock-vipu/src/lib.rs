@@ -5,8 +5,10 @@
 //! through [`control`], from another; what it did can be read back to the nanosecond ([`Report`]).
 //! `mock-vipu-server` is the same as a program.
 //!
-//! Left out, because no public document says how they look on the wire: TLS, users and access keys. A
-//! PERMISSION_DENIED or UNAUTHENTICATED comes by [`Effect::Reject`] only.
+//! As the real one it serves in cleartext to anybody unless told otherwise: over TLS, with or without
+//! certificates of the clients ([`Tls`]); to users with access keys, each within the allocations granted to
+//! it ([`User`]). How a call carries its user's id and key is not public; here they are the gRPC metadata
+//! `api-user-id` and `api-access-key`.
 //!
 //! Where the facts are silent the mock chooses: a partition is an aligned block of a power of two IPUs
 //! in one allocation, with exactly as many IPU-Link segments as it needs; its name is one that
@@ -20,8 +22,8 @@ mod server;
 
 pub use moment::Nanos;
 pub use pod::{
-    Allocation, BadHardware, BadTime, DoubleOwner, Effect, Fault, Hardware, Incident, Latency, NotOurs,
-    PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure,
-    Topology, double_owners, parse_time,
+    Allocation, Allocations, BadHardware, BadTime, DoubleOwner, Effect, Fault, Hardware, Incident, Latency,
+    NotOurs, PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange,
+    StatusCode, Tenure, Topology, double_owners, parse_time,
 };
-pub use server::{Mock, MockServer, Options, Report, StartError};
+pub use server::{BadUser, Mock, MockServer, Options, Report, StartError, Tls, User};

@@ -4,13 +4,14 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
 use mock_vipu::{
-    Allocation, Hardware, Latency, MockServer, Options, Placement, Settings, Topology, parse_time,
+    Allocation, Allocations, Hardware, Latency, MockServer, Options, Placement, Settings, Tls, Topology,
+    User, parse_time,
 };
 use vipu_types::IpuCount;
 
@@ -54,6 +55,18 @@ struct Arguments {
     /// Where to serve the API; port 0 for any free one
     #[arg(long, default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
+    /// Serve the API over TLS, with this certificate chain (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Serve only clients whose certificate one of these CAs (PEM) has signed
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
+    /// Serve only users with their access key, each within these allocations [default: all]; repeat for more
+    #[arg(long = "user", value_name = "NAME:KEY[:ALLOCATION,...]", value_parser = parse_user)]
+    users: Vec<User>,
     /// Where to be steered by tests; port 0 for any free one
     #[arg(long)]
     control: Option<SocketAddr>,
@@ -91,6 +104,18 @@ fn parse_allocation(text: &str) -> Result<Allocation> {
     Ok(Allocation { name: name.to_owned(), agents: agents.start() - 1..=agents.end() - 1 })
 }
 
+fn parse_user(text: &str) -> Result<User> {
+    let mut parts = text.splitn(3, ':').map(str::to_owned);
+    let (name, key) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    ensure!(!name.is_empty() && !key.is_empty(), "write NAME:KEY or NAME:KEY:ALLOCATION,ALLOCATION");
+    let only = |names: String| Allocations::Only(names.split(',').map(str::to_owned).collect());
+    Ok(User { name, key, allocations: parts.next().map_or(Allocations::All, only) })
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
 impl Arguments {
     fn hardware(&self) -> Result<Hardware> {
         let preset = match self.preset.unwrap_or(Preset::Pod64) {
@@ -124,6 +149,12 @@ impl Arguments {
             seed: self.seed,
         }
     }
+
+    fn tls(&self) -> Result<Option<Tls>> {
+        let (Some(certificate), Some(key)) = (&self.tls_cert, &self.tls_key) else { return Ok(None) };
+        let client_ca = self.tls_client_ca.as_deref().map(read).transpose()?;
+        Ok(Some(Tls { certificate: read(certificate)?, key: read(key)?, client_ca }))
+    }
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -135,6 +166,8 @@ async fn main() -> Result<()> {
         settings: arguments.settings(),
         listen: arguments.listen,
         state_file: arguments.state_file.clone(),
+        tls: arguments.tls()?,
+        users: arguments.users.clone(),
     })
     .await?;
     let mut stdout = std::io::stdout();

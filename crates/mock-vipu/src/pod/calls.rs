@@ -5,6 +5,7 @@ use std::time::Duration;
 use vipu_client::Call;
 use vipu_client::wire::CreatePartitionRequest;
 
+use super::caller::Allocations;
 use super::faults::{CallFate, Effect};
 use super::partition::{Partition, State, Step};
 use super::placement::Block;
@@ -18,8 +19,18 @@ impl Pod {
     /// # Errors
     /// Nonsense, a name in use, an unknown allocation or cluster, or no room.
     pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
+        self.create_within(&Allocations::All, request, now)
+    }
+
+    /// As [`Pod::create`], in one of these allocations.
+    pub(crate) fn create_within(
+        &mut self,
+        allocations: &Allocations,
+        request: &CreatePartitionRequest,
+        now: Nanos,
+    ) -> Result<String, Refusal> {
         self.advance(now);
-        let spec = Spec::of(request, &self.ground.hardware)?;
+        let spec = Spec::of(request, &self.ground.hardware, allocations)?;
         if self.partitions.contains_key(&spec.id) {
             let text = format!("partition '{}' exists", spec.id);
             return Err(Refusal { code: tonic::Code::AlreadyExists, text });

@@ -48,7 +48,7 @@ impl Ground {
         let usable = self.free.and(&self.sound);
         let mut left = 0;
         for (name, members) in &self.allocations {
-            if !spec.allocation.is_empty() && *name != spec.allocation {
+            if !spec.allocations.include(name) {
                 continue;
             }
             let candidates = usable.and(members);

@@ -128,6 +128,11 @@ impl Hardware {
     pub(crate) fn allocation(&self, name: &str) -> Option<&Allocation> {
         self.allocations.iter().find(|allocation| allocation.name == name)
     }
+
+    /// The allocation that has an agent.
+    pub(crate) fn allocation_of(&self, agent: u32) -> Option<&Allocation> {
+        self.allocations.iter().find(|allocation| allocation.agents.contains(&agent))
+    }
 }
 
 /// The name of an agent.

@@ -4,6 +4,7 @@
 //! a Pod under virtual time. Whatever happens by itself is scheduled for a point in time and takes
 //! place, as of that point, when a later one is handed in.
 
+mod caller;
 mod calls;
 mod faults;
 mod ground;
@@ -27,6 +28,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::moment::Nanos;
+pub use caller::Allocations;
+pub(crate) use caller::Caller;
 pub(crate) use faults::CallFate;
 use faults::Faults;
 pub use faults::{Effect, Fault};

@@ -8,7 +8,8 @@ use vipu_client::wire::{
 use vipu_types::{IpuCount, PartitionId};
 
 use super::Refusal;
-use super::hardware::{Hardware, Topology};
+use super::caller::Allocations;
+use super::hardware::{Hardware, Topology, agent_name, agent_of};
 use super::placement::Block;
 
 /// What a partition is, nothing left open but its place. Enumerations are the API's numbers.
@@ -16,8 +17,8 @@ use super::placement::Block;
 pub(crate) struct Spec {
     pub(crate) id: String,
     pub(crate) size: u32,
-    /// Empty: any.
-    pub(crate) allocation: String,
+    /// In one of these it lies.
+    pub(crate) allocations: Allocations,
     /// Where, when the request says it.
     pub(crate) chosen: Option<Block>,
     pub(crate) gcds: u32,
@@ -32,7 +33,12 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    pub(crate) fn of(request: &CreatePartitionRequest, pod: &Hardware) -> Result<Self, Refusal> {
+    /// What the request asks for, in one of the allocations granted.
+    pub(crate) fn of(
+        request: &CreatePartitionRequest,
+        pod: &Hardware,
+        granted: &Allocations,
+    ) -> Result<Self, Refusal> {
         let wanted = request.requirements.clone().unwrap_or_default();
         PartitionId::new(wanted.id.as_str()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
         let size = IpuCount::new(wanted.size.into()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
@@ -47,10 +53,12 @@ impl Spec {
             return Err(Refusal::invalid("a reconfigurable partition has the default sync type"));
         }
         check_names(&wanted, pod)?;
+        let chosen = chosen_block(&wanted, pod)?;
+        check_granted(&wanted.allocation_id, chosen, pod, granted)?;
         let (ipulink, gateway) = default_routing(size, pod);
         Ok(Self {
             size: size.get(),
-            chosen: chosen_block(&wanted, pod)?,
+            chosen,
             gcds,
             replicas,
             segments,
@@ -61,7 +69,10 @@ impl Spec {
             auto_reset: !request.disable_auto_reset,
             relocatable: request.relocatable,
             id: wanted.id,
-            allocation: wanted.allocation_id,
+            allocations: match wanted.allocation_id {
+                any if any.is_empty() => granted.clone(),
+                one => Allocations::Only([one].into()),
+            },
         })
     }
 
@@ -72,7 +83,7 @@ impl Spec {
         Self {
             id: id.to_owned(),
             size: size.get(),
-            allocation: String::new(),
+            allocations: Allocations::All,
             chosen: None,
             gcds: segments,
             replicas: segments,
@@ -137,6 +148,21 @@ fn check_names(wanted: &PartitionRequirements, pod: &Hardware) -> Result<(), Ref
         return Err(Refusal::not_found("allocation", &wanted.allocation_id));
     }
     Ok(())
+}
+
+fn check_granted(
+    allocation: &str,
+    chosen: Option<Block>,
+    pod: &Hardware,
+    granted: &Allocations,
+) -> Result<(), Refusal> {
+    if !allocation.is_empty() && !granted.include(allocation) {
+        return Err(Refusal::denied("allocation", allocation));
+    }
+    match chosen.map(|block| agent_of(block.first)) {
+        Some(agent) if !granted.have_agent(agent, pod) => Err(Refusal::denied("agent", &agent_name(agent))),
+        _ => Ok(()),
+    }
 }
 
 fn default_routing(size: IpuCount, pod: &Hardware) -> (IpuLinkRoutingType, GatewayRoutingType) {

@@ -3,6 +3,8 @@
 mod door;
 mod service;
 mod state_file;
+mod tls;
+mod users;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,6 +28,9 @@ use crate::pod::{
 };
 use service::Service;
 use state_file::StateFile;
+pub use tls::Tls;
+use users::Users;
+pub use users::{BadUser, User};
 
 /// What to serve, and where.
 #[derive(Clone, Debug)]
@@ -38,6 +43,10 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Where to keep the state; read at the start if it is there.
     pub state_file: Option<PathBuf>,
+    /// Serve the API over TLS; `None`: in cleartext.
+    pub tls: Option<Tls>,
+    /// Who may call; empty: everybody.
+    pub users: Vec<User>,
 }
 
 impl Options {
@@ -45,7 +54,8 @@ impl Options {
     #[must_use]
     pub fn new(hardware: Hardware) -> Self {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        Self { hardware, settings: Settings::default(), listen, state_file: None }
+        let settings = Settings::default();
+        Self { hardware, settings, listen, state_file: None, tls: None, users: Vec::new() }
     }
 }
 
@@ -55,6 +65,12 @@ pub enum StartError {
     /// There can be no such hardware.
     #[error(transparent)]
     Hardware(#[from] BadHardware),
+    /// There can be no such users.
+    #[error(transparent)]
+    Users(#[from] BadUser),
+    /// What TLS needs is not what it should be.
+    #[error("a certificate or key for TLS is of no use")]
+    Tls(#[source] tonic::transport::Error),
     /// The address cannot be listened at.
     #[error("cannot listen at {address}: {source}")]
     Listen {
@@ -86,8 +102,14 @@ impl MockServer {
     /// Starts to serve, in tasks of the current tokio runtime.
     ///
     /// # Errors
-    /// Impossible hardware, an address that cannot be had, or a state file that cannot be used.
+    /// Impossible hardware or users, an address that cannot be had, or a state file, certificate or key that
+    /// cannot be used.
     pub async fn start(options: Options) -> Result<Self, StartError> {
+        let users = Users::new(options.users, &options.hardware)?;
+        let mut api = Server::builder();
+        if let Some(tls) = &options.tls {
+            api = api.tls_config(tls.into()).map_err(StartError::Tls)?;
+        }
         let mut pod = Pod::new(options.hardware, options.settings)?;
         let state_file = options.state_file.as_deref().map(StateFile::new);
         if let (Some(file), Some(path)) = (&state_file, options.state_file) {
@@ -98,9 +120,9 @@ impl MockServer {
         let opened = door::open(address, stop.clone());
         let (address, door, lines) = opened.map_err(|source| StartError::Listen { address, source })?;
         let desk = Desk { pod, rpcs: BTreeMap::new() };
-        let mock = Arc::new(Mock { desk: Mutex::new(desk), clock: Clock::start(), door, state_file });
+        let mock = Arc::new(Mock { desk: Mutex::new(desk), clock: Clock::start(), door, state_file, users });
         let service = Service(Arc::clone(&mock));
-        let serving = Server::builder()
+        let serving = api
             .add_service(UserServiceServer::new(service.clone()))
             .add_service(VersionServiceServer::new(service))
             .serve_with_incoming(ReceiverStream::new(lines));
@@ -150,6 +172,7 @@ pub struct Mock {
     clock: Clock,
     door: door::Handle,
     state_file: Option<StateFile>,
+    users: Users,
 }
 
 #[derive(Debug)]

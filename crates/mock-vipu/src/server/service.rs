@@ -17,21 +17,22 @@ use vipu_client::wire::{
 use super::Mock;
 use super::door::Cut;
 use crate::moment::Nanos;
-use crate::pod::{Pod, Refusal};
+use crate::pod::{Caller, Refusal};
 
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Mock>);
 
 impl Service {
-    /// Carries out a call as far as the faults in force let it.
+    /// Carries out a call as far as the faults in force and the caller's rights let it.
     async fn answer<Q, R>(
         &self,
         call: Call,
         request: Request<Q>,
         partition: impl FnOnce(&Q) -> &str,
-        carry_out: impl FnOnce(&mut Pod, &Q, Nanos) -> Result<R, Refusal>,
+        carry_out: impl FnOnce(&mut Caller<'_>, &Q, Nanos) -> Result<R, Refusal>,
     ) -> Result<Response<R>, Status> {
         let cut = request.extensions().get::<Cut>().cloned();
+        let granted = self.0.users.granted(request.metadata());
         let request = request.into_inner();
         let fate = self.0.arrived(call, partition(&request));
         if !fate.delay.is_zero() {
@@ -43,10 +44,11 @@ impl Service {
         if fate.hangs {
             return std::future::pending().await;
         }
+        let granted = granted?;
         let answer = if changes(call) {
-            self.0.change(|pod, now| carry_out(pod, &request, now))
+            self.0.change(|pod, now| carry_out(&mut Caller { pod, granted }, &request, now))
         } else {
-            self.0.look(|pod, now| carry_out(pod, &request, now))
+            self.0.look(|pod, now| carry_out(&mut Caller { pod, granted }, &request, now))
         };
         if fate.reply_lost
             && let Some(cut) = cut

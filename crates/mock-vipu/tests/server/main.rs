@@ -1,6 +1,9 @@
 //! The server, in this process and as a program, steered through the control channel.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod tls;
+mod users;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -54,6 +57,14 @@ impl Drop for Program {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// What the program says that does not start.
+fn refused_start(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mock-vipu-server"));
+    let refused = command.args(["--listen", "127.0.0.1:0"]).args(arguments).output().unwrap();
+    assert!(!refused.status.success(), "{arguments:?}");
+    String::from_utf8(refused.stderr).unwrap()
 }
 
 #[tokio::test]
@@ -130,11 +141,8 @@ async fn a_killed_server_goes_on_from_its_state_file() {
     assert_eq!(recalled, report);
     drop(later);
 
-    let mut other_pod = Command::new(env!("CARGO_BIN_EXE_mock-vipu-server"));
-    other_pod.args(["--listen", "127.0.0.1:0", "--preset", "pod4"]).args(arguments);
-    let refused = other_pod.output().unwrap();
-    let words = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && words.contains("belongs to other hardware"), "{words}");
+    let words = refused_start(&[&["--preset", "pod4"][..], &arguments].concat());
+    assert!(words.contains("belongs to other hardware"), "{words}");
 }
 
 #[tokio::test]
