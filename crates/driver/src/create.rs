@@ -225,7 +225,10 @@ impl<W: World> Create<'_, W> {
         self.trouble = "the controller has not said how far it is".into();
         loop {
             self.trouble = match self.status().await? {
-                PartitionState::Active => return Ok(()),
+                PartitionState::Active => {
+                    self.model.usual_create.set(Some(began.elapsed()));
+                    return Ok(());
+                }
                 PartitionState::Pending => "the controller is still making it".into(),
                 PartitionState::Resetting => "the controller is still resetting it after an error".into(),
                 PartitionState::Absent => return Err(self.again("it vanished while being made")),
@@ -234,7 +237,7 @@ impl<W: World> Create<'_, W> {
                     return Err(self.again(&format!("it went into error: {words}")));
                 }
             };
-            self.patience.pause(poll_pause(began.elapsed())).await?;
+            self.patience.pause(poll_pause(began.elapsed(), self.model.usual_create.get())).await?;
         }
     }
 

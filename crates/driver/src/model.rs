@@ -1,5 +1,6 @@
 //! The models there are, and how each is dealt with.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,8 @@ pub(crate) struct Model<C> {
     pub controller: C,
     /// One permit for each create that may be under way.
     pub slots: Arc<Semaphore>,
+    /// How long the controller took to make the partition that was ready last.
+    pub usual_create: Cell<Option<Duration>>,
 }
 
 impl<C> Model<C> {
@@ -56,6 +59,6 @@ impl<C> Model<C> {
             }
             _ => Arc::new(Semaphore::new(limit)),
         };
-        Self { settings, controller, slots }
+        Self { settings, controller, slots, usual_create: Cell::default() }
     }
 }

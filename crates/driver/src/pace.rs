@@ -8,8 +8,12 @@ const LONGEST_POLL: Duration = Duration::from_secs(1);
 
 /// The pause before the next look at what has taken `elapsed` so far: a quick end is seen
 /// quickly, a slow one is not asked for often.
-pub(crate) fn poll_pause(elapsed: Duration) -> Duration {
-    (elapsed / 40).clamp(SHORTEST_POLL, LONGEST_POLL)
+///
+/// Around the time it took last, `usual`, looks are five times as frequent: creates of one controller
+/// take much the same time, and a job waits for the look that finds its partition ready.
+pub(crate) fn poll_pause(elapsed: Duration, usual: Option<Duration>) -> Duration {
+    let is_due = usual.is_some_and(|usual| (usual * 9 / 10..usual * 3 / 2).contains(&elapsed));
+    (elapsed / if is_due { 200 } else { 40 }).clamp(SHORTEST_POLL, LONGEST_POLL)
 }
 
 /// Exponential backoff with jitter.
@@ -57,9 +61,18 @@ mod tests {
 
     #[test]
     fn an_end_is_noticed_within_a_fortieth() {
-        assert_eq!(poll_pause(Duration::ZERO), SHORTEST_POLL);
-        assert_eq!(poll_pause(Duration::from_secs(2)), Duration::from_millis(50));
-        assert_eq!(poll_pause(Duration::from_secs(3600)), LONGEST_POLL);
+        let unknown = |elapsed| poll_pause(elapsed, None);
+        assert_eq!(unknown(Duration::ZERO), SHORTEST_POLL);
+        assert_eq!(unknown(Duration::from_secs(2)), Duration::from_millis(50));
+        assert_eq!(unknown(Duration::from_secs(3600)), LONGEST_POLL);
+    }
+
+    #[test]
+    fn an_end_that_is_due_is_noticed_sooner() {
+        let usual = Some(Duration::from_secs(60));
+        assert_eq!(poll_pause(Duration::from_secs(50), usual), LONGEST_POLL);
+        assert_eq!(poll_pause(Duration::from_secs(60), usual), Duration::from_millis(300));
+        assert_eq!(poll_pause(Duration::from_secs(100), usual), LONGEST_POLL);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub(crate) async fn confirm_gone(
                 let seconds = REMOVE_TIME.as_secs();
                 return Err(format!("controller {}: still there after {seconds} s", controller.name()));
             }
-            _ => sleep(poll_pause(began.elapsed())).await,
+            _ => sleep(poll_pause(began.elapsed(), None)).await,
         }
     }
 }
