@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::{process::ExitCode, time::Duration};
+use std::{env, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use testbed::{
@@ -10,6 +10,8 @@ use testbed::{
     main_job::{self, BAD_REQUESTS, IpuRun, RESOLVED_REQUESTS},
     say,
 };
+
+use crate::run;
 
 /// The goal for a batch job, from the moment its partition is ready to its first command.
 const READY_TO_START: Duration = Duration::from_millis(100);
@@ -43,6 +45,14 @@ pub fn run(keep: bool) -> Result<ExitCode> {
         (false, Err(_)) => cluster.abandon(),
     }
     Ok(code)
+}
+
+/// The same for somebody who is not root: slurmd starts jobs as other users.
+pub fn run_as_root(keep: bool) -> Result<ExitCode> {
+    let own = env::current_exe()?;
+    let mut demo = run::as_root(&own.display().to_string());
+    demo.arg("demo-as-root").args(keep.then_some("--keep"));
+    Ok(if demo.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Everything there is to see.

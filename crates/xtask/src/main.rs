@@ -22,6 +22,12 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
+    /// The part of the demo that has to be root.
+    #[command(hide = true)]
+    DemoAsRoot {
+        #[arg(long)]
+        keep: bool,
+    },
     /// Run all tests, or those whose name contains FILTER.
     Test {
         /// Part of a test's name.
@@ -36,8 +42,9 @@ fn main() -> Result<ExitCode> {
         Task::Demo { keep } => {
             packages::install_missing()?;
             build::plugins_and_programs()?;
-            demo::run(keep)
+            if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
+        Task::DemoAsRoot { keep } => demo::run(keep),
         Task::Test { filter } => {
             packages::install_missing()?;
             build::plugins_and_programs()?;
