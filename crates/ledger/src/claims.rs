@@ -7,7 +7,7 @@ use vipu_types::{IpuCount, ModelName, PartitionId};
 use crate::{Claim, Millis, Phase};
 
 /// The age of a claim: later ones are greater.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Serial(u64);
 
 /// A claim and how far it has come.
@@ -128,7 +128,8 @@ impl Claims {
         self.of_model(model).map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
-    fn of_model(&self, model: &ModelName) -> impl Iterator<Item = (Serial, &Record)> {
+    /// The claims of a model, the oldest first.
+    pub(crate) fn of_model(&self, model: &ModelName) -> impl Iterator<Item = (Serial, &Record)> {
         self.all().filter(move |(_, record)| record.claim.model == *model)
     }
 

@@ -52,6 +52,7 @@ mod capacity;
 mod claim;
 mod claims;
 mod event;
+mod forecast;
 mod invariant;
 mod ledger;
 mod lifecycle;

@@ -6,6 +6,7 @@ use vipu_types::{IpuCount, PartitionId};
 
 use crate::capacity::Capacity;
 use crate::claims::Serial;
+use crate::forecast::Released;
 use crate::{Millis, ModelFacts, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
@@ -160,12 +161,21 @@ impl Pod {
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> Capacity {
-        let places = self.listed.values().flatten().copied();
-        let mut capacity = Capacity::new(self.hardware.ipus, self.facts.domain_size, places);
+        self.counted_without(&Released::default())
+    }
+
+    /// The free blocks there would be if these claims were gone.
+    pub(crate) fn counted_without(&self, released: &Released<'_>) -> Capacity {
+        let listed = || {
+            let stays = |(id, _): &(&PartitionId, _)| !released.partitions.contains(id);
+            self.listed.iter().filter(stays).map(|(_, places)| places)
+        };
+        let mut capacity =
+            Capacity::new(self.hardware.ipus, self.facts.domain_size, listed().flatten().copied());
         // A partition without places has at least one IPU.
-        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
+        let hidden = listed().filter(|places| places.is_empty()).count();
         capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32));
-        for size in self.unplaced.values() {
+        for (_, size) in self.unplaced.iter().filter(|(serial, _)| !released.serials.contains(serial)) {
             capacity.take(*size);
         }
         capacity

@@ -234,3 +234,49 @@ fn what_cannot_be_is_reported() {
     scripted.ledger.apply(scripted.now, shrunk);
     assert_eq!(texts(&scripted), ["pod64: 16 IPUs are claimed and 0 free, but 8 there are"]);
 }
+
+/// When that many IPUs fit, given when jobs end; a job not named has ended, now, at 0.
+fn earliest(scripted: &Scripted, size: u64, ends: &[(u32, i64)]) -> Option<i64> {
+    let end_of = |job| ends.iter().find(|(known, _)| *known == job).map_or(0, |(_, end)| *end);
+    scripted.ledger.earliest(&model("pod64"), IpuCount::new(size).unwrap(), end_of)
+}
+
+/// A Pod64 with these 16-IPU jobs, from the lowest place on.
+fn pod_with(jobs: &[&str]) -> Scripted {
+    let mut scripted = empty_pod();
+    let mut there = vec![];
+    for (job, first) in jobs.iter().zip((0..64).step_by(16)) {
+        scripted.tell(Event::Begin(claim(job)));
+        there.push(seen(&format!("slurm_{job}"), first..first + 16));
+    }
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed);
+    scripted
+}
+
+#[test]
+fn the_forecast_waits_for_a_block_not_for_a_count() {
+    // Jobs 1 and 2 have one half, 3 and 4 the other: only two ends in one half make a block of 32.
+    let scripted = pod_with(&["1", "2", "3", "4"]);
+    let ends = [(1, 100), (3, 200), (2, 300), (4, 400)];
+    assert_eq!(earliest(&scripted, 16, &ends), Some(100));
+    assert_eq!(earliest(&scripted, 32, &ends), Some(300));
+    assert_eq!(earliest(&scripted, 64, &ends), Some(400));
+    assert_eq!(earliest(&scripted, 16, &ends[1..]), Some(0), "job 1 has ended, its partition goes");
+    assert_eq!(earliest(&scripted, 128, &ends), None, "there are not that many");
+}
+
+#[test]
+fn the_forecast_knows_what_never_ends() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.tell(Event::Begin(claim("2")));
+    let there = vec![seen("slurm_1", 0..16), seen("slurm_2", 32..48), seen("theirs", 48..49)];
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed);
+    let ends = [(1, 500), (2, 100)];
+    assert_eq!(earliest(&scripted, 32, &ends), Some(500), "job 2 is in one half with theirs");
+    assert_eq!(earliest(&scripted, 64, &ends), None);
+    scripted.tell(unreachable());
+    assert_eq!(earliest(&scripted, 1, &ends), None);
+}

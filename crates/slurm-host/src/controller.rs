@@ -28,6 +28,8 @@ pub type Entry = unsafe extern "C" fn(build: *const c_char) -> *const Controller
 pub struct Controller {
     /// Before the inner selector's job_test: 0 to go on, or the ESLURM code to refuse with.
     pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16) -> c_int,
+    /// After the inner selector said when a job would start (WILL_RUN): corrects that for its IPUs.
+    pub job_will_run: unsafe extern "C" fn(job: RawJob),
     /// After the inner selector's job_begin: 0, or an error that leaves the job pending.
     pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,
     /// 1 when the inner selector is to be asked, 0 when the job's partition is not ready.

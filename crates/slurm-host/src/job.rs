@@ -80,6 +80,21 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.start_time)
     }
 
+    /// `end_time`: when a running job reaches its time limit, in seconds since the Unix epoch
+    #[must_use]
+    pub fn end_time(self) -> i64 {
+        self.record.read(self.layout().job_record.end_time)
+    }
+
+    /// Another job, under the same lock.
+    #[must_use]
+    pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
+        // SAFETY: this view stands for at least the job read lock, which find_job_record needs.
+        let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(id) })?;
+        // SAFETY: a live job_record_t under the lock of this view.
+        Some(Self { record: unsafe { Record::new(record) }, host: self.host })
+    }
+
     /// The job's GRES request as Slurm keeps it: `tres_per_node`, such as `gres:vipu:pod64:16`.
     #[must_use]
     pub fn tres_per_node(self) -> Option<String> {
@@ -208,6 +223,11 @@ impl<'lock> JobMut<'lock> {
         self.record.write(job.prep_epilog_cnt, count.saturating_add(1));
         // SAFETY: under the job write lock; a C bool, set to true.
         unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
+    }
+
+    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
+    pub fn expect_start(&mut self, time: i64) {
+        self.record.write(self.layout().job_record.start_time, time);
     }
 
     /// Sets the text squeue shows as the reason.

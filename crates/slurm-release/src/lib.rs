@@ -103,6 +103,12 @@ pub fn is_test_only(mode: u16) -> bool {
     u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_TEST_ONLY
 }
 
+/// Whether a job_test with this mode word asks when the job would start.
+#[must_use]
+pub fn is_will_run(mode: u16) -> bool {
+    u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_WILL_RUN
+}
+
 /// The series, as a version number with micro 0, whose libslurm has this soname number.
 ///
 /// `slurm_api_version()` of every release returns the soname number shifted left by 16.
@@ -148,6 +154,7 @@ mod tests {
         assert!(is_run_now(0x0000) && is_run_now(0x0100) && is_run_now(0x0400));
         assert!(!is_run_now(0x0300) && !is_run_now(0x0001) && !is_run_now(0x0002));
         assert!(is_test_only(0x0001) && is_test_only(0x0401) && !is_test_only(0x0002));
+        assert!(is_will_run(0x0002) && is_will_run(0x0102) && !is_will_run(0x0001));
     }
 
     #[test]

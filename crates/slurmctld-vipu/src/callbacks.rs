@@ -1,5 +1,7 @@
 //! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use ledger::{Claim, Ending, Event};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release;
@@ -43,6 +45,42 @@ pub(crate) fn job_test(site: &Site, job: JobRef<'_>, mode: u16) -> Verdict {
             fits.map_or_else(|why| wait(site, job, why.to_string()), |()| Verdict::Go)
         }
     }
+}
+
+/// The stock selector said when the job could start: not before its IPUs are free.
+///
+/// Backfill reserves nodes for a job from its expected start on and starts no other job there that would run
+/// into it. An expected start of now, for a job that then is refused, would keep everybody off those nodes.
+pub(crate) fn job_will_run(site: &Site, mut job: JobMut<'_>) {
+    if !job.mentions_vipu() {
+        return;
+    }
+    let Ok(Some(wanted)) = wanted(site, *job) else {
+        return job.expect_start(now() + BEYOND_ANY_PLAN);
+    };
+    let ledger = site.ledger();
+    if ledger.fits_now(&wanted.model, wanted.size).is_ok() {
+        return;
+    }
+    let end_of = |id| job.other(id).map_or_else(now, JobRef::end_time);
+    let ipus_free = match ledger.earliest(&wanted.model, wanted.size, end_of) {
+        Some(end) => end.max(now()) + REMOVAL,
+        None => now() + BEYOND_ANY_PLAN,
+    };
+    let start = ipus_free.max(job.start_time());
+    job.expect_start(start);
+}
+
+/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
+const REMOVAL: i64 = 1;
+
+/// Seconds, a year: when nobody can say, the job takes no part in backfill's plan (`bf_window` is days).
+const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
+
+/// Seconds since the Unix epoch.
+fn now() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {

@@ -17,7 +17,7 @@ use crate::site::{self, site};
 use crate::{adopt, callbacks};
 
 static CONTROLLER: Controller =
-    Controller { job_test, job_begin, job_ready, job_fini, reconfigure, job_submit };
+    Controller { job_test, job_will_run, job_begin, job_ready, job_fini, reconfigure, job_submit };
 
 /// Hands out the table to a plugin of the same build.
 ///
@@ -46,6 +46,15 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
         }
     })
+}
+
+unsafe extern "C" fn job_will_run(job: RawJob) {
+    boundary::guard(&|| name("job_will_run", job), (), || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
+            callbacks::job_will_run(site, job);
+        }
+    });
 }
 
 unsafe extern "C" fn job_begin(job: RawJob) -> c_int {

@@ -24,6 +24,15 @@ pub(super) fn job_test(job: RawJob, mode: u16) -> Option<c_int> {
     (code != 0).then_some(code)
 }
 
+/// Has a forecast of the stock selector corrected for the job's IPUs.
+pub(super) fn job_tested(job: RawJob, mode: u16, code: c_int) -> c_int {
+    if let (0, true, Some(controller)) = (code, release::is_will_run(mode), controller()) {
+        // SAFETY: Slurm's job under the job write lock of this callback.
+        unsafe { (controller.job_will_run)(job) };
+    }
+    code
+}
+
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
 fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
     // SAFETY: the job of the running callback.

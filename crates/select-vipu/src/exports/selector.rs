@@ -81,7 +81,8 @@ selector! {
     fn select_p_job_test(
         job: RawJob, nodes: Ptr, min_nodes: u32, max_nodes: u32, req_nodes: u32, mode: u16,
         preemptee_candidates: Ptr, preemptees: Ptr, excluded_cores: Ptr
-    ) -> c_int, otherwise ERROR, before hooks::job_test(job, mode);
+    ) -> c_int, otherwise ERROR, before hooks::job_test(job, mode),
+        after |code| hooks::job_tested(job, mode, code);
     fn select_p_job_begin(job: RawJob) -> c_int, otherwise ERROR, after |code| hooks::job_begin(job, code);
     fn select_p_job_ready(job: RawJob) -> c_int, otherwise 0, before hooks::job_ready(job);
     fn select_p_job_expand(from: RawJob, to: RawJob) -> c_int, otherwise ERROR;
