@@ -41,14 +41,19 @@ fn job_of_another_user() -> Result<()> {
 #[test]
 fn job_on_two_nodes_has_one_partition() -> Result<()> {
     quick().nodes(2).run(|cluster| {
-        // Labelled, as lines of two tasks come in any order.
-        let script = format!("srun --label bash -c '{}'", main_job::SHOW.replace('\'', r"'\''"));
+        // To a file each, as what two tasks print at once is mixed.
+        let show = main_job::SHOW.replace('\'', r"'\''");
+        let script = format!(
+            "dir=$(mktemp -d)\nsrun --output=\"$dir/%t\" bash -c '{show}'\n\
+             for task in 0 1; do echo \"-- task\"; cat \"$dir/$task\"; done\nrm -r \"$dir\""
+        );
         let job = cluster.sbatch(&script, &["-N2", "--ntasks-per-node=1", "--gres=vipu:pod64:16"])?;
         cluster.await_end(job, LIMIT)?;
         let output = cluster.job_output(job);
-        for label in ["0: ", "1: "] {
-            let task: Vec<_> = output.lines().filter_map(|line| line.strip_prefix(label)).collect();
-            main_job::account(cluster, job, "sbatch", 16, &task.join("\n"))?;
+        let tasks: Vec<_> = output.split("-- task\n").skip(1).collect();
+        ensure!(tasks.len() == 2, "{output}");
+        for task in tasks {
+            main_job::account(cluster, job, "sbatch", 16, task)?;
         }
         let records = cluster.mock().report()?.partitions;
         ensure!(records.len() == 1, "{records:?}");
