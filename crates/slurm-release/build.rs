@@ -47,7 +47,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "user_name",
         ],
     ),
-    ("job_details", &["magic", "prolog_running", "env_sup", "env_cnt", "requeue", "min_nodes"]),
+    ("job_details", &["magic", "prolog_running", "env_sup", "env_cnt", "begin_time"]),
     ("node_record", &["magic", "name", "gres", "config_ptr"]),
     ("config_record", &["magic", "gres"]),
     ("part_record", &["magic", "name"]),

@@ -33,7 +33,6 @@ fn job_create_fails_requeue_held() -> Result<()> {
         ensure!(states == "idle\n", "the node is {states}");
         cluster.mock().clear()?;
         cluster.scontrol(&["release", &job.to_string()])?;
-        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
         let shown = main_job::Shown::parse(&cluster.job_output(job))?;

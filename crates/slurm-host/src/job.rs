@@ -225,6 +225,19 @@ impl<'lock> JobMut<'lock> {
         unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
     }
 
+    /// Lets a job that is being requeued start again as soon as it may, when this run was never launched.
+    ///
+    /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the run
+    /// before any more, unless the job's begin time lies ahead anyway. No node has one of a run that never
+    /// was launched. To be called right before the completion gate is opened.
+    pub fn begin_soon(&mut self) {
+        let Some(details) = self.details() else { return };
+        let field = self.layout().job_details.begin_time;
+        // SAFETY: time has no preconditions.
+        let soon = unsafe { libc::time(std::ptr::null_mut()) } + 2;
+        details.write(field, details.read(field).max(soon));
+    }
+
     /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
     pub fn expect_start(&mut self, time: i64) {
         self.record.write(self.layout().job_record.start_time, time);

@@ -136,6 +136,9 @@ fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Aft
         Action::OpenCompletion { claim, launch_raised } => {
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);
+                if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
+                    job.begin_soon();
+                }
             }
             afterwards.completed.push(claim.run.job);
         }
