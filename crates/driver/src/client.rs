@@ -3,12 +3,11 @@
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ipuof::{Device, Gcd};
 use ledger::{Place, SeenPartition};
 use vipu_client::{
     Client, Error, ErrorClass, Ipu, OperationState, PartitionInfo, ReadyState, Requirements, Status,
 };
-use vipu_types::PartitionId;
+use vipu_types::{Gcd, PartitionId};
 
 use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
 
@@ -46,7 +45,7 @@ impl Controller for Client {
                 format!("controller {}: no device in the IPUoF config of {partition}", self.endpoint());
             return Err(CallError { failure: Failure::Unclear, message });
         }
-        Ok(config.gcds.into_iter().map(gcd).collect())
+        Ok(config.gcds)
     }
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
@@ -112,39 +111,6 @@ fn stand_in(name: &str) -> String {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     format!("foreign-{:016x}", hasher.finish())
-}
-
-fn gcd(gcd: vipu_client::GcdConfig) -> Gcd {
-    Gcd { devices: gcd.devices.into_iter().map(device).collect(), attributes: gcd.attributes }
-}
-
-fn device(device: vipu_client::Device) -> Device {
-    let vipu_client::Device {
-        ip,
-        server_port,
-        rdma_port,
-        device_id,
-        ipulink_segment_id,
-        routing_id,
-        ipu_arch_id,
-        ipu_id,
-        chip_id,
-        gwsw_version,
-        ipum_sw_version,
-    } = device;
-    Device {
-        ip,
-        server_port,
-        rdma_port,
-        device_id,
-        ipulink_segment_id,
-        routing_id,
-        ipu_arch_id,
-        ipu_id,
-        chip_id,
-        gwsw_version,
-        ipum_sw_version,
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Once;
 
-use ipuof::{Access, Error, Gcd, IpuofDir, file_name};
+use ipuof::{Access, Error, IpuofDir, file_name};
 use ledger::Claim;
 use tokio::task::spawn_blocking;
 use tracing::warn;
-use vipu_types::IpuCount;
+use vipu_types::{Gcd, IpuCount};
 
 use crate::{Files, FilesError};
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use ipuof::Device;
+use vipu_types::Device;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
 use super::*;

@@ -11,11 +11,11 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, renameat};
 use nix::sys::stat::Mode;
 use nix::unistd::{UnlinkatFlags, fsync, geteuid, unlinkat};
-use vipu_types::PartitionId;
+use vipu_types::{Gcd, PartitionId};
 
 use crate::access::{Access, grant};
 use crate::error::Error;
-use crate::gcd::Gcd;
+use crate::json::to_json;
 use crate::names::file_names;
 
 /// The open directory of config files.
@@ -70,7 +70,7 @@ impl IpuofDir {
         let count = u32::try_from(gcds.len()).unwrap_or(u32::MAX);
         let mut worst = None;
         for (name, gcd) in file_names(partition, count).zip(gcds) {
-            let json = gcd.to_json().map_err(|error| self.refused("render", &name, error))?;
+            let json = to_json(gcd).map_err(|error| self.refused("render", &name, error))?;
             worst = worst.max(Some(self.put(&name, &json, reader)?));
         }
         self.sync()?;

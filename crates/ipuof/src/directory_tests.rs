@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-use crate::gcd::Device;
+use vipu_types::Device;
 
 const READER: u32 = 54_321;
 

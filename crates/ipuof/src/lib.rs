@@ -9,11 +9,10 @@ mod access;
 mod directory;
 pub mod environment;
 mod error;
-mod gcd;
+mod json;
 mod names;
 
 pub use access::Access;
 pub use directory::{IpuofDir, probe};
 pub use error::Error;
-pub use gcd::{Device, Gcd};
 pub use names::file_name;

@@ -1,8 +1,7 @@
 //! Which stock selector to use.
 
-use conf::Layer as Configured;
+use conf::Layer;
 use slurm_host::conf as slurm_conf;
-use slurm_host::inner::Layer;
 
 /// What `SelectTypeParameters=other_cons_tres` says, else `Layer=` of vipu.conf, else cons_tres.
 ///
@@ -12,8 +11,5 @@ pub(crate) fn choose() -> Layer {
     if slurm_conf::other_cons_tres() {
         return Layer::ConsTres;
     }
-    match slurm_conf::folder().and_then(|folder| conf::layer_of(&folder)) {
-        Some(Configured::Linear) => Layer::Linear,
-        Some(Configured::ConsTres) | None => Layer::ConsTres,
-    }
+    slurm_conf::folder().and_then(|folder| conf::layer_of(&folder)).unwrap_or(Layer::ConsTres)
 }

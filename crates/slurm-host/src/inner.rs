@@ -6,37 +6,17 @@ use std::ptr::NonNull;
 use crate::loaded::Loaded;
 use crate::object::Object;
 
-/// Which stock selector does the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    /// `select/cons_tres`
-    ConsTres,
-    /// `select/linear`
-    Linear,
-}
-
-impl Layer {
-    /// The selector's file.
-    #[must_use]
-    pub fn file(self) -> &'static str {
-        match self {
-            Layer::ConsTres => "select_cons_tres.so",
-            Layer::Linear => "select_linear.so",
-        }
-    }
-}
-
 /// The loaded and initialised stock selector.
 #[derive(Clone, Copy, Debug)]
 pub struct Selector(Object);
 
 impl Selector {
-    /// Loads the selector and calls its `init`, which Slurm does only for plugins it knows of.
+    /// Loads `select_<layer>.so`, where `layer` is such as `cons_tres`, and calls its `init`, which Slurm does only for plugins it knows of.
     ///
     /// # Errors
     /// One line that says which file could not be used and why.
-    pub fn load(loaded: &Loaded, layer: Layer) -> Result<Self, String> {
-        let path = loaded.stock_plugins.join(layer.file());
+    pub fn load(loaded: &Loaded, layer: &str) -> Result<Self, String> {
+        let path = loaded.stock_plugins.join(format!("select_{layer}.so"));
         let failed = |why: String| format!("cannot use the stock selector {}: {why}", path.display());
         let object = Object::open(&path).map_err(failed)?;
         let Some(init) = object.symbol(c"init") else { return Ok(Self(object)) };

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use tonic::transport::Channel;
 use tonic::{Response, Status as GrpcStatus};
-use vipu_types::PartitionId;
+use vipu_types::{Gcd, PartitionId};
 
 use crate::channel::Link;
 use crate::wire::user_service_client::UserServiceClient;
 use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
-    BadEndpoint, Call, Endpoint, Error, GcdConfig, Ipu, PartitionConfig, PartitionInfo, Requirements, Status,
-    wire,
+    BadEndpoint, Call, Endpoint, Error, Ipu, PartitionConfig, PartitionInfo, Requirements, Status, wire,
 };
 
 /// The largest reply read: the attributes of the IPUs of a system of 65,536 are some 100 MB.
@@ -118,7 +117,7 @@ impl Client {
     /// # Errors
     /// As [`Client::partition_config`]; [`crate::ErrorClass::NotFound`] or
     /// [`crate::ErrorClass::Invalid`] when there is no such GCD.
-    pub async fn gcd_config(&self, id: &PartitionId, gcd: u32) -> Result<GcdConfig, Error> {
+    pub async fn gcd_config(&self, id: &PartitionId, gcd: u32) -> Result<Gcd, Error> {
         let config = self.config(id, Some(gcd)).await?;
         let nothing = || self.empty(Call::GetPartitionIpuofConfig, id, "the GCD asked for");
         config.gcds.into_iter().next().ok_or_else(nothing)

@@ -21,7 +21,7 @@ mod status;
 pub mod wire;
 
 pub use client::Client;
-pub use config::{Device, GcdConfig, PartitionConfig};
+pub use config::PartitionConfig;
 pub use endpoint::{BadEndpoint, Endpoint};
 pub use enums::{GatewayRouting, IpuLinkRouting, OperationState, ReadyState, SyncType};
 pub use error::{Call, Error, ErrorClass};

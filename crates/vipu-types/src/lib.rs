@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod count;
+mod gcd;
 mod names;
 mod request;
 mod run;
 
 pub use count::{IpuCount, NotASize};
+pub use gcd::{Device, Gcd};
 pub use names::{BadName, ModelName, PartitionId};
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, ModelSetup, World, channel};
-use ipuof::Gcd;
 use ledger::{Action, Claim, Event, Millis};
 use mock_vipu::{Effect, Fault, Hardware, Latency, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 use vipu_client::{Call, Client, Endpoint};
+use vipu_types::Gcd;
 use vipu_types::IpuCount;
 
 use crate::stage::{claim, id, model, settings};

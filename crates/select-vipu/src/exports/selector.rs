@@ -19,7 +19,7 @@ static INNER: OnceLock<Functions> = OnceLock::new();
 /// Loads the stock selector. Slurm calls nothing of the interface before `init`, which calls this.
 pub(super) fn load() -> Result<(), String> {
     let loaded = loaded::loaded()?;
-    let selector = Selector::load(loaded, layer::choose())?;
+    let selector = Selector::load(loaded, layer::choose().name())?;
     INNER.get_or_init(|| Functions::of(&selector));
     Ok(())
 }

@@ -1,47 +1,18 @@
 //! The content of a config file.
 
-use std::collections::BTreeMap;
+use vipu_types::Gcd;
 
-use serde::{Deserialize, Serialize};
-
-/// One GCD: what one process drives, and one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gcd {
-    /// Its IPUs.
-    pub devices: Vec<Device>,
-    /// What the controller says of it. Copied as it is: Poplar knows keys that nobody documented.
-    pub attributes: BTreeMap<String, String>,
-}
-
-/// One IPU and the way to it. Every member is written, also when zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the names are the format's; what they mean is not ours to define")]
-pub struct Device {
-    pub ip: String,
-    pub server_port: u32,
-    pub rdma_port: u32,
-    pub device_id: u32,
-    pub ipulink_segment_id: u32,
-    pub routing_id: u32,
-    pub ipu_arch_id: u32,
-    pub ipu_id: u32,
-    pub chip_id: String,
-    pub gwsw_version: String,
-    pub ipum_sw_version: String,
-}
-
-impl Gcd {
-    /// The file's content.
-    pub(crate) fn to_json(&self) -> std::io::Result<Vec<u8>> {
-        let mut json = serde_json::to_vec_pretty(self)?;
-        json.push(b'\n');
-        Ok(json)
-    }
+/// The file's content.
+pub(crate) fn to_json(gcd: &Gcd) -> std::io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(gcd)?;
+    json.push(b'\n');
+    Ok(json)
 }
 
 #[cfg(test)]
 mod tests {
+    use vipu_types::Device;
+
     use super::*;
 
     #[test]
@@ -82,14 +53,14 @@ mod tests {
   }
 }
 "#;
-        let json = gcd.to_json().unwrap();
+        let json = to_json(&gcd).unwrap();
         assert_eq!(String::from_utf8_lossy(&json), expected);
         assert_eq!(serde_json::from_slice::<Gcd>(&json).unwrap(), gcd);
     }
 
     #[test]
     fn no_attribute_is_made_up() {
-        let empty = Gcd::default().to_json().unwrap();
+        let empty = to_json(&Gcd::default()).unwrap();
         assert_eq!(String::from_utf8_lossy(&empty), "{\n  \"devices\": [],\n  \"attributes\": {}\n}\n");
     }
 }
