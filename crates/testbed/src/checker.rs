@@ -4,7 +4,7 @@ use std::{fs, time::Duration};
 
 use anyhow::{Result, ensure};
 
-use crate::{Cluster, cluster::held, say, wait_until};
+use crate::{Cluster, cluster::held, conf_files::BACKUP, say, wait_until};
 
 /// How long the last jobs may take to end.
 const JOBS_LIMIT: Duration = Duration::from_secs(60);
@@ -98,10 +98,14 @@ impl Cluster {
 
     fn faults(&self) -> Vec<String> {
         let expected = held(&self.expected);
-        let log = self.verdict.logs().read("slurmctld");
+        let logs = [self.slurmctld_log(), self.verdict.logs().read(BACKUP)];
         let is_fault = |line: &&str| FAULTS.iter().any(|fault| line.contains(fault));
         let is_expected = |line: &&str| expected.iter().any(|part| line.contains(part));
-        log.lines().filter(|line| is_fault(line) && !is_expected(line)).map(str::to_owned).collect()
+        logs.iter()
+            .flat_map(|log| log.lines())
+            .filter(|line| is_fault(line) && !is_expected(line))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// slurmctld's log up to now.

@@ -33,6 +33,7 @@ pub struct Cluster {
     // Dropped in this order: the logs are looked at first, the daemons go next, the folder last.
     pub(crate) verdict: Verdict,
     pub(crate) slurmctld: Mutex<Option<Leashed>>,
+    pub(crate) backup: Mutex<Option<Leashed>>,
     pub(crate) slurmd: Vec<Leashed>,
     pub(crate) mock: Mock,
     pub(crate) munged: Leashed,
@@ -75,11 +76,13 @@ impl Cluster {
         let mut mock = Mock::start(&lead, &layout, &root, vipu, &settings)?;
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
         mock.connect(START_LIMIT)?;
-        let slurmctld = start(&daemon::slurmctld(&slurm))?;
+        let slurmctld = start(&daemon::slurmctld(&slurm, &settings))?;
+        let backup = settings.backup.then(|| start(&daemon::backup(&slurm, &layout))).transpose()?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
         let cluster = Self {
             verdict: Verdict::pending(Logs::new(&layout)),
             slurmctld: Mutex::new(Some(slurmctld)),
+            backup: Mutex::new(backup),
             slurmd: slurmd.collect::<Result<_>>()?,
             mock,
             munged,
@@ -94,7 +97,7 @@ impl Cluster {
             lead,
             layout,
         };
-        if let Err(error) = cluster.await_nodes() {
+        if let Err(error) = cluster.await_nodes().and_then(|()| cluster.await_backup()) {
             cluster.abandon();
             return Err(error);
         }
@@ -142,14 +145,16 @@ impl Cluster {
     /// # Errors
     /// When it cannot be handed over.
     pub fn keep(self) -> Result<Kept> {
-        let Self { verdict, slurmctld, slurmd, mock, munged, lead, mut layout, .. } = self;
+        let Self { verdict, slurmctld, backup, slurmd, mock, munged, lead, mut layout, .. } = self;
         verdict.passed();
         let environment = layout.root().join("environment");
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
         let kept = Kept { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
         layout.keep();
-        let slurmctld = slurmctld.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for daemon in slurmctld.into_iter().chain(slurmd).chain([mock.into_process(), munged]) {
+        let controllers =
+            [slurmctld, backup].map(|daemon| daemon.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let others = slurmd.into_iter().chain([mock.into_process(), munged]);
+        for daemon in controllers.into_iter().flatten().chain(others) {
             daemon.let_run();
         }
         Ok(kept)

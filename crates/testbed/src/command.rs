@@ -119,6 +119,7 @@ impl ClusterCommand<'_> {
             program: &programs::find(&program)?,
             args: &args,
             account: &account,
+            hostname: None,
             environment: &all,
             directory: &cluster.layout.jobs(),
             output: &stdout,

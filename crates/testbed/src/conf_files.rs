@@ -25,6 +25,15 @@ const PLUGINS: [(&str, &str); 4] = [
     ("libspank_ipuof.so", "spank_ipuof.so"),
 ];
 
+/// What slurmctld's host and the backup's are called. Slurm then needs nobody to tell it their addresses.
+pub(crate) const CONTROLLERS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
+
+/// What the backup's files are called.
+pub(crate) const BACKUP: &str = "slurmctld-backup";
+
+/// slurm.conf as the backup reads it.
+pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
+
 /// The name of the node with this index.
 pub(crate) fn node_name(index: u16) -> String {
     format!("ipu-pod64-{:03}", index + 1)
@@ -33,14 +42,18 @@ pub(crate) fn node_name(index: u16) -> String {
 /// Writes all of them.
 pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Result<()> {
     let write = |name: &str, text: &str| put(&layout.conf(name), text);
-    let own_lines: String = settings.slurm_conf.iter().map(|line| format!("{line}\n")).collect();
     let slurm_conf = slurm_conf(layout, settings, at)?;
-    write("slurm.conf", &(without_replaced(&slurm_conf, settings) + &own_lines))?;
+    let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
+    write("slurm.conf", &slurm_conf)?;
+    if settings.backup {
+        let own = own_files_of_backup(layout);
+        write(BACKUP_CONF, &(without(&slurm_conf, &own) + &text_of(&own)))?;
+    }
     if !settings.plugin {
         return write("plugstack.conf", "");
     }
     install_plugins(&layout.plugins())?;
-    write("v-ipu-plugin.conf", &without_replaced(&plugin_conf(settings, at), settings))?;
+    write("v-ipu-plugin.conf", &without(&plugin_conf(settings, at), &settings.slurm_conf))?;
     let spank = layout.plugins().join("spank_ipuof.so");
     let ipuof_dir = layout.ipuof();
     write("plugstack.conf", &format!("required {} ipuof_dir={}\n", spank.display(), ipuof_dir.display()))?;
@@ -56,12 +69,9 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Resu
 pub(crate) fn vipu_conf(layout: &Layout, at: Addresses, lines: &[String]) -> String {
     let Addresses { vipu, .. } = at;
     let ipuof_dir = layout.ipuof();
-    let mut text =
+    let needed =
         format!("ApiHost=127.0.0.1\nApiPort={vipu}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
-    for line in lines {
-        text += &format!("{line}\n");
-    }
-    text
+    needed + &text_of(lines)
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
@@ -99,12 +109,13 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: Addresses) -> Result<Str
             (stock.display().to_string(), select + &node_lines(settings, at))
         }
     };
+    let controllers = controllers(settings);
     let port = at.slurmctld;
     let cpus = settings.cpus;
     let name = layout.root().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     Ok(format!(
         "ClusterName={name}\n\
-         SlurmctldHost=localhost(127.0.0.1)\n\
+         {controllers}\
          SlurmctldPort={port}\n\
          SlurmUser=slurm\n\
          SlurmdUser=root\n\
@@ -135,6 +146,28 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: Addresses) -> Result<Str
     ))
 }
 
+/// slurmctld alone, or with a backup that listens on the same port of another address, as each knows itself
+/// by its host's name.
+fn controllers(settings: &Settings) -> String {
+    if !settings.backup {
+        return "SlurmctldHost=localhost(127.0.0.1)\n".into();
+    }
+    // The heart beats four times in that time, with whole seconds between: with less than 4 it would not pause.
+    let [primary, backup] = CONTROLLERS;
+    format!(
+        "SlurmctldHost={primary}\n\
+         SlurmctldHost={backup}\n\
+         SlurmctldTimeout=4\n\
+         CommunicationParameters=NoCtldInAddrAny\n"
+    )
+}
+
+/// What two slurmctld of one machine cannot share: the newer ends the one that its pid file names.
+fn own_files_of_backup(layout: &Layout) -> [String; 2] {
+    let dir = layout.root().display();
+    [format!("SlurmctldPidFile={dir}/run/{BACKUP}.pid"), format!("SlurmctldLogFile={dir}/log/{BACKUP}.log")]
+}
+
 /// GRES, nodes and partition.
 fn node_lines(settings: &Settings, at: Addresses) -> String {
     let mut types = vec!["vipu"];
@@ -155,10 +188,14 @@ fn node_lines(settings: &Settings, at: Addresses) -> String {
     )
 }
 
-/// `text` without the lines that the test replaces by its own.
-fn without_replaced(text: &str, settings: &Settings) -> String {
+fn text_of(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// `text` without the lines that others are to replace.
+fn without(text: &str, others: &[String]) -> String {
     let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_lowercase();
-    let replaced: Vec<_> = settings.slurm_conf.iter().map(|line| key(line)).collect();
+    let replaced: Vec<_> = others.iter().map(|line| key(line)).collect();
     // There may be many of these.
     let repeatable = |key: &str| ["nodename", "partitionname"].contains(&key);
     let kept = text.lines().filter(|line| repeatable(&key(line)) || !replaced.contains(&key(line)));

@@ -6,10 +6,11 @@ use anyhow::Result;
 
 use crate::{
     Account, Layout,
-    conf_files::node_name,
+    conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, node_name},
     layout::permit,
     process::{Lead, Leashed, Start},
     programs,
+    settings::Settings,
 };
 
 /// One daemon, in the foreground.
@@ -18,6 +19,7 @@ pub(crate) struct Daemon {
     program: &'static str,
     args: Vec<String>,
     account: Account,
+    hostname: Option<&'static str>,
     /// What its log is called.
     log: String,
 }
@@ -25,7 +27,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     pub(crate) fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        Self { program, args, account: account.clone(), log: program.into() }
+        Self { program, args, account: account.clone(), hostname: None, log: program.into() }
     }
 
     pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
@@ -33,6 +35,7 @@ impl Daemon {
             program: &programs::find(self.program)?,
             args: &self.args,
             account: &self.account,
+            hostname: self.hostname,
             environment: &environment(layout, &self.account),
             directory: layout.root(),
             output: Path::new("/dev/null"),
@@ -83,8 +86,15 @@ pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
     Daemon::new("munged", &args.each_ref().map(String::as_str), account)
 }
 
-pub(crate) fn slurmctld(account: &Account) -> Daemon {
-    Daemon::new("slurmctld", &["-D"], account)
+pub(crate) fn slurmctld(account: &Account, settings: &Settings) -> Daemon {
+    let hostname = settings.backup.then_some(CONTROLLERS[0]);
+    Daemon { hostname, ..Daemon::new("slurmctld", &["-D"], account) }
+}
+
+pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
+    let conf = layout.conf(BACKUP_CONF).display().to_string();
+    let hostname = Some(CONTROLLERS[1]);
+    Daemon { hostname, log: BACKUP.into(), ..Daemon::new("slurmctld", &["-D", "-f", &conf], account) }
 }
 
 pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {

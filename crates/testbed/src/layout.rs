@@ -73,6 +73,12 @@ impl Layout {
         self.root().join("ipuof")
     }
 
+    /// slurmctld's StateSaveLocation.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.root().join("state")
+    }
+
     /// Our plugins under the names Slurm looks for.
     #[must_use]
     pub fn plugins(&self) -> PathBuf {

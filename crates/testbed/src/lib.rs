@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod backup;
 mod checker;
 mod cluster;
 mod command;

@@ -24,6 +24,7 @@ pub struct Mock {
     process: Leashed,
     control: OnceLock<Mutex<Control>>,
     control_at: SocketAddr,
+    port: u16,
 }
 
 /// Where it listens.
@@ -53,7 +54,7 @@ impl Mock {
         ];
         let args: Vec<_> = own.iter().chain(&settings.mock).map(String::as_str).collect();
         let process = Daemon::new("mock-vipu-server", &args, account).start(lead, layout)?;
-        Ok(Self { process, control: OnceLock::new(), control_at })
+        Ok(Self { process, control: OnceLock::new(), control_at, port: ports.api })
     }
 
     /// Waits until it answers.
@@ -68,6 +69,12 @@ impl Mock {
 
     fn control(&self) -> Result<&Mutex<Control>> {
         self.control.get().context("mock-vipu-server was never reached")
+    }
+
+    /// The port of its API.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Everything it did.

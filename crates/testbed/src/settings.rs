@@ -12,6 +12,7 @@ pub struct Settings {
     pub(crate) nodes: u16,
     pub(crate) cpus: u32,
     pub(crate) plugin: bool,
+    pub(crate) backup: bool,
     pub(crate) slurm_conf: Vec<String>,
     pub(crate) vipu_conf: VipuConf,
     pub(crate) create_time: Duration,
@@ -38,6 +39,7 @@ impl Default for Settings {
             nodes: 4,
             cpus: 16,
             plugin: true,
+            backup: false,
             slurm_conf: Vec::new(),
             vipu_conf: VipuConf::With(Vec::new()),
             create_time: Duration::from_secs(2),
@@ -68,6 +70,13 @@ impl Settings {
     #[must_use]
     pub fn without_plugin(mut self) -> Self {
         self.plugin = false;
+        self
+    }
+
+    /// With a backup controller.
+    #[must_use]
+    pub fn backup(mut self) -> Self {
+        self.backup = true;
         self
     }
 
@@ -106,6 +115,13 @@ impl Settings {
     #[must_use]
     pub fn create_time(mut self, time: Duration) -> Self {
         self.create_time = time;
+        self
+    }
+
+    /// How long the controller needs to remove a partition.
+    #[must_use]
+    pub fn remove_time(mut self, time: Duration) -> Self {
+        self.remove_time = time;
         self
     }
 

@@ -1,6 +1,6 @@
 //! What is done to the cluster's slurmctld.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::atomic::Ordering, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
@@ -9,6 +9,9 @@ use crate::{Cluster, cluster::held, conf_files, daemon, process::Process, wait_u
 
 /// How long slurmctld may take to end: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long slurmctld may take to save its state: it waits for five seconds on purpose.
+const SAVE_LIMIT: Duration = Duration::from_secs(30);
 
 impl Cluster {
     /// slurmctld's process.
@@ -43,12 +46,46 @@ impl Cluster {
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
 
+    /// Waits until slurmctld has saved everything that happened before this call: it does so some seconds later.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn await_saved(&self) -> Result<()> {
+        // All jobs are saved together, so one that was submitted last tells of the others.
+        let mark = format!("mark-{}", self.commands.fetch_add(1, Ordering::Relaxed));
+        let job = self.sbatch("true", &["--hold", &format!("--job-name={mark}")])?;
+        wait_until("slurmctld to save its jobs", SAVE_LIMIT, || {
+            // For a moment there is no file: Slurm unlinks the old one before it links the new one.
+            let saved = fs::read(self.layout.state().join("job_state")).unwrap_or_default();
+            Ok(saved.windows(mark.len()).any(|part| part == mark.as_bytes()))
+        })?;
+        self.command("scancel").args(&[&job.to_string()]).success().map(drop)
+    }
+
+    /// Deletes all that slurmctld saved, but not the plugin's journal: it will know no job and count them from
+    /// one again. To be called while it is not running.
+    ///
+    /// # Errors
+    /// When something cannot be deleted.
+    pub fn lose_state(&self) -> Result<()> {
+        held(&self.submitted).clear();
+        for entry in fs::read_dir(self.layout.state())? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false if entry.file_name() == "vipu_journal" => {}
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(())
+    }
+
     /// Starts slurmctld again after it was ended, and waits until it answers.
     ///
     /// # Errors
     /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
-        let leashed = daemon::slurmctld(&self.slurm).start(&self.lead, &self.layout)?;
+        let leashed = daemon::slurmctld(&self.slurm, &self.settings).start(&self.lead, &self.layout)?;
         *held(&self.slurmctld) = Some(leashed);
         wait_until("slurmctld to answer", END_LIMIT, || {
             self.slurmctld()?;

@@ -46,6 +46,21 @@ fn slurmctld_comes_back_with_its_jobs() -> Result<()> {
 }
 
 #[test]
+fn a_backup_takes_over_with_the_jobs() -> Result<()> {
+    stock().backup().run(|cluster| {
+        let job = cluster.sbatch("sleep 1000", &[])?;
+        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        let (primary, backup) = (cluster.slurmctld()?, cluster.backup()?);
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.await_takeover()?;
+        ensure!(!primary.exists() && cluster.slurmctld()? == backup);
+        ensure!(cluster.job(job)?.state == "RUNNING");
+        Ok(())
+    })
+}
+
+#[test]
 fn what_a_test_leaves_wrong_is_reported() -> Result<()> {
     let left = stock().run(|cluster| Ok(fs::write(cluster.layout().ipuof().join("slurm_1.conf"), "")?));
     let error = format!("{:#}", left.unwrap_err());

@@ -1,4 +1,5 @@
-//! `testbed-leash UID GID PROGRAM [ARG...]`: runs a program that cannot outlive whoever wanted it.
+//! `testbed-leash [--hostname NAME] UID GID PROGRAM [ARG...]`: runs a program that cannot outlive whoever
+//! wanted it. With a name, the program finds its host called that.
 //!
 //! Standard input is the leash: when nobody holds the other end any more, however its holder
 //! died, the program and all that descends from it is killed. Descendants cannot slip away by
@@ -17,14 +18,26 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use nix::{
+    sched::{CloneFlags, unshare},
+    unistd::sethostname,
+};
 use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use testbed::process::descendants;
 
 fn main() -> Result<ExitCode> {
     let args: Vec<_> = env::args().skip(1).collect();
-    let [uid, gid, program, args @ ..] = args.as_slice() else {
-        bail!("usage: testbed-leash UID GID PROGRAM [ARG...]");
+    let (hostname, args) = match args.as_slice() {
+        [option, hostname, args @ ..] if option == "--hostname" => (Some(hostname), args),
+        args => (None, args),
     };
+    let [uid, gid, program, args @ ..] = args else {
+        bail!("usage: testbed-leash [--hostname NAME] UID GID PROGRAM [ARG...]");
+    };
+    if let Some(hostname) = hostname {
+        unshare(CloneFlags::CLONE_NEWUTS).context("a host name of its own takes root")?;
+        sethostname(hostname)?;
+    }
     // In a session of its own no signal from a terminal comes between the holder's death and the clean-up.
     setsid().context("the leash must not lead a process group already")?;
     set_child_subreaper(Some(getpid()))?;

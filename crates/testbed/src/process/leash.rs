@@ -43,10 +43,11 @@ impl Lead {
     /// # Errors
     /// When it cannot be started.
     pub fn start(&self, start: &Start<'_>) -> Result<Leashed> {
-        let Start { program, args, account, environment, directory, output, errors } = start;
+        let Start { program, args, account, hostname, environment, directory, output, errors } = start;
         let file =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
         let mut command = Command::new(&self.leash);
+        command.args(hostname.iter().flat_map(|name| ["--hostname", name]));
         command.arg(account.uid.to_string()).arg(account.gid.to_string()).arg(program).args(*args);
         command.env_clear().envs(environment.iter().map(|(key, value)| (key, value)));
         command.current_dir(directory).stdin(Stdio::from(OwnedFd::from(self.reader.try_clone()?)));
@@ -76,6 +77,8 @@ pub struct Start<'a> {
     pub args: &'a [String],
     /// Whom it runs as.
     pub account: &'a Account,
+    /// What it finds its host to be called; the machine's own name when `None`.
+    pub hostname: Option<&'a str>,
     /// Its whole environment.
     pub environment: &'a [(String, String)],
     /// Where it runs.
