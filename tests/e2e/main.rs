@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod backup;
 mod binaries;
 mod conf_files;
 mod controller;
+mod crashes;
 mod delivery;
 mod endings;
 mod failures;
@@ -14,7 +16,8 @@ mod starts;
 
 use std::time::Duration;
 
-use testbed::{Cluster, Settings};
+use anyhow::Result;
+use testbed::{Cluster, JobId, Settings, main_job};
 
 /// Longer than anything takes that happens at all.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -27,4 +30,17 @@ fn quick() -> Settings {
 /// One node before a Pod64 that needs `seconds` for a partition.
 fn slow(seconds: u64) -> Settings {
     Cluster::settings().nodes(1).create_time(Duration::from_secs(seconds))
+}
+
+/// Starts a batch job that shows its IPUs and then stays until [`let_go`].
+fn stay(cluster: &Cluster, ipus: u32) -> Result<JobId> {
+    let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done\necho went", main_job::SHOW);
+    let job = cluster.sbatch(&script, &[&format!("--gres=vipu:pod64:{ipus}")])?;
+    cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+    Ok(job)
+}
+
+/// Lets the jobs end that [`stay`].
+fn let_go(cluster: &Cluster) -> Result<()> {
+    Ok(std::fs::write(cluster.layout().jobs().join("go"), "")?)
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, main_job};
 
-use crate::{LIMIT, quick, slow};
+use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
 fn job_reconfigure_while_creating() -> Result<()> {
@@ -28,16 +28,14 @@ fn job_restart_slurmctld_while_creating() -> Result<()> {
 #[test]
 fn job_restart_slurmctld_while_running() -> Result<()> {
     quick().run(|cluster| {
-        let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
-        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:16"])?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        let job = stay(cluster, 16)?;
         restart(cluster)?;
         ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
         // The IPUs of the running job still count as used.
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
         let named = |reason: &str| reason.contains("48_free");
         cluster.await_job(waiting, "to say why it waits", LIMIT, |job| named(&job.reason))?;
-        std::fs::write(cluster.layout().jobs().join("go"), "")?;
+        let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16)?;
         cluster.await_end(waiting, LIMIT).map(drop)
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use testbed::{Account, Cluster, main_job};
 
 use crate::{LIMIT, quick, slow};
@@ -101,6 +101,33 @@ fn job_under_the_linear_selector() -> Result<()> {
         cluster.await_job(two, "to run", LIMIT, |job| job.state == "RUNNING")?;
         let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(nodes == "allocated\n", "the nodes are {nodes}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_many_at_once() -> Result<()> {
+    const JOBS: usize = 32;
+    slow(2).cpus(64).run(|cluster| {
+        // They start together when the last is submitted: how long sbatch takes is not the question.
+        cluster.scontrol(&["update", "PartitionName=v-ipu", "State=DOWN"])?;
+        let jobs = (0..JOBS).map(|_| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"]));
+        let jobs: Vec<_> = jobs.collect::<Result<_>>()?;
+        cluster.scontrol(&["update", "PartitionName=v-ipu", "State=UP"])?;
+        for job in jobs {
+            main_job::batch_ended(cluster, job, 1)?;
+        }
+        let records = cluster.mock().report()?.partitions;
+        ensure!(records.len() == JOBS, "{} partitions were made", records.len());
+        let first = records.iter().map(|record| record.create_request).min().context("none was asked for")?;
+        let active: Option<Vec<_>> = records.iter().map(|record| record.active).collect();
+        let last = active.and_then(|all| all.into_iter().max()).context("not all were ACTIVE")?;
+        let took = last.since(first);
+        println!("from the first create to the last ACTIVE of {JOBS} partitions: {took:?}");
+        // Each takes 2 s. Another 2 s would go by if they were made in two groups, which a pass of the
+        // scheduler that is cut in two may bring about, and 1 s is for a machine that is busy launching
+        // the first jobs. Made eight at a time they take 8 s, one after the other 64 s.
+        ensure!(took < Duration::from_secs(5), "{JOBS} creates took {took:?}");
         Ok(())
     })
 }

@@ -1,0 +1,87 @@
+//! A second slurmctld that waits for the first to fail.
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, main_job, process::Process, wait_until};
+use vipu_client::Call;
+
+use crate::{LIMIT, let_go, quick, stay};
+
+/// What the plugins have in a slurmctld.
+#[derive(Debug, PartialEq, Eq)]
+struct Traces {
+    select_plugin: bool,
+    driver: bool,
+    threads: bool,
+    connection: bool,
+    journal: bool,
+}
+
+impl Traces {
+    /// What all slurmctld have that know the plugins.
+    const INERT: Self =
+        Self { select_plugin: true, driver: false, threads: false, connection: false, journal: false };
+
+    /// What only that one has which is in charge.
+    const ACTIVE: Self =
+        Self { select_plugin: true, driver: true, threads: true, connection: true, journal: true };
+
+    fn of(slurmctld: Process, cluster: &Cluster) -> Result<Self> {
+        let journal = cluster.layout().state().join("vipu_journal").canonicalize()?;
+        let all = || {
+            std::io::Result::Ok(Self {
+                select_plugin: slurmctld.has_loaded("select_vipu.so")?,
+                driver: slurmctld.has_loaded("vipu_slurmctld.so")?,
+                threads: slurmctld.threads()?.iter().any(|name| name.starts_with("vipu-")),
+                connection: slurmctld.is_connected_to(cluster.mock().port())?,
+                // Opening it replaces it: who has written another has it open, or the one in charge has not.
+                journal: slurmctld.open_files()?.contains(&journal),
+            })
+        };
+        all().with_context(|| format!("cannot look at {slurmctld:?}"))
+    }
+}
+
+fn only_one_acts(cluster: &Cluster) -> Result<()> {
+    let (primary, backup) = (cluster.slurmctld()?, cluster.backup()?);
+    let (primary, backup) = (Traces::of(primary, cluster)?, Traces::of(backup, cluster)?);
+    ensure!(backup == Traces::INERT, "the backup that waits has {backup:?}");
+    ensure!(primary == Traces::ACTIVE, "slurmctld has {primary:?}");
+    Ok(())
+}
+
+#[test]
+fn job_backup_controller_is_inert() -> Result<()> {
+    quick().backup().run(|cluster| {
+        let job = stay(cluster, 16)?;
+        only_one_acts(cluster)?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16)?;
+        only_one_acts(cluster)
+    })
+}
+
+#[test]
+fn job_backup_controller_takes_over() -> Result<()> {
+    // In a slurmctld that took over, Slurm's main scheduler may have ended: backfill starts what waits.
+    quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let running = stay(cluster, 64)?;
+        let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.await_takeover()?;
+        wait_until("the backup to act", LIMIT, || {
+            Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
+        })?;
+        ensure!(cluster.mock().partitions()? == [main_job::partition_name(running, 0)]);
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, running, 64)?;
+        main_job::batch_ended(cluster, waiting, 16)?;
+        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        main_job::batch_ended(cluster, new, 32)?;
+        // Another would have been tried while there was no room for it.
+        let report = cluster.mock().report()?;
+        let creates = report.calls(Call::CreatePartition);
+        ensure!(report.partitions.len() == 3 && creates == 3, "{creates} creates of {:?}", report.partitions);
+        Ok(())
+    })
+}

@@ -1,0 +1,122 @@
+//! slurmctld dies, or comes back without its memory.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, main_job, process::Process, wait_until};
+use vipu_client::Call;
+
+use crate::{LIMIT, let_go, quick, slow, stay};
+
+/// slurmctld, killed once it has saved where its jobs are, is back.
+fn crash(cluster: &Cluster) -> Result<()> {
+    cluster.await_saved()?;
+    cluster.kill_slurmctld()?;
+    cluster.start_slurmctld()
+}
+
+fn made_one_partition(cluster: &Cluster) -> Result<()> {
+    let records = cluster.mock().report()?.partitions;
+    ensure!(records.len() == 1, "{records:?}");
+    Ok(())
+}
+
+#[test]
+fn job_kill_slurmctld_while_creating() -> Result<()> {
+    // Longer than slurmctld takes to save.
+    slow(12).run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        main_job::await_creating(cluster, job)?;
+        crash(cluster)?;
+        let record = cluster.mock().record(&partition(job))?;
+        ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
+        main_job::batch_ended(cluster, job, 16)?;
+        made_one_partition(cluster)
+    })
+}
+
+#[test]
+fn job_kill_slurmctld_while_running() -> Result<()> {
+    quick().run(|cluster| {
+        let job = stay(cluster, 16)?;
+        crash(cluster)?;
+        ensure!(cluster.mock().partitions()? == [partition(job)]);
+        // The IPUs of the running job still count as used.
+        let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
+        let named = |reason: &str| reason.contains("48_free");
+        cluster.await_job(waiting, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16)?;
+        made_one_partition(cluster)
+    })
+}
+
+#[test]
+fn job_kill_slurmctld_while_removing() -> Result<()> {
+    // Longer than slurmctld takes to save and its node to answer the next one.
+    quick().remove_time(Duration::from_secs(15)).run(|cluster| {
+        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
+        wait_until("its partition to be being removed", LIMIT, || {
+            let record = cluster.mock().await_created(&partition(job), LIMIT)?;
+            Ok(record.remove_request.is_some())
+        })?;
+        crash(cluster)?;
+        let record = cluster.mock().record(&partition(job))?;
+        ensure!(record.removed.is_none(), "it was gone before slurmctld died: {record:?}");
+        let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        main_job::batch_ended(cluster, next, 64)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        // A third would have been tried while there was no room for it.
+        let report = cluster.mock().report()?;
+        let creates = report.calls(Call::CreatePartition);
+        ensure!(report.partitions.len() == 2 && creates == 2, "{creates} creates of {:?}", report.partitions);
+        Ok(())
+    })
+}
+
+#[test]
+fn job_ends_while_slurmctld_is_dead() -> Result<()> {
+    quick().run(|cluster| {
+        let job = stay(cluster, 16)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        let_go(cluster)?;
+        wait_until("the job's last word", LIMIT, || Ok(cluster.job_output(job).contains("went")))?;
+        ensure!(cluster.mock().partitions()? == [partition(job)]);
+        cluster.start_slurmctld()?;
+        main_job::batch_ended(cluster, job, 16)?;
+        made_one_partition(cluster)
+    })
+}
+
+#[test]
+fn job_orphan_is_removed() -> Result<()> {
+    quick().expect_log("ended while slurmctld was away").run(|cluster| {
+        let orphan = cluster.sbatch("echo $PPID\nsleep 1000", &["--gres=vipu:pod64:16"])?;
+        wait_until("the job to say who started it", LIMIT, || {
+            Ok(cluster.job_output(orphan).ends_with('\n'))
+        })?;
+        let parent = cluster.job_output(orphan).trim().parse()?;
+        let parent = Process::look(parent).context("the job's parent is gone")?;
+        cluster.stop_slurmctld()?;
+        ensure!(cluster.mock().partitions()? == [partition(orphan)]);
+        cluster.lose_state()?;
+        cluster.start_slurmctld()?;
+        cluster.mock().await_removed(&partition(orphan), LIMIT)?;
+        wait_until("the orphan's end", LIMIT, || Ok(!parent.exists()))?;
+        cluster.await_nodes()?;
+        // Another job gets the same number, and so its partition the same name.
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        ensure!(job == orphan, "job {job} instead of {orphan}");
+        main_job::batch_ended(cluster, job, 64)?;
+        let records = cluster.mock().report()?.partitions;
+        ensure!(records.len() == 2, "{records:?}");
+        Ok(())
+    })
+}
+
+fn partition(job: JobId) -> String {
+    main_job::partition_name(job, 0)
+}
