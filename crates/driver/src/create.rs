@@ -207,6 +207,7 @@ impl<W: World> Create<'_, W> {
                 self.shop.survey(&self.claim.model);
             }
             Failure::Unclear => {
+                self.shop.survey(&self.claim.model);
                 self.look_first();
                 self.lane.create_unanswered();
             }

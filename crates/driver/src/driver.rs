@@ -1,14 +1,20 @@
 //! The loop that takes orders and starts a task for each.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::task::{LocalSet, spawn_local};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+use tracing::error;
 
 use crate::handle::Order;
 use crate::shop::Shop;
 use crate::{LiveRecord, Orders, World, create, remove};
+
+/// The pause before a remove that ended in a fault of this program is begun again.
+const AFTER_A_FAULT: Duration = Duration::from_secs(30);
 
 /// Carries out orders; see [`Driver::run`].
 pub struct Driver<W: World>(Rc<Shop<W>>);
@@ -63,9 +69,19 @@ impl<W: World> Driver<W> {
         let cancel = CancellationToken::new();
         lane.cancel.replace(cancel.clone());
         spawn_local(async move {
-            let turn = lane.turn.lock().await;
-            let answer = create::create(&shop, &lane, &claim, cancel).await;
-            drop(turn);
+            let partition = claim.partition.clone();
+            let work = {
+                let shop = Rc::clone(&shop);
+                async move {
+                    let _turn = lane.turn.lock().await;
+                    create::create(&shop, &lane, &claim, cancel).await
+                }
+            };
+            // Every create has one answer, also when there is a fault in this program.
+            let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
+                partition,
+                reason: format!("internal error, please report: {broken}"),
+            });
             shop.world.report(answer);
         });
     }
@@ -74,9 +90,18 @@ impl<W: World> Driver<W> {
         let shop = Rc::clone(&self.0);
         let lane = shop.lane(&claim.partition);
         spawn_local(async move {
-            let turn = lane.turn.lock().await;
-            remove::remove(&shop, &lane, &claim).await;
-            drop(turn);
+            loop {
+                let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
+                let partition = claim.partition.clone();
+                let work = async move {
+                    let _turn = lane.turn.lock().await;
+                    remove::remove(&shop, &lane, &claim).await;
+                };
+                let Err(broken) = spawn_local(work).await else { break };
+                // A partition is never given up, also when there is a fault in this program.
+                error!("{partition}: internal error, please report: {broken}");
+                sleep(AFTER_A_FAULT).await;
+            }
             shop.close(&claim.partition, lane);
             shop.world.report(Event::Gone(claim.partition));
         });

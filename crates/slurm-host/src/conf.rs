@@ -30,12 +30,6 @@ pub fn select_type() -> Option<String> {
     text(|layout| layout.slurm_conf.select_type)
 }
 
-/// `ClusterName`
-#[must_use]
-pub fn cluster_name() -> Option<String> {
-    text(|layout| layout.slurm_conf.cluster_name)
-}
-
 /// `StateSaveLocation`
 #[must_use]
 pub fn state_save_location() -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use crate::object::{self, Object};
 use crate::symbols::RawJob;
@@ -13,15 +14,23 @@ const FILE: &str = "vipu_slurmctld.so";
 /// The function by which it is entered, of type [`Entry`].
 const ENTRY: &CStr = c"vipu_slurmctld_entry";
 
-/// Both sides must be of one build; this text says which.
-pub const BUILD: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
-{
-    Ok(build) => build,
-    Err(_) => c"",
-};
+/// Both sides must be of one build; this number says which: it follows from the version and from this file,
+/// which holds the table.
+pub const BUILD: u64 =
+    fnv(include_bytes!("controller.rs"), fnv(env!("CARGO_PKG_VERSION").as_bytes(), 0xcbf2_9ce4_8422_2325));
+
+/// The FNV-1a hash, which can be computed by the compiler.
+const fn fnv(bytes: &[u8], mut hash: u64) -> u64 {
+    let mut i = 0;
+    while i < bytes.len() {
+        hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01b3);
+        i += 1;
+    }
+    hash
+}
 
 /// Returns the table for a caller of the given build, or NULL when the builds differ.
-pub type Entry = unsafe extern "C" fn(build: *const c_char) -> *const Controller;
+pub type Entry = unsafe extern "C" fn(build: u64) -> *const Controller;
 
 /// What the plugins ask in slurmctld. All run under the locks Slurm took for the plugin.
 #[repr(C)]
@@ -55,17 +64,19 @@ pub fn load() -> Result<&'static Controller, String> {
 /// The controller, if select_vipu.so has loaded it.
 #[must_use]
 pub fn loaded() -> Option<&'static Controller> {
-    enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()
+    // Asked at every submit: only until it is found does it look at the file system.
+    static LOADED: OnceLock<&'static Controller> = OnceLock::new();
+    LOADED.get().copied().or_else(|| {
+        let controller = enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()?;
+        Some(LOADED.get_or_init(|| controller))
+    })
 }
 
 fn enter(object: Object) -> Result<&'static Controller, String> {
     let entry = object.symbol(ENTRY).ok_or("it is no part of slurm-vipu")?;
     // SAFETY: the symbol of this name is our own `Entry`.
     let entry = unsafe { std::mem::transmute::<NonNull<c_void>, Entry>(entry) };
-    // SAFETY: a NUL-terminated build text; the result is NULL or a static table.
-    let table = unsafe { entry(BUILD.as_ptr()).as_ref() };
-    table.ok_or_else(|| {
-        let ours = BUILD.to_string_lossy();
-        format!("it is of another build than this plugin ({ours}); install all files of one release")
-    })
+    // SAFETY: the result is NULL or a static table.
+    let table = unsafe { entry(BUILD).as_ref() };
+    table.ok_or_else(|| "it is of another build than this plugin; install all files of one release".into())
 }

@@ -172,6 +172,25 @@ impl<'lock> JobRef<'lock> {
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
     }
 
+    /// A variable of the job's supplementary environment (`env_sup`).
+    #[must_use]
+    pub fn environment(self, name: &str) -> Option<String> {
+        self.env_sup().find_map(|slot| value_of(slot, name))
+    }
+
+    /// The entries of `env_sup`, each a place that holds a C string.
+    fn env_sup(self) -> impl Iterator<Item = *mut *mut c_void> {
+        let layout = &self.layout().job_details;
+        let array = self.details().map(|details| {
+            let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
+            // SAFETY: under the job lock; a pointer member of the details.
+            (unsafe { array.read() }, usize::from(details.read(layout.env_cnt)))
+        });
+        let (first, count) = array.unwrap_or((std::ptr::null_mut(), 0));
+        // SAFETY: env_sup holds env_cnt strings (SAFETY.md, "env_sup").
+        (0..count).map(move |i| unsafe { first.add(i) })
+    }
+
     fn details(self) -> Option<Record<'lock>> {
         // SAFETY: `details` is covered by the job lock and is a job_details_t.
         unsafe { self.record.follow(self.layout().job_record.details) }
@@ -248,10 +267,10 @@ impl<'lock> JobMut<'lock> {
         self.set_text(self.layout().job_record.state_desc, text);
     }
 
-    /// Whether squeue shows a text instead of the reason's name.
+    /// The text squeue shows as the reason, if it is not just the reason's name.
     #[must_use]
-    pub fn has_reason_text(&self) -> bool {
-        self.record.text(self.layout().job_record.state_desc).is_some()
+    pub fn reason(&self) -> Option<String> {
+        self.record.text(self.layout().job_record.state_desc)
     }
 
     /// Appends to `system_comment`, which `scontrol show job` and `sacct` show.
@@ -279,33 +298,50 @@ impl<'lock> JobMut<'lock> {
 
     /// Sets a variable that Slurm gives to the batch script, to salloc and to srun (`env_sup`).
     pub fn set_environment(&mut self, name: &str, value: &str) {
-        let layout = &self.layout().job_details;
-        let Some(details) = self.details() else { return };
+        let slot =
+            self.env_sup().find(|slot| value_of(*slot, name).is_some()).or_else(|| self.grow_env_sup());
+        let Some(slot) = slot else { return };
         let call = &self.host.slurmctld.call;
         let entry = c_string(&format!("{name}={value}"));
-        let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
-        let count = details.read(layout.env_cnt);
-        let place = (0..usize::from(count)).find(|&i| {
-            // SAFETY: env_sup holds env_cnt strings (SAFETY.md, "env_sup"); job write lock.
-            unsafe { crate::text::from_c((*array).add(i).read().cast()) }
-                .is_some_and(|old| old.split_once('=').is_some_and(|(old_name, _)| old_name == name))
-        });
-        // SAFETY: job write lock. An existing entry is freed and replaced in place; else the array grows by
-        // one through Slurm's allocator (a new array when it was NULL) and env_cnt says so.
+        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes back,
+        // and xstrdup's result is of the same allocator.
         unsafe {
-            let slot = match place {
-                Some(i) => (*array).add(i),
-                None => {
-                    let new_count = usize::from(count) + 1;
-                    let size = size_of::<*mut c_void>();
-                    let (file, function) = (c"slurm-vipu".as_ptr(), c"set_environment".as_ptr());
-                    (call.xrecalloc)(array.cast(), new_count, size, true, false, file, 0, function);
-                    details.write(layout.env_cnt, count.saturating_add(1));
-                    (*array).add(usize::from(count))
-                }
-            };
             (call.xfree)(slot);
             slot.write((call.xstrdup)(entry.as_ptr()).cast());
+        }
+    }
+
+    /// Takes a variable out of `env_sup`; it need not be there.
+    pub fn remove_environment(&mut self, name: &str) {
+        let slots: Vec<_> = self.env_sup().collect();
+        let Some(place) = slots.iter().position(|slot| value_of(*slot, name).is_some()) else { return };
+        let (Some(details), Some(last)) = (self.details(), slots.last()) else { return };
+        // SAFETY: job write lock; the string is of Slurm's allocator. The last entry takes the freed place, and
+        // the array, one shorter now, keeps its memory.
+        unsafe {
+            (self.host.slurmctld.call.xfree)(slots[place]);
+            slots[place].swap(*last);
+        }
+        let field = self.layout().job_details.env_cnt;
+        details.write(field, details.read(field).saturating_sub(1));
+    }
+
+    /// One more entry at the end of `env_sup`, still NULL.
+    fn grow_env_sup(&mut self) -> Option<*mut *mut c_void> {
+        let layout = &self.layout().job_details;
+        let details = self.details()?;
+        let count = details.read(layout.env_cnt);
+        let new_count = count.checked_add(1)?;
+        let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
+        let (file, function) = (c"slurm-vipu".as_ptr(), c"grow_env_sup".as_ptr());
+        let bytes = size_of::<*mut c_void>();
+        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes one longer, its new end
+        // cleared, as Slurm itself does for burst buffers.
+        unsafe {
+            let call = &self.host.slurmctld.call;
+            (call.xrecalloc)(array.cast(), usize::from(new_count), bytes, true, false, file, 0, function);
+            details.write(layout.env_cnt, new_count);
+            Some((*array).add(usize::from(count)))
         }
     }
 
@@ -314,4 +350,11 @@ impl<'lock> JobMut<'lock> {
         // SAFETY: job write lock, which guards last_job_update; time has no preconditions.
         unsafe { self.host.slurmctld.var.last_job_update.set(libc::time(std::ptr::null_mut())) };
     }
+}
+
+/// The value of an entry `name=value`.
+fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
+    // SAFETY: a slot of env_sup under the job lock: NULL or a C string.
+    let entry = unsafe { crate::text::from_c(slot.read().cast()) }?;
+    entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
 }

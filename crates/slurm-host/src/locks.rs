@@ -26,18 +26,19 @@ const WRITE_JOBS: Locks = Locks {
     select_node: facts::NO_LOCK,
 };
 
-/// Read access to jobs.
+/// Read access to jobs, and to the partitions they point to.
 const READ_JOBS: Locks = Locks {
     conf: facts::NO_LOCK,
     job: facts::READ_LOCK,
     node: facts::NO_LOCK,
-    part: facts::NO_LOCK,
+    part: facts::READ_LOCK,
     fed: facts::NO_LOCK,
     select_node: facts::NO_LOCK,
 };
 
 /// Read access to slurm.conf's values.
-const READ_CONF: Locks = Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, ..READ_JOBS };
+const READ_CONF: Locks =
+    Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, part: facts::NO_LOCK, ..READ_JOBS };
 
 /// The right to take slurmctld's locks. It cannot leave the thread it was made for.
 pub struct HostThread {

@@ -39,11 +39,6 @@ pub fn error(text: &str) {
     write(SlurmLevel::Error, text);
 }
 
-/// One line at level info.
-pub fn info(text: &str) {
-    write(SlurmLevel::Info, text);
-}
-
 /// One line at level debug.
 pub fn debug(text: &str) {
     write(SlurmLevel::Debug, text);

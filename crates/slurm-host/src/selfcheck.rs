@@ -67,7 +67,8 @@ fn late_members_make_sense(job: JobRef<'_>) -> bool {
     let layout = job.host().layout;
     let flag = job.record().read(layout.job_record.wait_all_nodes);
     let wait_all_nodes = flag <= 1 || flag == 0xfffe;
-    // SAFETY: part_ptr is NULL or a part_record_t; the job lock comes with at least the partition read lock.
+    // SAFETY: part_ptr is NULL or a part_record_t; whoever changes partitions holds the job write lock too, and
+    // the locks of `locks` include a partition read lock.
     let partition = unsafe { job.record().follow(layout.job_record.part_ptr) };
     let partition = partition.is_none_or(|part| part.read(layout.part_record.magic) == facts::PART_MAGIC);
     wait_all_nodes && partition

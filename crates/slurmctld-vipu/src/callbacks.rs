@@ -7,9 +7,8 @@ use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release;
 use slurm_host::submit::JobDescription;
 use tracing::error;
-use vipu_types::{GresRequest, JobRun};
+use vipu_types::{Grant, GresRequest, JobRun};
 
-use crate::models::Models;
 use crate::request::{Refusal, Resolved};
 use crate::site::Site;
 
@@ -89,46 +88,48 @@ fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
 }
 
 /// What a job asks for, if it asks for IPUs.
-pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
+fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
     let tres = job.tres_per_node().unwrap_or_default();
-    match GresRequest::find(&tres)? {
-        Some(request) => site.models(|models| models.resolve(&request)).map(Some),
-        None => Ok(None),
-    }
+    site.models(|models| models.find(&tres))
 }
 
 /// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
 pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
-    match wanted(site, *job) {
-        Ok(None) => true,
-        Ok(Some(wanted)) => match claim(site, *job, job.restart_count(), wanted) {
-            Some(claim) => {
-                hold_launch(&mut job, &claim);
-                site.tell(Event::Begin(claim));
-                true
-            }
-            None => false,
-        },
+    let wanted = match wanted(site, *job) {
+        Ok(Some(wanted)) => wanted,
+        Ok(None) => {
+            forget_grant(&mut job);
+            return true;
+        }
         Err(why) => {
             error!("job {} got nodes with a request that cannot be met: {why}", job.id());
-            false
+            return false;
         }
+    };
+    let grant = site.models(|models| models.grant(job.id(), job.restart_count(), wanted));
+    let Some(grant) = grant else { return false };
+    for (name, value) in grant.named() {
+        job.set_environment(name, &value);
+    }
+    job.set_environment(&Grant::variable(job.id()), &grant.to_string());
+    job.raise_launch_gate();
+    site.tell(Event::Begin(claim(*job, job.restart_count(), grant)));
+    true
+}
+
+/// An earlier run may have had IPUs, before the request was changed.
+fn forget_grant(job: &mut JobMut<'_>) {
+    let variable = Grant::variable(job.id());
+    if job.environment(&variable).is_some() {
+        job.remove_environment(&variable);
+        Grant::NAMES.iter().for_each(|name| job.remove_environment(name));
     }
 }
 
 /// The claim of one run of a job.
-pub(crate) fn claim(site: &Site, job: JobRef<'_>, restart: u16, wanted: Resolved) -> Option<Claim> {
-    let partition = site.models(|models| models.0.get(&wanted.model)?.partition(job.id(), restart))?;
+pub(crate) fn claim(job: JobRef<'_>, restart: u16, grant: Grant) -> Claim {
     let run = JobRun { job: job.id(), restart, start: job.start_time() };
-    Some(Claim { partition, run, user: job.user(), model: wanted.model, size: wanted.size })
-}
-
-/// Raises the launch gate and puts into the job's environment what its tasks are told.
-pub(crate) fn hold_launch(job: &mut JobMut<'_>, claim: &Claim) {
-    job.set_environment("SLURM_VIPU_PARTITION", claim.partition.as_str());
-    job.set_environment("SLURM_VIPU_IPUS", &claim.size.to_string());
-    job.set_environment("SLURM_VIPU_MODEL", claim.model.as_str());
-    job.raise_launch_gate();
+    Claim { partition: grant.partition, run, user: job.user(), model: grant.model, size: grant.size }
 }
 
 /// Whether the job's partition is ready, or it needs none.
@@ -160,21 +161,16 @@ pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> R
         }
     }
     let Some(tres) = description.tres_per_node() else { return Ok(()) };
-    let complete = |models: &Models| complete(models, &tres).map_err(|refusal| refusal.to_string());
-    let Some(completed) = site.models(complete)? else { return Ok(()) };
+    let found = site.models(|models| models.find(&tres)).map_err(|refusal| refusal.to_string())?;
+    let Some(resolved) = found else { return Ok(()) };
     if slurm_host::selfcheck::is_pass_through() {
         return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
     }
+    let completed = resolved.canonical().replace_in(&tres);
     if completed != tres {
         description.set_tres_per_node(&completed);
     }
     Ok(())
-}
-
-/// The GRES list with its `vipu` request in full; `None` without one.
-fn complete(models: &Models, tres: &str) -> Result<Option<String>, Refusal> {
-    let Some(request) = GresRequest::find(tres)? else { return Ok(None) };
-    Ok(Some(models.resolve(&request)?.canonical().replace_in(tres)))
 }
 
 fn mentions_vipu(tres: &str) -> bool {

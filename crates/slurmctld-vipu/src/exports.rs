@@ -1,6 +1,6 @@
 //! The table of functions that `select_vipu.so` and `job_submit_vipu.so` ask.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
 use slurm_host::controller::{BUILD, Controller};
@@ -20,14 +20,10 @@ static CONTROLLER: Controller =
     Controller { job_test, job_will_run, job_begin, job_ready, job_fini, reconfigure, job_submit };
 
 /// Hands out the table to a plugin of the same build.
-///
-/// # Safety
-/// `build` is a C string.
 // SAFETY: (attribute) a name of ours that no other object has.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn vipu_slurmctld_entry(build: *const c_char) -> *const Controller {
-    // SAFETY: a C string (caller).
-    if unsafe { CStr::from_ptr(build) } == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
+extern "C" fn vipu_slurmctld_entry(build: u64) -> *const Controller {
+    if build == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
 }
 
 unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {

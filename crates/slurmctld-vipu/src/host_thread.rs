@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use ledger::{Action, Claim, Event};
+use slurm_host::boundary;
 use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
 use vipu_types::PartitionId;
@@ -85,7 +86,9 @@ impl Worker {
         if !(actions.is_empty() && reasons.is_empty()) {
             let mut slurm = self.slurm.write();
             for action in actions {
-                act(site, &mut slurm, action, &mut afterwards);
+                boundary::guard(&|| "vipu-host".into(), (), || {
+                    act(site, &mut slurm, action, &mut afterwards);
+                });
             }
             for (job, text) in reasons {
                 show_reason(&mut slurm, job, &text);
@@ -100,12 +103,12 @@ impl Worker {
     }
 
     fn await_nodes(&mut self, site: &Site, claim: Claim) {
-        let patience = site.models(|models| models.0.get(&claim.model).map(|model| model.remove_wait));
+        let patience = site.models(|models| models.remove_wait(&claim.model));
         self.waiting.push(EndedJob {
             job: claim.run.job,
             partition: claim.partition,
             since: Instant::now(),
-            patience: patience.unwrap_or_default(),
+            patience,
         });
     }
 
@@ -158,7 +161,8 @@ fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim) {
 fn is_starting(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
     slurm.job(claim.run.job).is_some_and(|job| {
         let same_run = job.restart_count() == claim.run.restart && job.start_time() == claim.run.start;
-        same_run && job.is_running() && job.is_configuring()
+        // A job suspended meanwhile is no longer CONFIGURING, and keeps what it has.
+        same_run && (job.is_running() && job.is_configuring() || job.is_suspended())
     })
 }
 
@@ -177,7 +181,7 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str) {
     let whole = if job.het_job() == 0 { id } else { job.het_job() };
     let held = job.is_batch() && slurm.requeue_held(whole);
     if !held {
-        slurm.end_failed(id);
+        slurm.end_failed(whole);
     }
     if let Some(mut job) = slurm.job(id) {
         job.set_reason(&text);
@@ -189,6 +193,7 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str) {
 fn show_reason(slurm: &mut Locked<'_>, job: u32, text: &str) {
     if let Some(mut job) = slurm.job(job)
         && job.waits_for_resources()
+        && job.reason().as_deref() != Some(text)
     {
         job.set_reason(text);
     }

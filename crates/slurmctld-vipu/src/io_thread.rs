@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use driver::{Driver, FileJournal, IpuofFiles, LiveRecord, Orders, World};
+use driver::{Driver, FileJournal, IpuofFiles, Journal, LiveRecord, MemoryJournal, Orders, World};
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
-use tracing::{error, warn};
+use tracing::warn;
 use vipu_client::Client;
 
 use crate::site::site;
@@ -19,19 +19,29 @@ pub(crate) fn start(orders: Orders<Client>, journal: PathBuf) -> Result<(), Stri
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
         boundary::guard(&|| "vipu-io".into(), (), || runtime.block_on(run(orders, journal)));
+        give_up("the thread that makes partitions has ended; restart slurmctld");
     })
 }
 
 async fn run(orders: Orders<Client>, journal: PathBuf) {
-    let (journal, live) = match FileJournal::open(journal) {
-        Ok(opened) => opened,
-        Err(why) => {
-            error!("{why}; IPU jobs will not start until this is mended and slurmctld restarted");
-            return;
+    match FileJournal::open(journal) {
+        Ok((journal, live)) => {
+            give_up_orphans(&live);
+            Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
         }
-    };
-    give_up_orphans(&live);
-    Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
+        Err(why) => {
+            // Partitions of jobs that run can still be removed; none is made that nobody would remember.
+            give_up(&format!("{why}; mend it and restart slurmctld"));
+            let journal = MemoryJournal::default();
+            Driver::new(Outside { journal, files: IpuofFiles }, vec![]).run(orders).await;
+        }
+    }
+}
+
+fn give_up(reason: &str) {
+    if let Some(site) = site() {
+        site.give_up(reason);
+    }
 }
 
 /// Has partitions removed that the journal says are ours and no run of a job owns any more.
@@ -46,17 +56,17 @@ fn give_up_orphans(live: &[LiveRecord]) {
     }
 }
 
-struct Outside {
-    journal: FileJournal,
+struct Outside<J> {
+    journal: J,
     files: IpuofFiles,
 }
 
-impl World for Outside {
+impl<J: Journal> World for Outside<J> {
     type Controller = Client;
-    type Journal = FileJournal;
+    type Journal = J;
     type Files = IpuofFiles;
 
-    fn journal(&self) -> &FileJournal {
+    fn journal(&self) -> &J {
         &self.journal
     }
 

@@ -4,11 +4,13 @@
 //! `job_submit_vipu.so` does too. It holds one [`site::Site`]: the ledger behind a mutex, the way to the
 //! `vipu-io` thread (the driver) and the way to the `vipu-host` thread.
 //!
-//! Lock order: slurmctld's locks, then the ledger's mutex. Nothing is called while the mutex is held but
-//! the two queues, which never wait.
+//! Lock order: slurmctld's locks, then the ledger's mutex. While the mutex is held nothing is called that could
+//! come back to it or wait: the two queues, and look-ups of job records.
+#![deny(unsafe_code)]
 
 mod adopt;
 mod callbacks;
+#[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
 mod host_thread;
 mod io_thread;

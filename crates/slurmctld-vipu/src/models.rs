@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{InForce, Settings, Standing};
+use conf::{InForce, Settings};
 use driver::{ModelSettings, ModelSetup};
 use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
-use tracing::{error, info};
+use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{Grant, IpuCount, ModelName, PartitionId};
 
-/// What the callbacks need to know of one model.
+use crate::request::Resolved;
+
+/// One model, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Model {
     /// The largest partition of a job, in IPUs.
     pub(crate) largest: u32,
-    /// Beginning of partition ids (PartitionPrefix).
-    prefix: String,
-    /// How long a removal waits for the job's nodes.
-    pub(crate) remove_wait: Duration,
+    /// What its file says; `None` while it never had a good one, and so no job.
+    pub(crate) settings: Option<Settings>,
 }
 
 /// All models, by name.
@@ -31,73 +31,65 @@ impl Model {
     /// A model of which only the limit matters.
     #[cfg(test)]
     pub(crate) fn of_size(largest: u32) -> Self {
-        Self { largest, prefix: "slurm".into(), remove_wait: Duration::ZERO }
-    }
-
-    /// The id of the partition of one run of a job.
-    pub(crate) fn partition(&self, job: u32, restart: u16) -> Option<PartitionId> {
-        let id = PartitionId::of_run(&self.prefix, job, restart);
-        id.inspect_err(|why| error!("no partition for job {job}: {why}")).ok()
+        Self { largest, settings: None }
     }
 }
 
-/// What a reading of the configuration gave, for each of those who need it.
-pub(crate) struct Reading {
-    pub(crate) models: Models,
-    pub(crate) facts: Vec<ModelFacts>,
-    pub(crate) setups: Vec<ModelSetup<Client>>,
+impl Models {
+    /// What a job is given for a request that was resolved.
+    pub(crate) fn grant(&self, job: u32, restart: u16, wanted: Resolved) -> Option<Grant> {
+        let settings = self.0.get(&wanted.model)?.settings.as_ref()?;
+        let partition = PartitionId::of_run(&settings.partition_prefix, job, restart)
+            .inspect_err(|why| error!("no partition for job {job}: {why}"))
+            .ok()?;
+        let gcds = wanted.size.domains(settings.link_domain_size);
+        Some(Grant { partition, model: wanted.model, size: wanted.size, gcds })
+    }
+
+    /// How long a removal waits for a job's nodes.
+    pub(crate) fn remove_wait(&self, model: &ModelName) -> Duration {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.map_or(Duration::ZERO, |settings| settings.remove_wait)
+    }
+
+    /// The models as the driver wants them.
+    pub(crate) fn setups(&self) -> Vec<ModelSetup<Client>> {
+        let setup = |(name, model): (&ModelName, &Model)| setup(name, model.settings.as_ref()?).ok();
+        self.0.iter().filter_map(setup).collect()
+    }
 }
 
 /// Reads the models' files; models whose file is broken keep the settings they had.
-pub(crate) fn read(nodes: &[NodeGres], folder: &Path, in_force: &mut InForce) -> Reading {
+pub(crate) fn read(nodes: &[NodeGres], folder: &Path, in_force: &mut InForce) -> (Models, Vec<ModelFacts>) {
     let sizes = sizes_on_nodes(nodes);
     let names: Vec<_> = sizes.keys().cloned().collect();
     in_force.update(conf::load(folder, &names));
-    let mut reading = Reading { models: Models::default(), facts: Vec::new(), setups: Vec::new() };
-    for (model, on_nodes) in sizes {
-        if let Some(standing) = in_force.get(&model) {
-            reading.add(model, on_nodes, standing);
-        }
-    }
-    reading
-}
-
-impl Reading {
-    fn add(&mut self, model: ModelName, on_nodes: u32, standing: &Standing) {
+    let (mut models, mut facts) = (Models::default(), Vec::new());
+    for (name, on_nodes) in sizes {
+        let Some(standing) = in_force.get(&name) else { continue };
+        let settings = standing.settings.as_ref();
         if let Some(why) = &standing.error {
-            let kept = if standing.settings.is_some() {
-                "the earlier settings stay in force"
-            } else {
-                "its jobs wait"
-            };
-            error!("model {model}: {kept}: {why}");
+            let kept =
+                if settings.is_some() { "the earlier settings stay in force" } else { "its jobs wait" };
+            error!("model {name}: {kept}: {why}");
         }
-        let setup = standing.settings.as_ref().map(|settings| setup(&model, settings));
-        let trouble = match (&setup, &standing.error) {
-            (Some(Ok(_)), _) => None,
-            (Some(Err(why)), _) => Some(why.clone()),
+        let trouble = match (settings, &standing.error) {
+            (Some(settings), _) => setup(&name, settings).err(),
             (None, error) => {
                 Some(error.as_ref().map_or_else(|| "no settings".into(), conf::LoadError::one_line))
             }
         };
-        let largest = standing.settings.as_ref().map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
-        let domain_size = standing.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size);
-        self.facts.push(ModelFacts { model: model.clone(), domain_size, largest, trouble });
-        self.setups.extend(setup.and_then(Result::ok));
-        let settings = standing.settings.as_ref();
-        let known = Model {
-            largest,
-            prefix: settings.map_or_else(|| "slurm".into(), |own| own.partition_prefix.clone()),
-            remove_wait: settings.map_or(Duration::ZERO, |own| own.remove_wait),
-        };
-        self.models.0.insert(model, known);
+        let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
+        let domain_size = settings.map_or(IpuCount::ONE, |own| own.link_domain_size);
+        facts.push(ModelFacts { model: name.clone(), domain_size, largest, trouble });
+        models.0.insert(name, Model { largest, settings: settings.cloned() });
     }
+    (models, facts)
 }
 
 fn setup(model: &ModelName, own: &Settings) -> Result<ModelSetup<Client>, String> {
     let endpoint = Endpoint { host: own.api_host.clone(), port: own.api_port, timeout: own.api_timeout };
-    let client = Client::new(endpoint).map_err(|why| why.to_string())?;
-    info!("model {model}: controller {}:{}", own.api_host, own.api_port);
+    let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         domain_size: own.link_domain_size,
@@ -107,7 +99,7 @@ fn setup(model: &ModelName, own: &Settings) -> Result<ModelSetup<Client>, String
         max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
         ipuof_dir: own.ipuof_dir.as_path().into(),
     };
-    Ok(ModelSetup { model: model.clone(), settings, controller: client })
+    Ok(ModelSetup { model: model.clone(), settings, controller })
 }
 
 /// The models that nodes offer, each with the largest count any node gives it.

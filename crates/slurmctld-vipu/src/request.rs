@@ -20,44 +20,51 @@ impl Resolved {
     }
 }
 
-/// Why a request cannot be met, in one line for the user's terminal.
+/// Why a request cannot be met, in one line for the user's terminal: what is wrong, the nearest valid requests,
+/// and what there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    #[error("vipu: {0}")]
+#[error("{line}")]
+pub(crate) struct Refusal {
+    line: String,
+    for_good: bool,
+}
+
+/// What is wrong with a request.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error(transparent)]
     Grammar(#[from] RequestError),
-    #[error("vipu: {why}; valid: {valid}")]
-    NotASize { why: NotASize, valid: Valid },
-    #[error("vipu: a job on {model} gets at most {largest} IPUs; valid: {valid}")]
-    TooLarge { model: ModelName, largest: u32, valid: Valid },
-    #[error("vipu: there is no model {asked}; {models}")]
-    NoSuchModel { asked: ModelName, models: Offer },
-    #[error("vipu: which model? write --gres=vipu:<model>:<IPUs>; {0}")]
-    WhichModel(Offer),
+    #[error(transparent)]
+    NotASize(#[from] NotASize),
+    #[error("a job on {model} gets at most {largest} IPUs")]
+    TooLarge { model: ModelName, largest: u32 },
+    #[error("there is no model {0}")]
+    NoSuchModel(ModelName),
+    #[error("which model? write --gres=vipu:<model>:<IPUs>")]
+    WhichModel,
 }
 
 impl Refusal {
     /// Whether no partition on any system could be what was asked for, whatever the configuration.
     pub(crate) fn is_for_good(&self) -> bool {
-        matches!(self, Refusal::Grammar(_) | Refusal::NotASize { .. })
+        self.for_good
     }
 }
 
 /// Requests that would be accepted, as they are to be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Valid(Vec<GresRequest>);
+struct Valid(Vec<GresRequest>);
 
 impl fmt::Display for Valid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, request) in self.0.iter().enumerate() {
-            write!(f, "{}--gres={request}", if i == 0 { "" } else { " or " })?;
+            write!(f, "{}--gres={request}", if i == 0 { "; valid: " } else { " or " })?;
         }
         Ok(())
     }
 }
 
 /// What models there are, with their sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Offer(Vec<(ModelName, u32)>);
+struct Offer(Vec<(ModelName, u32)>);
 
 impl fmt::Display for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +73,7 @@ impl fmt::Display for Offer {
         }
         f.write_str("models: ")?;
         for (i, (model, largest)) in self.0.iter().enumerate() {
-            let separator = if i == 0 { "" } else { "; " };
+            let separator = if i == 0 { "" } else { ", " };
             write!(f, "{separator}{model} (1, 2, 4 ... {} IPUs)", size_below(*largest))?;
         }
         Ok(())
@@ -74,46 +81,54 @@ impl fmt::Display for Offer {
 }
 
 impl Models {
+    /// What a job's GRES list comes to; `None` when it asks for no IPUs.
+    pub(crate) fn find(&self, tres: &str) -> Result<Option<Resolved>, Refusal> {
+        let request = GresRequest::find(tres).map_err(|why| self.refusal(why.into(), vec![]))?;
+        request.map(|request| self.resolve(&request)).transpose()
+    }
+
     /// Judges a request. Without a model it goes where there is exactly one choice.
-    pub(crate) fn resolve(&self, request: &GresRequest) -> Result<Resolved, Refusal> {
+    fn resolve(&self, request: &GresRequest) -> Result<Resolved, Refusal> {
         let (name, model) = self.choose(request)?;
         let valid = |sizes: &[u64]| {
             let fitting = sizes.iter().filter(|size| (1..=u64::from(model.largest)).contains(*size));
-            Valid(fitting.map(|&count| GresRequest { model: Some(name.clone()), count }).collect())
+            fitting.map(|&count| GresRequest { model: Some(name.clone()), count }).collect()
         };
+        let most = size_below(model.largest);
         let size = IpuCount::new(request.count).map_err(|why| {
-            let valid = match why {
+            let nearest = match why {
                 NotASize::Zero => valid(&[1]),
-                NotASize::NotPowerOfTwo { below, above, .. } => {
-                    valid(&[below.min(size_below(model.largest)), above])
-                }
-                NotASize::TooLarge(_) => valid(&[size_below(model.largest)]),
+                NotASize::NotPowerOfTwo { below, above, .. } => valid(&[below.min(most), above]),
+                NotASize::TooLarge(_) => valid(&[most]),
             };
-            Refusal::NotASize { why, valid }
+            self.refusal(why.into(), nearest)
         })?;
         if size.get() > model.largest {
-            let largest = size_below(model.largest);
-            let valid = valid(&[largest]);
-            return Err(Refusal::TooLarge { model: name.clone(), largest: model.largest, valid });
+            let fault = Fault::TooLarge { model: name.clone(), largest: model.largest };
+            return Err(self.refusal(fault, valid(&[most])));
         }
         Ok(Resolved { model: name.clone(), size })
     }
 
     fn choose(&self, request: &GresRequest) -> Result<(&ModelName, &Model), Refusal> {
-        match &request.model {
-            Some(asked) => self
-                .0
-                .get_key_value(asked)
-                .ok_or_else(|| Refusal::NoSuchModel { asked: asked.clone(), models: self.offer() }),
-            None => match self.0.first_key_value() {
-                Some(only) if self.0.len() == 1 => Ok(only),
-                _ => Err(Refusal::WhichModel(self.offer())),
-            },
-        }
+        let found = match &request.model {
+            Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
+            None => self.0.first_key_value().filter(|_| self.0.len() == 1).ok_or(Fault::WhichModel),
+        };
+        found.map_err(|fault| {
+            let enough = |model: &Model| u64::from(model.largest) >= request.count;
+            let models =
+                self.0.iter().filter(|(_, model)| IpuCount::new(request.count).is_ok() && enough(model));
+            let same_size =
+                |(name, _): (&ModelName, _)| GresRequest { model: Some(name.clone()), ..request.clone() };
+            self.refusal(fault, models.map(same_size).collect())
+        })
     }
 
-    fn offer(&self) -> Offer {
-        Offer(self.0.iter().map(|(name, model)| (name.clone(), model.largest)).collect())
+    fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
+        let offer = self.0.iter().map(|(name, model)| (name.clone(), model.largest)).collect();
+        let for_good = matches!(fault, Fault::Grammar(_) | Fault::NotASize(_));
+        Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(offer)), for_good }
     }
 }
 
@@ -133,8 +148,8 @@ mod tests {
     }
 
     fn answer(models: &Models, tres: &str) -> String {
-        let request = GresRequest::find(tres).unwrap().unwrap();
-        models.resolve(&request).map_or_else(|why| why.to_string(), |done| done.canonical().to_string())
+        let found = models.find(tres);
+        found.map_or_else(|why| why.to_string(), |done| done.unwrap().canonical().to_string())
     }
 
     #[test]
@@ -148,26 +163,25 @@ mod tests {
         ] {
             assert_eq!(answer(&one, asked), meaning);
         }
+        assert_eq!(one.find("gpu:2"), Ok(None));
     }
 
     #[test]
-    fn a_refusal_names_what_would_be_valid() {
+    fn a_refusal_names_what_would_be_valid_and_what_there_is() {
         let one = models(&[("pod64", 64)]);
         for (asked, line) in [
             (
                 "vipu:pod64:3",
-                "vipu: 3 IPUs is not a power of two; the nearest sizes are 2 and 4; \
-                 valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4",
+                "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4",
             ),
-            (
-                "vipu:65",
-                "vipu: 65 IPUs is not a power of two; the nearest sizes are 64 and 128; valid: --gres=vipu:pod64:64",
-            ),
-            ("vipu:0", "vipu: a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
-            ("vipu:128", "vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
-            ("vipu:pod99:4", "vipu: there is no model pod99; models: pod64 (1, 2, 4 ... 64 IPUs)"),
+            ("vipu:65", "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64"),
+            ("vipu:0", "a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
+            ("vipu:128", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
+            ("vipu:pod99:4", "there is no model pod99; valid: --gres=vipu:pod64:4"),
+            ("vipu:pod99:3", "there is no model pod99"),
+            ("vipu:4,vipu:8", "'vipu:4' and 'vipu:8': a job has one partition, ask for vipu once"),
         ] {
-            assert_eq!(answer(&one, asked), line);
+            assert_eq!(answer(&one, asked), format!("vipu: {line}; models: pod64 (1, 2, 4 ... 64 IPUs)"));
         }
         assert_eq!(
             answer(&models(&[]), "vipu:4"),
@@ -180,8 +194,8 @@ mod tests {
         let two = models(&[("pod16", 16), ("pod64", 64)]);
         assert_eq!(
             answer(&two, "vipu:4"),
-            "vipu: which model? write --gres=vipu:<model>:<IPUs>; \
-             models: pod16 (1, 2, 4 ... 16 IPUs); pod64 (1, 2, 4 ... 64 IPUs)"
+            "vipu: which model? write --gres=vipu:<model>:<IPUs>; valid: --gres=vipu:pod16:4 or \
+             --gres=vipu:pod64:4; models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)"
         );
         assert_eq!(answer(&two, "vipu:pod16:4"), "vipu:pod16:4");
     }
@@ -192,8 +206,7 @@ mod tests {
         for (asked, for_good) in
             [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
         {
-            let request = GresRequest::find(asked).unwrap().unwrap();
-            assert_eq!(one.resolve(&request).unwrap_err().is_for_good(), for_good, "{asked}");
+            assert_eq!(one.find(asked).unwrap_err().is_for_good(), for_good, "{asked}");
         }
     }
 }

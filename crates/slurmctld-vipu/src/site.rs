@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use conf::InForce;
 use driver::{Handle, Host, Orders};
-use ledger::{Action, Event, Ledger, Millis};
+use ledger::{Action, Event, Ledger, Millis, ModelFacts};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
+use vipu_types::{IpuCount, ModelName};
 
 use crate::models::{self, Models};
 use crate::{host_thread, io_thread};
@@ -28,6 +29,8 @@ pub(crate) struct Site {
     ledger: Mutex<Ledger>,
     in_force: Mutex<InForce>,
     models: RwLock<Models>,
+    /// Why no partition can be made until slurmctld is restarted.
+    out_of_order: OnceLock<String>,
     driver: Handle<Client>,
     host: HostQueue,
     began: Instant,
@@ -73,6 +76,7 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
             ledger: Mutex::new(Ledger::new()),
             in_force: Mutex::new(InForce::default()),
             models: RwLock::new(Models::default()),
+            out_of_order: OnceLock::new(),
             driver,
             host: HostQueue(Mutex::new(sender)),
             began: Instant::now(),
@@ -123,16 +127,41 @@ impl Site {
         ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the models' files anew.
+    /// Reads the models' files anew. What did not change goes on undisturbed.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         let Some(folder) = slurm_host::conf::folder() else {
             error!("slurm.conf has no folder to look for vipu.conf in");
             return;
         };
-        let reading = models::read(nodes, &folder, &mut lock(&self.in_force));
-        *self.models.write().unwrap_or_else(PoisonError::into_inner) = reading.models;
-        self.driver.configure(reading.setups);
-        self.tell(Event::Models(reading.facts));
+        let (models, facts) = models::read(nodes, &folder, &mut lock(&self.in_force));
+        if self.models(|before| *before != models) {
+            self.driver.configure(models.setups());
+            *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+        }
+        self.tell_models(facts);
+    }
+
+    /// Makes every IPU job wait with this reason: what makes partitions has ended.
+    pub(crate) fn give_up(&self, reason: &str) {
+        error!("{reason}");
+        let _ = self.out_of_order.set(reason.to_owned());
+        let facts = self.models(|models| {
+            let facts = |(name, model): (&ModelName, &models::Model)| ModelFacts {
+                model: name.clone(),
+                domain_size: model.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
+                largest: model.largest,
+                trouble: None,
+            };
+            models.0.iter().map(facts).collect()
+        });
+        self.tell_models(facts);
+    }
+
+    fn tell_models(&self, mut facts: Vec<ModelFacts>) {
+        if let Some(reason) = self.out_of_order.get() {
+            facts.iter_mut().for_each(|model| model.trouble = Some(reason.clone()));
+        }
+        self.tell(Event::Models(facts));
     }
 }
 

@@ -2,16 +2,9 @@
 
 use std::path::PathBuf;
 
-use vipu_types::PartitionId;
-
-/// What partitions are called when `prefix=` is not given: the default of PartitionPrefix.
-const DEFAULT_PREFIX: &str = "slurm";
-
 /// What the administrator told the plugin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// What partition ids start with.
-    pub(crate) prefix: String,
     /// Where the config files are, or what is wrong with the arguments.
     pub(crate) directory: Result<PathBuf, BadArguments>,
 }
@@ -23,30 +16,23 @@ pub(crate) enum BadArguments {
     NoDirectory,
     #[error("ipuof_dir={0} is not an absolute path")]
     RelativeDirectory(String),
-    #[error("prefix={0} makes no partition ids: give PartitionPrefix of vipu.conf")]
-    BadPrefix(String),
-    #[error("'{0}' is unknown: ipuof_dir=<path> and prefix=<name> are known")]
+    #[error("'{0}' is unknown: ipuof_dir=<path> is known")]
     Unknown(String),
 }
 
 impl Arguments {
     /// Reads the words. What is wrong with them matters to IPU jobs only, which `directory` stops.
     pub(crate) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
-        let mut prefix = DEFAULT_PREFIX;
         let mut directory = Err(BadArguments::NoDirectory);
         let mut wrong = None;
         for word in words.iter().map(AsRef::as_ref) {
             match word.split_once('=') {
                 Some(("ipuof_dir", path)) if path.starts_with('/') => directory = Ok(path.into()),
                 Some(("ipuof_dir", path)) => wrong = Some(BadArguments::RelativeDirectory(path.into())),
-                Some(("prefix", name)) if PartitionId::of_run(name, u32::MAX, u16::MAX).is_ok() => {
-                    prefix = name;
-                }
-                Some(("prefix", name)) => wrong = Some(BadArguments::BadPrefix(name.into())),
                 _ => wrong = Some(BadArguments::Unknown(word.into())),
             }
         }
-        Self { prefix: prefix.into(), directory: wrong.map_or(directory, Err) }
+        Self { directory: wrong.map_or(directory, Err) }
     }
 }
 
@@ -56,19 +42,17 @@ mod tests {
 
     #[test]
     fn good_words_are_taken() {
-        let arguments = Arguments::parse(&["ipuof_dir=/shared/ip=uof", "prefix=c2"]);
-        assert_eq!(arguments, Arguments { prefix: "c2".into(), directory: Ok("/shared/ip=uof".into()) });
-        assert_eq!(Arguments::parse(&["ipuof_dir=/x"]).prefix, "slurm");
+        let arguments = Arguments::parse(&["ipuof_dir=/shared/ip=uof"]);
+        assert_eq!(arguments, Arguments { directory: Ok("/shared/ip=uof".into()) });
     }
 
     #[test]
     fn bad_words_are_named() {
         for (words, part) in [
             (&[][..], "ipuof_dir= is missing"),
-            (&["prefix=c2"], "ipuof_dir= is missing"),
             (&["ipuof_dir=shared"], "ipuof_dir=shared is not an absolute path"),
             (&["ipuof_dir=/x", "ipuof_dir="], "ipuof_dir= is not an absolute path"),
-            (&["ipuof_dir=/x", "prefix=12345678901234567890"], "makes no partition ids"),
+            (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
         ] {

@@ -53,20 +53,28 @@ pub(crate) enum Failure {
 
 /// Gives a task its environment.
 pub(crate) fn prepare(task: &mut impl Task, arguments: &Arguments) -> Result<(), Failure> {
-    let Plan { unset, partition } = Plan::of_task(arguments, task.job()?, |name| task.get(name));
+    // Slurm sets the rank in every task; a batch script is rank 0.
+    let rank = task.get("SLURM_PROCID").and_then(|rank| rank.to_str()?.parse().ok()).unwrap_or(0);
+    let Plan { unset, target } = Plan::of_task(arguments, task.job()?, rank, |name| task.get(name));
     for name in unset {
         task.unset(name)?;
     }
-    let Some(Target { id: partition, file }) = partition else { return Ok(()) };
+    let Some(Target { grant, file }) = target else { return Ok(()) };
     let node = || task.get("SLURMD_NODENAME").unwrap_or_default().to_string_lossy().into_owned();
     let file = match file {
         Ok(file) => file,
-        Err(source) => return Err(Failure::BadArguments { partition, node: node(), source }),
+        Err(source) => {
+            return Err(Failure::BadArguments { partition: grant.partition, node: node(), source });
+        }
     };
     if let Err(source) = File::open(&file) {
-        return Err(Failure::NoFile { partition, node: node(), file, source });
+        return Err(Failure::NoFile { partition: grant.partition, node: node(), file, source });
     }
-    Ok(task.set(CONFIG_PATH, file.as_os_str())?)
+    task.set(CONFIG_PATH, file.as_os_str())?;
+    for (name, value) in grant.named() {
+        task.set(name, OsStr::new(&value))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -75,7 +83,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::plan::PARTITION;
+
+    const GRANT: (&str, &str) = ("SLURM_VIPU_JOB_42", "slurm_42,pod64,4,1");
 
     struct Fake(BTreeMap<String, OsString>);
 
@@ -111,13 +120,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("slurm_42.conf");
         std::fs::write(&file, "{}").unwrap();
-        let told = [(PARTITION, "slurm_42"), ("SLURM_VIPU_IPUS", "4"), ("SLURM_VIPU_MODEL", "pod64")];
-        let mut task = Fake::new(&told);
+        let mut task = Fake::new(&[GRANT, ("SLURM_VIPU_PARTITION", "slurm_41")]);
         for name in ipuof::environment::FAMILIES {
             task.set(name, OsStr::new("inherited")).unwrap();
         }
         prepare(&mut task, &arguments(directory.path())).unwrap();
-        let mut expected = Fake::new(&told).0;
+        let named =
+            [("SLURM_VIPU_PARTITION", "slurm_42"), ("SLURM_VIPU_IPUS", "4"), ("SLURM_VIPU_MODEL", "pod64")];
+        let mut expected = Fake::new(&named).0;
+        expected.insert(GRANT.0.into(), GRANT.1.into());
         expected.insert(CONFIG_PATH.into(), file.into());
         assert_eq!(task.0, expected);
     }
@@ -126,7 +137,7 @@ mod tests {
     fn a_missing_file_stops_the_task_and_leaves_it_no_other_ipus() {
         let directory = tempfile::tempdir().unwrap();
         let node = ("SLURMD_NODENAME", "ipu-pod64-001");
-        let mut task = Fake::new(&[(PARTITION, "slurm_42"), (CONFIG_PATH, "/other"), node]);
+        let mut task = Fake::new(&[GRANT, (CONFIG_PATH, "/other"), node]);
         let error = prepare(&mut task, &arguments(directory.path())).unwrap_err().to_string();
         let file = directory.path().join("slurm_42.conf").display().to_string();
         for part in ["partition slurm_42", "node ipu-pod64-001", &file, "No such file", "mounted there"] {
@@ -141,7 +152,7 @@ mod tests {
         let mut without = Fake::new(&[(CONFIG_PATH, "/mine")]);
         prepare(&mut without, &arguments).unwrap();
         assert_eq!(without.get(CONFIG_PATH), Some("/mine".into()));
-        let mut with = Fake::new(&[(PARTITION, "slurm_42")]);
+        let mut with = Fake::new(&[GRANT]);
         let error = prepare(&mut with, &arguments).unwrap_err().to_string();
         assert!(error.contains("ipuof_dir= is missing"), "{error}");
     }

@@ -63,7 +63,7 @@ impl Requirements {
     /// needs, and at least one GCD in each, which V-IPU demands of partitions beyond one domain.
     #[must_use]
     pub fn across(mut self, domain_size: IpuCount) -> Self {
-        self.num_segments = self.size.get().div_ceil(domain_size.get());
+        self.num_segments = self.size.domains(domain_size);
         if self.num_segments > 1 {
             self.num_gcds = self.num_gcds.max(self.num_segments);
         }

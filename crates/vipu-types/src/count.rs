@@ -16,7 +16,7 @@ pub enum NotASize {
     #[error("a partition has at least 1 IPU")]
     Zero,
     /// Between two powers of two.
-    #[error("{asked} IPUs is not a power of two; the nearest sizes are {below} and {above}")]
+    #[error("{asked} IPUs is not a power of two")]
     NotPowerOfTwo {
         /// What was asked.
         asked: u64,
@@ -48,6 +48,12 @@ impl IpuCount {
             }
             Err(_) => Err(NotASize::TooLarge(n)),
         }
+    }
+
+    /// How many IPU-Link domains of this size a partition spans, and so how many GCDs it has at least.
+    #[must_use]
+    pub fn domains(self, domain: IpuCount) -> u32 {
+        self.0.div_ceil(domain.0)
     }
 
     /// The plain number.
@@ -88,9 +94,14 @@ mod tests {
     }
 
     #[test]
+    fn only_large_partitions_span_domains() {
+        let domains = |size| IpuCount::new(size).unwrap().domains(IpuCount::new(64).unwrap());
+        assert_eq!([1, 64, 128, 256].map(domains), [1, 1, 2, 4]);
+    }
+
+    #[test]
     fn the_nearest_sizes_are_named() {
-        let text = IpuCount::new(3).unwrap_err().to_string();
-        assert_eq!(text, "3 IPUs is not a power of two; the nearest sizes are 2 and 4");
+        assert_eq!(IpuCount::new(3), Err(NotASize::NotPowerOfTwo { asked: 3, below: 2, above: 4 }));
         assert_eq!(IpuCount::new(1 << 40), Err(NotASize::TooLarge(1 << 40)));
     }
 }

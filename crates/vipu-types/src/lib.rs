@@ -6,12 +6,14 @@
 
 mod count;
 mod gcd;
+mod grant;
 mod names;
 mod request;
 mod run;
 
 pub use count::{IpuCount, NotASize};
 pub use gcd::{Device, Gcd};
+pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;

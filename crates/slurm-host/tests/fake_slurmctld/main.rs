@@ -53,6 +53,12 @@ fn writes_texts_and_environment(job: &FakeJob) {
     assert_eq!(job.reason().as_deref(), Some("vipu: 16 IPUs needed"));
     assert_eq!(job.system_comment().as_deref(), Some("one; two"));
     assert_eq!(job.environment(), ["A=3", "B=2"]);
+    assert_eq!((seen.environment("A").as_deref(), seen.environment("AB")), (Some("3"), None));
+    seen.remove_environment("A");
+    seen.remove_environment("C");
+    assert_eq!(job.environment(), ["B=2"]);
+    seen.set_environment("D", "4");
+    assert_eq!(job.environment(), ["B=2", "D=4"]);
     assert!(slurm::last_update() > 0, "clients must see the change");
 }
 
@@ -92,7 +98,7 @@ fn opens_gates_under_the_right_locks() {
     .unwrap();
     wait.recv().unwrap();
     const WRITE: [u32; 5] = [1, 2, 2, 1, 1];
-    const READ_JOBS: [u32; 5] = [0, 1, 0, 0, 0];
+    const READ_JOBS: [u32; 5] = [0, 1, 0, 1, 0];
     const READ_CONF: [u32; 5] = [1, 0, 0, 0, 0];
     assert_eq!(
         slurm::calls(),

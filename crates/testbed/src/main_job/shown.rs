@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// Shell commands that show when they started, the IPU environment and the file it names.
+/// Shell commands that show when they started, the IPU environment and the file it names. What slurmctld and
+/// the node tell each other is left out.
 pub const SHOW: &str = r#"echo "started $(date +%s%N)"
-env | grep -E '^(IPUOF_|SLURM_VIPU_)' | sed 's/^/env /'
+env | grep -E '^(IPUOF_|SLURM_VIPU_)' | grep -v '^SLURM_VIPU_JOB_' | sed 's/^/env /'
 echo "file $(tr -d '\n' < "$IPUOF_CONFIG_PATH")""#;
 
 /// What [`SHOW`] printed.
