@@ -138,7 +138,10 @@ impl Site {
             self.driver.configure(models.setups());
             *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         }
+        // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
+        let look = facts.iter().map(|model| Action::Survey(model.model.clone())).collect::<Vec<_>>();
         self.tell_models(facts);
+        self.driver.route(look, &self.host);
     }
 
     /// Makes every IPU job wait with this reason: what makes partitions has ended.
