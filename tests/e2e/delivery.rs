@@ -22,6 +22,56 @@ fn job_user_env_replaced() -> Result<()> {
 }
 
 #[test]
+fn job_user_env_of_srun_replaced() -> Result<()> {
+    quick().run(|cluster| {
+        // As in a shell that an earlier salloc left behind.
+        let command = cluster.command("srun").args(&["--gres=vipu:pod64:2", "bash", "-c", main_job::SHOW]);
+        let command = command.env("SLURM_VIPU_PARTITION", "slurm_1000").env("SLURM_VIPU_IPUS", "64");
+        let shown = main_job::Shown::parse(&command.success()?.stdout)?;
+        let records = cluster.mock().report()?.partitions;
+        ensure!(records.len() == 1, "{records:?}");
+        shown.check(&records[0].id, 2)
+    })
+}
+
+#[test]
+fn job_beyond_one_domain_has_a_file_for_each_gcd() -> Result<()> {
+    let pod128 = "vipu:pod128:no_consume:128";
+    let settings = quick().mock(&["--ipus", "128"]).vipu_conf("MaxIpusPerJob=128").extra_gres(pod128);
+    settings.run(|cluster| {
+        let script = "srun --ntasks=2 bash -c 'echo \"$SLURM_PROCID $IPUOF_CONFIG_PATH $(wc -c <$IPUOF_CONFIG_PATH)\"'";
+        let job = cluster.sbatch(script, &["--gres=vipu:pod128:128", "--ntasks=2"])?;
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        let output = cluster.job_output(job);
+        for rank in ["0", "1"] {
+            let line = output.lines().find(|line| line.starts_with(rank));
+            let file = format!("/slurm_{job}_gcd{rank}.conf ");
+            ensure!(line.is_some_and(|line| line.contains(&file)), "{output}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn job_that_drops_its_ipus_runs_without() -> Result<()> {
+    quick().run(|cluster| {
+        let script =
+            "env | grep -c -E '^(IPUOF_|SLURM_VIPU_)' || true\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000";
+        let job = cluster.sbatch(script, &["--gres=vipu:pod64:8", "--requeue"])?;
+        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        let id = job.to_string();
+        cluster.scontrol(&["requeuehold", &id])?;
+        cluster.await_job(job, "to wait again", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
+        cluster.scontrol(&["update", &format!("JobId={id}"), "Gres=", "StartTime=now"])?;
+        cluster.scontrol(&["release", &id])?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ensure!(cluster.job_output(job) == "0\n", "{}", cluster.job_output(job));
+        Ok(())
+    })
+}
+
+#[test]
 fn job_without_ipus_keeps_its_environment() -> Result<()> {
     quick().run(|cluster| {
         let command = cluster.sbatch_command("env | grep ^IPUOF_ | sort", &[])?;

@@ -56,6 +56,36 @@ fn job_requeue() -> Result<()> {
 }
 
 #[test]
+fn job_requeue_while_creating() -> Result<()> {
+    slow(2).run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8", "--requeue"])?;
+        main_job::await_creating(cluster, job)?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        // No node knows the job yet, so it need not wait before it begins again.
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.restarts == 1, "{ended:?}");
+        main_job::Shown::parse(&cluster.job_output(job))?.check(&format!("slurm_{job}r1"), 8)
+    })
+}
+
+#[test]
+fn job_suspended_while_creating_keeps_its_partition() -> Result<()> {
+    slow(2).run(|cluster| {
+        let job = cluster.sbatch("sleep 1000", &["--gres=vipu:pod64:8"])?;
+        main_job::await_creating(cluster, job)?;
+        cluster.scontrol(&["suspend", &job.to_string()])?;
+        let partition = format!("slurm_{job}");
+        testbed::wait_until("the partition to be active", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains(&format!("partition {partition} of 8 IPUs made")))
+        })?;
+        cluster.scontrol(&["resume", &job.to_string()])?;
+        cluster.await_job(job, "to go on", LIMIT, |job| job.state == "RUNNING")?;
+        ensure!(cluster.mock().partitions()? == [partition]);
+        Ok(())
+    })
+}
+
+#[test]
 fn job_partition_outlives_the_last_process() -> Result<()> {
     // The script ignores SIGTERM: it is killed KillWait later, and has its IPUs until then.
     quick().slurm_conf("KillWait=2").run(|cluster| {

@@ -77,6 +77,18 @@ fn job_create_lost_reply_makes_one_partition() -> Result<()> {
 }
 
 #[test]
+fn job_ipuof_dir_missing() -> Result<()> {
+    quick().vipu_conf("CreateTimeout=3").expect_log("nowhere").run(|cluster| {
+        cluster.write_vipu_conf(&["IpuofDir=/nowhere/at/all"])?;
+        cluster.reconfigure()?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        let held = cluster.await_job(job, "to be held", LIMIT, is_held)?;
+        ensure!(held.system_comment.contains("/nowhere/at/all"), "{held:?}");
+        main_job::start_delay(cluster).map(drop)
+    })
+}
+
+#[test]
 fn job_ipuof_dir_not_writable() -> Result<()> {
     quick().vipu_conf("CreateTimeout=3").expect_log("ipuof").run(|cluster| {
         let mode = |mode| fs::set_permissions(cluster.layout().ipuof(), fs::Permissions::from_mode(mode));

@@ -41,6 +41,24 @@ fn job_restart_slurmctld_while_running() -> Result<()> {
     })
 }
 
+#[test]
+fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
+    quick().run(|cluster| {
+        let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
+        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:32"])?;
+        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        // What the job was given stays its own, whatever a new job would be given.
+        cluster.write_vipu_conf(&["MaxIpusPerJob=16", "PartitionPrefix=other"])?;
+        restart(cluster)?;
+        let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
+        let ended = cluster.await_end(waiting, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
+        std::fs::write(cluster.layout().jobs().join("go"), "")?;
+        main_job::batch_ended(cluster, job, 32).map(drop)
+    })
+}
+
 fn restart(cluster: &Cluster) -> Result<()> {
     cluster.stop_slurmctld()?;
     cluster.start_slurmctld()

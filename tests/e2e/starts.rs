@@ -64,9 +64,18 @@ fn job_on_two_nodes_has_one_partition() -> Result<()> {
 #[test]
 fn job_het_has_a_partition_for_each_component() -> Result<()> {
     quick().nodes(2).run(|cluster| {
-        let script = format!("{}\n:", main_job::SHOW);
+        let script = format!(
+            "{}\nfor group in 0 1; do srun --het-group=$group bash -c 'echo group $SLURM_VIPU_IPUS $IPUOF_CONFIG_PATH'; done",
+            main_job::SHOW
+        );
         let job = cluster.sbatch(&script, &["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:8"])?;
         main_job::batch_ended(cluster, job, 4)?;
+        let output = cluster.job_output(job);
+        for (ipus, component) in [(4, job.0), (8, job.0 + 1)] {
+            let line = output.lines().find(|line| line.starts_with(&format!("group {ipus} ")));
+            let file = format!("/slurm_{component}.conf");
+            ensure!(line.is_some_and(|line| line.ends_with(&file)), "{output}");
+        }
         let mut sizes: Vec<_> =
             cluster.mock().report()?.partitions.iter().map(|record| record.ipus().len()).collect();
         sizes.sort_unstable();

@@ -65,13 +65,13 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Resu
     }
 }
 
-/// A vipu.conf that works, with `lines` after the keys every one needs.
+/// A vipu.conf that works, with `lines` after the keys every one needs, and in place of those of the same key.
 pub(crate) fn vipu_conf(layout: &Layout, at: Addresses, lines: &[String]) -> String {
     let Addresses { vipu, .. } = at;
     let ipuof_dir = layout.ipuof();
     let needed =
         format!("ApiHost=127.0.0.1\nApiPort={vipu}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
-    needed + &text_of(lines)
+    without(&needed, lines) + &text_of(lines)
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
@@ -171,7 +171,8 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
 /// GRES, nodes and partition.
 fn node_lines(settings: &Settings, at: Addresses) -> String {
     let mut types = vec!["vipu"];
-    types.extend(settings.gres.iter().filter_map(|gres| gres.split(':').next()));
+    let more = settings.gres.iter().filter_map(|gres| gres.split(':').next());
+    types.extend(more.filter(|name| *name != "vipu"));
     let mut gres = vec!["vipu:pod64:no_consume:64"];
     gres.extend(settings.gres.iter().map(String::as_str));
     let first = at.first_slurmd;
