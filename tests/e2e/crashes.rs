@@ -8,10 +8,11 @@ use vipu_client::Call;
 
 use crate::{LIMIT, let_go, quick, slow, stay};
 
-/// slurmctld, killed once it has saved where its jobs are, is back.
-fn crash(cluster: &Cluster) -> Result<()> {
+/// Kills slurmctld once it has saved where its jobs are, and starts it again after `meanwhile`.
+fn crash(cluster: &Cluster, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
     cluster.await_saved()?;
     cluster.kill_slurmctld()?;
+    meanwhile()?;
     cluster.start_slurmctld()
 }
 
@@ -27,9 +28,11 @@ fn job_kill_slurmctld_while_creating() -> Result<()> {
     slow(12).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::await_creating(cluster, job)?;
-        crash(cluster)?;
-        let record = cluster.mock().record(&partition(job))?;
-        ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
+        crash(cluster, || {
+            let record = cluster.mock().record(&partition(job))?;
+            ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
+            Ok(())
+        })?;
         main_job::batch_ended(cluster, job, 16)?;
         made_one_partition(cluster)
     })
@@ -39,7 +42,7 @@ fn job_kill_slurmctld_while_creating() -> Result<()> {
 fn job_kill_slurmctld_while_running() -> Result<()> {
     quick().run(|cluster| {
         let job = stay(cluster, 16)?;
-        crash(cluster)?;
+        crash(cluster, || Ok(()))?;
         ensure!(cluster.mock().partitions()? == [partition(job)]);
         // The IPUs of the running job still count as used.
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
@@ -54,16 +57,18 @@ fn job_kill_slurmctld_while_running() -> Result<()> {
 
 #[test]
 fn job_kill_slurmctld_while_removing() -> Result<()> {
-    // Longer than slurmctld takes to save and its node to answer the next one.
-    quick().remove_time(Duration::from_secs(15)).run(|cluster| {
+    // Longer than slurmctld takes to save and the next one to be ready.
+    quick().remove_time(Duration::from_secs(20)).run(|cluster| {
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
         wait_until("its partition to be being removed", LIMIT, || {
             let record = cluster.mock().await_created(&partition(job), LIMIT)?;
             Ok(record.remove_request.is_some())
         })?;
-        crash(cluster)?;
-        let record = cluster.mock().record(&partition(job))?;
-        ensure!(record.removed.is_none(), "it was gone before slurmctld died: {record:?}");
+        crash(cluster, || {
+            let record = cluster.mock().record(&partition(job))?;
+            ensure!(record.removed.is_none(), "it was gone before slurmctld died: {record:?}");
+            Ok(())
+        })?;
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         main_job::batch_ended(cluster, next, 64)?;
         let ended = cluster.await_end(job, LIMIT)?;
@@ -80,12 +85,12 @@ fn job_kill_slurmctld_while_removing() -> Result<()> {
 fn job_ends_while_slurmctld_is_dead() -> Result<()> {
     quick().run(|cluster| {
         let job = stay(cluster, 16)?;
-        cluster.await_saved()?;
-        cluster.kill_slurmctld()?;
-        let_go(cluster)?;
-        wait_until("the job's last word", LIMIT, || Ok(cluster.job_output(job).contains("went")))?;
-        ensure!(cluster.mock().partitions()? == [partition(job)]);
-        cluster.start_slurmctld()?;
+        crash(cluster, || {
+            let_go(cluster)?;
+            wait_until("the job's last word", LIMIT, || Ok(cluster.job_output(job).contains("went")))?;
+            ensure!(cluster.mock().partitions()? == [partition(job)]);
+            Ok(())
+        })?;
         main_job::batch_ended(cluster, job, 16)?;
         made_one_partition(cluster)
     })

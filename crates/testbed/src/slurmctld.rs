@@ -10,6 +10,9 @@ use crate::{Cluster, cluster::held, conf_files, daemon, process::Process, wait_u
 /// How long slurmctld may take to end: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
+/// How long it and its nodes may take to answer.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
 /// How long slurmctld may take to save its state: it waits for five seconds on purpose.
 const SAVE_LIMIT: Duration = Duration::from_secs(30);
 
@@ -80,16 +83,20 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts slurmctld again after it was ended, and waits until it answers.
+    /// Starts slurmctld again after it was ended, and waits until it answers and has heard of its nodes: what is
+    /// submitted before may wait for a minute.
     ///
     /// # Errors
     /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
         let leashed = daemon::slurmctld(&self.slurm, &self.settings).start(&self.lead, &self.layout)?;
         *held(&self.slurmctld) = Some(leashed);
-        wait_until("slurmctld to answer", END_LIMIT, || {
+        wait_until("slurmctld to answer", START_LIMIT, || {
             self.slurmctld()?;
             Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
+        })?;
+        wait_until("the nodes to answer slurmctld", START_LIMIT, || {
+            Ok(!self.scontrol(&["show", "node"])?.contains("SlurmdStartTime=None"))
         })
     }
 
