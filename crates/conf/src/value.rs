@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::{IpuCount, NotASize, PartitionId};
 
 use crate::settings::Layer;
 
@@ -46,7 +46,12 @@ pub(crate) fn amount(text: &str) -> Value<u32> {
 
 pub(crate) fn size(text: &str) -> Value<IpuCount> {
     let number = number(text, 0, u64::MAX).ok_or("not a number of IPUs (1, 2, 4, 8, ...)")?;
-    IpuCount::new(number).map_err(|error| error.to_string())
+    IpuCount::new(number).map_err(|error| match error {
+        NotASize::NotPowerOfTwo { below, above, .. } => {
+            format!("{error}; the nearest are {below} and {above}")
+        }
+        NotASize::Zero | NotASize::TooLarge(_) => error.to_string(),
+    })
 }
 
 /// A time during which something may happen.
