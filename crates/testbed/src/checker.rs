@@ -17,7 +17,7 @@ const FAULTS: [&str; 3] = ["panic", "fatal", "error:"];
 
 /// What any slurmctld says on a machine like this one: on its first start, without mail or PMIx, under load.
 const HARMLESS: [&str; 6] =
-    ["Could not open ", "Trying backup state save file", "MailProg", "mpi/pmix", "pmi/pmix", "High latency"];
+    ["Could not open ", "state save file. ", "MailProg", "mpi/pmix", "pmi/pmix", "High latency"];
 
 impl Cluster {
     /// [`Cluster::check`], then the end of the cluster.

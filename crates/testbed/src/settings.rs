@@ -77,7 +77,9 @@ impl Settings {
     #[must_use]
     pub fn backup(mut self) -> Self {
         self.backup = true;
-        self
+        // What Slurm itself says while one is in standby, does not answer, or takes over.
+        let usual = ["in standby mode", "_shutdown_bu_thread", "taking over", "agent_init: thread already"];
+        usual.into_iter().fold(self, Self::expect_log)
     }
 
     /// A `Key=Value` line for slurm.conf, in place of the testbed's own line of that key.
