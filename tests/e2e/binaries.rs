@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, fs, io, io::Write as _, path::Path, process::Command, time::Duration};
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, programs};
+use testbed::{Cluster, main_job, programs};
 
-use crate::quick;
+use crate::{LIMIT, quick};
 
 /// What squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations each may have.
 const LOADED_BY_CLIENTS: [(&str, u64, usize); 2] =
@@ -70,6 +70,28 @@ fn job_unknown_release_is_refused() -> Result<()> {
             lines.iter().all(|line| line.contains("99.00.0 is not supported") && line.contains("22.05.8")),
             "{refused:?}"
         );
+        Ok(())
+    })
+}
+
+#[test]
+fn job_waits_when_the_plugin_is_switched_off() -> Result<()> {
+    let settings =
+        quick().slurm_conf("SchedulerParameters=bf_interval=1").expect_log("IPU jobs will not start");
+    settings.run(|cluster| {
+        let object = cluster.layout().plugins().join("vipu_slurmctld.so");
+        fs::rename(&object, object.with_extension("away"))?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        let job = cluster.sbatch("echo it ran", &["--gres=vipu:pod64:4"])?;
+        main_job::start_delay(cluster)?;
+        let waiting = cluster.job(job)?;
+        ensure!(waiting.state == "PENDING", "{waiting:?}");
+        fs::rename(object.with_extension("away"), &object)?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
         Ok(())
     })
 }

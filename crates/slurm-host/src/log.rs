@@ -17,7 +17,6 @@ use crate::text::c_string;
 enum SlurmLevel {
     Error = 2,
     Info = 3,
-    Verbose = 4,
     Debug = 5,
     Debug2 = 6,
 }
@@ -58,8 +57,7 @@ fn write(level: SlurmLevel, text: &str) {
 fn slurm_level(level: &Level) -> SlurmLevel {
     match *level {
         Level::ERROR => SlurmLevel::Error,
-        Level::WARN => SlurmLevel::Info,
-        Level::INFO => SlurmLevel::Verbose,
+        Level::WARN | Level::INFO => SlurmLevel::Info,
         Level::DEBUG => SlurmLevel::Debug,
         Level::TRACE => SlurmLevel::Debug2,
     }
@@ -72,7 +70,7 @@ fn enabled(metadata: &Metadata<'_>) -> bool {
 
 /// Sends `tracing` events of the given crates to Slurm's log, at Slurm's level at that moment.
 ///
-/// What libraries say about themselves is left out. Warnings become Slurm's info and info its verbose, as Slurm has no warning level and its default is info.
+/// What libraries say about themselves is left out. Slurm has no level for warnings: they are info.
 pub fn trace_to_slurm(crates: &'static [&'static str]) {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(ToSlurm)

@@ -109,6 +109,15 @@ pub fn is_will_run(mode: u16) -> bool {
     u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_WILL_RUN
 }
 
+/// Whether a job_test with this mode word is about starting the job, now or at a time it asks for.
+///
+/// Where nobody can tell that time the answer has to be no to both: backfill keeps nodes for a job that could
+/// start now, and keeps them for ever if it then is refused.
+#[must_use]
+pub fn is_start(mode: u16) -> bool {
+    is_run_now(mode) || is_will_run(mode)
+}
+
 /// The series, as a version number with micro 0, whose libslurm has this soname number.
 ///
 /// `slurm_api_version()` of every release returns the soname number shifted left by 16.

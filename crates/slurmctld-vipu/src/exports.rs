@@ -6,7 +6,7 @@ use std::sync::Once;
 use slurm_host::controller::{BUILD, Controller};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release::{
-    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_run_now,
+    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start,
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
@@ -33,7 +33,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {
             (Some(site), Some(job)) => callbacks::job_test(site, job, mode),
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
-            _ if is_run_now(mode) && unsafe { blind::wants_ipus(job) } => Verdict::Wait,
+            _ if is_start(mode) && unsafe { blind::wants_ipus(job) } => Verdict::Wait,
             _ => Verdict::Go,
         };
         match verdict {

@@ -129,6 +129,9 @@ fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
 fn leave_up(cluster: Cluster) -> Result<()> {
     let kept = cluster.keep()?;
     println!("\nthe cluster stays up; to use it:\n    source {}", kept.environment.display());
-    println!("to stop it:\n    kill {} && sleep 1 && rm -r {}", kept.holder, kept.folder.display());
+    // Under sudo the cluster is root's, and its user is not.
+    let sudo = if std::env::var_os("SUDO_UID").is_some() { "sudo " } else { "" };
+    let (holder, folder) = (kept.holder, kept.folder.display());
+    println!("to stop it:\n    {sudo}kill {holder} && sleep 1 && {sudo}rm -r {folder}");
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(super) fn job_tested(job: RawJob, mode: u16, code: c_int) -> c_int {
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
 fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
     // SAFETY: the job of the running callback.
-    let refuse = release::is_run_now(mode) && unsafe { blind::wants_ipus(job) };
+    let refuse = release::is_start(mode) && unsafe { blind::wants_ipus(job) };
     if refuse { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
 }
 
