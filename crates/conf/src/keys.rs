@@ -72,7 +72,7 @@ pub(crate) static LAYER: Key = Key::new(
     "Layer",
     Absent("as SelectTypeParameters in slurm.conf says"),
     "cons_tres or linear",
-    "the stock selector underneath; read from vipu.conf only",
+    "the stock selector underneath; read from vipu.conf only, when slurmctld starts",
 );
 pub(crate) static PARTITION_PREFIX: Key =
     Key::new("PartitionPrefix", Value("slurm"), "name", "what partition ids begin with; the job id follows");
