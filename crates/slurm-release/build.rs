@@ -18,7 +18,6 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "magic",
             "job_id",
             "user_id",
-            "name",
             "partition",
             "batch_flag",
             "job_state",
@@ -26,20 +25,14 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "state_desc",
             "system_comment",
             "details",
-            "gres_list_req",
             "tres_per_node",
             "tres_per_job",
             "tres_per_task",
             "node_bitmap_cg",
-            "node_cnt",
             "het_job_id",
-            "array_job_id",
-            "array_task_id",
             "restart_cnt",
             "start_time",
             "end_time",
-            "time_limit",
-            "priority",
             "wait_all_nodes",
             "prep_epilog_cnt",
             "epilog_running",
@@ -59,11 +52,11 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "select_type",
             "select_type_param",
             "state_save_location",
-            "cluster_name",
             "sched_params",
         ],
     ),
     ("job_desc_msg", &["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"]),
+    ("slurmctld_lock", &["conf", "job", "node", "part", "fed"]),
 ];
 
 /// Constants of Slurm's headers; those that every release shares become plain constants.
@@ -90,11 +83,9 @@ const CONSTANTS: &[&str] = &[
     "READ_LOCK",
     "WRITE_LOCK",
     "WAIT_RESOURCES",
-    "WAIT_HELD_USER",
     "ESLURM_NODES_BUSY",
     "ESLURM_INVALID_GRES",
     "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE",
-    "NO_VAL",
 ];
 
 fn main() {
@@ -112,6 +103,8 @@ fn generate(table: &Value) -> String {
         struct_type(&mut code, table, name, members);
     }
     layout_type(&mut code);
+    layout_from_parts(&mut code);
+    structs(&mut code, table);
     constants(&mut code, &layouts);
     for (id, layout) in &layouts {
         layout_value(&mut code, id, layout);
@@ -143,11 +136,7 @@ fn layout_type(code: &mut String) {
     for (name, _) in MEMBERS {
         writeln!(code, "/// Members of `{name}`.\npub {name}: {},", camel(name)).unwrap();
     }
-    writeln!(
-        code,
-        "/// Size in bytes of `slurmctld_lock_t`, which is passed by value.\npub lock_size: u16,\n}}"
-    )
-    .unwrap();
+    writeln!(code, "}}").unwrap();
 }
 
 fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
@@ -161,6 +150,54 @@ fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
         writeln!(code, "/// `{name}` of Slurm's headers, the same in every known release.").unwrap();
         writeln!(code, "pub const {name}: u32 = {first};").unwrap();
     }
+    let entries: Vec<_> = CONSTANTS.iter().map(|name| format!("({name:?}, {name})")).collect();
+    writeln!(
+        code,
+        "/// The constants above by their names.\npub static CONSTANTS: &[(&str, u32)] = &[{}];",
+        entries.join(", ")
+    )
+    .unwrap();
+}
+
+/// The same layout, each number asked for by name: for tables that come at run time.
+fn layout_from_parts(code: &mut String) {
+    writeln!(
+        code,
+        "impl Layout {{
+        pub(crate) fn from_parts<E>(
+            size: impl Fn(&'static str) -> Result<u16, E>,
+            offset: impl Fn(&'static str, &'static str) -> Result<u16, E>,
+        ) -> Result<Self, E> {{ Ok(Self {{"
+    )
+    .unwrap();
+    for (name, members) in MEMBERS {
+        writeln!(code, "{name}: {} {{ size: size({name:?})?,", camel(name)).unwrap();
+        for member in *members {
+            writeln!(code, "{member}: Field::at(offset({name:?}, {member:?})?),").unwrap();
+        }
+        writeln!(code, "}},").unwrap();
+    }
+    writeln!(code, "}}) }} }}").unwrap();
+}
+
+/// What is measured of a release, for who measures another one.
+fn structs(code: &mut String, table: &Value) {
+    writeln!(
+        code,
+        "/// What the plugins read or write of Slurm's structs.\npub static STRUCTS: &[Struct] = &["
+    )
+    .unwrap();
+    for (name, members) in MEMBERS {
+        let c_type = table["types"][name].as_str().expect("a C type for each struct");
+        let c_type = c_type.split(' ').next().unwrap_or(c_type);
+        writeln!(code, "Struct {{ name: {name:?}, c_type: {c_type:?}, members: &[").unwrap();
+        for member in *members {
+            let kind = table["kinds"][name][member].as_str().expect("a kind for each member");
+            writeln!(code, "({member:?}, {kind:?}),").unwrap();
+        }
+        writeln!(code, "] }},").unwrap();
+    }
+    writeln!(code, "];").unwrap();
 }
 
 fn layout_value(code: &mut String, id: &str, layout: &Value) {
@@ -176,7 +213,7 @@ fn layout_value(code: &mut String, id: &str, layout: &Value) {
         }
         writeln!(code, "}},").unwrap();
     }
-    writeln!(code, "lock_size: {},\n}};", layout["slurmctld_lock"]["size"]).unwrap();
+    writeln!(code, "}};").unwrap();
 }
 
 fn releases(code: &mut String, table: &Value) {
@@ -195,17 +232,18 @@ fn releases(code: &mut String, table: &Value) {
     )
     .unwrap();
     for (number, name, layout) in rows {
-        writeln!(code, "Release {{ number: {number:#08x}, name: \"{name}\", layout: &{layout} }},").unwrap();
+        writeln!(code, "Release {{ version: Version({number:#08x}), layout: &{layout} }}, // {name}")
+            .unwrap();
     }
     writeln!(code, "];").unwrap();
 }
 
 fn sonames(code: &mut String, table: &Value) {
-    writeln!(code, "static SERIES: &[(u32, u32)] = &[").unwrap();
+    writeln!(code, "static SERIES: &[(u32, Series)] = &[").unwrap();
     for (series, soname) in object(&table["libslurm_soname"]) {
         let (major, minor) = series.split_once('.').expect("series is major.minor");
-        let number = major.parse::<u32>().unwrap() << 16 | minor.parse::<u32>().unwrap() << 8;
-        writeln!(code, "({soname}, {number:#08x}),").unwrap();
+        let (major, minor): (u8, u8) = (major.parse().unwrap(), minor.parse().unwrap());
+        writeln!(code, "({soname}, Series::new({major}, {minor})),").unwrap();
     }
     writeln!(code, "];").unwrap();
 }

@@ -1,8 +1,10 @@
 //! vipu.conf missing, broken, mended, and its keys.
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
-use testbed::{Cluster, JobId, Settings, main_job};
+use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick};
 
@@ -29,15 +31,81 @@ fn job_conf_broken_then_mended() -> Result<()> {
     waits_until_mended(quick().broken_vipu_conf("ApiHost=127.0.0.1\nApiProt=8090\n"), "did you mean ApiPort")
 }
 
+/// Waits until slurmctld has kept the text of vipu.conf for the next one, which it does on a thread of its own.
+fn await_kept(cluster: &Cluster) -> Result<()> {
+    let text = fs::read(cluster.layout().conf("vipu.conf"))?;
+    let kept = cluster.layout().state().join("vipu_conf.pod64");
+    wait_until("slurmctld to keep vipu.conf", LIMIT, || Ok(fs::read(&kept).is_ok_and(|kept| kept == text)))
+}
+
+/// An IPU job runs, in a partition with this prefix.
+fn runs_with_prefix(cluster: &Cluster, prefix: &str) -> Result<()> {
+    let job = cluster.sbatch("true", &["--gres=vipu:pod64:2"])?;
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    cluster.mock().record(&format!("{prefix}_{job}")).map(drop)
+}
+
+/// slurmctld's log tells, in one line, the file's mistake and what becomes of it.
+fn tells_what_holds(cluster: &Cluster, mistake: &str) -> Result<()> {
+    let log = cluster.slurmctld_log();
+    let told = |line: &str| line.contains("the earlier settings stay in force") && line.contains(mistake);
+    ensure!(log.lines().any(told), "no line says that the earlier settings stay in force: {mistake}");
+    Ok(())
+}
+
+/// A cluster whose slurmctld finds a broken vipu.conf after a good one.
+fn broken_later() -> Settings {
+    quick().expect_log("the earlier settings stay in force")
+}
+
+/// As vipu.conf, what slurmctld finds fault with by these words.
+const BROKEN: (&str, &str) = ("Nonsense=1\n", "unknown key 'Nonsense'");
+
 #[test]
 fn job_conf_broken_later_keeps_the_old_settings() -> Result<()> {
-    quick().expect_log("unknown key").run(|cluster| {
-        cluster.write_vipu_conf_text("Nonsense=1\n")?;
+    broken_later().run(|cluster| {
+        await_kept(cluster)?;
+        let (text, mistake) = BROKEN;
+        cluster.write_vipu_conf_text(text)?;
         cluster.reconfigure()?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:2"])?;
         main_job::batch_ended(cluster, job, 2)?;
-        ensure!(cluster.slurmctld_log().contains("unknown key 'Nonsense'"));
-        Ok(())
+        tells_what_holds(cluster, mistake)
+    })
+}
+
+#[test]
+fn job_conf_broken_at_a_restart_keeps_the_last_good_settings() -> Result<()> {
+    broken_later().vipu_conf("PartitionPrefix=first").run(|cluster| {
+        cluster.write_vipu_conf(&["PartitionPrefix=last"])?;
+        cluster.reconfigure()?;
+        await_kept(cluster)?;
+        let (text, mistake) = BROKEN;
+        cluster.write_vipu_conf_text(text)?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        runs_with_prefix(cluster, "last")?;
+        tells_what_holds(cluster, mistake)?;
+        // A file that is not there is broken, too; the text that was kept outlives every restart.
+        fs::remove_file(cluster.layout().conf("vipu.conf"))?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        runs_with_prefix(cluster, "last")?;
+        tells_what_holds(cluster, "does not exist")
+    })
+}
+
+#[test]
+fn job_conf_broken_at_a_takeover_keeps_the_last_good_settings() -> Result<()> {
+    // In a slurmctld that took over, Slurm's main scheduler may have ended: backfill starts what waits.
+    broken_later().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        await_kept(cluster)?;
+        cluster.write_vipu_conf_text(BROKEN.0)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.await_takeover()?;
+        runs_with_prefix(cluster, "slurm")
     })
 }
 

@@ -50,6 +50,16 @@ impl LoadError {
     }
 }
 
+/// Why the text of a good file could not be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", .path.display())]
+pub struct KeepError {
+    /// Where it was to be kept.
+    pub path: PathBuf,
+    /// The system's words.
+    pub source: io::Error,
+}
+
 /// All that is wrong with one file; its `Display` takes several lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Broken {

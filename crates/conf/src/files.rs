@@ -16,7 +16,16 @@ use crate::{syntax, value};
 const SHARED: &str = "vipu.conf";
 
 /// What was read for each model.
-pub type Loaded = BTreeMap<ModelName, Result<Settings, LoadError>>;
+pub type Loaded = BTreeMap<ModelName, Result<Good, LoadError>>;
+
+/// A file without an error.
+#[derive(Clone, Debug)]
+pub struct Good {
+    /// What it says.
+    pub settings: Settings,
+    /// The whole of it.
+    pub text: String,
+}
 
 /// Reads the settings of every model from the directory of `slurm.conf`.
 ///
@@ -39,7 +48,7 @@ pub fn layer_of(dir: &Path) -> Option<Layer> {
     value::layer(&given.value.text).ok()
 }
 
-fn load_model(dir: &Path, model: &ModelName) -> Result<Settings, LoadError> {
+fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
     let own = dir.join(format!("{model}.conf"));
     let shared = dir.join(SHARED);
     let (path, text) = match read(&own) {
@@ -58,11 +67,11 @@ fn load_model(dir: &Path, model: &ModelName) -> Result<Settings, LoadError> {
         }
         Err(source) => return Err(LoadError::Unreadable { path: own, source }),
     };
-    Ok(Settings::parse(&text, &path)?)
+    Ok(Good { settings: Settings::parse(&text, &path)?, text })
 }
 
 /// Reads a file that can be a configuration file: a FIFO would make slurmctld wait for ever.
-fn read(path: &Path) -> io::Result<String> {
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     const LARGEST: u64 = 64 << 10;
     let facts = fs::metadata(path)?;
     if !facts.is_file() {

@@ -23,19 +23,21 @@ pub struct InForce(BTreeMap<ModelName, Standing>);
 
 impl InForce {
     /// Takes over what was read. Models that were not asked for any more are forgotten.
-    pub fn update(&mut self, loaded: Loaded) {
+    ///
+    /// For a model with a broken file and no good one since this process began, `earlier` is asked for the
+    /// settings that an earlier process had.
+    pub fn update(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
         let mut before = std::mem::take(&mut self.0);
-        let standing = |(model, result)| {
+        for (model, result) in loaded {
             let standing = match result {
-                Ok(settings) => Standing { settings: Some(settings), error: None },
+                Ok(file) => Standing { settings: Some(file.settings), error: None },
                 Err(error) => {
-                    let settings = before.remove(&model).and_then(|old: Standing| old.settings);
-                    Standing { settings, error: Some(error) }
+                    let here = before.remove(&model).and_then(|old| old.settings);
+                    Standing { settings: here.or_else(|| earlier(&model)), error: Some(error) }
                 }
             };
-            (model, standing)
-        };
-        self.0 = loaded.into_iter().map(standing).collect();
+            self.0.insert(model, standing);
+        }
     }
 
     /// How a model stands; `None` for one that was never loaded.

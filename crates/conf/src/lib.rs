@@ -1,21 +1,24 @@
 //! `vipu.conf` and the model files: parsing, defaults, errors with file, line and caret.
 //!
 //! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the
-//! model has no file of its own. [`load`] reads them for every model, [`InForce`] keeps what a model
-//! had when its file is broken, and [`layer_of`] is all that Slurm's commands need.
+//! model has no file of its own. [`load`] reads them for every model, [`InForce`] remembers what a model
+//! had when its file is broken, [`Kept`] does so for the next process, and [`layer_of`] is all that Slurm's
+//! commands need.
 #![forbid(unsafe_code)]
 
 mod error;
 mod files;
 mod in_force;
+mod kept;
 mod keys;
 mod nearest;
 mod settings;
 mod syntax;
 mod value;
 
-pub use error::{Broken, LoadError, Problem, Reason, Spot};
-pub use files::{Loaded, layer_of, load};
+pub use error::{Broken, KeepError, LoadError, Problem, Reason, Spot};
+pub use files::{Good, Loaded, layer_of, load};
 pub use in_force::{InForce, Standing};
+pub use kept::Kept;
 pub use keys::{KEYS, Key, Preset};
 pub use settings::{Layer, Settings};

@@ -22,9 +22,14 @@ fn model(name: &str) -> ModelName {
     ModelName::new(name).unwrap()
 }
 
+/// No process was there before this one.
+fn none_earlier(_: &ModelName) -> Option<Settings> {
+    None
+}
+
 /// The settings of one model.
 fn load_one(dir: &Path, name: &str) -> Result<Settings, LoadError> {
-    load(dir, &[model(name)]).remove(&model(name)).unwrap()
+    load(dir, &[model(name)]).remove(&model(name)).unwrap().map(|file| file.settings)
 }
 
 fn text(host: &str) -> String {
@@ -78,7 +83,7 @@ fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
             Some(content) => fs::write(dir.path().join("vipu.conf"), content).unwrap(),
             None => fs::remove_file(dir.path().join("vipu.conf")).unwrap(),
         }
-        in_force.update(load(dir.path(), &models));
+        in_force.update(load(dir.path(), &models), none_earlier);
         let standing = in_force.get(&models[0]).unwrap();
         let host = standing.settings.as_ref().map(|settings| settings.api_host.clone());
         (host.unwrap_or_default(), standing.error.is_some())
@@ -91,14 +96,31 @@ fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
 }
 
 #[test]
+fn what_an_earlier_process_had_counts_only_until_a_file_is_good() {
+    let dir = dir(&[("vipu.conf", "broken")]);
+    let models = [model("pod64")];
+    let mut in_force = InForce::default();
+    let mut reread = |content: &str| {
+        fs::write(dir.path().join("vipu.conf"), content).unwrap();
+        in_force
+            .update(load(dir.path(), &models), |_| Settings::parse(&text("earlier"), Path::new("kept")).ok());
+        let standing = in_force.get(&models[0]).unwrap();
+        (standing.settings.as_ref().unwrap().api_host.clone(), standing.error.is_some())
+    };
+    assert_eq!(reread("broken"), ("earlier".into(), true));
+    assert_eq!(reread(&text("own")), ("own".into(), false));
+    assert_eq!(reread("broken"), ("own".into(), true));
+}
+
+#[test]
 fn a_model_taken_away_and_given_back_starts_anew() {
     let dir = dir(&[("vipu.conf", &text("x"))]);
     let mut in_force = InForce::default();
-    in_force.update(load(dir.path(), &[model("pod64")]));
-    in_force.update(load(dir.path(), &[]));
+    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
+    in_force.update(load(dir.path(), &[]), none_earlier);
     assert_eq!(in_force.iter().count(), 0);
     fs::write(dir.path().join("vipu.conf"), "broken").unwrap();
-    in_force.update(load(dir.path(), &[model("pod64")]));
+    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
     assert!(in_force.get(&model("pod64")).unwrap().settings.is_none());
 }
 

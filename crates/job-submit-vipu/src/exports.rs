@@ -1,8 +1,8 @@
 //! The job_submit interface.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::ptr::null_mut;
 
+use slurm_host::differences::job_modify;
 use slurm_host::{boundary, controller, log};
 
 slurm_host::plugin_identity! { name: "Checks requests for V-IPU partitions", type: "job_submit/vipu" }
@@ -23,14 +23,19 @@ unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *
     judge(description, err_msg)
 }
 
-/// Checks a changed job. 22.05 passes no variable for an answer, so none is given in any release.
+/// Checks a changed job.
 ///
 /// # Safety
-/// Called by Slurm with its message and the job's record.
+/// Called by Slurm with its message and the job's record, and from 23.02 on with its variable for the answer.
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn job_modify(description: *mut c_void, _job: *mut c_void, _user: u32) -> c_int {
-    judge(description, null_mut())
+unsafe extern "C" fn job_modify(
+    description: *mut c_void,
+    _job: *mut c_void,
+    _user: u32,
+    err_msg: *mut *mut c_char,
+) -> c_int {
+    judge(description, job_modify::err_msg(err_msg))
 }
 
 fn judge(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {

@@ -1,25 +1,29 @@
 //! The few settings of slurm.conf that matter here.
 
+use std::ffi::c_char;
 use std::path::PathBuf;
 
 use slurm_release::{Field, Layout, Text};
 
 use crate::loaded::loaded;
 use crate::record::Record;
-use crate::symbols;
+use crate::{selfcheck, symbols, text};
 
-/// `slurm_conf` of this process, clients included.
+/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have it.
 ///
 /// Slurm re-reads it under its configuration write lock. Callbacks run under that lock or a read lock of
 /// it; our own thread takes a read lock before it comes here (SAFETY.md, "slurm_conf").
 fn slurm_conf() -> Option<(Record<'static>, &'static Layout)> {
     let at = symbols::find(c"slurm_conf")?;
     let layout = loaded().ok()?.release.layout;
+    if !selfcheck::conf_is_as_expected() {
+        return None;
+    }
     // SAFETY: the variable exists as long as the process, with the layout of its release.
     Some((unsafe { Record::new(at) }, layout))
 }
 
-fn text(field: fn(&Layout) -> Field<Text>) -> Option<String> {
+fn value(field: fn(&Layout) -> Field<Text>) -> Option<String> {
     let (conf, layout) = slurm_conf()?;
     conf.text(field(layout))
 }
@@ -27,33 +31,45 @@ fn text(field: fn(&Layout) -> Field<Text>) -> Option<String> {
 /// `SelectType`
 #[must_use]
 pub fn select_type() -> Option<String> {
-    text(|layout| layout.slurm_conf.select_type)
+    value(|layout| layout.slurm_conf.select_type)
 }
 
 /// `StateSaveLocation`
 #[must_use]
 pub fn state_save_location() -> Option<PathBuf> {
-    text(|layout| layout.slurm_conf.state_save_location).map(PathBuf::from)
+    value(|layout| layout.slurm_conf.state_save_location).map(PathBuf::from)
 }
 
 /// The folder of slurm.conf, where vipu.conf is too.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
-    let file = PathBuf::from(text(|layout| layout.slurm_conf.slurm_conf)?);
-    Some(file.parent()?.to_owned())
+    // slurmstepd is not told the path.
+    let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return folder_at_load() };
+    Some(PathBuf::from(file).parent()?.to_owned())
 }
 
-/// Whether `SelectTypeParameters` holds `other_cons_tres`.
+/// The bits of `SelectTypeParameters`.
+pub(crate) fn select_type_param() -> Option<u16> {
+    slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.select_type_param))
+}
+
+/// The folder of slurm.conf before anything is known about the release.
+///
+/// Slurm puts the path of the file it reads into its own environment before it loads a plugin; else there is
+/// the path that was compiled in.
 #[must_use]
-pub fn other_cons_tres() -> bool {
-    const CR_OTHER_CONS_TRES: u16 = 0x0800;
-    slurm_conf().is_some_and(|(conf, layout)| {
-        conf.read(layout.slurm_conf.select_type_param) & CR_OTHER_CONS_TRES != 0
-    })
+pub(crate) fn folder_at_load() -> Option<PathBuf> {
+    let compiled_in = || {
+        let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();
+        // SAFETY: no lock needed; a `char *` in every release that nobody changes.
+        unsafe { text::from_c(path.read()) }.map(PathBuf::from)
+    };
+    let file = std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)?;
+    Some(file.parent()?.to_owned())
 }
 
 /// Whether `SchedulerParameters` holds `defer`: passes only at intervals, not for each event.
 pub(crate) fn scheduling_is_deferred() -> bool {
-    text(|layout| layout.slurm_conf.sched_params)
+    value(|layout| layout.slurm_conf.sched_params)
         .is_some_and(|parameters| parameters.split(',').any(|word| word.trim() == "defer"))
 }

@@ -20,7 +20,8 @@ pub(crate) struct Host {
 pub(crate) fn host() -> Result<&'static Host, String> {
     static HOST: OnceLock<Result<Host, String>> = OnceLock::new();
     HOST.get_or_init(|| {
-        Ok(Host { slurmctld: Slurmctld::resolve()?, layout: loaded::loaded()?.release.layout })
+        let release = loaded::loaded()?.release;
+        Ok(Host { slurmctld: Slurmctld::resolve(release.version.series())?, layout: release.layout })
     })
     .as_ref()
     .map_err(Clone::clone)

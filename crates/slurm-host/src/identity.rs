@@ -9,7 +9,7 @@ use crate::{boundary, loaded, log};
 /// In a release that is not supported the version stays 0, which Slurm refuses; the reason is logged.
 pub fn fill_in(plugin: &str, version: &AtomicU32) {
     boundary::guard(&|| format!("{plugin}: load"), (), || match loaded::loaded() {
-        Ok(loaded) => version.store(loaded.release.number, Ordering::Relaxed),
+        Ok(loaded) => version.store(loaded.release.version.0, Ordering::Relaxed),
         Err(why) => log::error(&format!("{plugin}: {why}")),
     });
 }

@@ -17,6 +17,12 @@ impl Selector {
     /// One line that says which file could not be used and why.
     pub fn load(loaded: &Loaded, layer: &str) -> Result<Self, String> {
         let path = loaded.stock_plugins.join(format!("select_{layer}.so"));
+        if !path.exists() {
+            return Err(format!(
+                "there is no stock selector {}: install Slurm's basic plugins, which have it, or change Layer in vipu.conf",
+                path.display()
+            ));
+        }
         let failed = |why: String| format!("cannot use the stock selector {}: {why}", path.display());
         let object = Object::open(&path).map_err(failed)?;
         let Some(init) = object.symbol(c"init") else { return Ok(Self(object)) };

@@ -195,10 +195,6 @@ impl<'lock> JobRef<'lock> {
         // SAFETY: `details` is covered by the job lock and is a job_details_t.
         unsafe { self.record.follow(self.layout().job_record.details) }
     }
-
-    pub(crate) fn details_magic(self) -> Option<u32> {
-        self.details().map(|details| details.read(self.layout().job_details.magic))
-    }
 }
 
 impl<'lock> Deref for JobMut<'lock> {

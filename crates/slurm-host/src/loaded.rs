@@ -6,10 +6,11 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use slurm_release::{PROVEN, Release};
+use slurm_release::table_file::{self, Table};
+use slurm_release::{Release, Series, Version, known_releases};
 
 use crate::object::{self, Object};
-use crate::symbols;
+use crate::{conf, log, symbols};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
@@ -18,33 +19,87 @@ pub struct Loaded {
     pub release: &'static Release,
     /// Where `select_cons_tres.so` was found.
     pub stock_plugins: PathBuf,
+    /// The table file that describes the release, when it is not what is built in.
+    pub table: Option<PathBuf>,
 }
 
 /// Finds the release, once.
 ///
 /// # Errors
-/// One line for the administrator: no stock selector found, or a release we were not proven on.
+/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not known.
 pub fn loaded() -> Result<&'static Loaded, String> {
     static LOADED: OnceLock<Result<Loaded, String>> = OnceLock::new();
     LOADED.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
 fn find() -> Result<Loaded, String> {
-    let (stock_plugins, number) = stock_selector().ok_or_else(|| {
+    let (stock_plugins, version) = stock_selector().ok_or_else(|| {
         "found no select_cons_tres.so beside libslurmfull.so; install Slurm's basic plugins".to_owned()
     })?;
-    match Release::proven(number) {
-        Some(release) => Ok(Loaded { release, stock_plugins }),
-        None => Err(format!(
-            "Slurm {} is not supported by this build (supported: {}); see docs/releases.md",
-            Release::name_of(number),
-            PROVEN.join(", ")
-        )),
+    if let Some(running) = running_series().filter(|running| *running != version.series()) {
+        return Err(format!(
+            "{}/select_cons_tres.so is of Slurm {version}, but this is Slurm {running}: install the packages of one \
+             Slurm release, and only its plugins in PluginDir",
+            stock_plugins.display()
+        ));
+    }
+    let (release, table) = release(version)?;
+    Ok(Loaded { release, stock_plugins, table })
+}
+
+/// The series of the running libslurm; `None` when it is newer than all known.
+fn running_series() -> Option<Series> {
+    // SAFETY: `long slurm_api_version(void)` in every release.
+    let version =
+        unsafe { symbols::function::<unsafe extern "C" fn() -> libc::c_long>(c"slurm_api_version") }?;
+    // SAFETY: no lock needed, it returns a constant.
+    let soname = unsafe { version() } >> 16;
+    Series::of_soname(u32::try_from(soname).ok()?)
+}
+
+/// What is known of a release: from the table file if that describes it, else what is built in.
+///
+/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf alone.
+fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), String> {
+    let folders = conf::folder_at_load().into_iter().chain(object::own_folder());
+    let table = table_file::find(folders);
+    match (table, version.known()) {
+        (Ok(Some((path, table))), _) if table.release.version == version => {
+            let read = format!("the layout of Slurm {version} is read from {}", path.display());
+            log::info_of_slurmctld(&format!("select/vipu: {read}"));
+            Ok((Box::leak(Box::new(table.release)), Some(path)))
+        }
+        (Ok(Some((path, table))), Some(known)) => {
+            let other = format!("{} is of Slurm {}, not used", path.display(), table.release.version);
+            log::info_of_slurmctld(&format!("select/vipu: {other}"));
+            Ok((known, None))
+        }
+        (Err(why), Some(known)) => {
+            log::error(&format!(
+                "select/vipu: {why}; until then what is built in for Slurm {version} is used"
+            ));
+            Ok((known, None))
+        }
+        (Ok(None), Some(known)) => Ok((known, None)),
+        (table, None) => Err(unknown(version, table)),
     }
 }
 
-/// The folder of the stock selector and the version number it was built with.
-fn stock_selector() -> Option<(PathBuf, u32)> {
+fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) -> String {
+    let found = match table {
+        Ok(Some((path, table))) => format!("{} is of Slurm {}", path.display(), table.release.version),
+        Ok(None) => format!("there is no {} beside slurm.conf", table_file::NAME),
+        Err(why) => why,
+    };
+    format!(
+        "Slurm {version} is not known to this build (known: {}) and {found}; measure it with \
+         `cargo xtask layout --source DIR`, see docs/releases.md",
+        known_releases()
+    )
+}
+
+/// The folder of the stock selector and the version it was built with.
+fn stock_selector() -> Option<(PathBuf, Version)> {
     // slurm_api_version is in libslurmfull and libslurm of every release, which programs are linked with.
     let library = symbols::find(c"slurm_api_version").and_then(object::folder_of);
     let beside = library.iter().flat_map(|dir| [dir.clone(), dir.join("slurm-wlm"), dir.join("slurm")]);
@@ -52,6 +107,6 @@ fn stock_selector() -> Option<(PathBuf, u32)> {
         let selector = Object::open(&folder.join("select_cons_tres.so")).ok()?;
         let version = selector.symbol(c"plugin_version")?.cast::<u32>();
         // SAFETY: no lock needed; every Slurm plugin exports plugin_version as a constant uint32.
-        Some((folder, unsafe { version.read() }))
+        Some((folder, Version(unsafe { version.read() })))
     })
 }

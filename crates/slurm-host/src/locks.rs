@@ -9,10 +9,10 @@ use std::ptr::NonNull;
 
 use slurm_release as facts;
 
+use crate::differences::lock_struct::Locks;
 use crate::host::{Host, host};
 use crate::job::{JobMut, JobRef};
 use crate::record::Record;
-use crate::symbols::Locks;
 use crate::text::c_string;
 
 /// Write access to jobs and nodes, read access to the rest: what `prolog_running_decr`, requeue and
@@ -126,19 +126,19 @@ impl<'thread> Locked<'thread> {
 
     /// Puts a batch job back into the queue, held. False when it cannot be requeued.
     pub fn requeue_held(&mut self, job: u32) -> bool {
-        // SAFETY: the locks of WRITE_JOBS are held; no message to answer (NULL), user root.
-        let code = unsafe {
-            let no_message = std::ptr::null_mut();
-            (self.host.slurmctld.call.job_requeue)(0, job, no_message, false, facts::JOB_REQUEUE_HOLD)
-        };
-        code == 0
+        let Some(record) = self.find(job) else { return false };
+        let requeue = &self.host.slurmctld.requeue;
+        // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
+        unsafe { requeue.call(job, record.record().address(), facts::JOB_REQUEUE_HOLD) }
     }
 
     /// Ends a job as FAILED, exit code 1.
     pub fn end_failed(&mut self, job: u32) {
         const EXIT_1: u32 = 1 << 8;
-        // SAFETY: the locks of WRITE_JOBS are held; user root, no requeue, no node failure.
-        unsafe { (self.host.slurmctld.call.job_complete)(job, 0, false, false, EXIT_1) };
+        if let Some(record) = self.find(job) {
+            // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
+            unsafe { self.host.slurmctld.end_job.call(job, record.record().address(), EXIT_1) };
+        }
     }
 
     /// Writes a line to the terminal of the job's srun or salloc, or into its batch output.

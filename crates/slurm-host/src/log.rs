@@ -38,6 +38,11 @@ pub fn error(text: &str) {
     write(SlurmLevel::Error, text);
 }
 
+/// One line that an administrator is to find in slurmctld's log; a command keeps it to itself.
+pub fn info_of_slurmctld(text: &str) {
+    write(if symbols::in_slurmctld() { SlurmLevel::Info } else { SlurmLevel::Debug }, text);
+}
+
 /// One line at level debug.
 pub fn debug(text: &str) {
     write(SlurmLevel::Debug, text);
@@ -78,7 +83,8 @@ pub fn trace_to_slurm(crates: &'static [&'static str]) {
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        .with_filter(tracing_subscriber::filter::filter_fn(move |metadata| {
+        // Dynamic: what a plain filter says of a place in the code is kept for good, and Slurm's level may change.
+        .with_filter(tracing_subscriber::filter::dynamic_filter_fn(move |metadata, _| {
             let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));
             of_ours && enabled(metadata)
         }));

@@ -3,8 +3,11 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
+use slurm_release::Layout;
+
 use crate::host::host;
 use crate::record::Record;
+use crate::selfcheck;
 
 /// A node's name and its `Gres=` text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +18,7 @@ pub struct NodeGres {
     pub gres: String,
 }
 
-/// The GRES of every node that has any.
+/// The GRES of every node that has any; of none when one does not look as the release says ([`crate::selfcheck`]).
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).
@@ -33,15 +36,15 @@ pub unsafe fn gres_of_all() -> Vec<NodeGres> {
     // SAFETY: the table has `count` slots; a slot may be NULL.
     let slots = (0..count).filter_map(|i| NonNull::new(unsafe { table.add(i).read() }));
     // SAFETY: each slot is a node_record_t under the node lock.
-    slots.filter_map(|node: NonNull<c_void>| gres_of(unsafe { Record::new(node) })).collect()
+    let nodes: Vec<_> = slots.map(|node: NonNull<c_void>| unsafe { Record::new(node) }).collect();
+    if !selfcheck::nodes_are_as_expected(&nodes, host.layout) {
+        return Vec::new();
+    }
+    nodes.into_iter().filter_map(|node| gres_of(node, host.layout)).collect()
 }
 
-fn gres_of(node: Record<'_>) -> Option<NodeGres> {
-    let layout = host().ok()?.layout;
+fn gres_of(node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
     let fields = &layout.node_record;
-    if node.read(fields.magic) != slurm_release::NODE_MAGIC {
-        return None;
-    }
     let gres = node.text(fields.gres).or_else(|| {
         // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
         unsafe { node.follow(fields.config_ptr) }?.text(layout.config_record.gres)

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use slurm_release::{Field, Ptr, Text};
+use slurm_release::{Field, Ptr, Text, Texts};
 
 use crate::text;
 
@@ -42,6 +42,24 @@ impl<'lock> Record<'lock> {
     pub(crate) fn pointer(self, field: Field<Ptr>) -> *mut c_void {
         // SAFETY: as in `read`; the member is a pointer.
         unsafe { self.member(field).cast::<*mut c_void>().read() }
+    }
+
+    /// Where a text member points to, without looking there.
+    pub(crate) fn text_pointer(self, field: Field<Text>) -> *const c_void {
+        // SAFETY: as in `read`; the member is a pointer.
+        unsafe { self.member(field).cast::<*const c_void>().read() }
+    }
+
+    /// Where a list of texts points to, without looking there.
+    pub(crate) fn texts_pointer(self, field: Field<Texts>) -> *const c_void {
+        // SAFETY: as in `read`; the member is a pointer.
+        unsafe { self.member(field).cast::<*const c_void>().read() }
+    }
+
+    /// The byte that a C bool is.
+    pub(crate) fn byte(self, field: Field<bool>) -> u8 {
+        // SAFETY: as in `read`; any byte is a u8.
+        unsafe { self.member(field).cast::<u8>().read() }
     }
 
     pub(crate) fn text(self, field: Field<Text>) -> Option<String> {

@@ -1,84 +1,111 @@
 //! Is the release's table true of this slurmctld? Asked before anything is believed.
 //!
 //! A wrong answer turns the plugins into a pure pass-through for the rest of the process: reading at wrong
-//! offsets could do anything, not reading costs IPU jobs their start.
+//! offsets could do anything, not reading costs IPU jobs their start. So what is looked at here for the first
+//! time is read through a [`Probe`], which survives wrong addresses.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+mod conf;
+mod job;
+mod node;
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use slurm_release as facts;
+use slurm_release::{Field, Layout, Text};
 
 use crate::job::JobRef;
-use crate::{conf, log};
+use crate::loaded::loaded;
+use crate::log;
+use crate::probe::Probe;
+use crate::record::Record;
 
-const UNCHECKED: u8 = 0;
-const TRUSTED: u8 = 1;
-const MISTRUSTED: u8 = 2;
+static MISTRUSTED: AtomicBool = AtomicBool::new(false);
 
-static VERDICT: AtomicU8 = AtomicU8::new(UNCHECKED);
+/// The kinds of jobs that were looked at closely, a bit each: a waiting job has members still empty that a
+/// running one has filled.
+static SEEN: AtomicU8 = AtomicU8::new(0);
 
 /// Whether a check failed in this process: IPU jobs do not start.
 #[must_use]
 pub fn is_pass_through() -> bool {
-    VERDICT.load(Ordering::Relaxed) == MISTRUSTED
+    MISTRUSTED.load(Ordering::Relaxed)
 }
 
-/// Checks the configuration structure: the text at its place must be the type we were loaded as.
+/// Checks the configuration structure, once: the texts at their places must be what they are called.
 #[must_use]
 pub fn conf_is_as_expected() -> bool {
-    let select_type = conf::select_type();
-    let ours = select_type.as_deref().is_some_and(|text| text.starts_with("select/"));
-    if !ours {
-        mistrust(&format!("SelectType reads as {select_type:?}"));
+    static VERDICT: OnceLock<bool> = OnceLock::new();
+    if let Some(verdict) = VERDICT.get() {
+        return *verdict;
     }
-    !is_pass_through()
+    // Who cannot look has found nothing: the next call looks again.
+    let Some(probe) = Probe::new() else { return false };
+    *VERDICT.get_or_init(|| conf::look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
 }
 
-/// Checks a job record: cheap marks each time, more for the first job of the process.
+/// Checks a job record: its mark each time, all that the plugins use for the first job of each kind.
 pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
-    let verdict = VERDICT.load(Ordering::Relaxed);
-    if verdict == MISTRUSTED {
+    if is_pass_through() {
         return false;
     }
-    let layout = job.host().layout;
-    let magic = job.record().read(layout.job_record.magic);
+    let magic = job.record().read(job.host().layout.job_record.magic);
     if magic != facts::JOB_MAGIC {
         mistrust(&format!("a job record begins with {magic:#x}"));
         return false;
     }
-    if verdict == UNCHECKED {
-        let found = job_by_id(job);
-        let details = job.details_magic();
-        if !(found && details == Some(facts::DETAILS_MAGIC) && late_members_make_sense(job)) {
-            mistrust(&format!("job {}: found by its id: {found}, details begin with {details:x?}", job.id()));
-            return false;
-        }
-        VERDICT.store(TRUSTED, Ordering::Relaxed);
+    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to learn from.
+    if job.id() == 0 {
+        return false;
     }
-    true
+    let kind = 1 << u8::from(job.is_running()) << (2 * u8::from(job.is_completing()));
+    if SEEN.load(Ordering::Relaxed) & kind == 0 {
+        let Some(probe) = Probe::new() else { return false };
+        if let Err(finding) = job::look(&probe, job) {
+            mistrust(&finding);
+        }
+        SEEN.fetch_or(kind, Ordering::Relaxed);
+    }
+    !is_pass_through()
 }
 
-fn job_by_id(job: JobRef<'_>) -> bool {
-    // SAFETY: a JobRef stands for at least the job read lock, which find_job_record needs.
-    unsafe { (job.host().slurmctld.call.find_job_record)(job.id()) == job.record().address() }
+/// Checks node records.
+pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bool {
+    let Some(probe) = Probe::new() else { return false };
+    let looked = nodes.iter().try_for_each(|node| node::look(&probe, *node, layout));
+    looked.inspect_err(|finding| mistrust(finding)).is_ok()
 }
 
-/// Members near the end of the record move most often between releases.
-fn late_members_make_sense(job: JobRef<'_>) -> bool {
-    let layout = job.host().layout;
-    let flag = job.record().read(layout.job_record.wait_all_nodes);
-    let wait_all_nodes = flag <= 1 || flag == 0xfffe;
-    // SAFETY: part_ptr is NULL or a part_record_t; whoever changes partitions holds the job write lock too, and
-    // the locks of `locks` include a partition read lock.
-    let partition = unsafe { job.record().follow(layout.job_record.part_ptr) };
-    let partition = partition.is_none_or(|part| part.read(layout.part_record.magic) == facts::PART_MAGIC);
-    wait_all_nodes && partition
+/// Checks that the texts of a message can be read, in every message, as most are NULL in most. What they say is their
+/// user's affair.
+pub(crate) fn texts_are_readable(message: Record<'_>, texts: &[Field<Text>]) -> bool {
+    let Some(probe) = Probe::new() else { return false };
+    let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
+    let all = texts.iter().all(|field| readable(message.text_pointer(*field)));
+    if !all {
+        mistrust("a request in a job_desc_msg_t is no text");
+    }
+    all
 }
 
 fn mistrust(finding: &str) {
-    if VERDICT.swap(MISTRUSTED, Ordering::Relaxed) != MISTRUSTED {
-        log::error(&format!(
-            "select/vipu: this slurmctld is not laid out as its release is known to be ({finding}); no IPU job will \
-             start until a matching plugin is installed and slurmctld restarted; other jobs are not affected"
-        ));
+    if MISTRUSTED.swap(true, Ordering::Relaxed) {
+        return;
     }
+    let table = loaded().ok().and_then(|loaded| loaded.table.as_ref());
+    let (known, remedy) = match table {
+        Some(file) => (
+            format!("{} says", file.display()),
+            "this file is removed, or measured anew from the source of exactly this Slurm,",
+        ),
+        None => (
+            "its release is known to be".to_owned(),
+            "a matching slurm-layout.conf (for a patched Slurm) or slurm-vipu is installed",
+        ),
+    };
+    log::error(&format!(
+        "select/vipu: this Slurm is not laid out as {known} ({finding}); no IPU job will start until {remedy} and \
+         slurmctld restarted; other jobs are not affected"
+    ));
 }

@@ -7,6 +7,7 @@ use slurm_release::{Field, Layout, Text};
 
 use crate::host::{Host, host};
 use crate::record::Record;
+use crate::selfcheck;
 use crate::text::{self, c_string};
 
 /// A `job_desc_msg_t` that a job_submit plugin may change.
@@ -16,7 +17,8 @@ pub struct JobDescription<'call> {
 }
 
 impl JobDescription<'_> {
-    /// The message of a running job_submit callback.
+    /// The message of a running job_submit callback; `None` also when its requests are not where the release is known
+    /// to have them.
     ///
     /// # Safety
     /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before it returns.
@@ -24,7 +26,10 @@ impl JobDescription<'_> {
     pub unsafe fn from_callback(message: *mut c_void) -> Option<Self> {
         let host = host().ok()?;
         // SAFETY: a live job_desc_msg_t that only the calling thread sees (caller).
-        Some(Self { record: unsafe { Record::new(NonNull::new(message)?) }, host })
+        let record = unsafe { Record::new(NonNull::new(message)?) };
+        let fields = &host.layout.job_desc_msg;
+        let texts = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
+        selfcheck::texts_are_readable(record, &texts).then_some(Self { record, host })
     }
 
     fn layout(&self) -> &'static Layout {

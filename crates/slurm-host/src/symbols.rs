@@ -6,6 +6,12 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
+use slurm_release::Series;
+
+use crate::differences::end_job::EndJob;
+use crate::differences::lock_struct::Locks;
+use crate::differences::requeue::Requeue;
+
 /// Looks a symbol up in the executable and the libraries it was started with.
 #[must_use]
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
@@ -22,6 +28,15 @@ pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
     // SAFETY: F is a function pointer of the size of a pointer (asserted), its signature is the caller's promise.
     find(name).map(|symbol| unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&symbol) })
+}
+
+/// As [`function`]; a missing one is an error that names it.
+///
+/// # Safety
+/// As [`function`].
+pub(crate) unsafe fn wanted<F: Copy>(name: &CStr) -> Result<F, String> {
+    // SAFETY: passed on to the caller.
+    unsafe { function(name) }.ok_or_else(|| format!("this Slurm has no function {}", name.to_string_lossy()))
 }
 
 /// Whether this process is slurmctld: only there are the scheduler's functions.
@@ -45,30 +60,11 @@ macro_rules! host_functions {
             fn resolve() -> Result<Self, String> {
                 Ok(Self { $(
                     // SAFETY: the signature is the one of the same function in Slurm's headers (SAFETY.md, "Signatures").
-                    $field: unsafe { function($name) }.ok_or_else(|| missing($name))?,
+                    $field: unsafe { wanted($name) }?,
                 )* })
             }
         }
     };
-}
-
-fn missing(name: &CStr) -> String {
-    format!("this Slurm has no function {}", name.to_string_lossy())
-}
-
-/// slurmctld's locks as `lock_slurmctld` wants them, by value.
-///
-/// Up to 25.11 the struct has five members and 20 bytes, from 26.05 on six and 24. Passed by value on
-/// x86_64 both occupy 24 bytes of stack, so the larger serves both.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Locks {
-    pub(crate) conf: u32,
-    pub(crate) job: u32,
-    pub(crate) node: u32,
-    pub(crate) part: u32,
-    pub(crate) fed: u32,
-    pub(crate) select_node: u32,
 }
 
 /// A `job_record_t`, seen from outside.
@@ -82,8 +78,6 @@ host_functions! {
         find_job_record = c"find_job_record": fn(u32) -> RawJob;
         prolog_running_decr = c"prolog_running_decr": fn(RawJob);
         prep_epilog_slurmctld_callback = c"prep_epilog_slurmctld_callback": fn(libc::c_int, u32, bool);
-        job_requeue = c"job_requeue": fn(u32, u32, *mut c_void, bool, u32) -> libc::c_int;
-        job_complete = c"job_complete": fn(u32, u32, bool, bool, u32) -> libc::c_int;
         srun_user_message = c"srun_user_message": fn(RawJob, *const libc::c_char) -> libc::c_int;
         schedule = c"schedule": fn(bool);
         queue_job_scheduler = c"queue_job_scheduler": fn();
@@ -162,11 +156,18 @@ impl Variables {
 /// Everything of slurmctld that the plugins use.
 pub(crate) struct Slurmctld {
     pub(crate) call: Daemon,
+    pub(crate) requeue: Requeue,
+    pub(crate) end_job: EndJob,
     pub(crate) var: Variables,
 }
 
 impl Slurmctld {
-    pub(crate) fn resolve() -> Result<Self, String> {
-        Ok(Self { call: Daemon::resolve()?, var: Variables::resolve()? })
+    pub(crate) fn resolve(series: Series) -> Result<Self, String> {
+        Ok(Self {
+            call: Daemon::resolve()?,
+            requeue: Requeue::resolve(series)?,
+            end_job: EndJob::resolve(series)?,
+            var: Variables::resolve()?,
+        })
     }
 }

@@ -6,7 +6,7 @@ use ledger::{Claim, Ending, Event};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release;
 use slurm_host::submit::JobDescription;
-use tracing::error;
+use tracing::{debug, error};
 use vipu_types::{Grant, GresRequest, JobRun};
 
 use crate::request::{Refusal, Resolved};
@@ -106,6 +106,15 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
             return false;
         }
     };
+    debug!(
+        user = job.user(),
+        tres = job.tres_per_node(),
+        restart = job.restart_count(),
+        start = job.start_time(),
+        end = job.end_time(),
+        "job {} begins",
+        job.id()
+    );
     let grant = site.models(|models| models.grant(job.id(), job.restart_count(), wanted));
     let Some(grant) = grant else { return false };
     for (name, value) in grant.named() {

@@ -14,6 +14,7 @@ mod callbacks;
 mod exports;
 mod host_thread;
 mod io_thread;
+mod keeper;
 mod models;
 mod request;
 mod site;

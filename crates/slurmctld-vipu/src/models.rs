@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{InForce, Settings};
+use conf::{Good, InForce, Kept, LoadError, Loaded, Settings};
 use driver::{ModelSettings, ModelSetup};
 use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
@@ -12,6 +12,7 @@ use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_types::{Grant, IpuCount, ModelName, PartitionId};
 
+use crate::keeper::GoodTexts;
 use crate::request::Resolved;
 
 /// One model, as it stands.
@@ -59,32 +60,55 @@ impl Models {
     }
 }
 
-/// Reads the models' files; models whose file is broken keep the settings they had.
-pub(crate) fn read(nodes: &[NodeGres], folder: &Path, in_force: &mut InForce) -> (Models, Vec<ModelFacts>) {
+/// What reading the models' files came to.
+#[derive(Default)]
+pub(crate) struct Reading {
+    pub(crate) models: Models,
+    pub(crate) facts: Vec<ModelFacts>,
+    /// To be kept for a later slurmctld.
+    pub(crate) good: GoodTexts,
+}
+
+/// Reads the models' files; models whose file is broken keep the settings they had, in an earlier slurmctld if
+/// need be.
+pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
     let sizes = sizes_on_nodes(nodes);
     let names: Vec<_> = sizes.keys().cloned().collect();
-    in_force.update(conf::load(folder, &names));
-    let (mut models, mut facts) = (Models::default(), Vec::new());
+    let loaded = conf::load(folder, &names);
+    let mut reading = Reading { good: good_texts(&loaded), ..Reading::default() };
+    in_force.update(loaded, |model| earlier(kept, model));
     for (name, on_nodes) in sizes {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
         if let Some(why) = &standing.error {
-            let kept =
+            let outcome =
                 if settings.is_some() { "the earlier settings stay in force" } else { "its jobs wait" };
-            error!("model {name}: {kept}: {why}");
+            error!("model {name}: {outcome}: {why}");
         }
         let trouble = match (settings, &standing.error) {
             (Some(settings), _) => setup(&name, settings).err(),
-            (None, error) => {
-                Some(error.as_ref().map_or_else(|| "no settings".into(), conf::LoadError::one_line))
-            }
+            (None, error) => Some(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
         let domain_size = settings.map_or(IpuCount::ONE, |own| own.link_domain_size);
-        facts.push(ModelFacts { model: name.clone(), domain_size, largest, trouble });
-        models.0.insert(name, Model { largest, settings: settings.cloned() });
+        reading.facts.push(ModelFacts { model: name.clone(), domain_size, largest, trouble });
+        reading.models.0.insert(name, Model { largest, settings: settings.cloned() });
     }
-    (models, facts)
+    reading
+}
+
+fn good_texts(loaded: &Loaded) -> GoodTexts {
+    let text = |(model, file): (&ModelName, &Result<Good, _>)| {
+        Some((model.clone(), file.as_ref().ok()?.text.clone()))
+    };
+    loaded.iter().filter_map(text).collect()
+}
+
+/// What a model had in an earlier slurmctld, if it kept that.
+fn earlier(kept: &Kept, model: &ModelName) -> Option<Settings> {
+    let ignored =
+        |why: &LoadError| error!("model {model}: what was kept of its file is ignored: {}", why.one_line());
+    kept.settings(model).inspect_err(ignored).ok().flatten()
 }
 
 fn setup(model: &ModelName, own: &Settings) -> Result<ModelSetup<Client>, String> {
@@ -135,6 +159,8 @@ fn model_of(element: &str) -> Result<(ModelName, u32), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn node(gres: &str) -> NodeGres {
@@ -153,6 +179,41 @@ mod tests {
         let sizes = sizes_on_nodes(&nodes);
         let sizes: Vec<_> = sizes.iter().map(|(model, size)| (model.as_str(), *size)).collect();
         assert_eq!(sizes, [("pod16", 16), ("pod4", 4), ("pod64", 64)]);
+    }
+
+    /// What a slurmctld has that finds `file` in vipu.conf, and `kept` by an earlier one.
+    fn found(file: &str, kept: &str) -> Reading {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("vipu.conf"), file).unwrap();
+        fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
+        let kept = Kept::in_dir(dir.path());
+        read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default())
+    }
+
+    const GOOD: &str = "ApiHost=127.0.0.1 IpuofDir=/x MaxIpusPerJob=16";
+
+    #[test]
+    fn a_file_that_broke_while_no_slurmctld_ran_leaves_the_kept_settings_in_force() {
+        let Reading { models, facts, good } = found("Nonsense=1", GOOD);
+        let pod64 = models.0.values().next().unwrap();
+        assert_eq!((pod64.largest, pod64.settings.is_some()), (16, true));
+        assert_eq!(facts[0].trouble, None);
+        assert_eq!(good, []);
+    }
+
+    #[test]
+    fn a_kept_text_that_is_wrong_is_ignored() {
+        let Reading { models, facts, .. } = found("Nonsense=1", "Other=1");
+        assert_eq!(models.0.values().next().unwrap().settings, None);
+        assert!(facts[0].trouble.as_ref().unwrap().starts_with("vipu.conf:1: unknown key 'Nonsense'"));
+    }
+
+    #[test]
+    fn a_good_file_is_to_be_kept_whatever_was_kept_before() {
+        let Reading { models, good, .. } = found(GOOD, "ApiHost=other IpuofDir=/y");
+        let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
+        assert_eq!(settings.api_host, "127.0.0.1");
+        assert_eq!(good, [(ModelName::new("pod64").unwrap(), GOOD.to_owned())]);
     }
 
     #[test]

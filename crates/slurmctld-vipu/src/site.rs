@@ -1,11 +1,11 @@
-//! The one place where everything meets: ledger, queues to the two threads, models in force.
+//! The one place where everything meets: ledger, queues to the threads, models in force.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
-use conf::InForce;
+use conf::{InForce, Kept};
 use driver::{Handle, Host, Orders};
 use ledger::{Action, Event, Ledger, Millis, ModelFacts};
 use slurm_host::nodes::NodeGres;
@@ -13,8 +13,9 @@ use tracing::error;
 use vipu_client::Client;
 use vipu_types::{IpuCount, ModelName};
 
-use crate::models::{self, Models};
-use crate::{host_thread, io_thread};
+use crate::keeper::Keep;
+use crate::models::{self, Models, Reading};
+use crate::{host_thread, io_thread, keeper};
 
 /// What the vipu-host thread is asked to do.
 pub(crate) enum HostTask {
@@ -33,6 +34,7 @@ pub(crate) struct Site {
     out_of_order: OnceLock<String>,
     driver: Handle<Client>,
     host: HostQueue,
+    keeper: Sender<Keep>,
     began: Instant,
 }
 
@@ -59,10 +61,11 @@ pub(crate) fn site() -> Option<&'static Site> {
     SITE.get()
 }
 
-/// What the two threads read from.
+/// What the threads read from.
 pub(crate) struct Ends {
     tasks: Receiver<HostTask>,
     orders: Orders<Client>,
+    texts: Receiver<Keep>,
 }
 
 /// Opens the site. The first call gives the ends of its queues too, for [`Ends::start_threads`].
@@ -71,7 +74,8 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
     let site = SITE.get_or_init(|| {
         let (driver, orders) = driver::channel();
         let (sender, tasks) = std::sync::mpsc::channel();
-        ends = Some(Ends { tasks, orders });
+        let (keeper, texts) = std::sync::mpsc::channel();
+        ends = Some(Ends { tasks, orders, texts });
         Site {
             ledger: Mutex::new(Ledger::new()),
             in_force: Mutex::new(InForce::default()),
@@ -79,6 +83,7 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
             out_of_order: OnceLock::new(),
             driver,
             host: HostQueue(Mutex::new(sender)),
+            keeper,
             began: Instant::now(),
         }
     });
@@ -86,13 +91,14 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
 }
 
 impl Ends {
-    /// Starts vipu-host and vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of
-    /// their partitions looks forgotten.
+    /// Starts vipu-host, vipu-io and vipu-conf: after the jobs of an earlier slurmctld were taken over, so that
+    /// none of their partitions looks forgotten.
     ///
     /// # Errors
     /// When a thread cannot be started; one line. IPU jobs wait then.
     pub(crate) fn start_threads(self, state_save_location: &Path) -> Result<(), String> {
         host_thread::start(self.tasks)?;
+        keeper::start(self.texts)?;
         io_thread::start(self.orders, state_save_location.join("vipu_journal"))
     }
 }
@@ -129,11 +135,15 @@ impl Site {
 
     /// Reads the models' files anew. What did not change goes on undisturbed.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
-        let Some(folder) = slurm_host::conf::folder() else {
-            error!("slurm.conf has no folder to look for vipu.conf in");
+        let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
+        let Some((folder, state)) = folders else {
+            error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
             return;
         };
-        let (models, facts) = models::read(nodes, &folder, &mut lock(&self.in_force));
+        let kept = Kept::in_dir(state);
+        let Reading { models, facts, good } = models::read(nodes, &folder, &kept, &mut lock(&self.in_force));
+        // Fails only when the thread has ended, which it reported.
+        let _ = self.keeper.send(Keep { kept, good });
         if self.models(|before| *before != models) {
             self.driver.configure(models.setups());
             *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;

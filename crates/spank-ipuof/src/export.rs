@@ -4,6 +4,7 @@
 //! it is in, so that one object serves them all.
 
 mod host;
+mod release;
 
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -24,7 +25,8 @@ pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_type: [u8; 6] = *b"spank\0";
 
-/// The release the plugin is for: the one it was loaded into, zero if that is unknown.
+/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm does not
+/// want the micro number.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_version: AtomicU32 = AtomicU32::new(0);
@@ -42,8 +44,9 @@ static ON_LOAD: extern "C" fn() = set_version;
 
 /// Sets [`plugin_version`] before Slurm reads it.
 extern "C" fn set_version() {
-    if let Some(version) = host::soname().and_then(slurm_release::series_of_soname) {
-        plugin_version.store(version, Ordering::Relaxed);
+    match release::series() {
+        Ok(series) => plugin_version.store(series.first_version().0, Ordering::Relaxed),
+        Err(why) => eprintln!("spank_ipuof: {why}"),
     }
 }
 

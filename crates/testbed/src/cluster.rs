@@ -130,7 +130,7 @@ impl Cluster {
         &self.mock
     }
 
-    /// Lines of slurmctld's log that hold `part` are no fault from here on.
+    /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
     pub fn expect_log(&self, part: &str) {
         held(&self.expected).push(part.into());
     }

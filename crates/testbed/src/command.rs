@@ -46,6 +46,15 @@ pub struct Output {
     pub took: Duration,
 }
 
+impl Output {
+    /// Wants the command, named by `what`, to have succeeded.
+    pub(crate) fn succeeded(self, what: &str) -> Result<Self> {
+        let Self { code, stdout, stderr, .. } = &self;
+        ensure!(*code == 0, "`{what}` ended with {code}: {stdout}{stderr}");
+        Ok(self)
+    }
+}
+
 /// A command that runs.
 #[derive(Debug)]
 pub struct Running {
@@ -201,9 +210,6 @@ impl Running {
     /// When it does not.
     pub fn success(self, limit: Duration) -> Result<Output> {
         let what = self.what.clone();
-        let output = self.output(limit)?;
-        let Output { code, stdout, stderr, .. } = &output;
-        ensure!(*code == 0, "`{what}` ended with {code}: {stdout}{stderr}");
-        Ok(output)
+        self.output(limit)?.succeeded(&what)
     }
 }

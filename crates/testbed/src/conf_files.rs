@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use anyhow::{Context, Result};
+use slurm_release::Series;
 
 use crate::{
     Layout, programs,
@@ -17,13 +18,8 @@ pub(crate) struct Addresses {
     pub(crate) vipu: u16,
 }
 
-/// The plugins, under cargo's names and under those Slurm looks for.
-const PLUGINS: [(&str, &str); 4] = [
-    ("libselect_vipu.so", "select_vipu.so"),
-    ("libjob_submit_vipu.so", "job_submit_vipu.so"),
-    ("libvipu_slurmctld.so", "vipu_slurmctld.so"),
-    ("libspank_ipuof.so", "spank_ipuof.so"),
-];
+/// The last series that knows `other_cons_tres`, and the last that cannot do without a cgroup plugin.
+const LAST_WITH_OTHER: Series = Series::new(23, 11);
 
 /// What slurmctld's host and the backup's are called. Slurm then needs nobody to tell it their addresses.
 pub(crate) const CONTROLLERS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
@@ -42,6 +38,8 @@ pub(crate) fn node_name(index: u16) -> String {
 /// Writes all of them.
 pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Result<()> {
     let write = |name: &str, text: &str| put(&layout.conf(name), text);
+    let series = programs::slurm_version()?.series();
+    write("cgroup.conf", &format!("CgroupPlugin={}\n", no_cgroups(series)))?;
     let slurm_conf = slurm_conf(layout, settings, at)?;
     let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
     write("slurm.conf", &slurm_conf)?;
@@ -52,8 +50,8 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Resu
     if !settings.plugin {
         return write("plugstack.conf", "");
     }
-    install_plugins(&layout.plugins())?;
-    write("v-ipu-plugin.conf", &without(&plugin_conf(settings, at), &settings.slurm_conf))?;
+    install_plugins(&layout.plugins(), settings.selector)?;
+    write("v-ipu-plugin.conf", &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
     let spank = layout.plugins().join("spank_ipuof.so");
     let ipuof_dir = layout.ipuof();
     write("plugstack.conf", &format!("required {} ipuof_dir={}\n", spank.display(), ipuof_dir.display()))?;
@@ -78,22 +76,31 @@ fn put(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn install_plugins(dir: &Path) -> Result<()> {
-    let built = programs::own_plugins()?;
-    for (built_as, wanted_as) in PLUGINS {
-        let from = built.join(built_as);
-        fs::copy(&from, dir.join(wanted_as)).with_context(|| format!("cannot copy {}", from.display()))?;
+fn install_plugins(dir: &Path, selector: &str) -> Result<()> {
+    for name in programs::PLUGINS {
+        let from = programs::own_plugin(name)?;
+        let wanted = name.replace("select_vipu", &format!("select_{selector}"));
+        fs::copy(&from, dir.join(wanted)).with_context(|| format!("cannot copy {}", from.display()))?;
     }
     Ok(())
 }
 
 /// What the documented single-Pod64 example puts into a file of its own.
-fn plugin_conf(settings: &Settings, at: Addresses) -> String {
-    let own = "SelectType=select/vipu\n\
-               SelectTypeParameters=other_cons_tres,CR_CPU\n\
-               PropagateResourceLimitsExcept=MEMLOCK\n\
-               JobSubmitPlugins=vipu\n";
-    own.to_owned() + &node_lines(settings, at)
+fn plugin_conf(settings: &Settings, at: Addresses, series: Series) -> String {
+    let selector = settings.selector;
+    let layer = if series <= LAST_WITH_OTHER { "other_cons_tres," } else { "" };
+    let own = format!(
+        "SelectType=select/{selector}\n\
+         SelectTypeParameters={layer}CR_CPU\n\
+         PropagateResourceLimitsExcept=MEMLOCK\n\
+         JobSubmitPlugins=vipu\n"
+    );
+    own + &node_lines(settings, at)
+}
+
+/// What keeps slurmd from looking for cgroups that a container may not have; nothing here constrains jobs.
+fn no_cgroups(series: Series) -> &'static str {
+    if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" }
 }
 
 fn slurm_conf(layout: &Layout, settings: &Settings, at: Addresses) -> Result<String> {

@@ -4,7 +4,7 @@ use std::{fmt, fs, str::FromStr, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, ClusterCommand, cluster::held, layout::permit, wait_for};
+use crate::{Cluster, ClusterCommand, JobRecord, cluster::held, layout::permit, wait_for};
 
 /// The number of a job; each task of an array has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,38 +64,6 @@ impl JobView {
         ]
         .contains(&self.state.as_str())
     }
-
-    /// Reads the records that `scontrol show job` prints.
-    fn parse_all(text: &str) -> Vec<Self> {
-        let records = text.split("\n\n").filter(|record| record.trim_start().starts_with("JobId="));
-        records.filter_map(Self::parse).collect()
-    }
-
-    fn parse(record: &str) -> Option<Self> {
-        let value = |key: &str| {
-            record.lines().map(str::trim).find_map(|line| {
-                // Free text has a line of its own; other values have no spaces.
-                if let Some(text) = line.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')) {
-                    let whole = key == "SystemComment" || key == "JobName";
-                    return Some(if whole { text } else { text.split(' ').next()? });
-                }
-                let (_, after) = line.split_once(&format!(" {key}="))?;
-                Some(if key == "JobName" { after } else { after.split(' ').next()? })
-            })
-        };
-        let text = |key: &str| value(key).filter(|text| *text != "(null)").unwrap_or_default().to_owned();
-        Some(Self {
-            id: JobId(value("JobId")?.parse().ok()?),
-            array: value("ArrayJobId").and_then(|job| job.parse().ok()),
-            name: text("JobName"),
-            state: text("JobState"),
-            reason: text("Reason"),
-            system_comment: text("SystemComment"),
-            exit_code: text("ExitCode"),
-            restarts: value("Restarts")?.parse().ok()?,
-            nodes: text("NodeList"),
-        })
-    }
 }
 
 impl Cluster {
@@ -141,7 +109,7 @@ impl Cluster {
     /// # Errors
     /// When it does not answer.
     pub fn jobs(&self) -> Result<Vec<JobView>> {
-        Ok(JobView::parse_all(&self.scontrol(&["show", "job"])?))
+        JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
 
     /// One job.
@@ -150,8 +118,9 @@ impl Cluster {
     /// When slurmctld does not know it.
     pub fn job(&self, job: JobId) -> Result<JobView> {
         let text = self.scontrol(&["show", "job", &job.to_string()])?;
-        let mut views = JobView::parse_all(&text).into_iter();
-        views.find(|view| view.id == job).with_context(|| format!("scontrol shows no job {job}: {text}"))
+        let views: Vec<_> = JobRecord::parse_all(&text).iter().map(JobRecord::view).collect::<Result<_>>()?;
+        let found = views.into_iter().find(|view| view.id == job);
+        found.with_context(|| format!("scontrol shows no job {job}: {text}"))
     }
 
     /// Waits until a job is as wanted, and returns it.
@@ -165,19 +134,7 @@ impl Cluster {
         limit: Duration,
         wanted: impl Fn(&JobView) -> bool,
     ) -> Result<JobView> {
-        let mut last = None;
-        let found = wait_for(&format!("job {job} {what}"), limit, || {
-            let view = self.job(job)?;
-            let as_wanted = wanted(&view);
-            last = Some(view.clone());
-            Ok(as_wanted.then_some(view))
-        });
-        found.with_context(|| match last {
-            Some(last) => {
-                format!("job {job} is {} for {} ({})", last.state, last.reason, last.system_comment)
-            }
-            None => format!("job {job} was never seen"),
-        })
+        await_view(&format!("job {job} {what}"), limit, || self.job(job), wanted)
     }
 
     /// Waits until a job is over, and returns it.
@@ -199,28 +156,24 @@ impl Cluster {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scontrol_records_are_read() {
-        let text = "JobId=7 ArrayJobId=5 ArrayTaskId=2 JobName=a b=c\n   UserId=root(0) GroupId=root(0)\n   \
-                    JobState=PENDING Reason=IPUs:_16_asked,_8_free Dependency=(null)\n   \
-                    Requeue=1 Restarts=2 BatchFlag=1 Reboot=0 ExitCode=0:15\n   NodeList=(null)\n   \
-                    SystemComment=no room for slurm_7, x=y\n   Power=\n   \n\n\
-                    JobId=8 JobName=x\n   JobState=COMPLETED Reason=None\n   Restarts=0 ExitCode=1:0\n   \
-                    NodeList=ipu-pod64-001\n";
-        let views = JobView::parse_all(text);
-        assert_eq!(views.len(), 2);
-        assert_eq!(views[0].id, JobId(7));
-        assert_eq!(views[0].array, Some(JobId(5)));
-        assert_eq!(views[0].name, "a b=c");
-        assert_eq!(views[0].reason, "IPUs:_16_asked,_8_free");
-        assert_eq!(views[0].system_comment, "no room for slurm_7, x=y");
-        assert_eq!((views[0].restarts, views[0].exit_code.as_str()), (2, "0:15"));
-        assert!(views[0].nodes.is_empty() && !views[0].is_over());
-        assert_eq!((views[1].state.as_str(), views[1].nodes.as_str()), ("COMPLETED", "ipu-pod64-001"));
-        assert!(views[1].is_over());
-    }
+/// Looks at a job until it is as wanted; if it is not after `limit`, the message says how it was last.
+pub(crate) fn await_view(
+    what: &str,
+    limit: Duration,
+    look: impl Fn() -> Result<JobView>,
+    wanted: impl Fn(&JobView) -> bool,
+) -> Result<JobView> {
+    let mut last = None;
+    let found = wait_for(what, limit, || {
+        let view = look()?;
+        let as_wanted = wanted(&view);
+        last = Some(view.clone());
+        Ok(as_wanted.then_some(view))
+    });
+    found.with_context(|| match last {
+        Some(JobView { id, state, reason, system_comment, .. }) => {
+            format!("job {id} is {state} for {reason} ({system_comment})")
+        }
+        None => "the job was never seen".into(),
+    })
 }

@@ -7,6 +7,43 @@ use crate::Layout;
 /// How much of each log a failed test shows.
 const TAIL_LINES: usize = 60;
 
+/// What has no business in slurmctld's log unless the test said so: a fault of ours often shows as Slurm's error.
+const FAULTS: [&str; 3] = ["panic", "fatal", "error:"];
+
+/// What any slurmctld says on machines like these: on its first start, without mail or PMIx, under load, to an srun
+/// that has just left.
+const HARMLESS: [&str; 8] = [
+    "Could not open ",
+    "state save file. ",
+    "No fed_mgr state file",
+    "MailProg",
+    "mpi/pmix",
+    "pmi/pmix",
+    "High latency",
+    "(msg_type=SRUN_JOB_COMPLETE) failed",
+];
+
+/// What has no business in a node's log unless the test said so. Slurm's own errors are no fault there: tests break
+/// networks and kill slurmctld, and each release complains of that in its own words.
+const NODE_FAULTS: [&str; 3] = ["error: select/vipu", "error: spank_ipuof", "panicked"];
+
+/// The lines of slurmctld's log that are faults, those excepted that hold one of the `expected` parts.
+pub(crate) fn faults(log: &str, expected: &[String]) -> Vec<String> {
+    let has = |line: &str, parts: &[&str]| parts.iter().any(|part| line.contains(part));
+    unexpected(log, expected, |line| has(line, &FAULTS) && !has(line, &HARMLESS))
+}
+
+/// The same of the log of a slurmd and its slurmstepd processes, each line after the node's name.
+pub(crate) fn node_faults(node: &str, log: &str, expected: &[String]) -> Vec<String> {
+    let lines = unexpected(log, expected, |line| NODE_FAULTS.iter().any(|fault| line.contains(fault)));
+    lines.into_iter().map(|line| format!("{node}: {line}")).collect()
+}
+
+fn unexpected(log: &str, expected: &[String], is_fault: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_expected = |line: &str| expected.iter().any(|part| line.contains(part));
+    log.lines().filter(|line| is_fault(line) && !is_expected(line)).map(str::to_owned).collect()
+}
+
 /// The logs of one cluster.
 #[derive(Clone, Debug)]
 pub struct Logs {
@@ -77,5 +114,32 @@ impl Drop for Verdict {
         }
         eprintln!("{}", self.logs.tails());
         assert!(thread::panicking(), "a cluster was dropped without finish(): nothing was checked");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_errors_are_faults_of_a_node() {
+        let log = "[2026-11-20T16:00:00.123] [7.0] error: select/vipu: this Slurm is not laid out as its release\n\
+                   [2026-11-20T16:00:00.124] [7.batch] error: spank_ipuof: no IPUs: partition slurm_7 on node n\n\
+                   thread '<unnamed>' panicked at src/lib.rs:1:1:\n\
+                   [2026-11-20T16:00:00.125] debug:  select/vipu: the layout is read from a file\n\
+                   [2026-11-20T16:00:00.126] error: Unable to register: Unable to contact slurm controller\n";
+        let found = node_faults("n1", log, &[]);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("n1: [2026-11-20T16:00:00.123] [7.0] error: select/vipu"), "{found:?}");
+        let expected = ["not laid out".to_owned(), "partition slurm_7 ".to_owned()];
+        let found = node_faults("n1", log, &expected);
+        assert!(found.len() == 1 && found[0].contains("panicked"), "{found:?}");
+    }
+
+    #[test]
+    fn every_error_is_a_fault_of_slurmctld_but_the_usual_ones() {
+        let log = "error: something broke\nerror: Could not open node state file\ninfo: fine\nfatal: gone\n";
+        assert_eq!(faults(log, &[]), ["error: something broke", "fatal: gone"]);
+        assert_eq!(faults(log, &["broke".into()]), ["fatal: gone"]);
     }
 }

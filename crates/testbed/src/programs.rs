@@ -3,12 +3,18 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use anyhow::{Context, Result};
+use slurm_release::Version;
 
 /// Where daemons live that a user's PATH may leave out.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
+
+/// Our plugins, under the names Slurm looks for.
+pub const PLUGINS: [&str; 4] =
+    ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "spank_ipuof.so"];
 
 /// Finds a program: `SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`; then beside
 /// the running binary or one folder up, where cargo puts programs; then in PATH.
@@ -30,6 +36,24 @@ pub fn find(name: &str) -> Result<PathBuf> {
         .with_context(|| format!("'{name}' is neither in PATH nor named by the variable {variable}"))
 }
 
+/// The Slurm that is installed here.
+///
+/// # Errors
+/// When slurmctld is not there or does not say.
+pub fn slurm_version() -> Result<Version> {
+    let output = Command::new(find("slurmctld")?).arg("-V").output().context("cannot run slurmctld -V")?;
+    version_shown(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// The release that a program of Slurm, run with `-V`, has printed.
+///
+/// # Errors
+/// When that names none.
+pub fn version_shown(shown: &str) -> Result<Version> {
+    let version = shown.split_whitespace().next_back().and_then(|word| word.parse().ok());
+    version.with_context(|| format!("'{}' names no release of Slurm", shown.trim()))
+}
+
 /// The folder of the stock Slurm plugins: `SLURM_PLUGIN_DIR`, else where Debian or a source build puts them.
 ///
 /// # Errors
@@ -44,18 +68,16 @@ pub fn stock_plugins() -> Result<PathBuf> {
         .context("no folder with select_cons_tres.so; name it in SLURM_PLUGIN_DIR")
 }
 
-/// The folder of our own plugins as cargo names them: `VIPU_PLUGIN_DIR`, else the release folder beside
-/// that of the running binary.
+/// A plugin of ours, such as `select_vipu.so`: in the folder `VIPU_PLUGIN_DIR`, else where cargo puts it, with `lib`
+/// before its name, in the release folder beside that of the running binary.
 ///
 /// # Errors
-/// When they are not there.
-pub fn own_plugins() -> Result<PathBuf> {
-    if let Some(dir) = env::var_os("VIPU_PLUGIN_DIR") {
-        return Ok(dir.into());
-    }
+/// When it is not there.
+pub fn own_plugin(name: &str) -> Result<PathBuf> {
+    let named = env::var_os("VIPU_PLUGIN_DIR").map(|dir| Path::new(&dir).join(name));
     let own = env::current_exe()?;
-    let mut releases = own.ancestors().skip(2).map(|dir| dir.join("release"));
-    releases
-        .find(|dir| dir.join("libselect_vipu.so").is_file())
-        .context("the plugins are not built: run `cargo xtask test`, or name their folder in VIPU_PLUGIN_DIR")
+    let built = own.ancestors().skip(2).map(|dir| dir.join("release").join(format!("lib{name}")));
+    named.into_iter().chain(built).find(|file| file.is_file()).with_context(|| {
+        format!("{name} is not built: run `cargo xtask test`, or name its folder in VIPU_PLUGIN_DIR")
+    })
 }

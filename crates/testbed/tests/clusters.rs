@@ -3,6 +3,7 @@
 
 use std::{
     env, fs,
+    io::Write as _,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -68,6 +69,18 @@ fn what_a_test_leaves_wrong_is_reported() -> Result<()> {
     let log = stock().run(|cluster| cluster.kill_slurmctld());
     ensure!(format!("{:#}", log.unwrap_err()).contains("slurmctld was stopped"));
     Ok(())
+}
+
+#[test]
+fn what_a_plugin_complains_of_on_a_node_is_reported() -> Result<()> {
+    let complain = |cluster: &Cluster| {
+        let log = cluster.layout().logs().join("ipu-pod64-002.log");
+        let mut log = fs::OpenOptions::new().append(true).open(log)?;
+        Ok(writeln!(log, "[1.0] error: select/vipu: planted")?)
+    };
+    let told = stock().run(complain).unwrap_err().to_string();
+    ensure!(told.contains("a node's log: ipu-pod64-002: [1.0] error: select/vipu: planted"), "{told}");
+    stock().expect_log("planted").run(complain)
 }
 
 #[test]

@@ -1,16 +1,22 @@
-//! Project tasks: `cargo xtask demo`, `cargo xtask test`, `cargo xtask ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `image`, `layout`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
 mod demo;
+mod image;
+mod layout;
+mod matrix;
 mod packages;
+mod results;
 mod run;
 mod test_run;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+
+use crate::results::Table;
 
 /// Tasks of the slurm-vipu project.
 #[derive(Parser)]
@@ -32,6 +38,37 @@ enum Task {
     Test {
         /// Part of a test's name.
         filter: Option<String>,
+        /// Run the end-to-end tests in containers, on the Slurm of each Debian suite, with the same plugin files.
+        #[arg(long)]
+        matrix: bool,
+        /// With --matrix: on these suites only.
+        #[arg(long, value_enum, requires = "matrix")]
+        suite: Vec<image::Suite>,
+        /// With --matrix: where Debian's packages are, should base images have to be made from them.
+        #[arg(long, default_value = image::MIRROR, requires = "matrix")]
+        mirror: String,
+    },
+    /// Make what docker/compose.yaml starts a cluster of: an image with Slurm, and a folder with our plugins and the mock.
+    Image {
+        /// Of which Debian suite, and so with which Slurm.
+        #[arg(long, value_enum, default_value = "bookworm")]
+        suite: image::Suite,
+        /// Where Debian's packages are, should the base image have to be made from them.
+        #[arg(long, default_value = image::MIRROR)]
+        mirror: String,
+    },
+    /// Measure a Slurm source tree, so that the plugins know a release that is not built in, or was patched.
+    ///
+    /// Needs libclang and installs it on Debian; builds nothing of Slurm and writes nothing into its tree. The file
+    /// belongs beside slurm.conf on every host that has the plugins. Says too whether the release is built in, and
+    /// what differs from that.
+    Layout {
+        /// The source tree, as it is after unpacking: with META, slurm/ and src/ in it.
+        #[arg(long, value_name = "DIR")]
+        source: PathBuf,
+        /// The file to write.
+        #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
+        out: PathBuf,
     },
     /// Formatting, clippy, all tests.
     Ci,
@@ -40,22 +77,49 @@ enum Task {
 fn main() -> Result<ExitCode> {
     match Task::parse() {
         Task::Demo { keep } => {
-            packages::install_missing()?;
+            packages::install_missing(&packages::SLURM)?;
             build::plugins_and_programs()?;
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
-        Task::Test { filter } => {
-            packages::install_missing()?;
+        Task::Test { filter, matrix: true, suite, mirror } => {
             build::plugins_and_programs()?;
-            test_run::run(filter.as_deref())
+            let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
+            let mut table = Table::default();
+            matrix::run(suites, filter.as_deref(), &mirror, &mut table)?;
+            Ok(table.finish())
         }
+        Task::Test { filter, .. } => {
+            packages::install_missing(&packages::SLURM)?;
+            if filter.as_deref().is_some_and(|name| name.starts_with(layout::TESTS)) {
+                layout::prepare_tests()?;
+            }
+            build::plugins_and_programs()?;
+            let mut table = Table::default();
+            table.add(here()?, test_run::run(filter.as_deref())?);
+            Ok(table.finish())
+        }
+        Task::Image { suite, mirror } => {
+            image::make(suite, &mirror)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Layout { source, out } => layout::run(&source, &out),
         Task::Ci => {
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-            packages::install_missing()?;
+            packages::install_missing(&packages::SLURM)?;
+            layout::prepare_tests()?;
             build::plugins_and_programs()?;
-            test_run::run(None)
+            let mut table = Table::default();
+            table.add(here()?, test_run::run(None)?);
+            let in_containers = [image::Suite::Trixie, image::Suite::Forky];
+            matrix::run(&in_containers, None, image::MIRROR, &mut table)?;
+            Ok(table.finish())
         }
     }
+}
+
+/// This machine's Slurm.
+fn here() -> Result<String> {
+    Ok(testbed::programs::slurm_version()?.to_string())
 }

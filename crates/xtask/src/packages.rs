@@ -1,4 +1,4 @@
-//! The Debian packages that demo and tests run on.
+//! The Debian packages that the tasks need.
 
 use std::{process::Command, time::Duration};
 
@@ -10,8 +10,11 @@ use crate::run;
 /// How long another package manager may keep us waiting.
 const LOCK_LIMIT: Duration = Duration::from_secs(600);
 
-/// What is needed: package, a program or plugin it brings, why.
-const NEEDED: [(&str, &str, &str); 5] = [
+/// What is needed: package, a program it brings (none: Slurm's plugins), why.
+type Needed = (&'static str, &'static str, &'static str);
+
+/// What demo and tests run on.
+pub const SLURM: [Needed; 5] = [
     ("munge", "munged", "Slurm's daemons and commands prove to each other who they are with it"),
     ("slurmctld", "slurmctld", "Slurm's controller, which loads our plugins"),
     ("slurmd", "slurmd", "Slurm's node daemon, which starts the jobs"),
@@ -19,13 +22,24 @@ const NEEDED: [(&str, &str, &str); 5] = [
     ("slurm-wlm-basic-plugins", "", "Slurm's own plugins; ours are layered over its selectors"),
 ];
 
-/// Installs what is missing, saying what and why.
-pub fn install_missing() -> Result<()> {
+/// What a base image is made with where it cannot be pulled.
+pub const BASE_IMAGE: [Needed; 1] =
+    [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];
+
+/// What `cargo xtask layout` reads Slurm's source with.
+pub const LAYOUT: [Needed; 1] = [("clang", "clang", "its libclang reads Slurm's headers")];
+
+/// What the tests of `cargo xtask layout` need besides.
+pub const LAYOUT_TESTS: [Needed; 1] =
+    [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
+
+/// Installs what is missing of these, saying what and why.
+pub fn install_missing(needed: &[Needed]) -> Result<()> {
     let is_there = |program: &str| match program {
         "" => programs::stock_plugins().is_ok(),
         program => programs::find(program).is_ok(),
     };
-    let missing: Vec<_> = NEEDED.iter().filter(|(_, program, _)| !is_there(program)).collect();
+    let missing: Vec<_> = needed.iter().filter(|(_, program, _)| !is_there(program)).collect();
     if missing.is_empty() {
         return Ok(());
     }

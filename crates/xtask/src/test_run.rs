@@ -1,16 +1,15 @@
 //! Running all tests and counting them.
 
 use std::{
-    fmt,
     io::{BufRead, BufReader},
-    process::{Command, ExitCode, Stdio},
+    process::{Command, Stdio},
     thread,
 };
 
 use anyhow::{Context, Result, ensure};
 use testbed::say;
 
-use crate::run;
+use crate::{layout, results::Results, run};
 
 /// The packages whose tests start real daemons, which needs root.
 const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
@@ -18,31 +17,44 @@ const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
 /// Tests whose name contains this give a second slurmctld a host name of its own.
 const NAMES_A_HOST: &str = "_backup_";
 
-/// Runs the tests whose name contains `filter`; the last line printed is the count.
-pub fn run(filter: Option<&str>) -> Result<ExitCode> {
-    let mut counts = Counts::default();
+/// Runs the tests whose name contains `filter` on this machine.
+pub fn run(filter: Option<&str>) -> Result<Results> {
+    let mut results = Results::default();
     let others = ON_DAEMONS.iter().flat_map(|package| ["--exclude", package]);
     let others: Vec<_> = ["--workspace"].into_iter().chain(others).collect();
-    counts.add(&cargo_test(&others, &[], filter, false)?);
-    let on_daemons: Vec<_> = ON_DAEMONS.iter().flat_map(|package| ["--package", package]).collect();
-    // These tests mostly wait: more of them than cores go together well, but not too many.
-    let threads = (2 * thread::available_parallelism().map_or(1, usize::from)).clamp(2, 8).to_string();
+    let mut harness = Vec::new();
+    if !layout::may_test()? {
+        let why = "no libclang or dpkg-source here (`cargo xtask ci` installs them)";
+        leave_out(&mut results, &others, layout::TESTS, why, filter)?;
+        harness.extend(["--skip", layout::TESTS]);
+    }
+    results.add(&cargo_test(&others, &harness, filter, false)?);
+    let on_daemons = [
+        "--package",
+        "testbed",
+        "--package",
+        "e2e",
+        "--lib",
+        "--bins",
+        "--test",
+        "clusters",
+        "--test",
+        "e2e",
+    ];
+    let threads = threads();
     let mut harness = vec!["--test-threads", &threads];
     if !may_name_hosts() {
-        say(format!(
-            "tests with {NAMES_A_HOST} in their name are skipped: no CAP_SYS_ADMIN here (a container?)"
-        ));
-        counts.skipped += count_tests(&on_daemons, NAMES_A_HOST, filter)?;
+        let why = "no CAP_SYS_ADMIN here (a container?)";
+        leave_out(&mut results, &on_daemons, NAMES_A_HOST, why, filter)?;
         harness.extend(["--skip", NAMES_A_HOST]);
     }
-    counts.add(&cargo_test(&on_daemons, &harness, filter, true)?);
-    if counts.passed + counts.failed == 0 {
-        let named = filter.map(|filter| format!(" whose name contains '{filter}'"));
-        say(format!("there is no test{}", named.unwrap_or_default()));
-        counts.failed = 1;
-    }
-    println!("{counts}");
-    Ok(if counts.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    results.add(&cargo_test(&on_daemons, &harness, filter, true)?);
+    Ok(results)
+}
+
+/// How many tests on daemons run at a time: they mostly wait, so more of them than cores go together well.
+pub fn threads() -> String {
+    (2 * thread::available_parallelism().map_or(1, usize::from)).clamp(2, 8).to_string()
 }
 
 /// Whether root may give a process a host name of its own here.
@@ -51,19 +63,27 @@ fn may_name_hosts() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// How many tests of these packages have both words in their name.
-fn count_tests(packages: &[&str], word: &str, filter: Option<&str>) -> Result<u64> {
+/// Says that tests with this word in their name are skipped, and counts them.
+fn leave_out(
+    results: &mut Results,
+    packages: &[&str],
+    word: &str,
+    why: &str,
+    filter: Option<&str>,
+) -> Result<()> {
+    say(format!("tests with {word} in their name are skipped: {why}"));
     let mut list = run::cargo_command(&["test", "--quiet"]);
     let output = list.args(packages).args(["--", "--list"]).output().context("cannot run cargo")?;
     ensure!(output.status.success(), "cargo test cannot list the tests");
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = String::from_utf8_lossy(&output.stdout);
     let names = names.lines().filter_map(|line| line.strip_suffix(": test"));
-    let meant = |name: &&str| name.contains(word) && filter.is_none_or(|filter| name.contains(filter));
-    Ok(names.filter(meant).count() as u64)
+    results
+        .skip(names.filter(|name| name.contains(word) && filter.is_none_or(|filter| name.contains(filter))));
+    Ok(())
 }
 
 /// Builds these tests, which has to succeed, and runs them.
-fn cargo_test(packages: &[&str], harness: &[&str], filter: Option<&str>, as_root: bool) -> Result<Counts> {
+fn cargo_test(packages: &[&str], harness: &[&str], filter: Option<&str>, as_root: bool) -> Result<Results> {
     let command = || {
         let mut command = run::cargo_command(&["test"]);
         command.args(packages);
@@ -82,71 +102,27 @@ fn cargo_test(packages: &[&str], harness: &[&str], filter: Option<&str>, as_root
     count(tests)
 }
 
-/// Runs cargo's tests, shows what they print, and counts.
-fn count(mut tests: Command) -> Result<Counts> {
+/// Runs tests, shows what they print, and counts.
+pub fn count(mut tests: Command) -> Result<Results> {
     // Where an error came from is in its text; a stack trace of the test would hide it.
     if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
         tests.env("RUST_LIB_BACKTRACE", "0");
     }
-    let mut child = tests.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot run cargo")?;
-    let output = child.stdout.take().context("cargo has no output")?;
-    let mut counts = Counts::default();
+    let mut child =
+        tests.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot run the tests")?;
+    let output = child.stdout.take().context("the tests have no output")?;
+    let mut results = Results::default();
     for line in BufReader::new(output).lines() {
         let line = line?;
         println!("{line}");
-        counts.add(&Counts::of_line(&line).unwrap_or_default());
+        results.read(&line);
     }
     let status = child.wait()?;
-    if !status.success() && counts.failed == 0 {
+    if !status.success() && results.total().failed == 0 {
         // A test binary that crashed prints no result.
-        say(format!("cargo test ended with {status}, though no test reported a failure"));
-        counts.failed = 1;
+        say(format!("the tests ended with {status}, though none reported a failure"));
+        results.group("").failed += 1;
     }
-    ensure!(status.code().is_some(), "cargo test was killed: {status}");
-    Ok(counts)
-}
-
-/// How many tests ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: u64,
-    failed: u64,
-    skipped: u64,
-}
-
-impl Counts {
-    /// Reads the line with which a test binary ends.
-    fn of_line(line: &str) -> Option<Self> {
-        let (_, parts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-        let number = |what: &str| {
-            let part = parts.split("; ").find_map(|part| part.strip_suffix(what))?;
-            part.trim().parse().ok()
-        };
-        Some(Self { passed: number("passed")?, failed: number("failed")?, skipped: number("ignored")? })
-    }
-
-    fn add(&mut self, more: &Self) {
-        self.passed += more.passed;
-        self.failed += more.failed;
-        self.skipped += more.skipped;
-    }
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Counts;
-
-    #[test]
-    fn result_lines_are_counted_and_others_not() {
-        let line = "test result: FAILED. 2 passed; 3 failed; 1 ignored; 0 measured; 9 filtered out; finished in 6.40s";
-        assert_eq!(Counts::of_line(line), Some(Counts { passed: 2, failed: 3, skipped: 1 }));
-        assert_eq!(Counts::of_line("test job::passed ... ok"), None);
-        assert_eq!(Counts::of_line("test result: what?"), None);
-    }
+    ensure!(status.code().is_some(), "the tests were killed: {status}");
+    Ok(results)
 }

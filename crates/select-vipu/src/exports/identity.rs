@@ -1,27 +1,33 @@
 //! Name, type, version and id of the plugin, and its `init`.
 
 use std::ffi::c_int;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use slurm_host::{boundary, log};
+use slurm_host::{boundary, differences, loaded, log};
 
 use super::selector;
 
 slurm_host::plugin_identity! { name: "V-IPU partitions over a stock selector", type: "select/vipu" }
 
-/// Up to 24.11 every select plugin in PluginDir is loaded and their ids must differ, from 100 on.
+/// 0 until `init`, which Slurm calls before it reads this.
 // SAFETY: a name of Slurm's plugin interface, as in `plugin_identity`.
 #[unsafe(no_mangle)]
-pub static plugin_id: AtomicU32 = AtomicU32::new(22096);
+pub static plugin_id: AtomicU32 = AtomicU32::new(0);
 
 // SAFETY: `int init(void)` of the plugin interface.
 #[unsafe(no_mangle)]
 extern "C" fn init() -> c_int {
-    boundary::guard(&|| "init".into(), -1, || match selector::load() {
+    boundary::guard(&|| "init".into(), -1, || match prepare() {
         Ok(()) => 0,
         Err(why) => {
             log::error(&format!("select/vipu: {why}"));
             -1
         }
     })
+}
+
+fn prepare() -> Result<(), String> {
+    let inner = selector::load()?;
+    plugin_id.store(differences::plugin_id::choose(loaded::loaded()?, &inner)?, Ordering::Relaxed);
+    Ok(())
 }

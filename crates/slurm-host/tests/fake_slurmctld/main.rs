@@ -16,7 +16,7 @@ use slurm_host::{blind, loaded, locks, selfcheck};
 #[test]
 fn the_door_opens_onto_a_daemon_of_a_known_release() {
     slurm::install_stock_selector();
-    assert_eq!(loaded::loaded().unwrap().release.name, "22.05.8");
+    assert_eq!(loaded::loaded().unwrap().release.version.to_string(), "22.05.8");
     slurm_host::check().unwrap();
 
     let job = FakeJob::new(TEST_JOB, "gres:vipu:pod64:16");

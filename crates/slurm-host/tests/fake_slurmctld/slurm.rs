@@ -139,12 +139,20 @@ pub fn last_update() -> i64 {
     last_job_update.load(Ordering::Relaxed)
 }
 
-/// `slurm_conf` of 22.05.8, as far as it is looked at.
-#[repr(C)]
-pub struct SlurmConf {
-    before: [u64; 136],
-    sched_params: AtomicPtr<c_char>,
-    after: [u64; 56],
+/// `slurm_conf` of 22.05.8, as far as it is looked at: a pointer in each place of eight bytes.
+#[allow(dead_code, reason = "read through its symbol only")]
+pub struct SlurmConf([AtomicPtr<c_char>; 1544 / 8]);
+
+impl SlurmConf {
+    const fn new() -> Self {
+        let mut conf = [const { AtomicPtr::new(null_mut()) }; 1544 / 8];
+        conf[776 / 8] = AtomicPtr::new(c"/usr/lib/slurm".as_ptr().cast_mut());
+        conf[1088 / 8] = AtomicPtr::new(c"bf_interval=1,defer".as_ptr().cast_mut());
+        conf[1120 / 8] = AtomicPtr::new(c"select/vipu".as_ptr().cast_mut());
+        conf[1160 / 8] = AtomicPtr::new(c"/etc/slurm/slurm.conf".as_ptr().cast_mut());
+        conf[1368 / 8] = AtomicPtr::new(c"/var/lib/slurm".as_ptr().cast_mut());
+        Self(conf)
+    }
 }
 
 /// Exported variables and functions, under the names and with the signatures of Slurm's.
@@ -157,9 +165,7 @@ mod exported {
     #[unsafe(no_mangle)] pub static last_job_update: AtomicI64 = AtomicI64::new(0);
     #[unsafe(no_mangle)] static node_record_table_ptr: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     #[unsafe(no_mangle)] static node_record_count: c_int = 0;
-    #[unsafe(no_mangle)] static slurm_conf: SlurmConf = SlurmConf {
-        before: [0; 136], sched_params: AtomicPtr::new(c"bf_interval=1,defer".as_ptr().cast_mut()), after: [0; 56],
-    };
+    #[unsafe(no_mangle)] static slurm_conf: SlurmConf = SlurmConf::new();
 
     #[repr(C)] pub struct Locks { five: [u32; 5] }
 

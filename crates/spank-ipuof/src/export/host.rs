@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_long, c_void};
 use std::mem::transmute_copy;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 
 use crate::task::{Refused, Task};
 
@@ -45,6 +46,34 @@ pub(super) fn soname() -> Option<u32> {
     // SAFETY: it takes nothing and returns a constant.
     let version = unsafe { api_version() };
     u32::try_from(version >> 16).ok()
+}
+
+/// The file this code was loaded from.
+pub(super) fn own_file() -> Option<PathBuf> {
+    // SAFETY: all members of the struct may be zero.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for; `info` lives through the call.
+    let found = unsafe { libc::dladdr(own_file as *const c_void, &raw mut info) } != 0;
+    if !found || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: not null; the linker keeps the name as long as the object.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+}
+
+/// slurm.conf: Slurm puts its path into its own environment, else it is where it was compiled to be.
+pub(super) fn slurm_conf() -> Option<PathBuf> {
+    let compiled_in = || {
+        // SAFETY: the name is a C string, and RTLD_DEFAULT is always a valid place to look.
+        let variable = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"default_slurm_config_file".as_ptr()) };
+        // SAFETY: null, or a variable of type `char *` that nobody changes.
+        let path = unsafe { variable.cast::<*const c_char>().as_ref() }.filter(|path| !path.is_null())?;
+        // SAFETY: not null, and a C string as long as the process lives.
+        let path = unsafe { CStr::from_ptr(*path) };
+        Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
+    };
+    std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)
 }
 
 /// Slurm's handle of a step or task, with what can be asked of it.

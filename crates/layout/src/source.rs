@@ -1,0 +1,154 @@
+//! A Slurm source tree.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use slurm_release::{Series, Version};
+
+/// The oldest series whose structs the plugins know.
+const OLDEST: Series = Series::new(22, 5);
+
+/// Where the structs are declared. They moved between releases: of each pair a tree has one.
+const HEADERS: &[&str] = &[
+    "slurm/slurm.h",
+    "slurm/slurm_errno.h",
+    "src/common/gres.h",
+    "src/interfaces/gres.h",
+    "src/common/select.h",
+    "src/interfaces/select.h",
+    "src/common/node_conf.h",
+    "src/common/part_record.h",
+    "src/common/job_record.h",
+    "src/slurmctld/locks.h",
+    "src/slurmctld/slurmctld.h",
+];
+
+/// A Slurm source tree, and what its META file says.
+#[derive(Debug)]
+pub struct Source {
+    /// The root of the tree.
+    pub root: PathBuf,
+    /// Which release it is, or is on the way to.
+    pub version: Version,
+    /// What people call it: `24.05.4`, `24.05.5-0pre1`.
+    pub name: String,
+    /// The soname number of its libslurm.
+    pub soname: u32,
+}
+
+impl Source {
+    /// Opens the tree at `root`; nothing is ever written into it.
+    pub fn open(root: &Path) -> Result<Self> {
+        let not_slurm = || {
+            format!(
+                "{} is no Slurm source tree: give the folder with META, slurm/ and src/ in it, unpacked from Slurm's tar \
+                 file or a distribution's source package",
+                root.display()
+            )
+        };
+        let meta = std::fs::read_to_string(root.join("META")).with_context(not_slurm)?;
+        ensure!(value(&meta, "Name") == Some("slurm") && root.join("src/slurmctld").is_dir(), not_slurm());
+        let (version, soname) = release(&meta).with_context(not_slurm)?;
+        let name = match value(&meta, "Release") {
+            Some(unreleased) if !is_number(unreleased) => format!("{version}-{unreleased}"),
+            _ => version.to_string(),
+        };
+        if version.series() < OLDEST {
+            bail!("{} is Slurm {version}; slurm-vipu needs {OLDEST} or newer", root.display());
+        }
+        let root = root.canonicalize().with_context(not_slurm)?;
+        Ok(Self { root, version, name, soname })
+    }
+
+    /// Whether it is a state between two releases.
+    pub fn is_unreleased(&self) -> bool {
+        self.name != self.version.to_string()
+    }
+
+    /// The headers that have to be read, relative to the root.
+    pub fn headers(&self) -> impl Iterator<Item = &'static str> {
+        HEADERS.iter().copied().filter(|header| self.root.join(header).is_file())
+    }
+}
+
+/// Release and soname number.
+fn release(meta: &str) -> Result<(Version, u32)> {
+    let field = |name: &str| value(meta, name).with_context(|| format!("its META has no {name}"));
+    let numbers = format!("{}.{}.{}", field("Major")?, field("Minor")?, field("Micro")?);
+    let Ok(version) = numbers.parse() else { bail!("'{numbers}' in its META is no release") };
+    let soname = field("API_CURRENT")?;
+    Ok((version, soname.parse().with_context(|| format!("API_CURRENT '{soname}' in its META is no number"))?))
+}
+
+/// Releases are numbered, once packaged; what comes before is `0pre1` or `0rc1`.
+fn is_number(release: &str) -> bool {
+    release.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn value<'a>(meta: &'a str, name: &str) -> Option<&'a str> {
+    meta.lines().find_map(|line| Some(line.trim().strip_prefix(name)?.strip_prefix(':')?.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const META: &str = "##
+  Meta:		1
+  Name:		slurm
+  Major:	22
+  Minor:	05
+  Micro:	8
+  Version:	22.05.8
+  Release:	1
+  API_CURRENT:	38
+";
+
+    /// What opening a tree with this META says.
+    fn open(meta: &str) -> Result<Source, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("src/slurmctld")).unwrap();
+        std::fs::write(folder.path().join("META"), meta).unwrap();
+        Source::open(folder.path()).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn meta_names_release_and_soname() {
+        let source = open(META).unwrap();
+        assert_eq!((source.version, source.soname), (Version(0x16_05_08), 38));
+        assert!(!source.is_unreleased());
+    }
+
+    #[test]
+    fn a_state_between_releases_is_told_from_the_release() {
+        let source = open(&META.replace("Release:\t1", "Release:\t0pre1")).unwrap();
+        assert!(source.is_unreleased());
+        assert_eq!((source.version, source.name.as_str()), (Version(0x16_05_08), "22.05.8-0pre1"));
+    }
+
+    #[test]
+    fn headers_that_a_release_does_not_have_are_left_out() {
+        let mut source = open(META).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("src/interfaces")).unwrap();
+        std::fs::write(folder.path().join("src/interfaces/gres.h"), "").unwrap();
+        source.root = folder.path().to_owned();
+        assert_eq!(source.headers().collect::<Vec<_>>(), ["src/interfaces/gres.h"]);
+    }
+
+    #[test]
+    fn what_is_no_slurm_is_refused() {
+        let nothing = Source::open(Path::new("/nowhere")).unwrap_err();
+        assert!(format!("{nothing:#}").starts_with("/nowhere is no Slurm source tree: give the folder"));
+        let other = open(&META.replace("slurm", "munge")).unwrap_err();
+        assert!(other.contains("is no Slurm source tree"), "{other}");
+        let half = open(&META.replace("API_CURRENT", "API_AGE")).unwrap_err();
+        assert!(half.ends_with("its META has no API_CURRENT"), "{half}");
+    }
+
+    #[test]
+    fn what_is_too_old_is_refused() {
+        let old = open(&META.replace("22", "21").replace("05", "08")).unwrap_err();
+        assert!(old.ends_with("is Slurm 21.08.8; slurm-vipu needs 22.05 or newer"), "{old}");
+    }
+}

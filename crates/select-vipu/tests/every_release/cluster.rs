@@ -1,0 +1,124 @@
+//! What slurmctld has of jobs, nodes and partitions.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+
+use crate::host::Host;
+use crate::record::Record;
+
+/// The job that runs.
+pub const RUNNING: u32 = 41;
+/// The job that waits for IPUs.
+pub const WAITING: u32 = 42;
+/// The job that waits for nodes only.
+pub const PLAIN: u32 = 43;
+/// What Slurm tests a reservation by: a record of no job, found under no id.
+const RESERVATION: u32 = 0;
+
+/// How this release's commands write `--gres` into a request.
+pub fn gres(host: Host, words: &str) -> *mut c_char {
+    let separator = if host.release.series == 2205 { ':' } else { '/' };
+    host.text(&format!("gres{separator}{words}"))
+}
+
+/// A job's record and its details.
+#[derive(Clone, Copy)]
+pub struct Job {
+    pub record: Record,
+    pub details: Record,
+}
+
+/// The records of a cluster with three jobs and two nodes.
+pub struct Cluster {
+    pub running: Job,
+    pub waiting: Job,
+    pub plain: Job,
+    /// In no list of jobs.
+    pub reservation: Job,
+}
+
+impl Cluster {
+    pub fn new(host: Host) -> Self {
+        let partition = Record::new(host.release, "part_record");
+        partition.put("magic", host.release.constant("PART_MAGIC"));
+        partition.put("name", host.text("ipu"));
+        let job = |id, state, tres| job(host, partition, id, host.release.constant(state), tres);
+        let cluster = Self {
+            running: job(RUNNING, "JOB_RUNNING", gres(host, "vipu:pod64:16")),
+            waiting: job(WAITING, "JOB_PENDING", gres(host, "vipu:pod64:16")),
+            plain: job(PLAIN, "JOB_PENDING", null_mut()),
+            reservation: job(RESERVATION, "JOB_PENDING", null_mut()),
+        };
+        cluster.list(host, &[cluster.running, cluster.waiting, cluster.plain]);
+        let nodes = [node(host, "ipu-1", true), node(host, "ipu-2", false)].map(Record::address);
+        host.set("node_record_table_ptr", array(&nodes));
+        host.set("node_record_count", 2);
+        cluster
+    }
+
+    /// Makes these all the jobs that slurmctld has.
+    pub fn list(&self, host: Host, jobs: &[Job]) {
+        let jobs: Vec<_> = jobs.iter().map(|job| job.record.address()).collect();
+        host.set("job_list", array(&jobs));
+    }
+}
+
+/// A list that ends with NULL, for the life of the process.
+fn array(items: &[*mut c_void]) -> *mut *mut c_void {
+    [items, &[null_mut()]].concat().leak().as_mut_ptr()
+}
+
+fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) -> Job {
+    let record = Record::new(host.release, "job_record");
+    let details = Record::new(host.release, "job_details");
+    record.put("magic", host.release.constant("JOB_MAGIC"));
+    record.put("job_id", id);
+    if record.has("step_id") {
+        record.put("step_id.sluid", u64::MAX);
+        record.put("step_id.job_id", id);
+    }
+    record.put("user_id", 1000_u32);
+    record.put("user_name", host.text("alice"));
+    record.put("partition", host.text("batch,ipu"));
+    record.put("part_ptr", partition.address());
+    record.put("details", details.address());
+    record.put("tres_per_node", tres);
+    for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment"] {
+        record.put(none, null_mut::<c_char>());
+    }
+    record.put("job_state", state);
+    record.put("state_reason", host.release.constant("WAIT_RESOURCES"));
+    record.put("batch_flag", u16::from(id == RUNNING));
+    record.put("restart_cnt", 2_u16);
+    record.put("het_job_id", 7_u32);
+    record.put("start_time", 1_700_000_000_i64);
+    record.put("end_time", 1_700_003_600_i64);
+    record.put("wait_all_nodes", 0xfffe_u16);
+    record.put("prep_epilog_cnt", 0_u32);
+    record.put("epilog_running", false);
+    record.put("node_bitmap_cg", bitmap(3));
+    details.put("magic", host.release.constant("DETAILS_MAGIC"));
+    details.put("prolog_running", 0_u8);
+    details.put("begin_time", 0_i64);
+    details.put("env_sup", null_mut::<c_void>());
+    details.put("env_cnt", 0_u16);
+    Job { record, details }
+}
+
+/// A bitmap whose first set bit is this one.
+pub fn bitmap(first: i64) -> *mut i64 {
+    vec![0x4243_4445, first].leak().as_mut_ptr()
+}
+
+/// A node with `Gres=` in its own record or only in that of its configuration line.
+fn node(host: Host, name: &str, has_own: bool) -> Record {
+    let config = Record::new(host.release, "config_record");
+    config.put("magic", host.release.constant("CONFIG_MAGIC"));
+    config.put("gres", host.text("vipu:pod64:no_consume:64"));
+    let node = Record::new(host.release, "node_record");
+    node.put("magic", host.release.constant("NODE_MAGIC"));
+    node.put("name", host.text(name));
+    node.put("gres", if has_own { host.text("vipu:pod16:no_consume:16") } else { null_mut() });
+    node.put("config_ptr", config.address());
+    node
+}

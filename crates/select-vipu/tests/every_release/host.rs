@@ -1,0 +1,162 @@
+//! The process as a Slurm daemon: the fake libraries, and what the plugins did to them.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::object::Object;
+use crate::record::Record;
+use crate::releases::Release;
+use crate::room::Room;
+
+/// Bits of `SelectTypeParameters`, the same in every release.
+const CR_CORE_MEMORY: u16 = 0x0014;
+/// As above; the bit has no meaning from 24.05 on.
+pub const CR_OTHER_CONS_TRES: u16 = 0x0800;
+
+static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What was done since this was asked last, in order.
+pub fn notes() -> Vec<String> {
+    std::mem::take(&mut *NOTES.lock().unwrap())
+}
+
+unsafe extern "C" fn listen(line: *const c_char) {
+    // SAFETY: `fake_tell` passes its own buffer.
+    NOTES.lock().unwrap().push(unsafe { CStr::from_ptr(line) }.to_string_lossy().into_owned());
+}
+
+/// A fake slurmctld, and slurmstepd in one, of a release.
+#[derive(Clone, Copy)]
+pub struct Host {
+    library: Object,
+    pub release: &'static Release,
+}
+
+/// A function of the select interface, and how slurmctld calls it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Function {
+    name: *const c_char,
+    call: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+impl Function {
+    pub fn name(self) -> &'static CStr {
+        // SAFETY: a literal of the library.
+        unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Calls a plugin's function of this name with arguments that show whether they arrive unchanged.
+    pub fn call(self, function: *mut c_void) {
+        // SAFETY: the function of this name, called with the types that this release gives it.
+        unsafe { self.call.unwrap()(function) };
+    }
+}
+
+impl Host {
+    /// Loads the libraries, as a daemon is linked with them, and lays out slurm.conf.
+    pub fn start(room: &Room, release: &'static Release) -> Self {
+        let library =
+            Object::open(&room.plugins().join("libslurmfull.so"), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        let host = Self { library: library.unwrap(), release };
+        host.set("fake_version", release.version);
+        host.set("fake_soname", c_long::try_from(release.soname).unwrap());
+        host.set("fake_job_id_at", release.member("job_record", "job_id").unwrap().0);
+        host.set::<unsafe extern "C" fn(*const c_char)>("fake_listener", listen);
+        let conf = host.slurm_conf();
+        conf.poison();
+        let text = |path: &Path| host.text(path.to_str().unwrap());
+        conf.put("plugindir", text(&room.plugins()));
+        conf.put("slurm_conf", text(&room.slurm_conf()));
+        conf.put("state_save_location", text(&room.state()));
+        conf.put("select_type", host.text(room.select_type()));
+        conf.put("select_type_param", CR_CORE_MEMORY);
+        conf.put("cluster_name", host.text("fake"));
+        conf.put("sched_params", host.text("bf_interval=1,defer"));
+        host
+    }
+
+    /// `slurm_conf`
+    pub fn slurm_conf(self) -> Record {
+        Record::at(self.release, "slurm_conf", self.library.symbol("slurm_conf").unwrap())
+    }
+
+    /// Sets a variable of the libraries.
+    pub fn set<T>(self, name: &str, value: T) {
+        // SAFETY: the caller names a variable of this type, and no other thread looks at it meanwhile.
+        unsafe { self.library.symbol(name).unwrap().cast::<T>().write(value) };
+    }
+
+    /// A variable of the libraries.
+    pub fn get<T: Copy>(self, name: &str) -> T {
+        // SAFETY: as in `set`.
+        unsafe { self.library.symbol(name).unwrap().cast::<T>().read() }
+    }
+
+    /// Whether the daemon has a function of this name.
+    pub fn has(self, name: &str) -> bool {
+        self.library.symbol(name).is_some()
+    }
+
+    /// A text of Slurm's allocator.
+    pub fn text(self, text: &str) -> *mut c_char {
+        let xstrdup: unsafe extern "C" fn(*const c_char) -> *mut c_char = self.function("slurm_xstrdup");
+        let text = CString::new(text).unwrap();
+        // SAFETY: a C string, which is copied.
+        unsafe { xstrdup(text.as_ptr()) }
+    }
+
+    /// Runs `body` as slurmctld runs a plugin's function: under its locks.
+    pub fn under_locks<R>(self, body: impl FnOnce() -> R) -> R {
+        let [hold, release]: [unsafe extern "C" fn(); 2] =
+            ["fake_hold", "fake_release"].map(|name| self.function(name));
+        // SAFETY: they lock and unlock a mutex.
+        unsafe { hold() };
+        let result = body();
+        // SAFETY: as above.
+        unsafe { release() };
+        result
+    }
+
+    /// The select interface, without `plugin_id`.
+    pub fn select_interface(self) -> Vec<Function> {
+        let table = self.library.symbol("fake_select_table").unwrap().cast::<Function>();
+        // SAFETY: the table ends with an entry without a name, and nothing behind that one is read.
+        let entries = (0..).map(|i| unsafe { table.add(i).read() });
+        entries.take_while(|entry| !entry.name.is_null()).collect()
+    }
+
+    /// Calls a plugin's job_test for a job.
+    pub fn job_test(self, function: *mut c_void, job: Record, mode: u32) -> c_int {
+        type Call = unsafe extern "C" fn(*mut c_void, *mut c_void, u16) -> c_int;
+        let call: Call = self.function("fake_call_job_test");
+        // SAFETY: a plugin's select_p_job_test and a job record.
+        self.under_locks(|| unsafe { call(function, job.address(), u16::try_from(mode).unwrap()) })
+    }
+
+    /// Calls a plugin's job_modify; returns its answer and what it tells the user.
+    pub fn job_modify(self, function: *mut c_void, message: Record) -> (c_int, Option<String>) {
+        type Call =
+            unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, u32, *mut *mut c_char) -> c_int;
+        let call: Call = self.function("fake_call_job_modify");
+        let mut told = std::ptr::null_mut();
+        // SAFETY: a plugin's job_modify, a message, and a variable for its answer; it does not look at the job.
+        let code = self.under_locks(|| unsafe {
+            call(function, message.address(), std::ptr::null_mut(), 1000, &raw mut told)
+        });
+        (code, text_at(told))
+    }
+
+    fn function<F: Copy>(self, name: &str) -> F {
+        let address = self.library.symbol(name).unwrap();
+        // SAFETY: the callers above name a function of this type.
+        unsafe { std::mem::transmute_copy(&address) }
+    }
+}
+
+/// What a C string says; `None` for NULL.
+pub fn text_at(text: *const c_char) -> Option<String> {
+    // SAFETY: NULL or a C string that the plugins or this test wrote.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned())
+}

@@ -1,0 +1,190 @@
+//! The plugins in a fake Slurm of every release number that is known, and of some that are not.
+//!
+//! Each release is a process of its own: a daemon that offers the functions, variables and records that this release
+//! has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock selectors with its
+//! exact version and interface, and Slurm's rules for loading plugins. The plugin files are the same in all of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "all of this is a test")]
+
+mod cluster;
+mod host;
+mod object;
+mod record;
+mod releases;
+mod room;
+mod scenes;
+mod workshop;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use slurm_release::Version;
+use slurm_release::table_file::{self, Measured};
+
+use crate::releases::Release;
+use crate::room::{Room, Scene};
+use crate::workshop::{Workshop, compile_selector, in_parallel, play};
+
+/// The test that plays a scene instead when [`Room::of_this_process`] says so.
+const ENTRY: &str = "matrix_fake_every_release";
+
+#[test]
+fn matrix_fake_every_release() -> Result<()> {
+    if let Some((room, release, scene)) = Room::of_this_process() {
+        scenes::play(&room, &release, scene);
+        return Ok(());
+    }
+    let releases = Release::all();
+    ensure!(releases.len() == 72, "{} releases", releases.len());
+    let sonames: BTreeSet<_> = releases.iter().map(|release| (release.series, release.soname)).collect();
+    ensure!(sonames.iter().map(|(_, soname)| *soname).eq(38..=45), "libslurm has other numbers: {sonames:?}");
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::Whole).map(drop))
+}
+
+/// Slurm looks for `cons_tres` in SelectType in places: the file may have such a name.
+#[test]
+fn matrix_fake_alias_name() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| {
+        let room = workshop.room(release)?;
+        room.use_alias()?;
+        play(&room, release, Scene::Whole).map(drop)
+    })
+}
+
+/// `Layer=linear` in vipu.conf; up to 23.11 `other_cons_tres` in slurm.conf goes before it.
+#[test]
+fn matrix_fake_layer() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| {
+        for (scene, is_word) in [(Scene::Load, false), (Scene::LoadOtherConsTres, release.series <= 2311)] {
+            let room = workshop.room(release)?;
+            fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
+            let said = play(&room, release, scene)?;
+            let (layer, id) = if is_word { ("cons_tres", 109) } else { ("linear", 102) };
+            let id = if release.series <= 2411 { 22096 } else { id };
+            let expected =
+                [format!("select_vipu.so: loaded with id {id}"), format!("select_vipu.so: {layer}: init")];
+            ensure!(of(&said, "select_vipu.so") == expected, "Slurm {}: {said}", release.name);
+        }
+        Ok(())
+    })
+}
+
+/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to complain of.
+#[test]
+fn matrix_fake_slurmstepd() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(releases.iter().filter(|release| release.series <= 2411), |release| {
+        let room = workshop.room(release)?;
+        fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
+        let said = play(&room, release, Scene::LoadInStepd)?;
+        let expected = ["select_vipu.so: loaded with id 22096", "select_vipu.so: linear: init"];
+        ensure!(of(&said, "select_vipu.so") == expected, "Slurm {}: {said}", release.name);
+        Ok(())
+    })
+}
+
+/// What a process said of a plugin.
+fn of<'a>(said: &'a str, plugin: &str) -> Vec<&'a str> {
+    said.lines().filter(|line| line.starts_with(plugin)).collect()
+}
+
+/// Writes the table file for a release.
+fn write_table(room: &Room, release: &Release, measured: &Measured) -> Result<()> {
+    let (version, soname): (_, u32) = (Version(release.version), release.soname.try_into()?);
+    Ok(fs::write(room.conf().join(table_file::NAME), table_file::render(version, soname, measured))?)
+}
+
+#[test]
+fn matrix_fake_unknown_release() -> Result<()> {
+    let releases = ["26.05.4", "27.11.0"].map(Release::named);
+    let workshop = Workshop::new(&releases)?;
+    for release in &releases {
+        let said = play(&workshop.room(release)?, release, Scene::Load)?;
+        for plugin in ["select_vipu.so", "job_submit_vipu.so"] {
+            let [refused, why] = of(&said, plugin)[..] else { bail!("not one line: {said}") };
+            ensure!(refused.ends_with("refused for its version 0x0"), "{said}");
+            for part in
+                ["log 2: ", &release.name, "is not known", "22.05.0-11, ", "there is no slurm-layout.conf"]
+            {
+                ensure!(why.contains(part), "'{part}' is not in: {why}");
+            }
+        }
+        // Of SPANK plugins Slurm wants the series only.
+        let (spank, why) = match release.series {
+            2605 => ("spank_ipuof.so: loaded", 0),
+            _ => ("spank_ipuof.so: refused for its version 0x0", 1),
+        };
+        ensure!(of(&said, "spank_ipuof.so") == [spank], "{said}");
+        let lines = of(&said, "spank_ipuof: libslurm.so.47 is of no release known to this build");
+        ensure!(lines.len() == why, "{said}");
+
+        let room = workshop.room(release)?;
+        write_table(&room, release, &release.measured())?;
+        play(&room, release, Scene::Whole)?;
+    }
+    Ok(())
+}
+
+/// A table that is wrong in one place, where there is nothing that could be believed.
+#[test]
+fn matrix_fake_wrong_table() -> Result<()> {
+    let release = Release::named("26.05.4");
+    let workshop = Workshop::new([&release])?;
+    let texts = [
+        ("job_record", "tres_per_node"),
+        ("job_record", "tres_per_task"),
+        ("node_record", "name"),
+        ("node_record", "gres"),
+        ("config_record", "gres"),
+        ("part_record", "name"),
+        ("job_desc_msg", "tres_per_node"),
+        ("job_desc_msg", "tres_per_socket"),
+    ];
+    in_parallel(texts, |(kind, member)| {
+        let room = workshop.room(&release)?;
+        let mut measured = release.measured();
+        measured.insert(format!("{kind}.{member}"), format!("{} str", release.size(kind) - 8));
+        write_table(&room, &release, &measured)?;
+        play(&room, &release, Scene::Misled).map(drop).with_context(|| format!("{kind}.{member}"))
+    })
+}
+
+#[test]
+fn matrix_fake_missing_selector() -> Result<()> {
+    let release = Release::named("24.11.5");
+    let workshop = Workshop::new([&release])?;
+    let room = workshop.room(&release)?;
+    fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
+    let selector = room.plugins().join("select_linear.so");
+    fs::remove_file(&selector)?;
+    let said = play(&room, &release, Scene::Load)?;
+    let [refused, why] = of(&said, "select_vipu.so")[..] else { bail!("not one line: {said}") };
+    ensure!(refused.ends_with("its init returned -1"), "{said}");
+    for part in [&selector.display().to_string(), "install Slurm's basic plugins", "Layer in vipu.conf"] {
+        ensure!(why.contains(part), "'{part}' is not in: {why}");
+    }
+    Ok(())
+}
+
+#[test]
+fn matrix_fake_selector_without_a_function() -> Result<()> {
+    let lacking = [("22.05.8", "select_p_update_node_config"), ("26.05.5", "select_p_job_mem_reduce")];
+    let releases = lacking.map(|(release, _)| Release::named(release));
+    let workshop = Workshop::new(&releases)?;
+    for (release, (_, function)) in releases.iter().zip(lacking) {
+        let room = workshop.room(release)?;
+        let renamed = format!("-D{function}=other");
+        compile_selector(&room.plugins(), release.series, "cons_tres", &[&renamed])?;
+        let said = play(&room, release, Scene::Load)?;
+        let [refused, .., why] = of(&said, "select_vipu.so")[..] else { bail!("not told: {said}") };
+        ensure!(refused.ends_with("its init returned -1") && why.contains(function), "{said}");
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! slurm-host itself on the records and functions of the release.
+
+use std::ffi::c_char;
+use std::sync::mpsc;
+
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::locks::HostThread;
+use slurm_host::{conf, loaded, locks, nodes};
+
+use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
+use crate::host::{Host, notes, text_at};
+
+pub fn play(host: Host, cluster: &Cluster) {
+    assert_eq!(loaded::loaded().unwrap().release.version.0, host.release.version);
+    slurm_host::check().unwrap();
+    let select_type = conf::select_type().unwrap_or_else(|| panic!("{:?}", notes()));
+    assert!(select_type.starts_with("select/vipu"));
+    assert!(conf::state_save_location().unwrap().ends_with("state"));
+    assert!(conf::folder().unwrap().ends_with("conf"));
+    host.under_locks(|| {
+        reads(cluster.running);
+        writes(host, cluster.running);
+        raises_gates(host, cluster.running);
+        lists_jobs_and_nodes();
+    });
+    opens_gates(host, cluster.running);
+}
+
+fn change(job: &Job) -> JobMut<'_> {
+    // SAFETY: a job record under slurmctld's locks.
+    unsafe { JobMut::from_callback(job.record.address()) }.unwrap_or_else(|| panic!("{:?}", notes()))
+}
+
+fn reads(job: Job) {
+    // SAFETY: a job record under slurmctld's locks.
+    let seen = unsafe { JobRef::from_callback(job.record.address()) };
+    let seen = seen.unwrap_or_else(|| panic!("{:?}", notes()));
+    assert_eq!((seen.id(), seen.user(), seen.restart_count(), seen.het_job()), (RUNNING, 1000, 2, 7));
+    assert_eq!((seen.start_time(), seen.end_time()), (1_700_000_000, 1_700_003_600));
+    assert!(seen.tres_per_node().unwrap().ends_with("vipu:pod64:16") && seen.mentions_vipu());
+    assert!(seen.is_batch() && seen.is_running() && !seen.is_configuring() && !seen.is_completing());
+    assert!(!seen.waits_for_resources() && !seen.nodes_done());
+    job.record.put("node_bitmap_cg", bitmap(-1));
+    assert!(seen.nodes_done());
+    let [waiting, plain] = [WAITING, PLAIN].map(|id| seen.other(id).unwrap());
+    assert!(waiting.is_pending() && waiting.waits_for_resources() && !waiting.is_batch());
+    assert!(!plain.mentions_vipu());
+}
+
+fn writes(host: Host, job: Job) {
+    let mut seen = change(&job);
+    seen.set_reason("first");
+    seen.set_reason("second");
+    seen.add_system_comment("one");
+    seen.add_system_comment("two");
+    seen.set_environment("A", "1");
+    seen.set_environment("B", "2");
+    seen.remove_environment("A");
+    seen.expect_start(1_800_000_000);
+    seen.begin_soon();
+    assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
+    assert_eq!(job.record.text("system_comment").as_deref(), Some("one; two"));
+    assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);
+    assert!(job.details.get::<i64>("begin_time") > 1_700_000_000);
+    assert_eq!(job.details.get::<u16>("env_cnt"), 1);
+    let environment: *const *const c_char = job.details.get("env_sup");
+    // SAFETY: env_sup holds env_cnt texts.
+    assert_eq!(text_at(unsafe { environment.read() }).as_deref(), Some("B=2"));
+    assert!(host.get::<i64>("last_job_update") > 0, "clients must see the change");
+}
+
+fn raises_gates(host: Host, job: Job) {
+    let mut seen = change(&job);
+    seen.raise_launch_gate();
+    seen.raise_completion_gate();
+    let (running, configuring) =
+        (host.release.constant("JOB_RUNNING"), host.release.constant("JOB_CONFIGURING"));
+    assert_eq!(job.record.get::<u32>("job_state"), running | configuring);
+    assert_eq!(job.details.get::<u8>("prolog_running"), 1);
+    assert_eq!((job.record.get::<u32>("prep_epilog_cnt"), job.record.get::<u8>("epilog_running")), (1, 1));
+}
+
+fn lists_jobs_and_nodes() {
+    let mut ids = Vec::new();
+    // SAFETY: under slurmctld's locks.
+    unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) };
+    assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
+    // SAFETY: as above.
+    let nodes = unsafe { nodes::gres_of_all() };
+    let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
+    assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
+}
+
+/// Everything that the one thread does that may take locks.
+fn opens_gates(host: Host, job: Job) {
+    let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
+    assert_eq!(errors, [""; 0]);
+    let (done, wait) = mpsc::channel();
+    HostThread::spawn("vipu-host", move |mut slurm| {
+        let mut locked = slurm.write();
+        assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
+        locked.open_launch_gate(RUNNING);
+        host.set("fake_agrees", true);
+        assert!(locked.requeue_held(RUNNING));
+        host.set("fake_agrees", false);
+        assert!(!locked.requeue_held(RUNNING));
+        locked.end_failed(RUNNING);
+        locked.tell_user(RUNNING, "hello");
+        drop(locked);
+        assert_eq!(slurm.read(|nodes_done| nodes_done(RUNNING).map(|nodes| nodes.0)), Some(true));
+        slurm.open_completion_gate(RUNNING);
+        slurm.kick_scheduler();
+        done.send(()).unwrap();
+    })
+    .unwrap();
+    wait.recv().expect("the thread's work to be done");
+
+    let at = job.record.address();
+    let sixth = if host.release.size("slurmctld_lock") == 24 { " 0" } else { "" };
+    let [write, read_jobs, read_conf] =
+        ["1 2 2 1 1", "0 1 0 1 0", "1 0 0 0 0"].map(|five| format!("{five}{sixth}"));
+    let requeue = match host.release.series <= 2505 {
+        true => format!("job_requeue 0 {RUNNING} (nil) 0 0x800"),
+        false => format!("job_requeue_internal 0 {at:p} 0 0x800"),
+    };
+    let expected = [
+        format!("lock {write}"),
+        format!("prolog_running_decr {at:p}"),
+        requeue.clone(),
+        requeue,
+        format!("job_complete {RUNNING} 0 0 0 0x100"),
+        format!("srun_user_message {at:p} hello"),
+        format!("unlock {write}"),
+        format!("lock {read_jobs}"),
+        format!("unlock {read_jobs}"),
+        format!("prep_epilog_slurmctld_callback 0 {RUNNING} 0"),
+        format!("lock {read_conf}"),
+        format!("unlock {read_conf}"),
+        "queue_job_scheduler".to_owned(),
+    ];
+    assert_eq!(notes(), expected);
+}

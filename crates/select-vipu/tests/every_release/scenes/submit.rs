@@ -1,0 +1,52 @@
+//! `job_submit_vipu.so` once slurmctld has its controller.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use crate::cluster::gres;
+use crate::host::{Host, text_at};
+use crate::object::Plugin;
+use crate::record::Record;
+
+pub fn play(host: Host, plugin: Plugin) {
+    let (submit, modify) = (plugin.wanted("job_submit"), plugin.wanted("job_modify"));
+    let message = Record::new(host.release, "job_desc_msg");
+    let ask = |member: &str, words: &str| {
+        for none in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"] {
+            message.put(none, null_mut::<c_char>());
+        }
+        message.put(member, gres(host, words));
+    };
+    let refused = host.release.constant("ESLURM_INVALID_GRES").cast_signed();
+
+    ask("tres_per_node", "vipu:pod64");
+    assert_eq!(job_submit(host, submit, message), (0, None));
+    assert!(message.text("tres_per_node").unwrap().ends_with("vipu:pod64:1"));
+
+    ask("tres_per_node", "vipu:pod64:3");
+    let (code, told) = job_submit(host, submit, message);
+    assert!(code == refused && told.as_deref().unwrap().contains("not a power of two"), "{code} {told:?}");
+    let (code, told_at_modify) = host.job_modify(modify, message);
+    assert_eq!(code, refused);
+    if host.release.series > 2205 {
+        assert_eq!(told_at_modify, told);
+    }
+
+    for (member, what) in
+        [("tres_per_job", "per job"), ("tres_per_task", "per task"), ("tres_per_socket", "per socket")]
+    {
+        ask(member, "vipu:1");
+        let (code, told) = job_submit(host, submit, message);
+        assert!(code == refused && told.as_deref().unwrap().contains(what), "{code} {told:?}");
+    }
+}
+
+pub fn job_submit(host: Host, function: *mut c_void, message: Record) -> (c_int, Option<String>) {
+    // SAFETY: job_submit has this type in every release.
+    let function: unsafe extern "C" fn(*mut c_void, u32, *mut *mut c_char) -> c_int =
+        unsafe { std::mem::transmute(function) };
+    let mut told = null_mut();
+    // SAFETY: a message and a variable for the answer, under slurmctld's locks.
+    let code = host.under_locks(|| unsafe { function(message.address(), 1000, &raw mut told) });
+    (code, text_at(told))
+}

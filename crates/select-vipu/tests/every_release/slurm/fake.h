@@ -1,0 +1,27 @@
+/* What the fake Slurm and its selectors share. SERIES is such as 2205 for 22.05. */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Has the test note a line. */
+void fake_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+extern uint32_t fake_version; /* SLURM_VERSION_NUMBER */
+extern bool fake_agrees;      /* selectors answer 0 */
+
+typedef void *ptr;
+typedef uint32_t u32;
+typedef uint16_t u16;
+
+/* An argument or result that loses no bit of its type unnoticed. */
+#define SAMPLE(type, number) ((type)(0xb1e2d3c4a5968790 + (number)))
+#define RESULT(type) SAMPLE(type, 0x100 * __LINE__)
+
+#define FMT1 " %#lx"
+#define FMT2 FMT1 FMT1
+#define FMT3 FMT2 FMT1
+#define FMT4 FMT2 FMT2
+#define FMT9 FMT4 FMT4 FMT1
+#define FMT10 FMT9 FMT1
+#define L(value) (unsigned long)(value)

@@ -1,0 +1,280 @@
+/* What the plugins find of slurmctld, slurmstepd and libslurmfull, declared as in Slurm's headers of the series. */
+#include "fake.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Set by the test. */
+uint32_t fake_version;
+bool fake_agrees;
+long fake_soname;
+size_t fake_job_id_at; /* in a job record */
+char **fake_environment; /* of a task */
+void (*fake_listener)(const char *line);
+
+void fake_tell(const char *format, ...)
+{
+	char line[2048];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	fake_listener(line);
+}
+
+static void must(bool holds, const char *what)
+{
+	if (!holds) {
+		fprintf(stderr, "fake Slurm: %s\n", what);
+		abort();
+	}
+}
+
+/* libslurmfull */
+
+long slurm_api_version(void)
+{
+	return fake_soname << 16;
+}
+
+char *default_slurm_config_file = "/nonexistent/slurm.conf";
+_Alignas(16) char slurm_conf[8192];
+
+int get_log_level(void)
+{
+	return 3;
+}
+
+void slurm_log_var(const int level, const char *format, ...)
+{
+	char line[1900];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	fake_tell("log %d: %s", level, line);
+}
+
+/* Slurm's allocator hides a header before what it gives out, and takes nothing else back. */
+struct header { size_t magic, bytes; };
+#define MAGIC 0x42
+
+void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear, bool try, const char *file, int line,
+		      const char *function)
+{
+	struct header *old = *item ? (struct header *)*item - 1 : NULL;
+	must(!old || old->magic == MAGIC, "xrecalloc of what is not Slurm's");
+	size_t before = old ? old->bytes : 0;
+	struct header *new = realloc(old, sizeof(*new) + count * size);
+	must(new, "no memory");
+	*new = (struct header) { MAGIC, count * size };
+	if (clear && new->bytes > before)
+		memset((char *)(new + 1) + before, 0, new->bytes - before);
+	return *item = new + 1;
+}
+
+void slurm_xfree(void **item)
+{
+	if (!*item)
+		return;
+	struct header *old = (struct header *)*item - 1;
+	must(old->magic == MAGIC, "xfree of what is not Slurm's");
+	old->magic = 0;
+	free(old);
+	*item = NULL;
+}
+
+char *slurm_xstrdup(const char *text)
+{
+	void *copy = NULL;
+	if (text)
+		strcpy(slurm_xrecalloc(&copy, strlen(text) + 1, 1, true, false, "", 0, ""), text);
+	return copy;
+}
+
+/* A list is here an array that ends with NULL. */
+int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), void *argument)
+{
+	int count = 0;
+	while (list[count] && each(list[count], argument) >= 0)
+		count++;
+	return count;
+}
+
+/* A bitmap is here its magic number and the answer. */
+int64_t slurm_bit_ffs(int64_t *bitmap)
+{
+	must(bitmap[0] == 0x42434445, "bit_ffs of no bitmap");
+	return bitmap[1];
+}
+
+/* slurmctld */
+
+typedef struct {
+	int conf, job, node, part, fed;
+#if SERIES >= 2605
+	int select_node;
+#endif
+} slurmctld_lock_t;
+const size_t fake_lock_bytes = sizeof(slurmctld_lock_t);
+
+static pthread_mutex_t locks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+void fake_hold(void)
+{
+	must(!pthread_mutex_lock(&locks), "locks taken twice by one thread");
+}
+
+void fake_release(void)
+{
+	must(!pthread_mutex_unlock(&locks), "locks released that were not held");
+}
+
+static void must_hold(void)
+{
+	must(pthread_mutex_trylock(&locks), "called without slurmctld's locks");
+}
+
+static void tell_locks(const char *what, slurmctld_lock_t l)
+{
+#if SERIES >= 2605
+	fake_tell("%s %d %d %d %d %d %d", what, l.conf, l.job, l.node, l.part, l.fed, l.select_node);
+#else
+	fake_tell("%s %d %d %d %d %d", what, l.conf, l.job, l.node, l.part, l.fed);
+#endif
+}
+
+void lock_slurmctld(slurmctld_lock_t levels)
+{
+	fake_hold();
+	tell_locks("lock", levels);
+}
+
+void unlock_slurmctld(slurmctld_lock_t levels)
+{
+	tell_locks("unlock", levels);
+	fake_release();
+}
+
+void **job_list;
+time_t last_job_update;
+void **node_record_table_ptr;
+int node_record_count;
+
+void *find_job_record(uint32_t job_id)
+{
+	must_hold();
+	for (void **job = job_list; job && *job; job++)
+		if (*(uint32_t *)((char *)*job + fake_job_id_at) == job_id)
+			return *job;
+	return NULL;
+}
+
+void prolog_running_decr(void *job)
+{
+	must_hold();
+	fake_tell("prolog_running_decr %p", job);
+}
+
+void prep_epilog_slurmctld_callback(int rc, uint32_t job_id, bool timed_out)
+{
+	fake_hold();
+	fake_tell("prep_epilog_slurmctld_callback %d %u %d", rc, job_id, timed_out);
+	fake_release();
+}
+
+int srun_user_message(void *job, char *message)
+{
+	must_hold();
+	fake_tell("srun_user_message %p %s", job, message);
+	return 0;
+}
+
+void schedule(bool full_queue)
+{
+	fake_tell("schedule %d", full_queue);
+}
+
+void queue_job_scheduler(void)
+{
+	fake_tell("queue_job_scheduler");
+}
+
+#if SERIES <= 2505
+int job_requeue(uint32_t uid, uint32_t job_id, void *message, bool preempt, uint32_t flags)
+{
+	must_hold();
+	fake_tell("job_requeue %u %u %p %d %#x", uid, job_id, message, preempt, flags);
+	return fake_agrees ? 0 : 2017;
+}
+
+int job_complete(uint32_t job_id, uint32_t uid, bool requeue, bool node_fail, uint32_t return_code)
+{
+	must_hold();
+	fake_tell("job_complete %u %u %d %d %#x", job_id, uid, requeue, node_fail, return_code);
+	return 0;
+}
+#else
+int job_requeue_internal(uint32_t uid, void *job, bool preempt, uint32_t flags)
+{
+	must_hold();
+	fake_tell("job_requeue_internal %u %p %d %#x", uid, job, preempt, flags);
+	return fake_agrees ? 0 : 2017;
+}
+
+typedef struct {
+	uint64_t sluid;
+	uint32_t job_id, step_het_comp, step_id;
+} slurm_step_id_t;
+
+int job_complete(slurm_step_id_t *step_id, uint32_t uid, bool requeue, bool node_fail, uint32_t return_code)
+{
+	must_hold();
+	fake_tell("job_complete %u %u %d %d %#x", step_id->job_id, uid, requeue, node_fail, return_code);
+	return 0;
+}
+#endif
+
+/* slurmstepd */
+
+int spank_get_item(void *spank, int item, ...)
+{
+	va_list arguments;
+	va_start(arguments, item);
+	if (item == 2)
+		*va_arg(arguments, uint32_t *) = 42;
+	else if (item == 10)
+		*va_arg(arguments, char ***) = fake_environment;
+	va_end(arguments);
+	return item == 2 || item == 10 ? 0 : 2;
+}
+
+int spank_setenv(void *spank, const char *name, const char *value, int overwrite)
+{
+	fake_tell("spank_setenv %s=%s %d", name, value, overwrite);
+	return 0;
+}
+
+int spank_unsetenv(void *spank, const char *name)
+{
+	fake_tell("spank_unsetenv %s", name);
+	return 0;
+}
+
+int spank_remote(void *spank)
+{
+	return 1;
+}
+
+void slurm_spank_log(const char *format, ...)
+{
+	char line[1900];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	fake_tell("spank log: %s", line);
+}

@@ -1,0 +1,17 @@
+//! job_submit's `job_modify` has a fourth argument, for an answer to the user, from 23.02 on.
+
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+use slurm_release::Series;
+
+use crate::loaded::loaded;
+
+/// What Slurm passed as `err_msg`, or NULL where the release passes nothing and the register holds anything.
+#[must_use]
+pub fn err_msg(argument: *mut *mut c_char) -> *mut *mut c_char {
+    match loaded() {
+        Ok(loaded) if loaded.release.version.series() >= Series::new(23, 2) => argument,
+        _ => null_mut(),
+    }
+}

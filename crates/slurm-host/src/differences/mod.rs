@@ -1,0 +1,12 @@
+//! What differs between Slurm's releases, one module per difference.
+//!
+//! Places and sizes are not here: they are in `slurm_release`'s table. Which functions the select interface
+//! has in which release is written beside each function, in select-vipu's `exports/selector.rs`. All the rest
+//! that the plugins use is the same from 22.05 to 26.05 (SAFETY.md, "Signatures").
+
+pub(crate) mod end_job;
+pub mod job_modify;
+pub(crate) mod lock_struct;
+pub mod other_cons_tres;
+pub mod plugin_id;
+pub(crate) mod requeue;

@@ -1,0 +1,77 @@
+//! Reading at addresses that may be wrong.
+
+use std::ffi::c_void;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+
+/// A pipe, through which the kernel copies what may not be there.
+///
+/// It answers for a bad address with an error, where reading would end the process.
+pub(crate) struct Probe {
+    reader: OwnedFd,
+    writer: OwnedFd,
+}
+
+impl Probe {
+    pub(crate) fn new() -> Option<Self> {
+        let mut ends = [-1; 2];
+        // SAFETY: `ends` takes the two descriptors.
+        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
+            return None;
+        }
+        // SAFETY: two open descriptors that nobody else has.
+        let [reader, writer] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Some(Self { reader, writer })
+    }
+
+    /// Copies from any address of this process; returns how many bytes could be read.
+    pub(crate) fn copy(&self, from: *const c_void, to: &mut [u8]) -> usize {
+        // SAFETY: the kernel checks `from`, and answers with an error where nothing is.
+        let written = unsafe { libc::write(self.writer.as_raw_fd(), from, to.len()) };
+        let Ok(written) = usize::try_from(written) else { return 0 };
+        // SAFETY: `to` has room for as much as was written, which is at most its length.
+        let read = unsafe { libc::read(self.reader.as_raw_fd(), to.as_mut_ptr().cast(), written) };
+        usize::try_from(read).unwrap_or(0)
+    }
+
+    /// Whether all of `bytes` bytes can be read there.
+    pub(crate) fn can_read(&self, from: *const c_void, bytes: usize) -> bool {
+        let mut copy = vec![0; bytes];
+        self.copy(from, &mut copy) == bytes
+    }
+
+    /// The number at an address.
+    pub(crate) fn number(&self, from: *const c_void) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.copy(from, &mut bytes) == bytes.len()).then(|| u32::from_ne_bytes(bytes))
+    }
+
+    /// The pointer at an address.
+    pub(crate) fn pointer(&self, from: *const c_void) -> Option<*const c_void> {
+        let mut bytes = [0; size_of::<usize>()];
+        let read = self.copy(from, &mut bytes);
+        (read == bytes.len()).then(|| usize::from_ne_bytes(bytes) as *const c_void)
+    }
+
+    /// As much of a text as is looked at.
+    pub(crate) const TEXT_BYTES: usize = 128;
+
+    /// The beginning of a C string, up to [`Self::TEXT_BYTES`]; empty where nothing can be read.
+    pub(crate) fn beginning(&self, from: *const c_void) -> Vec<u8> {
+        let mut bytes = [0; Self::TEXT_BYTES];
+        let mut read = self.copy(from, &mut bytes);
+        if read == 0 {
+            // The string may lie right before memory that cannot be read.
+            while read < bytes.len() && self.copy(from.wrapping_byte_add(read), &mut bytes[read..=read]) == 1
+            {
+                read += 1;
+            }
+        }
+        bytes[..read].split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
+    }
+
+    /// Whether there is a C string that a person could have written.
+    pub(crate) fn is_text(&self, from: *const c_void) -> bool {
+        let printable = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
+        self.copy(from, &mut [0]) == 1 && self.beginning(from).iter().all(printable)
+    }
+}

@@ -1,0 +1,35 @@
+//! `slurm_conf`: texts.
+
+use slurm_release::{Field, Text};
+
+use super::job::is_null_or;
+use crate::loaded::loaded;
+use crate::probe::Probe;
+use crate::record::Record;
+use crate::symbols;
+
+/// # Errors
+/// What reads wrong.
+pub(super) fn look(probe: &Probe) -> Result<(), String> {
+    let at = symbols::find(c"slurm_conf").ok_or("there is no slurm_conf")?;
+    let layout = &loaded()?.release.layout.slurm_conf;
+    // SAFETY: the address is only computed with here; what lies there is read through the probe.
+    let conf = unsafe { Record::new(at) };
+    let text = |field: Field<Text>| probe.pointer(conf.member(field)).unwrap_or(std::ptr::null());
+    let select_type = probe.beginning(text(layout.select_type));
+    if !select_type.starts_with(b"select/") {
+        return Err(format!("SelectType reads as '{}'", String::from_utf8_lossy(&select_type)));
+    }
+    // slurmstepd is given no more than SelectType, PluginDir and ClusterName.
+    for (name, field) in [
+        ("the path of slurm.conf", layout.slurm_conf),
+        ("PluginDir", layout.plugindir),
+        ("StateSaveLocation", layout.state_save_location),
+        ("SchedulerParameters", layout.sched_params),
+    ] {
+        if !is_null_or(text(field), |text| probe.is_text(text)) {
+            return Err(format!("{name} is no text"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! A job record and what it points to, early members and late ones: those move most often.
+//!
+//! Nothing that a user may write freely, such as the job's name, is judged: it must not switch the plugin off.
+
+use std::ffi::c_void;
+
+use slurm_release as facts;
+
+use crate::job::JobRef;
+use crate::probe::Probe;
+
+/// The first word of a `bitstr_t`, the same in every release.
+const BITMAP_MAGIC: u32 = 0x4243_4445;
+
+/// No time in seconds lies beyond this.
+const LATEST: i64 = 1 << 40;
+
+/// More than there are base states.
+const STATES: u32 = 32;
+
+/// More than any count or enumeration that is looked at holds.
+const MANY: u32 = 1000;
+
+/// # Errors
+/// What reads wrong.
+pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
+    let (at, size) = (job.record().address(), job.host().layout.job_record.size);
+    if !probe.can_read(at, size.into()) {
+        return Err(format!("a job record has less than {size} bytes"));
+    }
+    // SAFETY: a JobRef stands for at least the job read lock, which find_job_record needs.
+    if unsafe { (job.host().slurmctld.call.find_job_record)(job.id()) } != at {
+        return Err(format!("no job is found under the id {} that its record has", job.id()));
+    }
+    let look = || {
+        texts(probe, job)?;
+        numbers(job)?;
+        details(probe, job)?;
+        partition(probe, job)
+    };
+    look().map_err(|member| format!("{member} of job {} reads wrong", job.id()))
+}
+
+type Looked = Result<(), &'static str>;
+
+fn wanted(right: bool, member: &'static str) -> Looked {
+    if right { Ok(()) } else { Err(member) }
+}
+
+fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
+    let (record, fields) = (job.record(), &job.host().layout.job_record);
+    for (member, field) in [
+        ("partition", fields.partition),
+        ("state_desc", fields.state_desc),
+        ("system_comment", fields.system_comment),
+        ("user_name", fields.user_name),
+    ] {
+        let text = record.text_pointer(field);
+        wanted(is_null_or(text, |text| probe.is_text(text)), member)?;
+    }
+    for (member, field) in [
+        ("tres_per_node", fields.tres_per_node),
+        ("tres_per_job", fields.tres_per_job),
+        ("tres_per_task", fields.tres_per_task),
+    ] {
+        // What Slurm accepts there begins with a letter, or nearly; a record begins with its mark, which no text does.
+        let begins_as_text =
+            |text| probe.can_read(text, 1) && probe.beginning(text).first().is_none_or(u8::is_ascii);
+        wanted(is_null_or(record.text_pointer(field), begins_as_text), member)?;
+    }
+    let bitmap = record.pointer(fields.node_bitmap_cg);
+    let is_bitmap = |bitmap| probe.number(bitmap) == Some(BITMAP_MAGIC);
+    wanted(is_null_or(bitmap, is_bitmap), "node_bitmap_cg")
+}
+
+pub(super) fn is_null_or(pointer: *const c_void, is_right: impl Fn(*const c_void) -> bool) -> bool {
+    pointer.is_null() || is_right(pointer)
+}
+
+fn numbers(job: JobRef<'_>) -> Looked {
+    let (record, fields) = (job.record(), &job.host().layout.job_record);
+    let state = record.read(fields.job_state) & facts::JOB_STATE_BASE;
+    wanted(state < STATES && record.read(fields.state_reason) < MANY, "job_state or state_reason")?;
+    let times = [record.read(fields.start_time), record.read(fields.end_time)];
+    wanted(times.iter().all(|time| (0..LATEST).contains(time)), "start_time or end_time")?;
+    let wait = record.read(fields.wait_all_nodes);
+    wanted(wait <= 1 || wait == 0xfffe, "wait_all_nodes")?;
+    wanted(record.read(fields.prep_epilog_cnt) < MANY, "prep_epilog_cnt")?;
+    wanted(record.byte(fields.epilog_running) <= 1, "epilog_running")
+}
+
+fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
+    let (record, layout) = (job.record(), job.host().layout);
+    let fields = &layout.job_details;
+    let readable = probe.can_read(record.pointer(layout.job_record.details), fields.size.into());
+    wanted(readable, "details")?;
+    // SAFETY: under the job lock; memory that was just read in its whole size.
+    let Some(details) = (unsafe { record.follow(layout.job_record.details) }) else { return Err("details") };
+    wanted(details.read(fields.magic) == facts::DETAILS_MAGIC, "details")?;
+    wanted(u32::from(details.read(fields.prolog_running)) < MANY / 10, "prolog_running")?;
+    wanted((0..LATEST).contains(&details.read(fields.begin_time)), "begin_time")?;
+    let array = details.texts_pointer(fields.env_sup);
+    let right = match details.read(fields.env_cnt) {
+        0 => is_null_or(array, |array| probe.can_read(array, size_of::<usize>())),
+        _ => probe.pointer(array).is_some_and(|first| probe.can_read(first, 1)),
+    };
+    wanted(right, "env_sup")
+}
+
+fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
+    let (record, layout) = (job.record(), job.host().layout);
+    let field = layout.job_record.part_ptr;
+    let readable = |part| probe.can_read(part, layout.part_record.size.into());
+    wanted(is_null_or(record.pointer(field), readable), "part_ptr")?;
+    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job write
+    // lock too, and the locks of `locks` include a partition read lock.
+    let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
+    wanted(found.read(layout.part_record.magic) == facts::PART_MAGIC, "part_ptr")?;
+    let name = probe.beginning(found.text_pointer(layout.part_record.name));
+    let all = probe.beginning(record.text_pointer(layout.job_record.partition));
+    // A job's list of partitions may be longer than what is looked at.
+    let among = all.split(|&byte| byte == b',').any(|one| one == name) || all.len() == Probe::TEXT_BYTES;
+    wanted(among, "the name of the partition")
+}

@@ -1,0 +1,40 @@
+//! The vipu-conf thread: keeps the models' good texts for a later slurmctld.
+//!
+//! Slurm from 23.11 on puts another process in slurmctld's place at every reconfigure, any release does at a
+//! restart, and a backup may take over: each successor finds the texts in StateSaveLocation.
+//!
+//! Nobody waits for this thread. A slurmctld that is replaced within moments of its reading a new good file may
+//! leave the text before that one; it matters only to a successor that already finds the file broken.
+
+use std::sync::mpsc::Receiver;
+
+use conf::Kept;
+use slurm_host::{boundary, threads};
+use tracing::error;
+use vipu_types::ModelName;
+
+/// The models whose file has no error, with its text.
+pub(crate) type GoodTexts = Vec<(ModelName, String)>;
+
+/// What the thread is asked to do: to keep these texts there.
+pub(crate) struct Keep {
+    pub(crate) kept: Kept,
+    pub(crate) good: GoodTexts,
+}
+
+/// Starts the thread.
+pub(crate) fn start(orders: Receiver<Keep>) -> Result<(), String> {
+    threads::spawn("vipu-conf", move || {
+        boundary::guard(&|| "vipu-conf".into(), (), || orders.iter().for_each(|order| keep(&order)));
+    })
+}
+
+fn keep(Keep { kept, good }: &Keep) {
+    for (model, text) in good {
+        if let Err(why) = kept.keep(model, text) {
+            error!(
+                "model {model}: its settings will not outlive this slurmctld: {why}; mend that and reconfigure"
+            );
+        }
+    }
+}

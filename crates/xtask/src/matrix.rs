@@ -1,0 +1,152 @@
+//! `cargo xtask test --matrix`: the end-to-end tests on the Slurm of every Debian suite, with the same plugin files.
+//!
+//! The plugins and the tests are built once, here; each suite's image runs them in a container, and then a whole
+//! cluster of containers is started for the tests that need more than one host. The checksums of the plugin files
+//! are printed as a container of each suite sees them after its tests: a build in between would show.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use testbed::{compose, programs, say};
+
+use crate::{
+    image::{self, Suite},
+    results::{Results, Table},
+    run, test_run,
+};
+
+/// Where the containers find what was built.
+const INSIDE: &str = "/opt/vipu";
+
+/// The tests that run inside one container, and those that drive many.
+const TARGETS: [&str; 2] = ["e2e", "matrix"];
+
+/// What is wrong with a suite, but with none of its tests, is counted as a failure of this group.
+const OF_SUITE: &str = "matrix_";
+
+/// Runs both kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`.
+pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Table) -> Result<()> {
+    let [e2e, matrix] = TARGETS.map(build);
+    let (e2e, matrix) = (e2e?, matrix?);
+    let skip_both = |why: &str| {
+        let mut results = skip(&e2e, filter, why)?;
+        results.add(&skip(&matrix, filter, why)?);
+        Ok::<_, anyhow::Error>(results)
+    };
+    if let Err(why) = compose::find_engine() {
+        for suite in suites {
+            table.add(format!("{} in containers", suite.name()), skip_both(&format!("{why:#}"))?);
+        }
+        return Ok(());
+    }
+    let files = image::stage()?;
+    image::stage_file(&e2e, &files.join("bin/e2e"))?;
+    let mut here = Command::new("sh");
+    here.arg("-c").arg(sums_in(&files.display().to_string()));
+    let staged = checksums(here)?;
+    for &suite in suites {
+        image::build(suite, mirror)?;
+        let slurm = programs::version_shown(&slurm_of(suite)?)?;
+        let mut results = if slurm.known().is_some() {
+            run_suite(suite, &files, &matrix, filter)?
+        } else {
+            let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
+            let why = format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}");
+            let mut results = skip_both(&why)?;
+            results.group(OF_SUITE).failed += 1;
+            results
+        };
+        say(format!("the plugin files that containers of Slurm {slurm} ({}) have seen", suite.name()));
+        let sums = checksums(container(suite, &files, &[], &["sh", "-c", &sums_in(INSIDE)]))?;
+        print!("{sums}");
+        if sums != staged {
+            say(format!("the tests began with others: what else has filled {}?", files.display()));
+            results.group(OF_SUITE).failed += 1;
+        }
+        table.add(slurm.to_string(), results);
+    }
+    Ok(())
+}
+
+/// Runs both kinds of tests on one suite.
+fn run_suite(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
+    let mut results = test_run::count(inside(suite, files, filter))?;
+    results.add(&match compose::find_compose() {
+        Ok(_) => test_run::count(driving(suite, files, matrix, filter))?,
+        Err(why) => skip(matrix, filter, &format!("{why:#}"))?,
+    });
+    Ok(results)
+}
+
+/// Builds one target of the end-to-end tests; returns the program.
+fn build(target: &str) -> Result<PathBuf> {
+    let args = ["test", "--package", "e2e", "--test", target, "--no-run"];
+    run::visibly(run::cargo_command(&args))?;
+    let output = run::cargo_command(&args).arg("--message-format=json").output()?;
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut programs = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
+    programs.next_back().with_context(|| format!("cargo built no program of the tests '{target}'"))
+}
+
+/// Says why the tests that a program would run are skipped, and counts them.
+fn skip(program: &Path, filter: Option<&str>, why: &str) -> Result<Results> {
+    say(format!("tests in containers are skipped: {why}"));
+    let output = Command::new(program).args(filter).arg("--list").output();
+    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
+    let mut results = Results::default();
+    results
+        .skip(String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.strip_suffix(": test")));
+    Ok(results)
+}
+
+/// A program in a container of this suite, which sees the built files.
+fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> Command {
+    let mount = format!("{}:{INSIDE}:ro", files.display());
+    let mut docker =
+        image::docker(&["run", "--rm", "--init", "--volume", &mount, "--entrypoint", command[0]]);
+    docker.args(options).arg(suite.image()).args(&command[1..]);
+    docker
+}
+
+/// What `slurmctld -V` prints in this suite's image.
+fn slurm_of(suite: Suite) -> Result<String> {
+    let output = container(suite, Path::new("/var/empty"), &[], &["slurmctld", "-V"]).output()?;
+    ensure!(output.status.success(), "the image {} has no slurmctld", suite.image());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The shell's words for the checksums of the plugins in a folder that was filled for the containers.
+fn sums_in(files: &str) -> String {
+    format!("cd '{files}/plugins' && sha256sum *.so")
+}
+
+/// What such a command prints.
+fn checksums(mut command: Command) -> Result<String> {
+    let output = command.output().context("cannot run the program that calculates checksums")?;
+    ensure!(output.status.success(), "no checksums: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The tests on daemons of one host, in one container.
+fn inside(suite: Suite, files: &Path, filter: Option<&str>) -> Command {
+    // For the tests alone: a backup controller needs a host name of its own, and slurmctld's open files are looked at.
+    let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
+    let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
+    options.push(&plugins);
+    let (program, threads) = (format!("{INSIDE}/bin/e2e"), test_run::threads());
+    let mut command = vec![program.as_str(), "--test-threads", &threads];
+    command.extend(filter);
+    container(suite, files, &options, &command)
+}
+
+/// The tests that start a cluster of containers.
+fn driving(suite: Suite, files: &Path, program: &Path, filter: Option<&str>) -> Command {
+    let mut tests = Command::new(program);
+    tests.args(["--test-threads", "1"]).args(filter);
+    tests.env("SUITE", suite.name()).env("VIPU_FILES", files).current_dir(run::workspace().join("tests"));
+    tests
+}

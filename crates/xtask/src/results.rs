@@ -1,0 +1,158 @@
+//! How many tests ended how, by release of Slurm and group of tests.
+
+use std::{collections::BTreeMap, fmt, process::ExitCode};
+
+/// The groups that a test's name may begin with; all others test parts of the program alone.
+const GROUPS: [&str; 6] = ["job", "sched", "fault", "user", "matrix", "cli"];
+
+/// The group of all others.
+const PARTS: &str = "parts";
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+/// The results of the runs on one release, by group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results(BTreeMap<&'static str, Counts>);
+
+impl Results {
+    /// Takes account of a line that a test harness printed.
+    pub fn read(&mut self, line: &str) {
+        let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
+        let Some((name, outcome)) = ended else { return };
+        let counts = self.group(name);
+        match outcome {
+            "ok" => counts.passed += 1,
+            "FAILED" => counts.failed += 1,
+            ignored if ignored.starts_with("ignored") => counts.skipped += 1,
+            _ => {}
+        }
+    }
+
+    /// The counts of the group that a test of this name belongs to.
+    pub fn group(&mut self, test: &str) -> &mut Counts {
+        let name = test.rsplit("::").next().unwrap_or(test);
+        let is_of = |group: &&str| name.strip_prefix(*group).is_some_and(|rest| rest.starts_with('_'));
+        self.0.entry(GROUPS.into_iter().find(is_of).unwrap_or(PARTS)).or_default()
+    }
+
+    /// Counts tests as skipped, by their names.
+    pub fn skip<'a>(&mut self, tests: impl IntoIterator<Item = &'a str>) {
+        for test in tests {
+            self.group(test).skipped += 1;
+        }
+    }
+
+    pub fn add(&mut self, more: &Self) {
+        for (group, counts) in &more.0 {
+            self.0.entry(group).or_default().add(counts);
+        }
+    }
+
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        self.0.values().for_each(|counts| total.add(counts));
+        total
+    }
+}
+
+impl Counts {
+    fn add(&mut self, more: &Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// The results on several releases.
+#[derive(Debug, Default)]
+pub struct Table(Vec<(String, Results)>);
+
+impl Table {
+    /// Adds what was found on `release`.
+    pub fn add(&mut self, release: impl Into<String>, results: Results) {
+        self.0.push((release.into(), results));
+    }
+
+    /// Prints the table if it tells more than the last line, then the count of all as the last line.
+    pub fn finish(mut self) -> ExitCode {
+        let mut all = Results::default();
+        self.0.iter().for_each(|(_, results)| all.add(results));
+        if all.total().passed + all.total().failed == 0 {
+            println!("no test was run: none has such a name, or all were skipped");
+            self.0.clear();
+        }
+        if self.0.len() > 1 {
+            println!("{self}");
+        }
+        let total = all.total();
+        println!("{total}");
+        if total.failed == 0 && total.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| Slurm | group | passed | failed | skipped |\n|---|---|---:|---:|---:|")?;
+        for (release, results) in &self.0 {
+            for (group, Counts { passed, failed, skipped }) in &results.0 {
+                writeln!(f, "| {release} | {group} | {passed} | {failed} | {skipped} |")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &str) -> Results {
+        let mut results = Results::default();
+        lines.lines().for_each(|line| results.read(line));
+        results
+    }
+
+    #[test]
+    fn tests_are_counted_by_the_group_in_their_name() {
+        let results = read(
+            "test starts::job_srun ... ok\n\
+             test job_salloc ... FAILED\n\
+             test job::passed ... ok\n\
+             test jobless ... ok\n\
+             test cli_layout_agrees - should panic ... ok\n\
+             test user_x ... ignored, needs two hosts\n\
+             test result: FAILED. 2 passed; 3 failed; 1 ignored; 0 measured; 9 filtered out\n\
+             test user_y has been running for over 60 seconds\n",
+        );
+        let mut wanted = Results::default();
+        *wanted.group("job_") = Counts { passed: 1, failed: 1, skipped: 0 };
+        *wanted.group("anything") = Counts { passed: 2, ..Counts::default() };
+        *wanted.group("cli_") = Counts { passed: 1, ..Counts::default() };
+        *wanted.group("user_") = Counts { skipped: 1, ..Counts::default() };
+        assert_eq!(results, wanted);
+        assert_eq!(results.total().to_string(), "4 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_release_and_group() {
+        let mut table = Table::default();
+        table.add("22.05.8", read("test job_a ... ok"));
+        table.add("26.05.5", read("test job_a ... FAILED\ntest user_b ... ok"));
+        let text = table.to_string();
+        assert!(text.contains(
+            "| 22.05.8 | job | 1 | 0 | 0 |\n| 26.05.5 | job | 0 | 1 | 0 |\n| 26.05.5 | user | 1 | 0 | 0 |"
+        ));
+    }
+}

@@ -1,0 +1,153 @@
+//! What the plugin reads of a job record, and writes into it, is what Slurm's own commands show.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use mock_vipu::{Fault, PartitionRecord};
+use testbed::{
+    JobId, JobRecord,
+    compose::{Cluster, USER},
+    main_job::partition_name,
+    wait_for,
+};
+
+use crate::{LIMIT, partition, slow};
+
+/// What the controller refuses a create with.
+const REFUSAL: &str = "alice may have no more";
+
+#[test]
+fn matrix_values_agree_with_scontrol() -> Result<()> {
+    slow(2).expect_log(REFUSAL).run(|cluster| {
+        let quiet = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
+        cluster.await_end(quiet, LIMIT)?;
+        cluster.scontrol(&["setdebug", "debug"])?;
+
+        let script = "env | grep ^SLURM_VIPU_JOB_\nsleep 1000";
+        let request = ["--time=10", "-N2", "--requeue", "--gres=vipu:pod64:16"];
+        let job = cluster.sbatch(script, &request)?;
+        first_run(cluster, job)?;
+        reason(cluster)?;
+        second_run(cluster, job)?;
+        refusal(cluster)?;
+        // What was said at level debug was not before that was the level.
+        let log = cluster.slurmctld_log()?;
+        ensure!(
+            !log.contains(&begins(quiet)) && log.contains(&begins(job)),
+            "debug lines: {}",
+            begins(quiet)
+        );
+        Ok(())
+    })
+}
+
+/// Id, user, request, times; and the grant as the job has it.
+fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.await_state(job, "CONFIGURING", LIMIT)?;
+    agree(cluster, job, 0)?;
+    cluster.await_state(job, "RUNNING", LIMIT)?;
+    let grant = wait_for("the job to show its grant", LIMIT, || {
+        Ok(cluster.job_output(job)?.lines().next().map(str::to_owned))
+    })?;
+    let partition = partition(job);
+    ensure!(grant == format!("SLURM_VIPU_JOB_{job}={partition},pod64,16,1"), "{grant}");
+    has_ipus(&cluster.controller().record(&partition)?, 16)?;
+    // The plugin gave the file to the user that scontrol names.
+    let user = uid(cluster.job_record(job)?.get("UserId")?)?.to_owned();
+    let file = format!("/ipuof/{partition}.conf");
+    let read = |user: &str| {
+        let cat = ["--reuid", user, "--clear-groups", "cat", &file];
+        Ok::<_, anyhow::Error>(cluster.login().command("setpriv").args(&cat).output()?.code == 0)
+    };
+    ensure!(read(&user)?, "{file} cannot be read by {user}");
+    let kept_to_users = !cluster.slurmctld_log()?.contains("has no POSIX ACLs");
+    ensure!(!kept_to_users || !read("65534")?, "{file} can be read by nobody");
+    Ok(())
+}
+
+/// What the plugin says of a waiting job, in squeue and in scontrol.
+fn reason(cluster: &Cluster) -> Result<()> {
+    let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
+    let reason = "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32";
+    let shown = |text: &str| text.replace('_', " ").trim() == reason;
+    cluster.await_job(waiting, "to say why it waits", LIMIT, |job| shown(&job.reason))?;
+    let squeue = cluster.command("squeue").args(&["-h", "-o", "%r", "-j", &waiting.to_string()]).success()?;
+    ensure!(shown(&squeue.stdout), "squeue shows {}", squeue.stdout);
+    cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+    cluster.await_end(waiting, LIMIT).map(drop)
+}
+
+/// The restart count, and the times of the new run.
+fn second_run(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.scontrol(&["requeue", &job.to_string()])?;
+    cluster.await_job(job, "to wait again", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
+    cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
+    cluster.await_state(job, "CONFIGURING", LIMIT)?;
+    agree(cluster, job, 1)?;
+    cluster.await_state(job, "RUNNING", LIMIT)?;
+    has_ipus(&cluster.controller().record(&partition_name(job, 1))?, 16)?;
+    cluster.command("scancel").args(&[&job.to_string()]).success()?;
+    cluster.await_end(job, LIMIT).map(drop)
+}
+
+/// The controller's words when it refuses, in SystemComment, in the reason and in slurmctld's log.
+fn refusal(cluster: &Cluster) -> Result<()> {
+    let fault = format!(
+        r#"{{"effect": {{"reject": {{"rpc": "CreatePartition", "code": "PERMISSION_DENIED", "text": "{REFUSAL}"}}}}}}"#
+    );
+    cluster.controller().inject(&serde_json::from_str::<Fault>(&fault)?)?;
+    let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
+    let refused = cluster.await_job(job, "to be held", LIMIT, |job| job.reason.contains("vipu"))?;
+    ensure!(refused.system_comment.contains(REFUSAL), "{refused:?}");
+    ensure!(refused.reason.replace('_', " ") == refused.system_comment.replace('_', " "), "{refused:?}");
+    let logged = format!("job {job}: requeued and held ({})", refused.system_comment);
+    ensure!(cluster.slurmctld_log()?.contains(&logged), "not in the log: {logged}");
+    Ok(())
+}
+
+/// Wants what the plugin read when a run of the job began to be what scontrol shows while it is CONFIGURING.
+fn agree(cluster: &Cluster, job: JobId, restart: u16) -> Result<()> {
+    let shown = cluster.job_record(job)?;
+    let line = wait_for(&format!("slurmctld to log run {restart} of job {job}"), LIMIT, || {
+        let log = cluster.slurmctld_log()?;
+        let count = format!("restart={restart}");
+        let mut lines = log.lines().filter(|line| line.contains(&begins(job)));
+        Ok(lines.find(|line| line.contains(&count)).map(str::to_owned))
+    })?;
+    let (_, values) = line.split_once(&begins(job)).context("no values")?;
+    let read: BTreeMap<_, _> = values.split(' ').filter_map(|value| value.split_once('=')).collect();
+    let wanted = expected(&shown)?;
+    let wanted: BTreeMap<_, _> = wanted.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    println!("{} read {read:?}", begins(job));
+    ensure!(read == wanted, "the plugin read {read:?}, scontrol shows {wanted:?}");
+    let user = shown.get("UserId")?;
+    ensure!(user == format!("{USER}({})", uid(user)?) && shown.get("JobId")? == job.to_string(), "{shown:?}");
+    Ok(())
+}
+
+/// What the plugin must have read, by what scontrol shows.
+fn expected(shown: &JobRecord) -> Result<[(&'static str, String); 5]> {
+    Ok([
+        ("user", uid(shown.get("UserId")?)?.to_owned()),
+        ("tres", format!("{:?}", shown.get("TresPerNode")?)),
+        ("restart", shown.get("Restarts")?.to_owned()),
+        ("start", shown.get("StartTime")?.to_owned()),
+        ("end", shown.get("EndTime")?.to_owned()),
+    ])
+}
+
+/// The number in `alice(1000)`.
+fn uid(user: &str) -> Result<&str> {
+    let number = user.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    number.with_context(|| format!("'{user}' has no number"))
+}
+
+/// How the plugin begins its debug line.
+fn begins(job: JobId) -> String {
+    format!("select/vipu: job {job} begins ")
+}
+
+fn has_ipus(record: &PartitionRecord, ipus: usize) -> Result<()> {
+    ensure!(record.ipus().len() == ipus, "{record:?}");
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! A node that nobody can reach any more, and that comes back.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use testbed::{
+    compose::Settings,
+    main_job::{SHOW, Shown, partition_name},
+};
+
+use crate::{LIMIT, partition, quick};
+
+const CUT_OFF: &str = "ipu-pod64-002";
+
+#[test]
+fn matrix_node_cut_off_and_returned() -> Result<()> {
+    let lost = format!("Nodes {CUT_OFF} not responding, setting DOWN");
+    // What 24.11 and 26.05 say of a node that returns with a run that was given up.
+    let returned = [
+        "Registered PENDING JobId=",
+        "by SLUID but could by job_id",
+        "_slurm_rpc_epilog_complete: could not find JobId=",
+        "Orphan JobId=",
+    ];
+    let settings = returned.into_iter().fold(quick().expect_log(&lost), Settings::expect_log);
+    settings.run(|cluster| {
+        let node = cluster.host(CUT_OFF)?;
+        // The first run stays, the second one ends.
+        let script = format!("{SHOW}\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000");
+        let job = cluster.sbatch(&script, &["--requeue", "-w", CUT_OFF, "--gres=vipu:pod64:64"])?;
+        cluster.await_state(job, "RUNNING", LIMIT)?;
+
+        cluster.pull_network(&node)?;
+        // Slurm looks every few seconds, and waits for SlurmdTimeout, which is 20 s.
+        let requeued = cluster.await_job(job, "to be requeued", LIMIT, |job| job.restarts == 1)?;
+        ensure!(requeued.state == "PENDING" || requeued.state == "COMPLETING", "{requeued:?}");
+        // Nothing can be heard of the node: there is nothing to wait for.
+        let given_up = Instant::now();
+        cluster.controller().await_removed(&partition(job), LIMIT)?;
+        let removed = given_up.elapsed();
+        ensure!(
+            removed < Duration::from_secs(20),
+            "its partition went {removed:?} after the job was given up"
+        );
+        let other = cluster.sbatch(SHOW, &["--gres=vipu:pod64:64"])?;
+        let ended = cluster.await_end(other, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.nodes != CUT_OFF, "{ended:?}");
+        Shown::parse(&cluster.job_output(other)?)?.check(&partition(other), 64)?;
+        let state = cluster.node_state(CUT_OFF)?;
+        // Which of its CPUs are in use Slurm counts at most once a second: it may still show `mixed*` for `down*`.
+        ensure!(state.ends_with('*'), "{CUT_OFF} is {state}");
+        ensure!(cluster.slurmctld_log()?.contains(&lost), "{CUT_OFF} was not given up");
+
+        cluster.plug_network(&node)?;
+        // As an administrator does; by itself it would be back within two minutes.
+        cluster.scontrol(&["update", &format!("NodeName={CUT_OFF}"), "State=RESUME"])?;
+        cluster.await_nodes(&[CUT_OFF])?;
+        // Slurm lets a requeued job wait for two minutes, unless it is told that it may begin.
+        cluster.await_state(job, "PENDING", LIMIT)?;
+        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.nodes == CUT_OFF, "{ended:?}");
+        let again = partition_name(job, ended.restarts);
+        Shown::parse(&cluster.job_output(job)?)?.check(&again, 64)
+    })
+}
