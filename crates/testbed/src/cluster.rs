@@ -77,7 +77,7 @@ impl Cluster {
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
         mock.connect(START_LIMIT)?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings))?;
-        let backup = settings.backup.then(|| start(&daemon::backup(&slurm, &layout))).transpose()?;
+        let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
         let cluster = Self {
             verdict: Verdict::pending(Logs::new(&layout)),
@@ -170,6 +170,15 @@ pub struct Kept {
     pub environment: PathBuf,
     /// The process that holds it: killing it ends the cluster.
     pub holder: u32,
+}
+
+/// A slurmctld that finds the file of the cluster's name created but not yet written by the other ends at once.
+fn start_backup(lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed> {
+    let named = layout.state().join("clustername");
+    wait_until("slurmctld to note the cluster's name", START_LIMIT, || {
+        Ok(fs::metadata(&named).is_ok_and(|file| file.len() > 0))
+    })?;
+    daemon::backup(slurm, layout).start(lead, layout)
 }
 
 /// Locks, also after another thread's panic: the test fails anyway.
