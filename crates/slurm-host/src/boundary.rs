@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::log;
+use crate::{log, replaced};
 
 /// Runs the body of an exported function; a panic in it becomes an error line and `otherwise`.
 ///
@@ -18,8 +18,16 @@ pub fn guard<R>(what: &dyn Fn() -> String, otherwise: R, body: impl FnOnce() -> 
 }
 
 /// Sends the place of every panic of this object to Slurm's log, where the default is a lost stderr.
+///
+/// A thread that panics because slurmctld took its files away stays in here: to unwind would touch more of
+/// them, and a second panic on the way ends the whole process.
 pub fn log_panics() {
-    std::panic::set_hook(Box::new(|info| log::error(&format!("select/vipu: {info}"))));
+    std::panic::set_hook(Box::new(|info| {
+        while replaced::is_under_way() {
+            std::thread::park();
+        }
+        log::error(&format!("select/vipu: {info}"));
+    }));
 }
 
 fn words(payload: &(dyn Any + Send)) -> &str {

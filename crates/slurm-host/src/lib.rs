@@ -25,6 +25,7 @@ pub mod nodes;
 pub mod object;
 mod probe;
 mod record;
+pub mod replaced;
 pub mod selfcheck;
 pub mod submit;
 pub mod symbols;

@@ -10,7 +10,7 @@ use slurm_host::release::{
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
-use slurm_host::{blind, boundary, conf, locks, log, nodes, selfcheck};
+use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::callbacks::Verdict;
 use crate::site::{self, site};
@@ -82,6 +82,9 @@ unsafe extern "C" fn reconfigure() {
     static LOG: Once = Once::new();
     boundary::guard(&|| "reconfigure".into(), (), || {
         LOG.call_once(|| {
+            if let Err(why) = replaced::watch() {
+                log::error(&format!("select/vipu: cannot watch over its files: {why}"));
+            }
             boundary::log_panics();
             log::trace_to_slurm(&["vipu_slurmctld", "driver", "vipu_client"]);
         });
