@@ -44,9 +44,14 @@ impl Key {
 
 use Preset::{Absent, Required, Value};
 
-pub(crate) static API_HOST: Key =
-    Key::new("ApiHost", Required, "host name or address", "the V-IPU controller");
-pub(crate) static API_PORT: Key = Key::new("ApiPort", Value("8090"), "port", "its user API's port");
+pub(crate) static API_HOST: Key = Key::new(
+    "ApiHost",
+    Required,
+    "host name or address",
+    "the V-IPU controller; or several, tried in this order: `host,host:port,...`",
+);
+pub(crate) static API_PORT: Key =
+    Key::new("ApiPort", Value("8090"), "port", "the port of its user API, where ApiHost gives none");
 pub(crate) static IPUOF_DIR: Key = Key {
     synonym: Some("VipuIpuofDir"),
     ..Key::new(
@@ -100,7 +105,7 @@ pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
     "MaxConcurrentCreates",
     Value("64"),
     "partitions",
-    "how many partitions are created at the same time",
+    "how many partitions one controller makes at the same time",
 );
 
 /// All keys, in the order of the documentation.

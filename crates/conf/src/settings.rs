@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vipu_types::IpuCount;
+use vipu_types::{ControllerName, IpuCount};
 
 use crate::error::{Broken, Problem, Reason, Spot};
 use crate::keys::{self, Key, Preset};
@@ -35,10 +35,8 @@ impl Layer {
 /// What a model's file says, defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The controller's host name or address; an IPv6 address without brackets.
-    pub api_host: String,
-    /// The port of its user API.
-    pub api_port: u16,
+    /// The controllers, in the order in which they are tried; at least one, none twice.
+    pub controllers: Vec<ControllerName>,
     /// Where the IPUoF config files go; absolute.
     pub ipuof_dir: PathBuf,
     /// The largest partition a job may have, in IPUs; at least 1.
@@ -122,8 +120,9 @@ impl<'a> Given<'a> {
 
     /// The settings, if every value is good. Every key is read first, so that all problems are found.
     fn settings(&mut self) -> Option<Settings> {
-        let api_host = self.take(&keys::API_HOST, value::host);
+        // With a bad port the hosts are looked at all the same.
         let api_port = self.take(&keys::API_PORT, value::port);
+        let api_host = self.take(&keys::API_HOST, |text| value::controllers(text, api_port.unwrap_or(1)));
         let ipuof_dir = self.take(&keys::IPUOF_DIR, value::directory);
         let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
         let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
@@ -137,8 +136,7 @@ impl<'a> Given<'a> {
         let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
         let max_concurrent_creates = self.take(&keys::MAX_CONCURRENT_CREATES, value::amount);
         Some(Settings {
-            api_host: api_host?,
-            api_port: api_port?,
+            controllers: api_port.and(api_host)?,
             ipuof_dir: ipuof_dir?,
             max_ipus_per_job: max_ipus_per_job?,
             api_timeout: api_timeout?,
@@ -155,7 +153,7 @@ impl<'a> Given<'a> {
     }
 
     /// The value of `key`, or its default; nothing when it has none or a problem was noted.
-    fn take<T>(&mut self, key: &Key, read: fn(&str) -> Value<T>) -> Option<T> {
+    fn take<T>(&mut self, key: &Key, read: impl Fn(&str) -> Value<T>) -> Option<T> {
         let value = match (self.values.remove(key.name), key.preset) {
             (Some(value), _) => value,
             (None, Preset::Value(text)) => Piece { text: text.to_owned(), span: 0..0 },

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{IpuCount, NotASize, PartitionId};
+use vipu_types::{ControllerName, IpuCount, NotASize, PartitionId};
 
 use crate::settings::Layer;
 
@@ -14,21 +14,40 @@ pub(crate) type Value<T> = Result<T, String>;
 /// Longest time that can be configured: a day.
 const MAX_SECONDS: u64 = 86_400;
 
-pub(crate) fn host(text: &str) -> Value<String> {
-    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
-    if bare.parse::<Ipv6Addr>().is_ok() {
-        return Ok(bare.to_owned());
+/// A list of controllers, each with a port of its own or with `default_port`.
+pub(crate) fn controllers(text: &str, default_port: u16) -> Value<Vec<ControllerName>> {
+    let mut found: Vec<ControllerName> = Vec::new();
+    for element in text.split(',').map(str::trim) {
+        let one = controller(element, default_port).map_err(|why| match text == element {
+            true => why,
+            false => format!("'{element}' is {why}"),
+        })?;
+        if found.contains(&one) {
+            return Err(format!("{one} is given twice"));
+        }
+        found.push(one);
     }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if text.contains("://") {
-        Err("not a host (leave out the scheme: a host name or address)".to_owned())
-    } else if text.contains(':') {
-        Err("not a host (a host name or address; the port is ApiPort)".to_owned())
-    } else if text.is_empty() || !text.chars().all(allowed) {
-        Err("not a host (a host name or address)".to_owned())
-    } else {
-        Ok(text.to_owned())
-    }
+    Ok(found)
+}
+
+fn controller(text: &str, default_port: u16) -> Value<ControllerName> {
+    let (host, port) = match own_port(text) {
+        Some((host, own)) => (host, port(own)?),
+        None => (text, default_port),
+    };
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let address = bare.filter(|bare| bare.parse::<Ipv6Addr>().is_ok());
+    ControllerName::new(address.unwrap_or(host), port).map_err(|_| {
+        let scheme = if text.contains("://") { "leave out the scheme: " } else { "" };
+        format!("not a host ({scheme}a host name or address, and where it is not ApiPort :port)")
+    })
+}
+
+/// Splits `host:port`. An IPv6 address has a port only behind its brackets.
+fn own_port(text: &str) -> Option<(&str, &str)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let is_host = host.ends_with(']') || !host.contains(':');
+    (is_host && !port.starts_with("//")).then_some((host, port))
 }
 
 pub(crate) fn port(text: &str) -> Value<u16> {
@@ -108,14 +127,37 @@ fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Opt
 mod tests {
     use super::*;
 
+    fn names(text: &str) -> Value<Vec<String>> {
+        Ok(controllers(text, 8090)?.iter().map(ControllerName::to_string).collect())
+    }
+
     #[test]
-    fn hosts() {
-        for good in ["vipu-server", "10.1.2.3", "a_b.example.org", "::1", "[fe80::1]"] {
-            assert!(host(good).is_ok(), "{good}");
+    fn one_controller() {
+        for (text, name) in [
+            ("vipu-server", "vipu-server:8090"),
+            ("10.1.2.3", "10.1.2.3:8090"),
+            ("a_b.example.org:1", "a_b.example.org:1"),
+            ("::1", "[::1]:8090"),
+            ("[fe80::1]", "[fe80::1]:8090"),
+            ("[fe80::1]:65535", "[fe80::1]:65535"),
+        ] {
+            assert_eq!(names(text), Ok(vec![name.to_owned()]), "{text}");
         }
-        assert_eq!(host("[::1]").unwrap(), "::1");
-        for bad in ["", "a b", "http://x", "x:8090", "[x]", "é", "x/y"] {
-            assert!(host(bad).unwrap_err().starts_with("not a host ("), "{bad}");
+        for bad in ["", "a b", "http://x", "http://x:1", "[x]", "[x]:1", "é", "x/y", "::1:80909", ":1"] {
+            assert!(names(bad).unwrap_err().starts_with("not a host ("), "{bad}: {:?}", names(bad));
+        }
+        for bad in ["x:", "x:0", "x:65536", "x:y", "[::1]:"] {
+            assert_eq!(names(bad), Err("not a port (1-65535)".to_owned()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn several_controllers_keep_their_order() {
+        assert_eq!(names("b,a:1, ::1").unwrap(), ["b:8090", "a:1", "[::1]:8090"]);
+        assert!(names("a,").unwrap_err().starts_with("'' is not a host ("));
+        assert!(names("a,b:x").unwrap_err().starts_with("'b:x' is not a port ("));
+        for twice in ["a,b,a", "a,A:8090", "::1,[0:0::1]"] {
+            assert!(names(twice).unwrap_err().ends_with(":8090 is given twice"), "{twice}");
         }
     }
 

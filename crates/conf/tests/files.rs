@@ -40,9 +40,9 @@ fn text(host: &str) -> String {
 fn a_model_has_its_own_file_or_the_shared_one() {
     let dir = dir(&[("vipu.conf", &text("shared")), ("pod16.conf", &text("own"))]);
     symlink("vipu.conf", dir.path().join("pod64.conf")).unwrap();
-    assert_eq!(load_one(dir.path(), "pod16").unwrap().api_host, "own");
-    assert_eq!(load_one(dir.path(), "pod64").unwrap().api_host, "shared");
-    assert_eq!(load_one(dir.path(), "pod128").unwrap().api_host, "shared");
+    assert_eq!(load_one(dir.path(), "pod16").unwrap().controllers[0].host(), "own");
+    assert_eq!(load_one(dir.path(), "pod64").unwrap().controllers[0].host(), "shared");
+    assert_eq!(load_one(dir.path(), "pod128").unwrap().controllers[0].host(), "shared");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
         }
         in_force.update(load(dir.path(), &models), none_earlier);
         let standing = in_force.get(&models[0]).unwrap();
-        let host = standing.settings.as_ref().map(|settings| settings.api_host.clone());
+        let host = standing.settings.as_ref().map(|settings| settings.controllers[0].host().to_owned());
         (host.unwrap_or_default(), standing.error.is_some())
     };
     assert_eq!(reread(Some("broken")), (String::new(), true));
@@ -105,7 +105,7 @@ fn what_an_earlier_process_had_counts_only_until_a_file_is_good() {
         in_force
             .update(load(dir.path(), &models), |_| Settings::parse(&text("earlier"), Path::new("kept")).ok());
         let standing = in_force.get(&models[0]).unwrap();
-        (standing.settings.as_ref().unwrap().api_host.clone(), standing.error.is_some())
+        (standing.settings.as_ref().unwrap().controllers[0].host().to_owned(), standing.error.is_some())
     };
     assert_eq!(reread("broken"), ("earlier".into(), true));
     assert_eq!(reread(&text("own")), ("own".into(), false));

@@ -26,7 +26,7 @@ fn what_was_kept_is_found_and_only_its_owner_can_read_it() {
     let kept = Kept::in_dir(dir.path());
     assert!(kept.settings(&pod64()).unwrap().is_none());
     kept.keep(&pod64(), TEXT).unwrap();
-    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().api_host, "first");
+    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().controllers[0].host(), "first");
     assert_eq!(names(dir.path()), ["vipu_conf.pod64"]);
     let file = dir.path().join("vipu_conf.pod64");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
@@ -46,7 +46,7 @@ fn only_a_text_that_changed_is_written() {
     let [first, same, second] = files.each_ref().map(|file| file.metadata().unwrap().ino());
     assert_eq!(first, same);
     assert_ne!(first, second);
-    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().api_host, "second");
+    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().controllers[0].host(), "second");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! From the text of a file to settings.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
 use std::time::Duration;
 
 use conf::{Broken, KEYS, Layer, Preset, Settings};
 use proptest::prelude::*;
+use vipu_types::ControllerName;
 
 const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
 
@@ -12,11 +14,14 @@ fn parse(text: &str) -> Result<Settings, Broken> {
     Settings::parse(text, Path::new("/etc/slurm/vipu.conf"))
 }
 
+fn controller(name: &str) -> ControllerName {
+    name.parse().unwrap()
+}
+
 #[test]
 fn the_documented_defaults_hold() {
     let settings = parse(MINIMAL).unwrap();
-    assert_eq!(settings.api_host, "vipu-server");
-    assert_eq!(settings.api_port, 8090);
+    assert_eq!(settings.controllers, [controller("vipu-server:8090")]);
     assert_eq!(settings.ipuof_dir, Path::new("/shared/ipuof"));
     assert_eq!(settings.max_ipus_per_job, 256);
     assert_eq!(settings.api_timeout, Duration::from_secs(50));
@@ -33,15 +38,14 @@ fn the_documented_defaults_hold() {
 
 #[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
-    let text = "apihost = [::1]  APIPORT=1 # a comment\n\
+    let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" maxipusperjob=100\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 LinkDomainSize=16\n\
                 CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
     let settings = parse(text).unwrap();
     let expected = Settings {
-        api_host: "::1".into(),
-        api_port: 1,
+        controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
         ipuof_dir: "/with blank".into(),
         max_ipus_per_job: 100,
         api_timeout: Duration::from_secs(7),
@@ -84,6 +88,17 @@ fn a_wrong_value_is_shown_with_line_and_caret() {
 }
 
 #[test]
+fn a_controller_given_twice_is_shown_with_line_and_caret() {
+    let broken = parse("# Pods\nApiPort=8091 ApiHost=a:8090,b,B:8091 # the same\nIpuofDir=/x").unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "/etc/slurm/vipu.conf:2:22: ApiHost=a:8090,b,B:8091: b:8091 is given twice\n \
+         2 | ApiPort=8091 ApiHost=a:8090,b,B:8091 # the same\n   \
+           |                      ^^^^^^^^^^^^^^^"
+    );
+}
+
+#[test]
 fn all_problems_are_told_in_the_order_of_the_file() {
     let broken = parse("Layer=cons_res\nApiPrt=1\nLayer=linear\nApiTimeout=0\noops\n").unwrap_err();
     let told: Vec<_> = broken.problems.iter().map(|problem| problem.reason.to_string()).collect();
@@ -95,7 +110,8 @@ fn all_problems_are_told_in_the_order_of_the_file() {
             "Layer is given twice, first in line 1",
             "ApiTimeout=0: not a time (1-86400 seconds)",
             "'oops' has no value: write oops=<value>",
-            "ApiHost is missing: add ApiHost=<host name or address> (the V-IPU controller)",
+            "ApiHost is missing: add ApiHost=<host name or address> (the V-IPU controller; or several, \
+             tried in this order: `host,host:port,...`)",
             "IpuofDir is missing: add IpuofDir=<absolute path> (shared directory for the IPUoF config \
              files: the Slurm user writes it, all nodes read it)",
         ]

@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ledger::{Place, SeenPartition};
 use vipu_client::{
-    Client, Error, ErrorClass, Ipu, OperationState, PartitionInfo, ReadyState, Requirements, Status,
+    Client, Endpoint, Error, ErrorClass, Ipu, OperationState, PartitionInfo, ReadyState, Requirements, Status,
 };
-use vipu_types::{Gcd, PartitionId};
+use vipu_types::{ControllerName, Gcd, PartitionId};
 
 use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
 
@@ -19,6 +19,11 @@ impl Controller for Client {
 
     fn name(&self) -> impl Display {
         self.endpoint()
+    }
+
+    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+        let (host, port) = (name.host().to_owned(), name.port());
+        Client::new(Endpoint { host, port, ..self.endpoint().clone() }).map_err(|why| why.to_string())
     }
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {

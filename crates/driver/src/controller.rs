@@ -4,15 +4,21 @@ use std::fmt::Display;
 use std::future::Future;
 
 use ledger::SeenPartition;
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::{ControllerName, IpuCount, PartitionId};
 
 /// One controller end-point. Every call ends by itself, within the controller's own deadline.
-pub trait Controller: 'static {
+pub trait Controller: Sized + 'static {
     /// What a task needs to reach its IPUs; the driver only carries it to [`crate::Files`].
     type Config: 'static;
 
     /// Host and port, for messages.
     fn name(&self) -> impl Display;
+
+    /// Another controller, dealt with as this one is.
+    ///
+    /// # Errors
+    /// When there can be no such; for people.
+    fn beside(&self, name: &ControllerName) -> Result<Self, String>;
 
     /// Asks for a partition; `Ok` when the controller took the request, maybe before it is usable.
     fn create(&self, request: &CreateRequest<'_>) -> impl Future<Output = Result<(), CallError>>;

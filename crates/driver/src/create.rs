@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::lane::{Lane, Owner};
-use crate::model::Model;
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{Patience, Stop};
+use crate::pod::Pod;
 use crate::remove::confirm_gone;
 use crate::shop::Shop;
 use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World};
@@ -40,17 +40,18 @@ pub(crate) async fn create<W: World>(
     if lane.owner.get() == Owner::Unknown {
         lane.owner.set(Owner::Others);
     }
-    let Some(model) = shop.model(&claim.model) else {
-        return failed(format!("model {} is not configured", claim.model));
+    let pod = match shop.pod(claim) {
+        Ok(pod) => pod,
+        Err(why) => return failed(why),
     };
     // Acquiring could fail on a closed semaphore only, and nobody closes it.
-    let Some(Ok(slot)) = cancel.run_until_cancelled(model.slots.acquire()).await else {
+    let Some(Ok(slot)) = cancel.run_until_cancelled(pod.slots.acquire()).await else {
         return Event::CreateCancelled(partition);
     };
-    let limit = model.settings.create_timeout;
+    let limit = pod.settings.create_timeout;
     let mut create = Create {
         shop,
-        model: &model,
+        pod: &pod,
         lane,
         claim,
         patience: Patience::new(cancel, limit),
@@ -79,7 +80,7 @@ pub(crate) async fn create<W: World>(
 /// One create under way.
 struct Create<'a, W: World> {
     shop: &'a Rc<Shop<W>>,
-    model: &'a Model<W::Controller>,
+    pod: &'a Pod<W::Controller>,
     lane: &'a Rc<Lane>,
     claim: &'a Claim,
     patience: Patience,
@@ -112,7 +113,7 @@ impl From<CallError> for Setback {
 impl<W: World> Create<'_, W> {
     async fn run(&mut self, slot: SemaphorePermit<'_>) -> Result<(), Stop> {
         let partition = &self.claim.partition;
-        let directory = Arc::clone(&self.model.settings.ipuof_dir);
+        let directory = Arc::clone(&self.pod.settings.ipuof_dir);
         self.lane.fileless.set(!self.may_exist);
         self.lane.directory.replace(Some(Arc::clone(&directory)));
         self.trouble = "the journal is still being written".into();
@@ -153,17 +154,17 @@ impl<W: World> Create<'_, W> {
         }
         self.active().await?;
         self.trouble = "the controller has not given its IPUoF configuration".into();
-        Ok(self.patience.hold(self.model.controller.ipuof_config(&self.claim.partition)).await??)
+        Ok(self.patience.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??)
     }
 
     /// Whether an earlier call left a partition that may do; one that will not is cleared away.
     async fn found(&mut self) -> Result<bool, Setback> {
-        let (controller, partition) = (&self.model.controller, &self.claim.partition);
+        let (controller, partition) = (&self.pod.controller, &self.claim.partition);
         match self.status().await? {
             PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
             PartitionState::Absent => {}
             PartitionState::Failed(_) => {
-                controller.remove(partition, self.model.settings.force_remove).await?;
+                controller.remove(partition, self.pod.settings.force_remove).await?;
                 self.gone().await?;
             }
             PartitionState::Removing => self.gone().await?,
@@ -173,15 +174,14 @@ impl<W: World> Create<'_, W> {
     }
 
     async fn gone(&self) -> Result<(), Setback> {
-        let gone =
-            confirm_gone(&self.model.controller, &self.claim.partition, self.model.settings.force_remove);
+        let gone = confirm_gone(&self.pod.controller, &self.claim.partition, self.pod.settings.force_remove);
         self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into()))
     }
 
     /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
     /// a remove must not overtake it.
     async fn call(&mut self) -> Result<(), Setback> {
-        let settings = &self.model.settings;
+        let settings = &self.pod.settings;
         let request = CreateRequest {
             partition: &self.claim.partition,
             size: self.claim.size,
@@ -189,7 +189,7 @@ impl<W: World> Create<'_, W> {
             reconfigurable: settings.reconfigurable,
             allocation: settings.allocation.as_deref(),
         };
-        let Err(error) = self.model.controller.create(&request).await else {
+        let Err(error) = self.pod.controller.create(&request).await else {
             self.look_first();
             return Ok(());
         };
@@ -204,10 +204,10 @@ impl<W: World> Create<'_, W> {
                 return Err(Stop::Failed(format!("{error}; {advice}")).into());
             }
             Failure::NoRoom => {
-                self.shop.survey(&self.claim.model);
+                self.shop.survey(&self.claim.pod());
             }
             Failure::Unclear => {
-                self.shop.survey(&self.claim.model);
+                self.shop.survey(&self.claim.pod());
                 self.look_first();
                 self.lane.create_unanswered();
             }
@@ -227,7 +227,7 @@ impl<W: World> Create<'_, W> {
         loop {
             self.trouble = match self.status().await? {
                 PartitionState::Active => {
-                    self.model.usual_create.set(Some(began.elapsed()));
+                    self.pod.usual_create.set(Some(began.elapsed()));
                     return Ok(());
                 }
                 PartitionState::Pending => "the controller is still making it".into(),
@@ -238,22 +238,22 @@ impl<W: World> Create<'_, W> {
                     return Err(self.again(&format!("it went into error: {words}")));
                 }
             };
-            self.patience.pause(poll_pause(began.elapsed(), self.model.usual_create.get())).await?;
+            self.patience.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
         }
     }
 
     async fn status(&self) -> Result<PartitionState, Setback> {
-        Ok(self.patience.hold(self.model.controller.status(&self.claim.partition)).await??)
+        Ok(self.patience.hold(self.pod.controller.status(&self.claim.partition)).await??)
     }
 
     fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.model.controller.name()).into())
+        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into())
     }
 
     /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
     /// who wants to delete the same files.
     async fn files(&mut self, config: Config<W>) -> Result<(), Stop> {
-        let directory = Arc::clone(&self.model.settings.ipuof_dir);
+        let directory = Arc::clone(&self.pod.settings.ipuof_dir);
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
         let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
         let writing = spawn_local(async move {

@@ -46,7 +46,7 @@ impl<W: World> Driver<W> {
     fn take(&self, order: Order<W::Controller>) {
         let shop = &self.0;
         match order {
-            Order::Models(setups) => shop.configure(setups),
+            Order::Pods(setups) => shop.configure(setups),
             Order::Create(claim) => self.create(claim),
             Order::CancelCreate(partition) => {
                 if let Some(lane) = shop.known_lane(&partition) {
@@ -54,10 +54,10 @@ impl<W: World> Driver<W> {
                 }
             }
             Order::Remove(claim) => self.remove(claim),
-            Order::Survey(model) => {
-                if !shop.survey(&model) {
-                    let reason = format!("model {model} is not configured");
-                    shop.world.report(Event::Unreachable { model, reason });
+            Order::Survey(pod) => {
+                if !shop.survey(&pod) {
+                    let reason = format!("model {} is not configured", pod.model);
+                    shop.world.report(Event::Unreachable { pod, reason });
                 }
             }
         }

@@ -2,17 +2,17 @@
 
 use ledger::{Action, Claim};
 use tokio::sync::mpsc;
-use vipu_types::{ModelName, PartitionId};
+use vipu_types::{PartitionId, PodId};
 
-use crate::{Host, ModelSetup};
+use crate::{Host, PodSetup};
 
 /// What the driver can be told.
 pub(crate) enum Order<C> {
-    Models(Vec<ModelSetup<C>>),
+    Pods(Vec<PodSetup<C>>),
     Create(Claim),
     CancelCreate(PartitionId),
     Remove(Claim),
-    Survey(ModelName),
+    Survey(PodId),
 }
 
 /// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
@@ -35,10 +35,11 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Replaces all models. What is under way goes on as it began; a remove that has to be
-    /// tried again, and every survey, uses the new controllers.
-    pub fn configure(&self, models: Vec<ModelSetup<C>>) {
-        self.send(Order::Models(models));
+    /// Replaces all Pods. What is under way goes on as it began; a remove that has to be tried
+    /// again, and every survey, uses the new settings. A claim stays with its controller, also when
+    /// that one is not among its model's any more.
+    pub fn configure(&self, pods: Vec<PodSetup<C>>) {
+        self.send(Order::Pods(pods));
     }
 
     /// Hands each action to who carries it out: the driver behind this handle, or `host`.
@@ -48,7 +49,7 @@ impl<C> Handle<C> {
                 Action::Create(claim) => self.send(Order::Create(claim)),
                 Action::CancelCreate(partition) => self.send(Order::CancelCreate(partition)),
                 Action::Remove(claim) => self.send(Order::Remove(claim)),
-                Action::Survey(model) => self.send(Order::Survey(model)),
+                Action::Survey(pod) => self.send(Order::Survey(pod)),
                 Action::OpenLaunch(..)
                 | Action::FailRun(..)
                 | Action::AwaitNodes(..)

@@ -11,6 +11,7 @@ fn claim(size: u64) -> Claim {
         run: JobRun { job: 1, restart: 0, start: 0 },
         user: own_uid(),
         model: ModelName::new("pod64").unwrap(),
+        controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(size).unwrap(),
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The driver makes and removes one partition at a time by name, many names at once, and
-//! surveys each model's controller. All of it runs on one thread and against traits, so
+//! surveys each controller. All of it runs on one thread and against traits, so
 //! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
 
@@ -20,9 +20,9 @@ mod handle;
 mod ipuof_files;
 pub mod journal;
 mod lane;
-mod model;
 mod pace;
 mod patience;
+mod pod;
 mod remove;
 mod shop;
 mod survey;
@@ -34,5 +34,5 @@ pub use files::{Files, FilesError};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
 pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Stage};
-pub use model::{ModelSettings, ModelSetup};
+pub use pod::{ModelSettings, PodSetup};
 pub use world::{Host, World};

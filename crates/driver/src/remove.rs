@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use vipu_types::PartitionId;
 
 use crate::lane::{Lane, Owner};
-use crate::model::Model;
 use crate::pace::{Backoff, poll_pause};
+use crate::pod::Pod;
 use crate::shop::Shop;
 use crate::{Controller, Entry, Files, PartitionState, World};
 
@@ -29,12 +29,12 @@ pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim)
         return;
     }
     shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
-    let mut model = insist(claim, async || removed(shop, claim).await).await;
+    let mut pod = insist(claim, async || removed(shop, claim).await).await;
     if lane.settled.get() > Instant::now() {
         sleep_until(lane.settled.get()).await;
-        model = insist(claim, async || removed(shop, claim).await).await;
+        pod = insist(claim, async || removed(shop, claim).await).await;
     }
-    files_gone(shop, lane, claim, &model.settings.ipuof_dir).await;
+    files_gone(shop, lane, claim, &pod.settings.ipuof_dir).await;
     shop.note(Entry::Gone(partition.clone()), claim).await;
     tracing::info!("{}: partition {partition} removed in {:.3} s", claim.run, began.elapsed().as_secs_f64());
 }
@@ -70,13 +70,13 @@ async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, config
     .await;
 }
 
-/// One try, with the controller the model has now.
-async fn removed<W: World>(shop: &Shop<W>, claim: &Claim) -> Result<Rc<Model<W::Controller>>, String> {
-    let model = shop.model(&claim.model).ok_or_else(|| format!("model {} is not configured", claim.model))?;
-    let force = model.settings.force_remove;
-    model.controller.remove(&claim.partition, force).await.map_err(|error| error.message)?;
-    confirm_gone(&model.controller, &claim.partition, force).await?;
-    Ok(model)
+/// One try, with the settings that hold now.
+async fn removed<W: World>(shop: &Shop<W>, claim: &Claim) -> Result<Rc<Pod<W::Controller>>, String> {
+    let pod = shop.pod(claim)?;
+    let force = pod.settings.force_remove;
+    pod.controller.remove(&claim.partition, force).await.map_err(|error| error.message)?;
+    confirm_gone(&pod.controller, &claim.partition, force).await?;
+    Ok(pod)
 }
 
 /// Waits until a partition that is being removed is gone.

@@ -1,22 +1,24 @@
 //! What all tasks of a driver share.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ledger::Claim;
-use vipu_types::{ModelName, PartitionId};
+use vipu_types::{PartitionId, PodId};
 
 use crate::lane::{Lane, Owner};
-use crate::model::{Model, ModelSetup};
+use crate::pod::{Pod, PodSetup};
 use crate::survey::Surveyor;
 use crate::{Entry, Journal, LiveRecord, Stage, World};
 
 pub(crate) struct Shop<W: World> {
     pub world: W,
-    models: RefCell<HashMap<ModelName, Rc<Model<W::Controller>>>>,
+    pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
+    /// Those that are not configured any more, but that claims are on.
+    unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
-    surveyors: RefCell<HashMap<ModelName, Surveyor>>,
+    surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
 }
 
 impl<W: World> Shop<W> {
@@ -32,33 +34,56 @@ impl<W: World> Shop<W> {
         });
         Self {
             world,
-            models: RefCell::default(),
+            pods: RefCell::default(),
+            unlisted: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
         }
     }
 
-    /// Takes new models into use, each with a survey at once.
-    pub fn configure(self: &Rc<Self>, setups: Vec<ModelSetup<W::Controller>>) {
-        let mut models = self.models.borrow_mut();
-        let before = std::mem::take(&mut *models);
+    /// Takes new Pods into use, each with a survey at once.
+    pub fn configure(self: &Rc<Self>, setups: Vec<PodSetup<W::Controller>>) {
+        let mut pods = self.pods.borrow_mut();
+        let before = std::mem::take(&mut *pods);
         for setup in setups {
-            let name = setup.model.clone();
-            let model = Model::new(setup, before.get(&name).map(Rc::as_ref));
-            models.insert(name, Rc::new(model));
+            let id = setup.pod.clone();
+            let pod = Pod::new(setup, before.get(&id).map(Rc::as_ref));
+            pods.insert(id, Rc::new(pod));
         }
+        self.unlisted.take();
         // Surveys of the old controllers end here, so that none answers for a new one.
         *self.surveyors.borrow_mut() =
-            models.iter().map(|(name, model)| (name.clone(), Surveyor::start(self, name, model))).collect();
+            pods.iter().map(|(id, pod)| (id.clone(), Surveyor::start(self, id, pod))).collect();
     }
 
-    pub fn model(&self, name: &ModelName) -> Option<Rc<Model<W::Controller>>> {
-        self.models.borrow().get(name).cloned()
+    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others are.
+    ///
+    /// # Errors
+    /// When the model is not configured; for people.
+    pub fn pod(&self, claim: &Claim) -> Result<Rc<Pod<W::Controller>>, String> {
+        let id = claim.pod();
+        let (pods, mut unlisted) = (self.pods.borrow(), self.unlisted.borrow_mut());
+        if let Some(pod) = pods.get(&id).or_else(|| unlisted.get(&id)) {
+            return Ok(Rc::clone(pod));
+        }
+        let other = pods.iter().find(|(known, _)| known.model == id.model);
+        let (_, other) = other.ok_or_else(|| format!("model {} is not configured", id.model))?;
+        let pod = Rc::new(other.beside(&id.controller)?);
+        unlisted.insert(id, Rc::clone(&pod));
+        Ok(pod)
     }
 
     /// Asks for a survey soon; false when there is no such model.
-    pub fn survey(&self, name: &ModelName) -> bool {
-        self.surveyors.borrow().get(name).map(Surveyor::wake).is_some()
+    ///
+    /// A controller that is not in the list may be in it under another name: all of its model are asked.
+    pub fn survey(&self, id: &PodId) -> bool {
+        let surveyors = self.surveyors.borrow();
+        if let Some(surveyor) = surveyors.get(id) {
+            surveyor.wake();
+            return true;
+        }
+        let of_model = surveyors.iter().filter(|(known, _)| known.model == id.model);
+        of_model.map(|(_, surveyor)| surveyor.wake()).count() > 0
     }
 
     /// The lane of a partition, a new one when it has none.

@@ -7,9 +7,9 @@ use ledger::Event;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::timeout;
-use vipu_types::ModelName;
+use vipu_types::PodId;
 
-use crate::model::Model;
+use crate::pod::Pod;
 use crate::shop::Shop;
 use crate::{Controller, World};
 
@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_secs(30);
 /// The same while the controller does not answer: jobs wait for its return.
 const PERIOD_UNREACHABLE: Duration = Duration::from_secs(5);
 
-/// The surveys of one model, one after the other, until this is dropped.
+/// The surveys of one Pod, one after the other, until this is dropped.
 pub(crate) struct Surveyor {
     /// Remembers one call: what is asked for during a survey makes one more after it.
     wake: Rc<Notify>,
@@ -28,9 +28,9 @@ pub(crate) struct Surveyor {
 
 impl Surveyor {
     /// Starts with a survey at once.
-    pub fn start<W: World>(shop: &Rc<Shop<W>>, name: &ModelName, model: &Rc<Model<W::Controller>>) -> Self {
+    pub fn start<W: World>(shop: &Rc<Shop<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
         let wake = Rc::new(Notify::new());
-        let task = spawn_local(surveys(Rc::clone(shop), name.clone(), Rc::clone(model), Rc::clone(&wake)));
+        let task = spawn_local(surveys(Rc::clone(shop), id.clone(), Rc::clone(pod), Rc::clone(&wake)));
         Self { wake, task }
     }
 
@@ -46,32 +46,27 @@ impl Drop for Surveyor {
     }
 }
 
-async fn surveys<W: World>(
-    shop: Rc<Shop<W>>,
-    name: ModelName,
-    model: Rc<Model<W::Controller>>,
-    wake: Rc<Notify>,
-) {
+async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controller>>, wake: Rc<Notify>) {
     let mut reachable = true;
     loop {
         let asked = shop.world.now();
-        let answer = model.controller.survey().await;
+        let answer = pod.controller.survey().await;
         if reachable != answer.is_ok() {
             reachable = answer.is_ok();
             match &answer {
-                Ok(_) => tracing::info!("controller {} answers again", model.controller.name()),
-                Err(error) => tracing::warn!("no IPU job of model {name} can start: {error}"),
+                Ok(_) => tracing::info!("controller {} answers again", pod.controller.name()),
+                Err(error) => tracing::warn!("no IPU job of model {} can start there: {error}", id.model),
             }
         }
         shop.world.report(match answer {
             Ok(listing) => Event::Inventory {
-                model: name.clone(),
+                pod: id.clone(),
                 asked,
                 ipus: listing.ipus,
                 faulty: listing.faulty,
                 partitions: listing.partitions,
             },
-            Err(error) => Event::Unreachable { model: name.clone(), reason: error.message },
+            Err(error) => Event::Unreachable { pod: id.clone(), reason: error.message },
         });
         let period = if reachable { PERIOD } else { PERIOD_UNREACHABLE };
         // Over or asked for, either way the next survey is due.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{IpuCount, PartitionId, PodId};
 
 use crate::{Claim, Millis, Phase};
 
@@ -104,37 +104,41 @@ impl Claims {
         Some((serial, self.records.get(&serial)?))
     }
 
-    /// Whether a claim of this model has the partition id. Another model's controller may well know
-    /// a stranger's partition of that name.
-    pub(crate) fn holds(&self, model: &ModelName, partition: &PartitionId) -> bool {
-        self.holder(partition).is_some_and(|(_, record)| record.claim.model == *model)
+    /// Whether a claim of this Pod has the partition id. Another Pod's controller may well know a
+    /// stranger's partition of that name.
+    pub(crate) fn holds(&self, pod: &PodId, partition: &PartitionId) -> bool {
+        self.holder(partition).is_some_and(|(_, record)| is_of(&record.claim, pod))
     }
 
-    /// The claims of a model whose partition is not among the `placed`, the oldest first.
+    /// The claims of a Pod whose partition is not among the `placed`, the oldest first.
     pub(crate) fn unplaced(
         &self,
-        model: &ModelName,
+        pod: &PodId,
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, IpuCount)> {
-        let unplaced = self.of_model(model).filter(|(_, record)| {
+        let unplaced = self.of_pod(pod).filter(|(_, record)| {
             let has_id = record.phase != Phase::Queued;
             !(has_id && placed(&record.claim.partition))
         });
         unplaced.map(|(serial, record)| (serial, record.claim.size)).collect()
     }
 
-    /// The IPUs of all claims of a model.
-    pub(crate) fn ipus_claimed(&self, model: &ModelName) -> u64 {
-        self.of_model(model).map(|(_, record)| u64::from(record.claim.size.get())).sum()
+    /// The IPUs of all claims of a Pod.
+    pub(crate) fn ipus_claimed(&self, pod: &PodId) -> u64 {
+        self.of_pod(pod).map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
-    /// The claims of a model, the oldest first.
-    pub(crate) fn of_model(&self, model: &ModelName) -> impl Iterator<Item = (Serial, &Record)> {
-        self.all().filter(move |(_, record)| record.claim.model == *model)
+    /// The claims of a Pod, the oldest first.
+    pub(crate) fn of_pod(&self, pod: &PodId) -> impl Iterator<Item = (Serial, &Record)> {
+        self.all().filter(move |(_, record)| is_of(&record.claim, pod))
     }
 
     /// How many claims are found by partition id, and how many by job.
     pub(crate) fn indexed(&self) -> (usize, usize) {
         (self.holders.len() + self.queued.len(), self.live.len())
     }
+}
+
+fn is_of(claim: &Claim, pod: &PodId) -> bool {
+    claim.model == pod.model && claim.controller == pod.controller
 }

@@ -1,6 +1,6 @@
 //! What the ledger is told and what it answers with: its whole interface in time.
 
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
 /// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +17,18 @@ pub struct Claim {
     pub user: u32,
     /// The Pod model it comes from.
     pub model: ModelName,
+    /// The controller that has it.
+    pub controller: ControllerName,
     /// Its size.
     pub size: IpuCount,
+}
+
+impl Claim {
+    /// The Pod that its IPUs are of.
+    #[must_use]
+    pub fn pod(&self) -> PodId {
+        PodId { model: self.model.clone(), controller: self.controller.clone() }
+    }
 }
 
 /// How far a job had come when its claim is taken over from an earlier slurmctld.
@@ -63,12 +73,13 @@ pub struct Place {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Configuration was read: the models there are. Models not named any more take no new claims.
+    /// Configuration was read: the models there are. Models and controllers not named any more take no new
+    /// claims; the claims on them live on.
     Models(Vec<ModelFacts>),
     /// A controller answered: all its IPUs and partitions, as of a listing asked for at `asked`.
     Inventory {
-        /// The model the controller serves.
-        model: ModelName,
+        /// The controller, and the model it serves.
+        pod: PodId,
         /// When the listing was asked for: what was removed since does not count as foreign, and a
         /// listing older than the last one told is no news.
         asked: Millis,
@@ -81,8 +92,8 @@ pub enum Event {
     },
     /// A controller did not answer, or not with sense.
     Unreachable {
-        /// The model the controller serves.
-        model: ModelName,
+        /// The controller, and the model it serves.
+        pod: PodId,
         /// What to tell people.
         reason: String,
     },
@@ -131,12 +142,23 @@ pub enum Event {
 pub struct ModelFacts {
     /// Its name.
     pub model: ModelName,
+    /// Its controllers, in the order in which they are tried.
+    pub controllers: Vec<ControllerName>,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
     /// Why its jobs cannot start at all for now, such as a broken `vipu.conf`.
     pub trouble: Option<String>,
+}
+
+impl ModelFacts {
+    /// The Pod of each of its controllers, in their order.
+    pub fn pods(&self) -> impl Iterator<Item = PodId> {
+        let pod =
+            |controller: &ControllerName| PodId { model: self.model.clone(), controller: controller.clone() };
+        self.controllers.iter().map(pod)
+    }
 }
 
 /// Something to do. Each is carried out once; each answer named here comes back as an [`Event`].
@@ -174,5 +196,5 @@ pub enum Action {
     KickScheduler,
     /// Ask the controller for its IPUs and partitions: [`Event::Inventory`] or [`Event::Unreachable`].
     /// Several may be answered by one listing that is asked for after the last of them.
-    Survey(ModelName),
+    Survey(PodId),
 }

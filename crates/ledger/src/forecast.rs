@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{IpuCount, ModelName, PartitionId, PodId};
 
 use crate::Ledger;
 use crate::claims::Serial;
@@ -19,20 +19,34 @@ impl Ledger {
     ///
     /// `end_of` tells when a job will have ended at the latest, in whatever way the caller counts time;
     /// for one that has ended, whose partition is on its way out, that is now. `None` when no end of a
-    /// job helps: the controller does not answer, or others have the IPUs.
+    /// job helps: no controller answers, or others have the IPUs.
     ///
-    /// Costs a count of the Pod's free blocks for each doubling of the number of claims.
+    /// Costs, for each controller, a count of its free blocks for each doubling of the number of claims.
     pub fn earliest<T: Ord + Copy>(
         &self,
         model: &ModelName,
         size: IpuCount,
         end_of: impl Fn(u32) -> T,
     ) -> Option<T> {
-        let pod = self.pods.get(model)?;
-        pod.usable().ok()?;
+        let model = self.models.get(model)?;
+        model.usable().ok()?;
+        model.pods().iter().filter_map(|pod| self.earliest_on(pod, size, &end_of)).min()
+    }
+
+    /// The same for one of its Pods.
+    fn earliest_on<T: Ord + Copy>(
+        &self,
+        id: &PodId,
+        size: IpuCount,
+        end_of: &impl Fn(u32) -> T,
+    ) -> Option<T> {
+        let pod = self.pods.get(id)?;
+        if !pod.is_reached() {
+            return None;
+        }
         let mut ends: Vec<_> = self
             .claims
-            .of_model(model)
+            .of_pod(id)
             .map(|(serial, record)| (end_of(record.claim.run.job), serial, &record.claim.partition))
             .collect();
         ends.sort_unstable();

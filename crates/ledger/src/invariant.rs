@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use vipu_types::{ModelName, PartitionId};
+use vipu_types::{PartitionId, PodId};
 
 use crate::claims::Serial;
 use crate::{Ledger, Phase, Place};
@@ -16,10 +16,10 @@ use crate::{Ledger, Phase, Place};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A controller lists one IPU in two partitions.
-    #[error("{model}: {place} is in partition {one} and in partition {other}")]
+    #[error("{pod}: {place} is in partition {one} and in partition {other}")]
     TwoOwners {
-        /// The model.
-        model: ModelName,
+        /// The Pod.
+        pod: PodId,
         /// The IPU.
         place: Place,
         /// A partition, the first by name.
@@ -29,10 +29,10 @@ pub enum Violation {
     },
     /// The IPUs of claims and the free ones are more than there are. The ledger does not do that by
     /// itself; a Pod that shrinks, or a job begun although [`Ledger::fits_now`] said no, does.
-    #[error("{model}: {claimed} IPUs are claimed and {free} free, but {ipus} there are")]
+    #[error("{pod}: {claimed} IPUs are claimed and {free} free, but {ipus} there are")]
     Overcommitted {
-        /// The model.
-        model: ModelName,
+        /// The Pod.
+        pod: PodId,
         /// IPUs of all claims.
         claimed: u64,
         /// IPUs free.
@@ -41,10 +41,10 @@ pub enum Violation {
         ipus: u32,
     },
     /// The free blocks are not those that follow from listing and claims.
-    #[error("{model}: {kept} IPUs are said to be free, {counted} are when counted anew")]
+    #[error("{pod}: {kept} IPUs are said to be free, {counted} are when counted anew")]
     StaleCapacity {
-        /// The model.
-        model: ModelName,
+        /// The Pod.
+        pod: PodId,
         /// IPUs free as kept.
         kept: u32,
         /// IPUs free as counted.
@@ -86,14 +86,14 @@ impl Ledger {
 
     fn two_owners(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        for (model, pod) in &self.pods {
+        for (id, pod) in &self.pods {
             let mut owners: BTreeMap<Place, &PartitionId> = BTreeMap::new();
-            for (id, places) in pod.listed() {
+            for (partition, places) in pod.listed() {
                 let places: BTreeSet<&Place> = places.iter().collect();
                 for place in places {
-                    if let Some(owner) = owners.insert(*place, id) {
-                        let (one, other) = (owner.min(id).clone(), owner.max(id).clone());
-                        found.push(Violation::TwoOwners { model: model.clone(), place: *place, one, other });
+                    if let Some(owner) = owners.insert(*place, partition) {
+                        let (one, other) = (owner.min(partition).clone(), owner.max(partition).clone());
+                        found.push(Violation::TwoOwners { pod: id.clone(), place: *place, one, other });
                     }
                 }
             }
@@ -103,11 +103,11 @@ impl Ledger {
 
     fn overcommitted(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        for (model, pod) in &self.pods {
+        for (id, pod) in &self.pods {
             let (claimed, free, ipus) =
-                (self.claims.ipus_claimed(model), pod.capacity().free(), pod.hardware().ipus);
+                (self.claims.ipus_claimed(id), pod.capacity().free(), pod.hardware().ipus);
             if ipus > 0 && claimed + u64::from(free) > u64::from(ipus) {
-                found.push(Violation::Overcommitted { model: model.clone(), claimed, free, ipus });
+                found.push(Violation::Overcommitted { pod: id.clone(), claimed, free, ipus });
             }
         }
         found
@@ -115,11 +115,11 @@ impl Ledger {
 
     fn stale_capacity(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        for (model, pod) in &self.pods {
+        for (id, pod) in &self.pods {
             let (kept, counted) = (pod.capacity(), pod.counted());
             if *kept != counted {
                 let (kept, counted) = (kept.free(), counted.free());
-                found.push(Violation::StaleCapacity { model: model.clone(), kept, counted });
+                found.push(Violation::StaleCapacity { pod: id.clone(), kept, counted });
             }
         }
         found

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claims::{Claims, Serial};
 use crate::lifecycle::Signal;
+use crate::model::Model;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
-use crate::{
-    Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step, Wait,
-};
+use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
 
 /// Who has which IPU. See the crate's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    pub(crate) pods: BTreeMap<ModelName, Pod>,
+    pub(crate) models: BTreeMap<ModelName, Model>,
+    /// The Pods of all models, and no others.
+    pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
 }
 
@@ -23,18 +24,6 @@ impl Ledger {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Whether a partition of this size can be made now, and if not, why.
-    ///
-    /// A forecast: the controller does the placing and may refuse all the same.
-    /// Costs a look-up of the model and two comparisons.
-    ///
-    /// # Errors
-    /// The reason to wait.
-    pub fn fits_now(&self, model: &ModelName, size: IpuCount) -> Result<(), Wait> {
-        let no_model = || Wait::NoModel { asked: model.clone(), known: self.pods.keys().cloned().collect() };
-        self.pods.get(model).ok_or_else(no_model)?.fits(size)
     }
 
     /// The claim of the run of this job that has not ended: the one [`Event::Fini`] would end.
@@ -66,11 +55,11 @@ impl Ledger {
         let mut todo = Vec::new();
         match event {
             Event::Models(models) => self.configure(now, models, &mut todo),
-            Event::Inventory { model, asked, ipus, faulty, partitions } => {
-                self.list(&model, asked, Hardware { ipus, faulty }, partitions, &mut todo);
+            Event::Inventory { pod, asked, ipus, faulty, partitions } => {
+                self.list(&pod, asked, Hardware { ipus, faulty }, partitions, &mut todo);
             }
-            Event::Unreachable { model, reason } => {
-                if let Some(pod) = self.pods.get_mut(&model) {
+            Event::Unreachable { pod, reason } => {
+                if let Some(pod) = self.pods.get_mut(&pod) {
                     pod.lost(reason);
                 }
             }
@@ -99,51 +88,58 @@ impl Ledger {
 
     /// The models are these now.
     fn configure(&mut self, now: Millis, models: Vec<ModelFacts>, todo: &mut Vec<Action>) {
-        self.pods.retain(|known, _| models.iter().any(|facts| facts.model == *known));
+        self.models.retain(|known, _| models.iter().any(|facts| facts.model == *known));
         let mut more_fits = false;
         for facts in models {
-            let model = facts.model.clone();
-            match self.pods.get_mut(&model) {
-                Some(pod) if *pod.facts() == facts => continue,
-                Some(pod) => {
-                    let before = pod.largest_now();
-                    pod.set_facts(facts);
-                    more_fits |= pod.largest_now() > before;
-                }
-                None => {
-                    self.pods.insert(model.clone(), Pod::new(now, facts));
-                }
+            let name = facts.model.clone();
+            if self.models.get(&name).is_some_and(|known| *known.facts() == facts) {
+                continue;
             }
-            todo.push(Action::Survey(model));
+            let before = self.largest_now(&name);
+            self.set_model(now, Model::new(facts), todo);
+            more_fits |= self.largest_now(&name) > before;
         }
+        let models = &self.models;
+        self.pods.retain(|id, _| models.get(&id.model).is_some_and(|model| model.pods().contains(id)));
         if more_fits {
             todo.push(Action::KickScheduler);
         }
     }
 
+    /// A model is new, or not what it was. What its controllers said stays.
+    fn set_model(&mut self, now: Millis, model: Model, todo: &mut Vec<Action>) {
+        let domain_size = model.facts().domain_size;
+        for id in model.pods() {
+            let pod = self.pods.entry(id.clone()).or_insert_with(|| Pod::new(now, domain_size));
+            pod.set_domain_size(domain_size);
+            todo.push(Action::Survey(id.clone()));
+        }
+        self.models.insert(model.facts().model.clone(), model);
+    }
+
     /// A controller answered.
     fn list(
         &mut self,
-        model: &ModelName,
+        id: &PodId,
         asked: Millis,
         hardware: Hardware,
         mut partitions: Vec<SeenPartition>,
         todo: &mut Vec<Action>,
     ) {
-        let Some(pod) = self.pods.get_mut(model) else { return };
+        let before = self.largest_now(&id.model);
+        let Some(pod) = self.pods.get_mut(id) else { return };
         if hardware.ipus > MOST_IPUS {
             pod.lost(format!("it lists {} IPUs, more than any system has", hardware.ipus));
             return;
         }
         // Of a claim the size is known, so its partition counts in full also without places.
-        partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(model, &seen.partition));
-        let before = pod.largest_now();
+        partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
         if !pod.list(asked, hardware, partitions) {
             return;
         }
-        let unplaced = self.claims.unplaced(model, |id| pod.listed().contains_key(id));
+        let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
         pod.place_claims(unplaced);
-        if pod.largest_now() > before {
+        if self.largest_now(&id.model) > before {
             todo.push(Action::KickScheduler);
         }
     }
@@ -189,10 +185,10 @@ impl Ledger {
     }
 
     fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let (model, size, id) = (claim.model.clone(), claim.size, claim.partition.clone());
+        let (pod, size, id) = (claim.pod(), claim.size, claim.partition.clone());
         let waits_for_id = phase == Phase::Queued;
         let serial = self.claims.add(now, claim, phase);
-        if let Some(pod) = self.pods.get_mut(&model)
+        if let Some(pod) = self.pods.get_mut(&pod)
             && (waits_for_id || !pod.listed().contains_key(&id))
         {
             pod.claim(serial, size);
@@ -219,9 +215,9 @@ impl Ledger {
     /// A claim is over: its IPUs are free, and its partition id is.
     fn close(&mut self, now: Millis, serial: Serial, todo: &mut Vec<Action>) {
         let Some(record) = self.claims.remove(serial) else { return };
-        let id = record.claim.partition;
+        let (pod, id) = (record.claim.pod(), record.claim.partition);
         let had_id = record.phase != Phase::Queued;
-        if let Some(pod) = self.pods.get_mut(&record.claim.model) {
+        if let Some(pod) = self.pods.get_mut(&pod) {
             if had_id { pod.removed(now, serial, id.clone()) } else { pod.unclaim(serial) }
         }
         if had_id && let Some((next, _)) = self.claims.queued(&id) {

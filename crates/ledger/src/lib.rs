@@ -7,11 +7,11 @@
 //!
 //! # What it keeps
 //!
-//! * **Models.** A Pod model is a controller and its IPUs. [`Event::Models`] says which there are;
-//!   [`Event::Inventory`] and [`Event::Unreachable`] say what the controller answered. IPUs are
-//!   used by the partitions of the listing, whoever made them, by claims the listing does not show
-//!   yet, and by faults. [`Ledger::fits_now`] answers from that at once, and says in a [`Wait`] why
-//!   not. The answer is a forecast, since the controller places partitions: those of unknown place
+//! * **Models.** A Pod model has one controller or several, each with the IPUs of a Pod of its own.
+//!   [`Event::Models`] says which there are; [`Event::Inventory`] and [`Event::Unreachable`] say what
+//!   a controller answered. IPUs are used by the partitions of the listing, whoever made them, by
+//!   claims the listing does not show yet, and by faults. [`Ledger::fits_now`] answers from that at
+//!   once with the first controller that has room, or says in a [`Wait`] why none has. The answer is a forecast, since the controller places partitions: those of unknown place
 //!   are assumed in the lowest free block, in the order in which they were asked for.
 //! * **Claims.** A [`Claim`] is a partition for one run of a job, from [`Event::Begin`] until
 //!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is.
@@ -56,6 +56,7 @@ mod forecast;
 mod invariant;
 mod ledger;
 mod lifecycle;
+mod model;
 mod pod;
 mod view;
 mod wait;
@@ -64,5 +65,5 @@ pub use claim::{Awaits, Gates, Phase, Step};
 pub use event::*;
 pub use invariant::Violation;
 pub use ledger::Ledger;
-pub use view::{ClaimView, ModelView, View};
+pub use view::{ClaimView, ModelView, PodView, View};
 pub use wait::Wait;

@@ -127,5 +127,5 @@ fn over(claim: &Claim, gates: Gates, mut actions: Vec<Action>) -> Turn {
 }
 
 fn survey(claim: &Claim) -> Action {
-    Action::Survey(claim.model.clone())
+    Action::Survey(claim.pod())
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::capacity::Capacity;
 use crate::claims::Serial;
 use crate::forecast::Released;
-use crate::{Millis, ModelFacts, Place, SeenPartition, Wait};
+use crate::{Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
@@ -29,10 +29,10 @@ pub(crate) struct Hardware {
     pub(crate) faulty: u32,
 }
 
-/// One Pod model: its configuration, its controller's last listing and its free blocks.
+/// One Pod: its controller's last listing and its free blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pod {
-    facts: ModelFacts,
+    domain_size: IpuCount,
     contact: Contact,
     hardware: Hardware,
     /// When the listing was asked for; an older one is no news.
@@ -48,11 +48,11 @@ pub(crate) struct Pod {
 }
 
 impl Pod {
-    /// A Pod whose controller was not asked yet.
-    pub(crate) fn new(now: Millis, facts: ModelFacts) -> Self {
+    /// A Pod whose controller was not asked yet, with IPU-Link domains of this size.
+    pub(crate) fn new(now: Millis, domain_size: IpuCount) -> Self {
         Self {
-            capacity: Capacity::new(0, facts.domain_size, []),
-            facts,
+            capacity: Capacity::new(0, domain_size, []),
+            domain_size,
             contact: Contact::NotYet,
             hardware: Hardware::default(),
             asked: now,
@@ -62,40 +62,18 @@ impl Pod {
         }
     }
 
-    /// Whether a partition of this size can be made now.
-    pub(crate) fn fits(&self, size: IpuCount) -> Result<(), Wait> {
-        self.usable()?;
-        let (free, largest) = (self.capacity.free(), self.capacity.largest());
-        let model = || self.facts.model.clone();
-        if size.get() > self.facts.largest {
-            Err(Wait::OverLimit { model: model(), size, largest: self.facts.largest })
-        } else if size.get() > largest {
-            Err(Wait::Full { model: model(), size, free, largest })
-        } else {
-            Ok(())
+    /// Whether the controller answered when it was asked last.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.contact == Contact::Reached
+    }
+
+    /// Why no partition at all can be made now; `model` is whose Pod it is.
+    pub(crate) fn trouble(&self, model: &ModelName) -> Option<Wait> {
+        match &self.contact {
+            Contact::Reached => None,
+            Contact::NotYet => Some(Wait::NoAnswer { model: model.clone() }),
+            Contact::Lost(reason) => Some(Wait::Unreachable { model: model.clone(), reason: reason.clone() }),
         }
-    }
-
-    /// Why no partition at all can be made now.
-    pub(crate) fn usable(&self) -> Result<(), Wait> {
-        let model = || self.facts.model.clone();
-        match (&self.facts.trouble, &self.contact) {
-            (Some(trouble), _) => Err(Wait::Trouble { model: model(), trouble: trouble.clone() }),
-            (None, Contact::NotYet) => Err(Wait::NoAnswer { model: model() }),
-            (None, Contact::Lost(reason)) => {
-                Err(Wait::Unreachable { model: model(), reason: reason.clone() })
-            }
-            (None, Contact::Reached) => Ok(()),
-        }
-    }
-
-    /// The largest number of IPUs that a job could get now.
-    pub(crate) fn largest_now(&self) -> u32 {
-        self.usable().map_or(0, |()| self.capacity.largest().min(self.facts.largest))
-    }
-
-    pub(crate) fn facts(&self) -> &ModelFacts {
-        &self.facts
     }
 
     pub(crate) fn hardware(&self) -> Hardware {
@@ -111,8 +89,8 @@ impl Pod {
     }
 
     /// Configuration changed.
-    pub(crate) fn set_facts(&mut self, facts: ModelFacts) {
-        self.facts = facts;
+    pub(crate) fn set_domain_size(&mut self, domain_size: IpuCount) {
+        self.domain_size = domain_size;
         self.capacity = self.counted();
     }
 
@@ -170,8 +148,7 @@ impl Pod {
             let stays = |(id, _): &(&PartitionId, _)| !released.partitions.contains(id);
             self.listed.iter().filter(stays).map(|(_, places)| places)
         };
-        let mut capacity =
-            Capacity::new(self.hardware.ipus, self.facts.domain_size, listed().flatten().copied());
+        let mut capacity = Capacity::new(self.hardware.ipus, self.domain_size, listed().flatten().copied());
         // A partition without places has at least one IPU.
         let hidden = listed().filter(|places| places.is_empty()).count();
         capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32));

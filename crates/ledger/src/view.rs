@@ -1,7 +1,8 @@
 //! What the ledger knows, as plain data for people and for checks.
 
-use vipu_types::ModelName;
+use vipu_types::{ControllerName, ModelName, PodId};
 
+use crate::pod::Pod;
 use crate::{Claim, Ledger, Millis, Phase, Wait};
 
 /// Everything the ledger knows, at one moment.
@@ -13,12 +14,23 @@ pub struct View {
     pub claims: Vec<ClaimView>,
 }
 
-/// One model. IPUs are free, used by claims, used by others, or faulty; before the controller
-/// answered for the first time all are 0.
+/// One model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelView {
     /// Its name.
     pub model: ModelName,
+    /// Its Pods, in the order in which they are tried.
+    pub pods: Vec<PodView>,
+    /// Why no job can start on it now, if so.
+    pub trouble: Option<Wait>,
+}
+
+/// One Pod. IPUs are free, used by claims, used by others, or faulty; before the controller
+/// answered for the first time all are 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodView {
+    /// Its controller.
+    pub controller: ControllerName,
     /// All IPUs.
     pub ipus: u32,
     /// IPUs that no partition can use.
@@ -31,7 +43,7 @@ pub struct ModelView {
     pub free: u32,
     /// The size of the largest partition that fits.
     pub largest_free: u32,
-    /// Why no job can start on it now, if so.
+    /// Why no partition can be made on it now, if so.
     pub trouble: Option<Wait>,
 }
 
@@ -56,16 +68,24 @@ impl Ledger {
     }
 
     fn models(&self) -> impl Iterator<Item = ModelView> {
-        self.pods.iter().map(|(model, pod)| ModelView {
-            model: model.clone(),
+        self.models.iter().map(|(name, model)| ModelView {
+            model: name.clone(),
+            pods: model.pods().iter().filter_map(|id| Some(self.pod(id, self.pods.get(id)?))).collect(),
+            trouble: self.standstill(model),
+        })
+    }
+
+    fn pod(&self, id: &PodId, pod: &Pod) -> PodView {
+        PodView {
+            controller: id.controller.clone(),
             ipus: pod.hardware().ipus,
             faulty: pod.hardware().faulty,
-            claimed: self.claims.ipus_claimed(model),
-            foreign: pod.listed().keys().filter(|id| !self.claims.holds(model, id)).count(),
+            claimed: self.claims.ipus_claimed(id),
+            foreign: pod.listed().keys().filter(|partition| !self.claims.holds(id, partition)).count(),
             free: pod.capacity().free(),
             largest_free: pod.capacity().largest(),
-            trouble: pod.usable().err(),
-        })
+            trouble: pod.trouble(&id.model),
+        }
     }
 
     fn claims(&self) -> impl Iterator<Item = ClaimView> {

@@ -37,13 +37,13 @@ pub enum Wait {
         /// [`crate::ModelFacts::largest`].
         largest: u32,
     },
-    /// The controller was not asked yet, or has not answered.
+    /// No controller was asked yet, or has answered.
     #[error("vipu: no answer from the controller of {model} yet")]
     NoAnswer {
         /// The model.
         model: ModelName,
     },
-    /// The controller did not answer when it was asked last.
+    /// No controller answered when it was asked last.
     #[error("vipu: {model}: {reason}")]
     Unreachable {
         /// The model.
@@ -51,22 +51,37 @@ pub enum Wait {
         /// The reason given in [`crate::Event::Unreachable`].
         reason: String,
     },
-    /// No free block is large enough.
-    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}", ipus(*size))]
+    /// No free block is large enough, on any controller that answers.
+    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}", ipus(*size), Silent(*silent))]
     Full {
         /// The model.
         model: ModelName,
         /// The size of the partition wanted.
         size: IpuCount,
-        /// IPUs free.
+        /// IPUs free, on all controllers together.
         free: u32,
         /// The size of the largest partition that fits; smaller than `free` on a fragmented Pod.
         largest: u32,
+        /// How many controllers do not answer.
+        silent: usize,
     },
 }
 
 fn ipus(size: IpuCount) -> &'static str {
     if size == IpuCount::ONE { "IPU" } else { "IPUs" }
+}
+
+/// Says that some of the model's controllers do not answer.
+struct Silent(usize);
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            1 => f.write_str("; 1 controller does not answer"),
+            n => write!(f, "; {n} controllers do not answer"),
+        }
+    }
 }
 
 /// Writes the models there are.
@@ -97,12 +112,16 @@ mod tests {
         let asked = ModelName::new("pod99").unwrap();
         for (wait, text) in [
             (
-                Wait::Full { model: model(), size: size(16), free: 8, largest: 8 },
+                Wait::Full { model: model(), size: size(16), free: 8, largest: 8, silent: 0 },
                 "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8",
             ),
             (
-                Wait::Full { model: model(), size: size(1), free: 0, largest: 0 },
-                "vipu: 1 IPU of pod64 needed, 0 free, largest block 0",
+                Wait::Full { model: model(), size: size(1), free: 0, largest: 0, silent: 1 },
+                "vipu: 1 IPU of pod64 needed, 0 free, largest block 0; 1 controller does not answer",
+            ),
+            (
+                Wait::Full { model: model(), size: size(32), free: 32, largest: 16, silent: 2 },
+                "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 2 controllers do not answer",
             ),
             (
                 Wait::Unreachable { model: model(), reason: "connection refused".into() },

@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use ledger::{Event, ModelFacts, Place, SeenPartition, Violation};
-use script::{Scripted, claim, pod};
+use script::{Scripted, claim, id, pod};
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
 mod script;
 
 /// A listing of pod64, asked for just now.
 fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
-    Event::Inventory { model: model("pod64"), asked: scripted.now, ipus, faulty: 0, partitions }
+    Event::Inventory { pod: id("pod64", "vipu"), asked: scripted.now, ipus, faulty: 0, partitions }
 }
 
 fn model(name: &str) -> ModelName {
@@ -23,13 +23,13 @@ fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
 }
 
 fn unreachable() -> Event {
-    Event::Unreachable { model: model("pod64"), reason: "connection refused".into() }
+    Event::Unreachable { pod: id("pod64", "vipu"), reason: "connection refused".into() }
 }
 
 /// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
 fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
-    answer.map_or_else(|wait| wait.to_string(), |()| "fits".into())
+    answer.map_or_else(|wait| wait.to_string(), |_| "fits".into())
 }
 
 /// A Pod64 whose controller answered.
@@ -84,14 +84,14 @@ fn a_listing_tells_where_claims_are() {
     let hidden = listing(&scripted, 64, vec![seen("slurm_1", [])]);
     assert_eq!(scripted.tell(hidden), "kick");
     let view = scripted.ledger.view();
-    let model = &view.models[0];
-    assert_eq!((model.free, model.largest_free, model.claimed, model.foreign), (48, 32, 16, 0));
+    let pod = &view.models[0].pods[0];
+    assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (48, 32, 16, 0));
 }
 
 #[test]
 fn a_claim_that_waits_for_its_id_counts_beside_the_earlier_one() {
     let mut scripted = empty_pod();
-    let free = |scripted: &Scripted| scripted.ledger.view().models[0].free;
+    let free = |scripted: &Scripted| scripted.ledger.view().models[0].pods[0].free;
     let early = |scripted: &Scripted| listing(scripted, 64, vec![seen("slurm_1", 0..16)]);
     scripted.play("begin 1 -> create 1");
     let listed = early(&scripted);
@@ -117,8 +117,8 @@ fn partitions_of_others_count() {
     let listed = listing(&scripted, 64, others);
     scripted.tell(listed);
     let view = scripted.ledger.view();
-    let model = &view.models[0];
-    assert_eq!((model.free, model.largest_free, model.claimed, model.foreign), (60, 32, 0, 2));
+    let pod = &view.models[0].pods[0];
+    assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (60, 32, 0, 2));
 }
 
 #[test]
@@ -172,7 +172,13 @@ fn the_scheduler_looks_again_when_more_fits() {
 fn faulty_ipus_are_not_free() {
     let mut scripted = empty_pod();
     let asked = scripted.now;
-    scripted.tell(Event::Inventory { model: model("pod64"), asked, ipus: 64, faulty: 4, partitions: vec![] });
+    scripted.tell(Event::Inventory {
+        pod: id("pod64", "vipu"),
+        asked,
+        ipus: 64,
+        faulty: 4,
+        partitions: vec![],
+    });
     assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32");
 }
 
@@ -214,7 +220,7 @@ fn configuration_comes_and_goes() {
     assert_eq!(scripted.tell(models(pod("pod64"))), "survey pod64");
     let back = listing(&scripted, 64, vec![]);
     assert_eq!(scripted.tell(back), "kick");
-    assert_eq!(scripted.ledger.view().models[0].free, 48);
+    assert_eq!(scripted.ledger.view().models[0].pods[0].free, 48);
     scripted.play("nodes-done 1 -> remove 1");
     scripted.play("gone 1 -> complete-both 1, kick, survey pod64");
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
@@ -228,11 +234,14 @@ fn what_cannot_be_is_reported() {
     let texts = |scripted: &Scripted| -> Vec<String> {
         scripted.ledger.violations().iter().map(Violation::to_string).collect()
     };
-    assert_eq!(texts(&scripted), ["pod64: IPU 1 of domain 0 is in partition a and in partition b"]);
+    assert_eq!(
+        texts(&scripted),
+        ["pod64 (vipu:8090): IPU 1 of domain 0 is in partition a and in partition b"]
+    );
     let shrunk = listing(&scripted, 8, vec![]);
     scripted.ledger.apply(scripted.now, Event::Begin(claim("1")));
     scripted.ledger.apply(scripted.now, shrunk);
-    assert_eq!(texts(&scripted), ["pod64: 16 IPUs are claimed and 0 free, but 8 there are"]);
+    assert_eq!(texts(&scripted), ["pod64 (vipu:8090): 16 IPUs are claimed and 0 free, but 8 there are"]);
 }
 
 /// When that many IPUs fit, given when jobs end; a job not named has ended, now, at 0.

@@ -15,11 +15,12 @@ enum Turn {
     Fini { job: u32, held: bool },
     Vanish { job: u32 },
     CarryOut { pick: u32 },
-    Ask,
+    Ask { pick: u32 },
     Deliver { pick: u32 },
     Meddle { pick: u32 },
-    Unreachable,
+    Unreachable { pick: u32 },
     Configure { trouble: bool },
+    Reorder { pick: u32 },
     Retire,
 }
 
@@ -29,11 +30,12 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fini { job, held }),
         1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
         24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
-        2 => Just(Turn::Ask),
+        2 => any::<u32>().prop_map(|pick| Turn::Ask { pick }),
         6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
         1 => any::<u32>().prop_map(|pick| Turn::Meddle { pick }),
-        1 => Just(Turn::Unreachable),
+        1 => any::<u32>().prop_map(|pick| Turn::Unreachable { pick }),
         1 => any::<bool>().prop_map(|trouble| Turn::Configure { trouble }),
+        1 => any::<u32>().prop_map(|pick| Turn::Reorder { pick }),
         1 => Just(Turn::Retire),
     ];
     prop::collection::vec(turn, 0..300)
@@ -52,11 +54,14 @@ fn play(world: &mut World, turn: Turn) {
         Turn::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
         Turn::Vanish { job } => world.vanish(job),
         Turn::CarryOut { pick } => world.carry_out(pick),
-        Turn::Ask => world.ask(),
+        Turn::Ask { pick } => world.ask(world.pod(pick)),
         Turn::Deliver { pick } => world.deliver(pick),
-        Turn::Meddle { pick } => world.controller.meddle(pick),
-        Turn::Unreachable => world.tell(Event::Unreachable { model: World::model(), reason: reason() }),
+        Turn::Meddle { pick } => world.any(pick).meddle(pick),
+        Turn::Unreachable { pick } => {
+            world.tell(Event::Unreachable { pod: world.pod(pick), reason: reason() });
+        }
         Turn::Configure { trouble } => world.configure(trouble.then(reason)),
+        Turn::Reorder { pick } => world.reorder(pick),
         Turn::Retire => world.tell(Event::Models(vec![])),
     }
 }
@@ -80,13 +85,14 @@ proptest! {
     #[test]
     fn nothing_leaks_and_every_gate_is_opened_once(
         (ipus, domain) in prop_oneof![Just((16, 64)), Just((64, 64)), Just((48, 64)), Just((64, 16)), Just((128, 64))],
+        controllers in 1..4_usize,
         adopted in adoptions(),
         turns in turns(),
     ) {
-        let mut world = World::new(Controller::new(ipus, domain));
+        let mut world = World::new((0..controllers).map(|_| Controller::new(ipus, domain)));
         for (job, (found, order, pick)) in (20..).zip(adopted) {
             let size = IpuCount::new(1 << order).unwrap();
-            if world.controller.free() >= 16 {
+            if world.any(job).free() >= 16 {
                 world.find(job, size, found, pick);
             }
         }
@@ -100,13 +106,16 @@ proptest! {
             prop_assert_eq!(run.completion.0, run.completion.1, "completion gate of {}", claim.run);
         }
         let ours = |id: &&PartitionId| id.as_str().starts_with("slurm");
-        prop_assert_eq!(world.controller.partitions.keys().find(ours), None);
-
-        world.ask();
-        while world.ledger.view().models[0].trouble.is_some() || world.listed() {
+        for pick in 0..controllers as u32 {
+            prop_assert_eq!(world.any(pick).partitions.keys().find(ours), None);
+            world.ask(world.pod(pick));
+        }
+        while world.listed() {
             world.deliver(0);
         }
-        prop_assert_eq!(world.ledger.view().models[0].free, world.controller.free());
+        for (view, (_, controller)) in world.ledger.view().models[0].pods.iter().zip(&world.controllers) {
+            prop_assert_eq!((&view.trouble, view.free), (&None, controller.free()));
+        }
         let one = world.ledger.fits_now(&World::model(), IpuCount::ONE);
         let full = matches!(one, Err(Wait::Full { .. }));
         prop_assert!(one.is_ok() || full);

@@ -6,7 +6,7 @@
 
 use ledger::{AdoptedAs, Event};
 use slurm_host::job::JobMut;
-use tracing::info;
+use tracing::{error, info};
 use vipu_types::Grant;
 
 use crate::callbacks;
@@ -17,6 +17,13 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
     let Some(found) = stage(&job) else { return };
     let granted = job.environment(&Grant::variable(job.id()));
     let Some(grant) = granted.and_then(|text| text.parse::<Grant>().ok()) else { return };
+    let first = || site.models(|models| models.first_controller(&grant.model));
+    let Some(controller) = grant.controller.clone().or_else(first) else {
+        let (job, Grant { partition, model, .. }) = (job.id(), grant);
+        return error!(
+            "job {job}: partition {partition} is on a controller of {model}, which is not configured"
+        );
+    };
     match found {
         AdoptedAs::Starting => job.raise_launch_gate(),
         AdoptedAs::Running => {}
@@ -25,7 +32,7 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
     // A requeue counts before the run it ends has let go of its partition.
     let requeued = found == AdoptedAs::Ending && job.is_pending();
     let restart = job.restart_count().saturating_sub(requeued.into());
-    let claim = callbacks::claim(*job, restart, grant);
+    let claim = callbacks::claim(*job, restart, &grant, controller);
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
     site.tell(Event::Adopt(claim, found));
 }

@@ -7,7 +7,7 @@ use slurm_host::job::{JobMut, JobRef};
 use slurm_host::release;
 use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
-use vipu_types::{Grant, GresRequest, JobRun};
+use vipu_types::{ControllerName, Grant, GresRequest, JobRun};
 
 use crate::request::{Refusal, Resolved};
 use crate::site::Site;
@@ -41,7 +41,7 @@ pub(crate) fn job_test(site: &Site, job: JobRef<'_>, mode: u16) -> Verdict {
         (Err(refusal), true) => wait(site, job, refusal.to_string()),
         (Ok(Some(wanted)), true) => {
             let fits = site.ledger().fits_now(&wanted.model, wanted.size);
-            fits.map_or_else(|why| wait(site, job, why.to_string()), |()| Verdict::Go)
+            fits.map_or_else(|why| wait(site, job, why.to_string()), |_| Verdict::Go)
         }
     }
 }
@@ -115,15 +115,27 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
         "job {} begins",
         job.id()
     );
-    let grant = site.models(|models| models.grant(job.id(), job.restart_count(), wanted));
-    let Some(grant) = grant else { return false };
+    let Some((grant, claim)) = give(site, *job, wanted) else { return false };
     for (name, value) in grant.named() {
         job.set_environment(name, &value);
     }
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     job.raise_launch_gate();
-    site.tell(Event::Begin(claim(*job, job.restart_count(), grant)));
+    site.tell(Event::Begin(claim));
     true
+}
+
+/// What a job that has its nodes is given, and the claim to it.
+///
+/// There was room a moment ago, under the same lock; should there be none any more, as when a controller was found
+/// to be away just now, the first controller is asked for it until there is.
+fn give(site: &Site, job: JobRef<'_>, wanted: Resolved) -> Option<(Grant, Claim)> {
+    let with_room = site.ledger().fits_now(&wanted.model, wanted.size).ok();
+    let controller = with_room.or_else(|| site.models(|models| models.first_controller(&wanted.model)))?;
+    let restart = job.restart_count();
+    let grant = site.models(|models| models.grant(job.id(), restart, wanted, controller.clone()))?;
+    let claim = claim(job, restart, &grant, controller);
+    Some((grant, claim))
 }
 
 /// An earlier run may have had IPUs, before the request was changed.
@@ -136,9 +148,10 @@ fn forget_grant(job: &mut JobMut<'_>) {
 }
 
 /// The claim of one run of a job.
-pub(crate) fn claim(job: JobRef<'_>, restart: u16, grant: Grant) -> Claim {
+pub(crate) fn claim(job: JobRef<'_>, restart: u16, grant: &Grant, controller: ControllerName) -> Claim {
     let run = JobRun { job: job.id(), restart, start: job.start_time() };
-    Claim { partition: grant.partition, run, user: job.user(), model: grant.model, size: grant.size }
+    let Grant { partition, model, size, .. } = grant.clone();
+    Claim { partition, run, user: job.user(), model, controller, size }
 }
 
 /// Whether the job's partition is ready, or it needs none.

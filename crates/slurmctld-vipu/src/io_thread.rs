@@ -7,6 +7,7 @@ use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::warn;
 use vipu_client::Client;
+use vipu_types::{ControllerName, ModelName};
 
 use crate::site::site;
 
@@ -24,7 +25,7 @@ pub(crate) fn start(orders: Orders<Client>, journal: PathBuf) -> Result<(), Stri
 }
 
 async fn run(orders: Orders<Client>, journal: PathBuf) {
-    match FileJournal::open(journal) {
+    match FileJournal::open(journal, first_controller) {
         Ok((journal, live)) => {
             give_up_orphans(&live);
             Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
@@ -36,6 +37,10 @@ async fn run(orders: Orders<Client>, journal: PathBuf) {
             Driver::new(Outside { journal, files: IpuofFiles }, vec![]).run(orders).await;
         }
     }
+}
+
+fn first_controller(model: &ModelName) -> Option<ControllerName> {
+    site()?.models(|models| models.first_controller(model))
 }
 
 fn give_up(reason: &str) {

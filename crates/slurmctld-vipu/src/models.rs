@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use conf::{Good, InForce, Kept, LoadError, Loaded, Settings};
-use driver::{ModelSettings, ModelSetup};
+use driver::{ModelSettings, PodSetup};
 use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_types::{Grant, IpuCount, ModelName, PartitionId};
+use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::keeper::GoodTexts;
 use crate::request::Resolved;
@@ -34,17 +34,44 @@ impl Model {
     pub(crate) fn of_size(largest: u32) -> Self {
         Self { largest, settings: None }
     }
+
+    /// Its controllers, in the order in which they are tried.
+    fn controllers(&self) -> &[ControllerName] {
+        self.settings.as_ref().map_or(&[], |own| &own.controllers)
+    }
+
+    /// As the ledger wants it.
+    pub(crate) fn facts(&self, name: &ModelName, trouble: Option<String>) -> ModelFacts {
+        ModelFacts {
+            model: name.clone(),
+            controllers: self.controllers().to_vec(),
+            domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
+            largest: self.largest,
+            trouble,
+        }
+    }
 }
 
 impl Models {
-    /// What a job is given for a request that was resolved.
-    pub(crate) fn grant(&self, job: u32, restart: u16, wanted: Resolved) -> Option<Grant> {
+    /// What a job is given for a request that was resolved, on this controller.
+    pub(crate) fn grant(
+        &self,
+        job: u32,
+        restart: u16,
+        wanted: Resolved,
+        controller: ControllerName,
+    ) -> Option<Grant> {
         let settings = self.0.get(&wanted.model)?.settings.as_ref()?;
         let partition = PartitionId::of_run(&settings.partition_prefix, job, restart)
             .inspect_err(|why| error!("no partition for job {job}: {why}"))
             .ok()?;
         let gcds = wanted.size.domains(settings.link_domain_size);
-        Some(Grant { partition, model: wanted.model, size: wanted.size, gcds })
+        Some(Grant { partition, model: wanted.model, size: wanted.size, gcds, controller: Some(controller) })
+    }
+
+    /// The controller that is tried first, as long as the model has settings.
+    pub(crate) fn first_controller(&self, model: &ModelName) -> Option<ControllerName> {
+        self.0.get(model)?.controllers().first().cloned()
     }
 
     /// How long a removal waits for a job's nodes.
@@ -53,10 +80,10 @@ impl Models {
         settings.map_or(Duration::ZERO, |settings| settings.remove_wait)
     }
 
-    /// The models as the driver wants them.
-    pub(crate) fn setups(&self) -> Vec<ModelSetup<Client>> {
-        let setup = |(name, model): (&ModelName, &Model)| setup(name, model.settings.as_ref()?).ok();
-        self.0.iter().filter_map(setup).collect()
+    /// The Pods as the driver wants them.
+    pub(crate) fn setups(&self) -> Vec<PodSetup<Client>> {
+        let setups = |(name, model): (&ModelName, &Model)| setups(name, model.settings.as_ref()?).ok();
+        self.0.iter().filter_map(setups).flatten().collect()
     }
 }
 
@@ -86,13 +113,13 @@ pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mu
             error!("model {name}: {outcome}: {why}");
         }
         let trouble = match (settings, &standing.error) {
-            (Some(settings), _) => setup(&name, settings).err(),
+            (Some(settings), _) => setups(&name, settings).err(),
             (None, error) => Some(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
-        let domain_size = settings.map_or(IpuCount::ONE, |own| own.link_domain_size);
-        reading.facts.push(ModelFacts { model: name.clone(), domain_size, largest, trouble });
-        reading.models.0.insert(name, Model { largest, settings: settings.cloned() });
+        let model = Model { largest, settings: settings.cloned() };
+        reading.facts.push(model.facts(&name, trouble));
+        reading.models.0.insert(name, model);
     }
     reading
 }
@@ -111,9 +138,8 @@ fn earlier(kept: &Kept, model: &ModelName) -> Option<Settings> {
     kept.settings(model).inspect_err(ignored).ok().flatten()
 }
 
-fn setup(model: &ModelName, own: &Settings) -> Result<ModelSetup<Client>, String> {
-    let endpoint = Endpoint { host: own.api_host.clone(), port: own.api_port, timeout: own.api_timeout };
-    let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
+/// A setup for each controller of a model.
+fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, String> {
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         domain_size: own.link_domain_size,
@@ -123,7 +149,13 @@ fn setup(model: &ModelName, own: &Settings) -> Result<ModelSetup<Client>, String
         max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
         ipuof_dir: own.ipuof_dir.as_path().into(),
     };
-    Ok(ModelSetup { model: model.clone(), settings, controller })
+    let setup = |name: &ControllerName| {
+        let endpoint = Endpoint { host: name.host().to_owned(), port: name.port(), timeout: own.api_timeout };
+        let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
+        let pod = PodId { model: model.clone(), controller: name.clone() };
+        Ok(PodSetup { pod, settings: settings.clone(), controller })
+    };
+    own.controllers.iter().map(setup).collect()
 }
 
 /// The models that nodes offer, each with the largest count any node gives it.
@@ -212,7 +244,7 @@ mod tests {
     fn a_good_file_is_to_be_kept_whatever_was_kept_before() {
         let Reading { models, good, .. } = found(GOOD, "ApiHost=other IpuofDir=/y");
         let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
-        assert_eq!(settings.api_host, "127.0.0.1");
+        assert_eq!(settings.controllers[0].host(), "127.0.0.1");
         assert_eq!(good, [(ModelName::new("pod64").unwrap(), GOOD.to_owned())]);
     }
 

@@ -11,7 +11,6 @@ use ledger::{Action, Event, Ledger, Millis, ModelFacts};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
-use vipu_types::{IpuCount, ModelName};
 
 use crate::keeper::Keep;
 use crate::models::{self, Models, Reading};
@@ -149,7 +148,7 @@ impl Site {
             *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         }
         // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
-        let look = facts.iter().map(|model| Action::Survey(model.model.clone())).collect::<Vec<_>>();
+        let look: Vec<_> = facts.iter().flat_map(ModelFacts::pods).map(Action::Survey).collect();
         self.tell_models(facts);
         self.driver.route(look, &self.host);
     }
@@ -158,15 +157,8 @@ impl Site {
     pub(crate) fn give_up(&self, reason: &str) {
         error!("{reason}");
         let _ = self.out_of_order.set(reason.to_owned());
-        let facts = self.models(|models| {
-            let facts = |(name, model): (&ModelName, &models::Model)| ModelFacts {
-                model: name.clone(),
-                domain_size: model.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
-                largest: model.largest,
-                trouble: None,
-            };
-            models.0.iter().map(facts).collect()
-        });
+        let facts =
+            self.models(|models| models.0.iter().map(|(name, model)| model.facts(name, None)).collect());
         self.tell_models(facts);
     }
 

@@ -1,19 +1,23 @@
-//! The words every crate shares: IPU counts, partition ids, models, job runs and GRES requests.
+//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs and GRES requests.
 //!
 //! Nothing here knows Slurm's memory or the controller's wire; these are the values
 //! that travel between the two.
 #![forbid(unsafe_code)]
 
+mod controller;
 mod count;
 mod gcd;
 mod grant;
 mod names;
+mod pod;
 mod request;
 mod run;
 
+pub use controller::ControllerName;
 pub use count::{IpuCount, NotASize};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
+pub use pod::PodId;
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;

@@ -13,6 +13,12 @@ pub struct BadName {
     rule: &'static str,
 }
 
+impl BadName {
+    pub(crate) fn new(kind: &'static str, text: String, rule: &'static str) -> Self {
+        Self { kind, text, rule }
+    }
+}
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal, $rule:literal) => {
         $(#[$doc])*
@@ -33,7 +39,7 @@ macro_rules! name_type {
                 if starts_well && rest_well && text.len() <= $max {
                     Ok(Self(text))
                 } else {
-                    Err(BadName { kind: $kind, text, rule: $rule })
+                    Err(BadName::new($kind, text, $rule))
                 }
             }
 

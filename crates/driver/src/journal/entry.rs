@@ -1,19 +1,16 @@
-//! The entries, and how they are written.
+//! The entries.
 
 use std::path::PathBuf;
 
 use ledger::Claim;
-use serde::{Deserialize, Serialize};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::PartitionId;
 
 /// One entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The partition is about to be made.
     Create {
         /// Whose it is.
-        #[serde(with = "ClaimFields")]
         claim: Claim,
         /// Where its IPUoF files go.
         ipuof_dir: PathBuf,
@@ -23,22 +20,10 @@ pub enum Entry {
     /// The partition is about to be removed.
     Remove {
         /// Whose it is.
-        #[serde(with = "ClaimFields")]
         claim: Claim,
     },
     /// The partition is gone, and so are its files.
     Gone(PartitionId),
-}
-
-/// The form of a [`Claim`] in the journal.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Claim")]
-struct ClaimFields {
-    partition: PartitionId,
-    run: JobRun,
-    user: u32,
-    model: ModelName,
-    size: IpuCount,
 }
 
 /// A partition that may exist, as the journal has it.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
+use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
 use super::format::{self, Read};
@@ -30,13 +31,17 @@ impl FileJournal {
     ///
     /// The file is compacted. A last line that a crash cut short was never acknowledged and is
     /// dropped; a file that cannot be understood is kept as `<path>.bad`, logged, and begun anew.
+    /// What was written before a model could have several controllers is of its model's `first`.
     /// Blocks on the file system.
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn open(path: impl Into<PathBuf>) -> Result<(Self, Vec<LiveRecord>), JournalError> {
+    pub fn open(
+        path: impl Into<PathBuf>,
+        first: impl Fn(&ModelName) -> Option<ControllerName>,
+    ) -> Result<(Self, Vec<LiveRecord>), JournalError> {
         let path = path.into();
-        let book = read(&path).map_err(|error| JournalError::new(&path, "read it", &error))?;
+        let book = read(&path, &first).map_err(|error| JournalError::new(&path, "read it", &error))?;
         let live = book.live().cloned().collect();
         let writer = Writer::new(path.clone(), book);
         let writer = writer.map_err(|error| JournalError::new(&path, "write it", &error))?;
@@ -72,15 +77,18 @@ impl Drop for FileJournal {
     }
 }
 
-fn read(path: &Path) -> io::Result<Book> {
+fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> io::Result<Book> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Book::default()),
         text => text?,
     };
-    match format::parse(&text) {
-        Ok(Read { book, torn }) => {
+    match format::parse(&text, first) {
+        Ok(Read { book, torn, lost }) => {
             if torn {
                 tracing::warn!("journal {}: its last line was cut short and is dropped", path.display());
+            }
+            for why in lost {
+                tracing::error!("journal {}: {why}; it will not be removed", path.display());
             }
             Ok(book)
         }

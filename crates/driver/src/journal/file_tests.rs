@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ledger::Claim;
 use tempfile::TempDir;
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{IpuCount, JobRun, PartitionId};
 
 use super::*;
 use crate::Stage;
@@ -22,7 +22,7 @@ impl Desk {
     }
 
     fn open(&self) -> (FileJournal, Vec<LiveRecord>) {
-        FileJournal::open(self.path()).unwrap()
+        FileJournal::open(self.path(), |_| None).unwrap()
     }
 
     fn text(&self) -> String {
@@ -44,6 +44,7 @@ fn claim(job: u32) -> Claim {
         run: JobRun { job, restart: 2, start: 1_700_000_000 },
         user: 1001,
         model: ModelName::new("pod64").unwrap(),
+        controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(16).unwrap(),
     }
 }
@@ -89,7 +90,7 @@ async fn it_is_written_when_record_returns_and_for_its_owner_only() {
     let (journal, _) = desk.open();
     journal.record(create(1)).await.unwrap();
     let expected = r#"{"journal":"slurm-vipu","version":1}
-{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","size":16},"ipuof_dir":"/ipuof"}}
+{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}
 "#;
     assert_eq!(desk.text(), expected);
     let mode = fs::metadata(desk.path()).unwrap().permissions().mode();
@@ -166,6 +167,23 @@ async fn a_bad_line_in_the_middle_makes_the_whole_bad() {
 }
 
 #[tokio::test]
+async fn what_names_no_controller_is_of_its_models_first() {
+    let desk = Desk::new();
+    let of = |job: u32, model: &str| {
+        format!(
+            r#"{{"create":{{"claim":{{"partition":"slurm_{job}","run":{{"job":{job},"restart":2,"start":1700000000}},"user":1001,"model":"{model}","size":16}},"ipuof_dir":"/ipuof"}}}}"#
+        )
+    };
+    let (known, unknown) = (of(1, "pod64"), of(2, "pod16"));
+    let text = format!("{{\"journal\":\"slurm-vipu\",\"version\":1}}\n{known}\n{unknown}\n");
+    fs::write(desk.path(), text).unwrap();
+    let first = |model: &ModelName| (model.as_str() == "pod64").then(|| claim(1).controller);
+    assert_eq!(FileJournal::open(desk.path(), first).unwrap().1, [live(1, Stage::Creating)]);
+    // By now it names it.
+    assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
+}
+
+#[tokio::test]
 async fn it_does_not_grow_for_ever() {
     let desk = Desk::new();
     let (journal, _) = desk.open();
@@ -192,6 +210,6 @@ async fn it_does_not_grow_for_ever() {
 fn what_the_file_system_refuses_is_said_with_the_path() {
     let desk = Desk::new();
     fs::create_dir(desk.path()).unwrap();
-    let error = FileJournal::open(desk.path()).unwrap_err().to_string();
+    let error = FileJournal::open(desk.path(), |_| None).unwrap_err().to_string();
     assert!(error.starts_with(&format!("journal {}: cannot read it: ", desk.path().display())), "{error}");
 }

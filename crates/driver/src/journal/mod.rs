@@ -7,6 +7,7 @@ mod book;
 mod entry;
 mod file;
 mod format;
+mod line;
 mod memory;
 mod writer;
 

@@ -136,6 +136,6 @@ mod tests {
         writer.sound = false;
         assert_eq!(write(writer, 1), [true]);
         let text = fs::read(&path).unwrap();
-        assert!(format::parse(&text).is_ok_and(|read| !read.torn));
+        assert!(format::parse(&text, &|_| None).is_ok_and(|read| !read.torn));
     }
 }

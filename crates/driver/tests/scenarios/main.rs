@@ -4,6 +4,7 @@
 
 mod cancel;
 mod concurrency;
+mod controllers;
 mod create;
 mod pod;
 mod real_client;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
 use ledger::SeenPartition;
 use tokio::time::{Instant, sleep};
-use vipu_types::PartitionId;
+use vipu_types::{ControllerName, PartitionId};
 
 use crate::stage::Log;
 
@@ -51,12 +51,16 @@ struct Partition {
     gone: Option<Instant>,
 }
 
+/// Which controller is on which host.
+pub type Network = Rc<RefCell<BTreeMap<String, Pod>>>;
+
 /// The controller; clones are the same one.
 #[derive(Clone)]
 pub struct Pod(Rc<Inner>);
 
 pub struct Inner {
     log: Log,
+    pub network: Network,
     partitions: RefCell<BTreeMap<PartitionId, Partition>>,
     /// What becomes of the next calls; those after them are good.
     pub creates: RefCell<VecDeque<Create>>,
@@ -90,8 +94,14 @@ async fn pass(time: Duration) {
 
 impl Pod {
     pub fn new(log: Log) -> Self {
+        Self::on(&Rc::default(), log)
+    }
+
+    /// One that finds others on this network.
+    pub fn on(network: &Network, log: Log) -> Self {
         Self(Rc::new(Inner {
             log,
+            network: Rc::clone(network),
             partitions: RefCell::default(),
             creates: RefCell::default(),
             removes: RefCell::default(),
@@ -136,6 +146,10 @@ impl Controller for Pod {
 
     fn name(&self) -> impl Display {
         "pod:8090"
+    }
+
+    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+        self.network.borrow().get(name.host()).cloned().ok_or_else(|| format!("no host {}", name.host()))
     }
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {

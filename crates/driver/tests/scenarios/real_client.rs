@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, ModelSetup, World, channel};
+use driver::{Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, PodSetup, World, channel};
 use ledger::{Action, Claim, Event, Millis};
 use mock_vipu::{Effect, Fault, Hardware, Latency, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ use vipu_client::{Call, Client, Endpoint};
 use vipu_types::Gcd;
 use vipu_types::IpuCount;
 
-use crate::stage::{claim, id, model, settings};
+use crate::stage::{claim, id, pod, settings};
 
 /// No test here takes a tenth of this.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -75,11 +75,11 @@ async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
     let options = Options { settings: quick, ..Options::new(Hardware::new(ipus)) };
     let server = MockServer::start(options).await.unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (journal, _) = FileJournal::open(dir.path().join("journal")).unwrap();
+    let (journal, _) = FileJournal::open(dir.path().join("journal"), |_| None).unwrap();
     let ((handle, orders), (sender, events)) = (channel(), unbounded_channel());
     let controller = client(server.address());
     let settings = ModelSettings { ipuof_dir: dir.path().into(), ..settings() };
-    handle.configure(vec![ModelSetup { model: model(), settings, controller }]);
+    handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
     let mut site = Site { server, dir, handle, events };
     let driver = Driver::new(Outside { journal, events: sender }, Vec::new());
     tokio::select! {
@@ -155,7 +155,7 @@ impl Site {
         assert_eq!(report.present().count(), 0);
         assert_eq!(report.ever_double_owned, []);
         assert_eq!(self.files(), [""; 0].map(PathBuf::from));
-        let (_, live) = FileJournal::open(self.dir.path().join("journal")).unwrap();
+        let (_, live) = FileJournal::open(self.dir.path().join("journal"), |_| None).unwrap();
         assert_eq!(live, []);
     }
 }
@@ -165,7 +165,7 @@ async fn a_partition_lives_and_dies() {
     play(64, async |site| {
         assert_eq!(site.inventory().await, (64, 0, 0));
         site.up(16).await;
-        site.handle.route([Action::Survey(model())], &NoHost);
+        site.handle.route([Action::Survey(pod())], &NoHost);
         assert_eq!(site.inventory().await, (64, 0, 16));
         let files = site.files();
         assert_eq!(files, [site.dir.path().join("slurm_1.conf")]);
@@ -230,7 +230,7 @@ async fn a_controller_that_is_away_is_waited_for() {
         site.mock().refuse().await;
         site.handle.route([Action::Create(sized(16))], &NoHost);
         assert_eq!(site.event().await, Event::CreateStarted(id(1)));
-        site.handle.route([Action::Survey(model())], &NoHost);
+        site.handle.route([Action::Survey(pod())], &NoHost);
         while !matches!(site.events.recv().await, Some(Event::Unreachable { .. })) {}
         site.mock().accept().await;
         assert_eq!(site.event().await, Event::Up(id(1)));

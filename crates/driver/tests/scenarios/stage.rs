@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use driver::{
     Driver, Entry, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord, ModelSettings,
-    ModelSetup, World, channel,
+    PodSetup, World, channel,
 };
 use ledger::{Action, Claim, Event, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
 
@@ -182,8 +182,15 @@ pub fn settings() -> ModelSettings {
     }
 }
 
-pub fn model() -> ModelName {
-    ModelName::new("pod64").unwrap()
+/// The Pod of the model's controller on this host.
+pub fn pod_at(host: &str) -> PodId {
+    let controller = format!("{host}:8090").parse().unwrap();
+    PodId { model: ModelName::new("pod64").unwrap(), controller }
+}
+
+/// The Pod that everything here is about, unless it says otherwise.
+pub fn pod() -> PodId {
+    pod_at("vipu")
 }
 
 pub fn id(job: u32) -> PartitionId {
@@ -192,14 +199,32 @@ pub fn id(job: u32) -> PartitionId {
 
 pub fn claim(job: u32) -> Claim {
     let run = JobRun { job, restart: 0, start: 1_700_000_000 };
-    Claim { partition: id(job), run, user: 1000 + job, model: model(), size: IpuCount::ONE }
+    let PodId { model, controller } = pod();
+    Claim { partition: id(job), run, user: 1000 + job, model, controller, size: IpuCount::ONE }
 }
 
 impl Stage {
     /// Takes `self.settings` into use.
     pub fn configure(&self) {
         let (settings, controller) = (self.settings.clone(), self.pod.clone());
-        self.handle.configure(vec![ModelSetup { model: model(), settings, controller }]);
+        self.handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
+    }
+
+    /// The controller on this host, a new one when there is none.
+    pub fn at(&self, host: &str) -> Pod {
+        let network = &self.pod.network;
+        let new = || Pod::on(network, self.log.clone());
+        network.borrow_mut().entry(host.into()).or_insert_with(new).clone()
+    }
+
+    /// Takes the controllers on these hosts into use.
+    pub fn configure_hosts(&self, hosts: &[&str]) {
+        let setup = |host: &&str| PodSetup {
+            pod: pod_at(host),
+            settings: self.settings.clone(),
+            controller: self.at(host),
+        };
+        self.handle.configure(hosts.iter().map(setup).collect());
     }
 
     pub fn unconfigure(&self) {

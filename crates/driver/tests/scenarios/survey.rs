@@ -5,19 +5,19 @@ use std::time::Duration;
 use driver::Failure;
 use ledger::{Action, Event, Millis};
 
-use crate::stage::{Stage, claim, id, model, play};
+use crate::stage::{Stage, claim, id, play, pod};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn asked(event: &Event) -> u64 {
     match event {
-        Event::Inventory { asked: Millis(asked), model: of, ipus: 64, .. } if *of == model() => *asked,
+        Event::Inventory { asked: Millis(asked), pod: of, ipus: 64, .. } if *of == pod() => *asked,
         other => panic!("{other:?}"),
     }
 }
 
 async fn ask(stage: &Stage) {
-    stage.act(Action::Survey(model()));
+    stage.act(Action::Survey(pod()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,7 +55,7 @@ async fn a_controller_that_does_not_answer_is_asked_more_often() {
         for expected in [0, 5] {
             let (when, event) = stage.survey().await;
             let reason = "controller pod:8090: Unclear".to_owned();
-            assert_eq!((when, event), (expected * SECOND, Event::Unreachable { model: model(), reason }));
+            assert_eq!((when, event), (expected * SECOND, Event::Unreachable { pod: pod(), reason }));
         }
         assert_eq!(stage.survey().await.0, 10 * SECOND);
         assert_eq!(stage.survey().await.0, 40 * SECOND);
@@ -76,7 +76,7 @@ async fn a_new_configuration_does_not_wait_for_the_old_controller() {
         stage.pass(2 * 3600 * SECOND).await;
         ask(stage).await;
         let reason = "model pod64 is not configured".to_owned();
-        assert_eq!(stage.survey().await.1, Event::Unreachable { model: model(), reason });
+        assert_eq!(stage.survey().await.1, Event::Unreachable { pod: pod(), reason });
     })
     .await;
 }

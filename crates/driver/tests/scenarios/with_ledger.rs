@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{Driver, Entry, Handle, Host, MemoryJournal, ModelSetup, World, channel};
+use driver::{Driver, Entry, Handle, Host, MemoryJournal, PodSetup, World, channel};
 use ledger::{Action, Claim, Ending, Event, Ledger, Millis, ModelFacts};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -13,10 +13,10 @@ use rand::{RngExt, SeedableRng};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, sleep};
-use vipu_types::IpuCount;
+use vipu_types::{IpuCount, PodId};
 
 use crate::pod::{Create, Pod, Remove};
-use crate::stage::{Log, Shelf, claim, model, settings};
+use crate::stage::{Log, Shelf, claim, pod_at, settings};
 
 /// What slurmctld is in earnest.
 struct Slurm(UnboundedSender<Action>);
@@ -95,10 +95,14 @@ fn fini(job: u32) -> Event {
 async fn start_jobs(plugin: Rc<Plugin>) {
     for job in 1..=JOBS {
         let claim = Claim { size: random_size(&plugin), ..claim(job) };
-        while plugin.ledger.borrow().fits_now(&claim.model, claim.size).is_err() {
-            sleep(Duration::from_millis(100)).await;
-        }
-        plugin.tell(Event::Begin(claim));
+        let controller = loop {
+            let fits = plugin.ledger.borrow().fits_now(&claim.model, claim.size);
+            match fits {
+                Ok(controller) => break controller,
+                Err(_) => sleep(Duration::from_millis(100)).await,
+            }
+        };
+        plugin.tell(Event::Begin(Claim { controller, ..claim }));
         if plugin.random.borrow_mut().random_bool(0.3) {
             plugin.tell_within(Duration::from_secs(6), fini(job));
         }
@@ -132,6 +136,11 @@ async fn serve(plugin: &Rc<Plugin>, mut actions: UnboundedReceiver<Action>) {
     }
 }
 
+/// The model's Pods.
+fn pods() -> [PodId; 2] {
+    ["vipu", "vipu2"].map(pod_at)
+}
+
 /// A Pod on which every third call goes wrong in some way.
 fn bad_pod(random: &mut StdRng) -> Pod {
     let pod = Pod::new(Log::default());
@@ -152,7 +161,7 @@ fn bad_pod(random: &mut StdRng) -> Pod {
 
 async fn play(seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
-    let pod = bad_pod(&mut random);
+    let controllers = [bad_pod(&mut random), bad_pod(&mut random)];
     let ((driver, orders), (slurm, actions)) = (channel(), unbounded_channel());
     let plugin = Rc::new(Plugin {
         ledger: RefCell::default(),
@@ -165,16 +174,28 @@ async fn play(seed: u64) {
         random: RefCell::new(random),
     });
     let settings = settings();
-    let facts = ModelFacts { model: model(), domain_size: settings.domain_size, largest: 64, trouble: None };
-    plugin.driver.configure(vec![ModelSetup { model: model(), settings, controller: pod.clone() }]);
-    plugin.tell(Event::Models(vec![facts]));
+    let setup = |(pod, controller): (PodId, &Pod)| PodSetup {
+        pod,
+        settings: settings.clone(),
+        controller: controller.clone(),
+    };
+    plugin.driver.configure(pods().into_iter().zip(&controllers).map(setup).collect());
+    plugin.tell(Event::Models(vec![ModelFacts {
+        model: pods()[0].model.clone(),
+        controllers: pods().map(|pod| pod.controller).into(),
+        domain_size: settings.domain_size,
+        largest: 64,
+        trouble: None,
+    }]));
 
     let tasks = LocalSet::new();
     tasks.spawn_local(Driver::new(Outside(Rc::clone(&plugin)), Vec::new()).run(orders));
     tasks.spawn_local(start_jobs(Rc::clone(&plugin)));
     tasks.run_until(serve(&plugin, actions)).await;
 
-    assert_eq!(pod.partitions(), [""; 0], "partitions left");
+    for controller in &controllers {
+        assert_eq!(controller.partitions(), [""; 0], "partitions left");
+    }
     assert!(plugin.shelf.there.borrow().is_empty(), "files left");
     assert_eq!(plugin.ledger.borrow().view().claims, []);
     assert_eq!(open_entries(&plugin.journal.take()), BTreeSet::new());

@@ -3,7 +3,7 @@
 //! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue.
 
 use ledger::{Action, AdoptedAs, Claim, Ending, Event, Ledger, Millis, ModelFacts};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
 /// A ledger, and a clock that each event moves on.
 pub struct Scripted {
@@ -36,21 +36,30 @@ impl Scripted {
     }
 }
 
-/// A model with a job limit of 64.
+/// A model with one controller and a job limit of 64.
 pub fn pod(model: &str) -> ModelFacts {
+    let PodId { model, controller } = id(model, "vipu");
     let domain_size = IpuCount::new(64).unwrap();
-    ModelFacts { model: ModelName::new(model).unwrap(), domain_size, largest: 64, trouble: None }
+    ModelFacts { model, controllers: vec![controller], domain_size, largest: 64, trouble: None }
 }
 
-/// A claim of 16 IPUs of pod64.
+/// The Pod of a model that the controller on this host has.
+pub fn id(model: &str, host: &str) -> PodId {
+    let controller = ControllerName::new(host, 8090).unwrap();
+    PodId { model: ModelName::new(model).unwrap(), controller }
+}
+
+/// A claim of 16 IPUs of pod64's first controller.
 pub fn claim(run: &str) -> Claim {
     let (job, restart) = run.split_once('r').unwrap_or((run, "0"));
     let run = JobRun { job: job.parse().unwrap(), restart: restart.parse().unwrap(), start: 1_800_000_000 };
+    let PodId { model, controller } = id("pod64", "vipu");
     Claim {
         partition: PartitionId::of_run("slurm", run.job, run.restart).unwrap(),
         run,
         user: 1000,
-        model: ModelName::new("pod64").unwrap(),
+        model,
+        controller,
         size: IpuCount::new(16).unwrap(),
     }
 }
@@ -93,6 +102,7 @@ fn short(action: &Action) -> String {
         Action::OpenCompletion { claim, .. } => format!("complete-both {}", run(&claim.partition)),
         Action::DropLaunch(claim) => format!("drop {}", run(&claim.partition)),
         Action::KickScheduler => "kick".into(),
-        Action::Survey(model) => format!("survey {model}"),
+        Action::Survey(pod) if pod.controller.host() == "vipu" => format!("survey {}", pod.model),
+        Action::Survey(pod) => format!("survey {} at {}", pod.model, pod.controller.host()),
     }
 }

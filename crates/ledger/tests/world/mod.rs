@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ledger::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, SeenPartition,
 };
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 use watch::{answers, partition_of};
 
 pub use controller::Controller;
@@ -27,7 +27,8 @@ pub struct Run {
 pub struct World {
     pub ledger: Ledger,
     pub now: Millis,
-    pub controller: Controller,
+    /// The model's controllers, in the order in which they are tried.
+    pub controllers: Vec<(ControllerName, Controller)>,
     /// All runs ever, with the claim of each.
     pub runs: BTreeMap<JobRun, (Claim, Run)>,
     /// Actions under way.
@@ -39,11 +40,13 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(controller: Controller) -> Self {
+    /// A model with these controllers.
+    pub fn new(controllers: impl IntoIterator<Item = Controller>) -> Self {
+        let named = (1..).map(|port| ControllerName::new("vipu", port).unwrap()).zip(controllers);
         let mut world = Self {
             ledger: Ledger::new(),
             now: Millis(0),
-            controller,
+            controllers: named.collect(),
             runs: BTreeMap::new(),
             pending: vec![],
             cancelled: BTreeSet::new(),
@@ -59,9 +62,42 @@ impl World {
 
     /// Reads configuration that makes this trouble.
     pub fn configure(&mut self, trouble: Option<String>) {
-        let domain_size = IpuCount::new(self.controller.domain.into()).unwrap();
-        let facts = ModelFacts { model: Self::model(), domain_size, largest: 64, trouble };
+        let controllers = self.controllers.iter().map(|(name, _)| name.clone()).collect();
+        self.set_model(controllers, trouble);
+    }
+
+    /// Reads configuration with one controller less, or the same ones in another order.
+    pub fn reorder(&mut self, pick: u32) {
+        let mut controllers: Vec<_> = self.controllers.iter().map(|(name, _)| name.clone()).collect();
+        let turns = pick as usize % controllers.len();
+        controllers.rotate_left(turns);
+        if pick.is_multiple_of(3) {
+            controllers.pop();
+        }
+        self.set_model(controllers, None);
+    }
+
+    fn set_model(&mut self, controllers: Vec<ControllerName>, trouble: Option<String>) {
+        let domain_size = IpuCount::new(self.controllers[0].1.domain.into()).unwrap();
+        let facts = ModelFacts { model: Self::model(), controllers, domain_size, largest: 64, trouble };
         self.tell(Event::Models(vec![facts]));
+    }
+
+    /// One of the controllers.
+    pub fn any(&mut self, pick: u32) -> &mut Controller {
+        let count = self.controllers.len();
+        &mut self.controllers[pick as usize % count].1
+    }
+
+    /// The controller of a claim.
+    fn of(&mut self, claim: &Claim) -> &mut Controller {
+        &mut self.controllers.iter_mut().find(|(name, _)| *name == claim.controller).expect("it is known").1
+    }
+
+    /// The Pod of a controller.
+    pub fn pod(&self, pick: u32) -> PodId {
+        let controller = self.controllers[pick as usize % self.controllers.len()].0.clone();
+        PodId { model: Self::model(), controller }
     }
 
     /// Tells the ledger, checks it, and takes on what it wants done.
@@ -92,8 +128,8 @@ impl World {
 
     /// A job gets its nodes, if the ledger lets it.
     pub fn begin(&mut self, job: u32, restart: u16, size: IpuCount) {
-        if self.ledger.fits_now(&Self::model(), size).is_ok() {
-            let claim = self.new_run(job, restart, size, 1, 0);
+        if let Ok(controller) = self.ledger.fits_now(&Self::model(), size) {
+            let claim = self.new_run((job, restart), controller, size, 1, 0);
             self.tell(Event::Begin(claim));
         }
     }
@@ -106,15 +142,23 @@ impl World {
             Some(AdoptedAs::Ending) => (false, 0, 1),
             None => (false, 0, 0),
         };
-        let claim = self.new_run(job, 0, size, launch, completion);
+        let controller = self.pod(job).controller;
+        let claim = self.new_run((job, 0), controller, size, launch, completion);
         self.run(&claim).alive = alive;
-        self.controller.create(&claim, pick);
+        self.of(&claim).create(&claim, pick);
         self.tell(
             found.map_or_else(|| Event::Orphan(claim.clone()), |found| Event::Adopt(claim.clone(), found)),
         );
     }
 
-    fn new_run(&mut self, job: u32, restart: u16, size: IpuCount, launch: u32, completion: u32) -> Claim {
+    fn new_run(
+        &mut self,
+        (job, restart): (u32, u16),
+        controller: ControllerName,
+        size: IpuCount,
+        launch: u32,
+        completion: u32,
+    ) -> Claim {
         // Whatever Slurm did with the job's runs before, there is only this one now.
         self.runs
             .values_mut()
@@ -122,7 +166,7 @@ impl World {
             .for_each(|(_, run)| run.alive = false);
         let run = JobRun { job, restart, start: self.runs.len() as i64 };
         let partition = PartitionId::of_run("slurm", job, restart).unwrap();
-        let claim = Claim { partition, run, user: 1000, model: Self::model(), size };
+        let claim = Claim { partition, run, user: 1000, model: Self::model(), controller, size };
         let state = Run { alive: true, launch: (launch, 0), completion: (completion, 0) };
         self.runs.insert(run, (claim.clone(), state));
         claim
@@ -149,18 +193,20 @@ impl World {
         }
     }
 
-    /// Asks the controller for a listing; it arrives later.
-    pub fn ask(&mut self) {
+    /// Asks a controller for a listing; it arrives later.
+    pub fn ask(&mut self, pod: PodId) {
         self.now.0 += 1;
-        let partitions = self.controller.partitions.iter();
+        let asked = self.controllers.iter().find(|(name, _)| *name == pod.controller);
+        let (_, controller) = asked.expect("a controller there is");
+        let partitions = controller.partitions.iter();
         let seen = |(id, places): (&PartitionId, &Vec<Place>)| SeenPartition {
             partition: id.clone(),
             places: places.clone(),
         };
         self.listings.push(Event::Inventory {
-            model: Self::model(),
+            pod,
             asked: self.now,
-            ipus: self.controller.ipus,
+            ipus: controller.ipus,
             faulty: 0,
             partitions: partitions.map(seen).collect(),
         });
@@ -197,7 +243,7 @@ impl World {
                 self.tell(event);
             }
             // Gone at the controller first, then in all: a listing may fall in between.
-            Action::Remove(claim) if self.controller.remove(&claim.partition) && pick.is_multiple_of(2) => {}
+            Action::Remove(claim) if self.of(&claim).remove(&claim.partition) && pick.is_multiple_of(2) => {}
             other => {
                 self.pending.remove(at);
                 self.answer(other, pick);
@@ -207,11 +253,11 @@ impl World {
 
     fn created(&mut self, claim: &Claim, pick: u32) -> Event {
         let cancelled = self.cancelled.remove(&claim.run);
-        let exists = self.controller.create(claim, pick);
+        let exists = self.of(claim).create(claim, pick);
         match pick % 5 {
             0 | 1 if cancelled => {
                 if pick.is_multiple_of(5) {
-                    self.controller.remove(&claim.partition);
+                    self.of(claim).remove(&claim.partition);
                 }
                 Event::CreateCancelled(claim.partition.clone())
             }
@@ -235,7 +281,7 @@ impl World {
             }
             Action::AwaitNodes(claim) => self.tell(Event::NodesDone(claim.partition)),
             Action::Remove(claim) => self.tell(Event::Gone(claim.partition)),
-            Action::Survey(_) => self.ask(),
+            Action::Survey(pod) => self.ask(pod),
             other => panic!("{other:?} has no answer"),
         }
     }

@@ -1,4 +1,4 @@
-//! The models there are, and how each is dealt with.
+//! The Pods there are, and how each is dealt with.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{ControllerName, IpuCount, PodId};
+
+use crate::Controller;
 
 /// What configuration says of a model, as far as the driver has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,25 +23,25 @@ pub struct ModelSettings {
     pub reconfigurable: bool,
     /// The allocation to take IPUs from (Allocation).
     pub allocation: Option<String>,
-    /// How many creates may be under way at once, at least one (MaxConcurrentCreates).
+    /// How many creates may be under way at once on one controller, at least one (MaxConcurrentCreates).
     pub max_concurrent_creates: usize,
     /// Where IPUoF files go (IpuofDir).
     pub ipuof_dir: Arc<Path>,
 }
 
-/// A model with its settings and its controller.
+/// One controller of a model, with the model's settings.
 #[derive(Clone, Debug)]
-pub struct ModelSetup<C> {
-    /// Its name.
-    pub model: ModelName,
-    /// Its settings.
+pub struct PodSetup<C> {
+    /// The model, and what the controller is called.
+    pub pod: PodId,
+    /// The model's settings.
     pub settings: ModelSettings,
-    /// Its controller.
+    /// The way to the controller.
     pub controller: C,
 }
 
-/// A model in use. Tasks keep the one they began with; a new configuration makes new ones.
-pub(crate) struct Model<C> {
+/// A Pod in use. Tasks keep the one they began with; a new configuration makes new ones.
+pub(crate) struct Pod<C> {
     pub settings: ModelSettings,
     pub controller: C,
     /// One permit for each create that may be under way.
@@ -48,10 +50,10 @@ pub(crate) struct Model<C> {
     pub usual_create: Cell<Option<Duration>>,
 }
 
-impl<C> Model<C> {
+impl<C> Pod<C> {
     /// Takes `setup` into use; creates under way since `before` go on counting unless the limit changed.
-    pub fn new(setup: ModelSetup<C>, before: Option<&Self>) -> Self {
-        let ModelSetup { settings, controller, .. } = setup;
+    pub fn new(setup: PodSetup<C>, before: Option<&Self>) -> Self {
+        let PodSetup { settings, controller, .. } = setup;
         let limit = settings.max_concurrent_creates.max(1);
         let slots = match before {
             Some(old) if old.settings.max_concurrent_creates == settings.max_concurrent_creates => {
@@ -60,5 +62,14 @@ impl<C> Model<C> {
             _ => Arc::new(Semaphore::new(limit)),
         };
         Self { settings, controller, slots, usual_create: Cell::default() }
+    }
+}
+
+impl<C: Controller> Pod<C> {
+    /// Another Pod of the same model, whose controller is not in the model's list: claims may still be on it.
+    pub fn beside(&self, controller: &ControllerName) -> Result<Self, String> {
+        let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
+        let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
+        Ok(Self { settings, controller, slots, usual_create: Cell::default() })
     }
 }

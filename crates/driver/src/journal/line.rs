@@ -1,0 +1,82 @@
+//! An entry as it stands in the file.
+
+use std::path::PathBuf;
+
+use ledger::Claim;
+use serde::{Deserialize, Serialize};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
+
+use super::Entry;
+
+/// An [`Entry`] as it stands in the file.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    Create { claim: ClaimFields, ipuof_dir: PathBuf },
+    Created(PartitionId),
+    Remove { claim: ClaimFields },
+    Gone(PartitionId),
+}
+
+/// The form of a [`Claim`] in the journal.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ClaimFields {
+    partition: PartitionId,
+    run: JobRun,
+    user: u32,
+    model: ModelName,
+    /// Not there in what was written before a model could have several.
+    controller: Option<ControllerName>,
+    size: IpuCount,
+}
+
+impl From<&Entry> for Line {
+    fn from(entry: &Entry) -> Self {
+        match entry {
+            Entry::Create { claim, ipuof_dir } => {
+                Self::Create { claim: claim.into(), ipuof_dir: ipuof_dir.clone() }
+            }
+            Entry::Created(partition) => Self::Created(partition.clone()),
+            Entry::Remove { claim } => Self::Remove { claim: claim.into() },
+            Entry::Gone(partition) => Self::Gone(partition.clone()),
+        }
+    }
+}
+
+impl From<&Claim> for ClaimFields {
+    fn from(claim: &Claim) -> Self {
+        Self {
+            partition: claim.partition.clone(),
+            run: claim.run,
+            user: claim.user,
+            model: claim.model.clone(),
+            controller: Some(claim.controller.clone()),
+            size: claim.size,
+        }
+    }
+}
+
+impl Line {
+    /// What it says; `first` knows the first controller of a model, for a claim that names none.
+    ///
+    /// # Errors
+    /// For a claim that names none, of a model that has none; says which partition nobody can remove.
+    pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
+        Ok(match self {
+            Self::Create { claim, ipuof_dir } => Entry::Create { claim: claim.claim(first)?, ipuof_dir },
+            Self::Created(partition) => Entry::Created(partition),
+            Self::Remove { claim } => Entry::Remove { claim: claim.claim(first)? },
+            Self::Gone(partition) => Entry::Gone(partition),
+        })
+    }
+}
+
+impl ClaimFields {
+    fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, String> {
+        let Self { partition, run, user, model, controller, size } = self;
+        let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
+            format!("partition {partition} is on a controller of model {model}, which is not configured")
+        })?;
+        Ok(Claim { partition, run, user, model, controller, size })
+    }
+}

@@ -1,0 +1,103 @@
+//! One Pod model, and which of its controllers has room.
+
+use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
+
+use crate::pod::Pod;
+use crate::{Ledger, ModelFacts, Wait};
+
+/// What configuration says of a model, and its Pods.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    facts: ModelFacts,
+    pods: Vec<PodId>,
+}
+
+impl Model {
+    pub(crate) fn new(facts: ModelFacts) -> Self {
+        Self { pods: facts.pods().collect(), facts }
+    }
+
+    pub(crate) fn facts(&self) -> &ModelFacts {
+        &self.facts
+    }
+
+    /// The Pod of each of its controllers, in the order in which they are tried.
+    pub(crate) fn pods(&self) -> &[PodId] {
+        &self.pods
+    }
+
+    /// Why none of its jobs can start, whatever its controllers say.
+    pub(crate) fn usable(&self) -> Result<(), Wait> {
+        match &self.facts.trouble {
+            Some(trouble) => Err(Wait::Trouble { model: self.facts.model.clone(), trouble: trouble.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Ledger {
+    /// The first of the model's controllers, in their order, that can make a partition of this size now; or why
+    /// none can.
+    ///
+    /// A forecast: the controller does the placing and may refuse all the same.
+    /// Costs a look-up of the model, and for each controller asked a look-up and two comparisons.
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn fits_now(&self, model: &ModelName, size: IpuCount) -> Result<ControllerName, Wait> {
+        let no_model =
+            || Wait::NoModel { asked: model.clone(), known: self.models.keys().cloned().collect() };
+        let model = self.models.get(model).ok_or_else(no_model)?;
+        model.usable()?;
+        let allowed = size.get() <= model.facts.largest;
+        let mut with_room = self.reached(model).filter(|(_, pod)| size.get() <= pod.capacity().largest());
+        match with_room.next() {
+            Some((id, _)) if allowed => Ok(id.controller.clone()),
+            _ => Err(self.shortage(model, size)),
+        }
+    }
+
+    /// The largest number of IPUs that a job of this model could get now.
+    pub(crate) fn largest_now(&self, model: &ModelName) -> u32 {
+        let Some(model) = self.models.get(model).filter(|model| model.usable().is_ok()) else { return 0 };
+        let largest = self.reached(model).map(|(_, pod)| pod.capacity().largest()).max();
+        largest.unwrap_or(0).min(model.facts.largest)
+    }
+
+    /// Why no job of this model can start now, whatever its size.
+    pub(crate) fn standstill(&self, model: &Model) -> Option<Wait> {
+        model.usable().err().or_else(|| self.silence(model))
+    }
+
+    /// The Pods of a model whose controllers answer, in their order.
+    fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
+        let pods = model.pods.iter().filter_map(|id| Some((id, self.pods.get(id)?)));
+        pods.filter(|(_, pod)| pod.is_reached())
+    }
+
+    /// Why no controller of this model has room for this size.
+    fn shortage(&self, model: &Model, size: IpuCount) -> Wait {
+        if let Some(silence) = self.silence(model) {
+            return silence;
+        }
+        let ModelFacts { model: name, largest: limit, .. } = &model.facts;
+        if size.get() > *limit {
+            return Wait::OverLimit { model: name.clone(), size, largest: *limit };
+        }
+        let blocks = self.reached(model).map(|(_, pod)| (pod.capacity().free(), pod.capacity().largest()));
+        let (free, largest) =
+            blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
+        let silent = model.pods.len() - self.reached(model).count();
+        Wait::Full { model: name.clone(), size, free, largest, silent }
+    }
+
+    /// Why none of the model's controllers answers: of several the first that was asked in vain.
+    fn silence(&self, model: &Model) -> Option<Wait> {
+        if self.reached(model).next().is_some() {
+            return None;
+        }
+        let mut reasons = model.pods.iter().filter_map(|id| self.pods.get(id)?.trouble(&id.model));
+        let lost = reasons.find(|why| matches!(why, Wait::Unreachable { .. }));
+        Some(lost.unwrap_or_else(|| Wait::NoAnswer { model: model.facts.model.clone() }))
+    }
+}

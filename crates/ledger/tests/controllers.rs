@@ -1,0 +1,177 @@
+//! A model with several controllers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use ledger::{Claim, Event, ModelFacts, Place, SeenPartition, Wait};
+use script::{Scripted, claim, id, pod};
+use vipu_types::{IpuCount, ModelName, PartitionId};
+
+mod script;
+
+fn model() -> ModelName {
+    ModelName::new("pod64").unwrap()
+}
+
+fn size(ipus: u64) -> IpuCount {
+    IpuCount::new(ipus).unwrap()
+}
+
+/// pod64 with the controllers on these hosts, in this order.
+fn on(hosts: &[&str]) -> Event {
+    let controllers = hosts.iter().map(|host| id("pod64", host).controller).collect();
+    Event::Models(vec![ModelFacts { controllers, ..pod("pod64") }])
+}
+
+/// pod64 with these controllers, none of which has answered.
+fn fresh(hosts: &[&str]) -> Scripted {
+    let mut scripted = Scripted::new();
+    scripted.tell(on(hosts));
+    scripted
+}
+
+/// What the controller on `host` lists, asked just now, with somebody's partition on the first `used` IPUs.
+fn list(scripted: &mut Scripted, host: &str, ipus: u32, used: u32) -> String {
+    let places = (0..used).map(|index| Place { domain: 0, index }).collect();
+    let theirs = SeenPartition { partition: PartitionId::new("theirs").unwrap(), places };
+    let partitions = if used == 0 { vec![] } else { vec![theirs] };
+    let (pod, asked) = (id("pod64", host), scripted.now);
+    scripted.tell(Event::Inventory { pod, asked, ipus, faulty: 0, partitions })
+}
+
+fn lose(scripted: &mut Scripted, host: &str) {
+    let reason = format!("controller {host}:8090: connection refused");
+    assert_eq!(scripted.tell(Event::Unreachable { pod: id("pod64", host), reason }), "");
+}
+
+/// The host of the controller that would get a partition of so many IPUs, or why none does.
+fn taken_by(scripted: &Scripted, ipus: u64) -> String {
+    let answer = scripted.ledger.fits_now(&model(), size(ipus));
+    answer.map_or_else(|wait| wait.to_string(), |controller| controller.host().to_owned())
+}
+
+/// Begins a job of 16 IPUs on the controller of `host`.
+fn begin(scripted: &mut Scripted, job: &str, host: &str) -> String {
+    scripted.tell(Event::Begin(claim_on(job, host)))
+}
+
+fn claim_on(job: &str, host: &str) -> Claim {
+    Claim { controller: id("pod64", host).controller, ..claim(job) }
+}
+
+#[test]
+fn the_first_with_room_is_taken() {
+    let mut scripted = fresh(&["b", "a"]);
+    assert_eq!(list(&mut scripted, "b", 16, 0), "kick");
+    assert_eq!(list(&mut scripted, "a", 64, 0), "kick");
+    assert_eq!((taken_by(&scripted, 16), taken_by(&scripted, 32)), ("b".into(), "a".into()));
+    begin(&mut scripted, "1", "b");
+    assert_eq!(taken_by(&scripted, 16), "a");
+    scripted.tell(on(&["a", "b"]));
+    assert_eq!(taken_by(&scripted, 16), "a");
+}
+
+#[test]
+fn a_full_model_tells_of_all_its_controllers() {
+    let mut scripted = fresh(&["a", "b", "c"]);
+    list(&mut scripted, "a", 64, 60);
+    list(&mut scripted, "b", 64, 40);
+    list(&mut scripted, "c", 64, 64);
+    assert_eq!(taken_by(&scripted, 32), "vipu: 32 IPUs of pod64 needed, 28 free, largest block 16");
+    lose(&mut scripted, "b");
+    assert_eq!(
+        taken_by(&scripted, 32),
+        "vipu: 32 IPUs of pod64 needed, 4 free, largest block 4; 1 controller does not answer"
+    );
+    assert_eq!(taken_by(&scripted, 128), "vipu: 128 IPUs wanted, a job on pod64 gets at most 64");
+}
+
+#[test]
+fn one_that_does_not_answer_keeps_no_job_from_the_others() {
+    let mut scripted = fresh(&["a", "b"]);
+    let no_answer = "vipu: no answer from the controller of pod64 yet";
+    assert_eq!(taken_by(&scripted, 1), no_answer);
+    lose(&mut scripted, "b");
+    assert_eq!(taken_by(&scripted, 1), "vipu: pod64: controller b:8090: connection refused");
+    assert_eq!(list(&mut scripted, "b", 64, 0), "kick");
+    assert_eq!(taken_by(&scripted, 1), "b");
+    lose(&mut scripted, "a");
+    assert_eq!(taken_by(&scripted, 1), "b");
+    lose(&mut scripted, "b");
+    assert_eq!(taken_by(&scripted, 1), "vipu: pod64: controller a:8090: connection refused");
+    assert!(matches!(&scripted.ledger.view().models[0].trouble, Some(Wait::Unreachable { .. })));
+}
+
+#[test]
+fn the_scheduler_looks_again_only_when_more_fits_on_the_model() {
+    let mut scripted = fresh(&["a", "b"]);
+    assert_eq!(list(&mut scripted, "a", 64, 32), "kick");
+    assert_eq!(list(&mut scripted, "b", 64, 32), "", "a has a block of that size already");
+    assert_eq!(list(&mut scripted, "b", 64, 0), "kick");
+}
+
+#[test]
+fn each_partition_counts_on_its_own_controller() {
+    let mut scripted = fresh(&["a", "b"]);
+    list(&mut scripted, "a", 64, 0);
+    list(&mut scripted, "b", 64, 0);
+    assert_eq!(begin(&mut scripted, "1", "b"), "create 1");
+    let free =
+        |scripted: &Scripted| scripted.ledger.view().models[0].pods.iter().map(|pod| pod.free).collect();
+    let (before, after): (Vec<u32>, Vec<u32>) = (free(&scripted), vec![64, 48]);
+    assert_eq!(before, after);
+    // A partition of that name on the other controller is somebody else's.
+    let places = (0..4).map(|index| Place { domain: 0, index }).collect();
+    let stranger = SeenPartition { partition: claim("1").partition, places };
+    let asked = scripted.now;
+    let pod = id("pod64", "a");
+    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions: vec![stranger] });
+    assert_eq!(free(&scripted), [60, 48]);
+    assert_eq!(scripted.ledger.view().models[0].pods[0].foreign, 1);
+    scripted.play("up 1 -> launch 1, survey pod64 at b");
+    scripted.play("fini 1 held -> await-nodes 1");
+    scripted.play("nodes-done 1 -> remove 1");
+    scripted.play("gone 1 -> complete 1, kick, survey pod64 at b");
+    assert_eq!(free(&scripted), [60, 64]);
+}
+
+#[test]
+fn the_forecast_is_over_all() {
+    let mut scripted = fresh(&["a", "b"]);
+    list(&mut scripted, "a", 16, 0);
+    list(&mut scripted, "b", 32, 0);
+    for (job, host) in [("1", "a"), ("2", "b"), ("3", "b")] {
+        begin(&mut scripted, job, host);
+    }
+    let earliest = |scripted: &Scripted, ipus| {
+        let end_of = |job| [0, 300, 100, 200][job as usize];
+        scripted.ledger.earliest(&model(), size(ipus), end_of)
+    };
+    assert_eq!(earliest(&scripted, 16), Some(100));
+    assert_eq!(earliest(&scripted, 32), Some(200));
+    assert_eq!(earliest(&scripted, 64), None, "no controller has that many");
+    lose(&mut scripted, "b");
+    assert_eq!(earliest(&scripted, 16), Some(300));
+}
+
+#[test]
+fn the_list_changes_under_what_runs() {
+    let mut scripted = fresh(&["a", "b"]);
+    list(&mut scripted, "a", 64, 0);
+    list(&mut scripted, "b", 64, 0);
+    begin(&mut scripted, "1", "b");
+    scripted.play("up 1 -> launch 1, survey pod64 at b");
+    scripted.play("launched 1 ->");
+    assert_eq!(scripted.tell(on(&["a"])), "survey pod64 at a");
+    assert_eq!((taken_by(&scripted, 64), scripted.ledger.view().models[0].pods.len()), ("a".into(), 1));
+    lose(&mut scripted, "b");
+    scripted.play("fini 1 held -> await-nodes 1");
+    assert_eq!(scripted.tell(on(&["c", "b"])), "survey pod64 at c, survey pod64 at b");
+    assert_eq!(taken_by(&scripted, 1), "vipu: no answer from the controller of pod64 yet");
+    list(&mut scripted, "b", 64, 0);
+    assert_eq!(
+        taken_by(&scripted, 64),
+        "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 1 controller does not answer"
+    );
+    scripted.play("nodes-done 1 -> remove 1");
+    scripted.play("gone 1 -> complete 1, kick, survey pod64 at b");
+    assert_eq!(taken_by(&scripted, 64), "b");
+}
