@@ -113,16 +113,33 @@ impl Models {
     fn choose(&self, request: &GresRequest) -> Result<(&ModelName, &Model), Refusal> {
         let found = match &request.model {
             Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
-            None => self.0.first_key_value().filter(|_| self.0.len() == 1).ok_or(Fault::WhichModel),
+            None => self.only_choice(request.count).ok_or(Fault::WhichModel),
         };
         found.map_err(|fault| {
-            let enough = |model: &Model| u64::from(model.largest) >= request.count;
-            let models =
-                self.0.iter().filter(|(_, model)| IpuCount::new(request.count).is_ok() && enough(model));
             let same_size =
                 |(name, _): (&ModelName, _)| GresRequest { model: Some(name.clone()), ..request.clone() };
-            self.refusal(fault, models.map(same_size).collect())
+            self.refusal(fault, self.with_size(request.count).map(same_size).collect())
         })
+    }
+
+    /// The model that is meant by a number alone: the only one, or the only one with partitions of that size; of
+    /// several that are all too small the largest, for the refusal to name.
+    fn only_choice(&self, count: u64) -> Option<(&ModelName, &Model)> {
+        if self.0.len() == 1 {
+            return self.0.first_key_value();
+        }
+        let mut with_size = self.with_size(count);
+        match (with_size.next(), with_size.next()) {
+            (Some(only), None) => Some(only),
+            (None, _) if IpuCount::new(count).is_ok() => self.0.iter().max_by_key(|(_, model)| model.largest),
+            _ => None,
+        }
+    }
+
+    /// The models with partitions of this size.
+    fn with_size(&self, count: u64) -> impl Iterator<Item = (&ModelName, &Model)> {
+        let is_size = IpuCount::new(count).is_ok();
+        self.0.iter().filter(move |(_, model)| is_size && u64::from(model.largest) >= count)
     }
 
     fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
@@ -198,6 +215,22 @@ mod tests {
              --gres=vipu:pod64:4; models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)"
         );
         assert_eq!(answer(&two, "vipu:pod16:4"), "vipu:pod16:4");
+        let no_size = "vipu: which model? write --gres=vipu:<model>:<IPUs>; models: pod16 (";
+        assert!(answer(&two, "vipu:3").starts_with(no_size), "{}", answer(&two, "vipu:3"));
+    }
+
+    #[test]
+    fn a_size_that_only_one_model_has_needs_none() {
+        let three = models(&[("pod16", 16), ("pod16b", 16), ("pod64", 64)]);
+        assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
+        assert!(answer(&three, "vipu:16").starts_with("vipu: which model?"));
+        assert!(
+            answer(&three, "vipu:128").starts_with(
+                "vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; models: "
+            ),
+            "{}",
+            answer(&three, "vipu:128")
+        );
     }
 
     #[test]
