@@ -10,6 +10,7 @@ mod crashes;
 mod delivery;
 mod endings;
 mod failures;
+mod pods;
 mod releases;
 mod requests;
 mod restarts;

@@ -50,7 +50,7 @@ fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
         Ok(cluster.job_output(job)?.lines().next().map(str::to_owned))
     })?;
     let partition = partition(job);
-    ensure!(grant == format!("SLURM_VIPU_JOB_{job}={partition},pod64,16,1"), "{grant}");
+    ensure!(grant == format!("SLURM_VIPU_JOB_{job}={partition},pod64,16,1,vipu:8090"), "{grant}");
     has_ipus(&cluster.controller().record(&partition)?, 16)?;
     // The plugin gave the file to the user that scontrol names.
     let user = uid(cluster.job_record(job)?.get("UserId")?)?.to_owned();

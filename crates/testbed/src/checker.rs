@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, sync::Mutex};
 use anyhow::Result;
 
 use crate::{
-    Cluster, JobId, JobView,
+    Cluster, JobId, JobView, Mock,
     cluster::held,
     conf_files::{BACKUP, node_name},
     invariants::{self, Checked},
@@ -53,6 +53,11 @@ impl Cluster {
     }
 }
 
+/// What is found on all controllers together.
+fn on_each(mocks: &[Mock], find: impl Fn(&Mock) -> Result<Vec<String>>) -> Result<Vec<String>> {
+    Ok(mocks.iter().map(find).collect::<Result<Vec<_>>>()?.concat())
+}
+
 impl Checked for Cluster {
     fn slurmctld_lives(&self) -> Result<()> {
         self.slurmctld().map(drop)
@@ -72,11 +77,11 @@ impl Checked for Cluster {
     }
 
     fn partitions(&self) -> Result<Vec<String>> {
-        self.mock.partitions()
+        on_each(&self.mocks, Mock::partitions)
     }
 
     fn owned_twice(&self) -> Result<Vec<String>> {
-        self.mock.owned_twice()
+        on_each(&self.mocks, Mock::owned_twice)
     }
 
     fn files(&self) -> Result<Vec<String>> {

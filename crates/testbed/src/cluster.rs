@@ -35,7 +35,7 @@ pub struct Cluster {
     pub(crate) slurmctld: Mutex<Option<Leashed>>,
     pub(crate) backup: Mutex<Option<Leashed>>,
     pub(crate) slurmd: Vec<Leashed>,
-    pub(crate) mock: Mock,
+    pub(crate) mocks: Vec<Mock>,
     pub(crate) munged: Leashed,
     pub(crate) lead: Lead,
     pub(crate) at: Addresses,
@@ -60,22 +60,27 @@ impl Cluster {
         let (slurm, root) = (Account::named("slurm")?, Account::root()?);
         let layout = Layout::make(&slurm)?;
         let mut ports = Ports::reserve()?;
-        let vipu = MockPorts { api: ports.take()?, control: ports.take()? };
+        let mut port = || ports.take();
+        let vipu: Vec<_> = (0..=settings.more_mocks.len())
+            .map(|_| anyhow::Ok(MockPorts { api: port()?, control: port()? }))
+            .collect::<Result<_>>()?;
         let (slurmctld, first_slurmd) = (ports.take()?, ports.take()?);
         for _ in 1..settings.nodes {
             ports.take()?;
         }
-        let at = Addresses { slurmctld, first_slurmd, vipu: vipu.api };
-        conf_files::write(&layout, &settings, at)?;
+        let at = Addresses { slurmctld, first_slurmd, vipu: vipu.iter().map(|ports| ports.api).collect() };
+        conf_files::write(&layout, &settings, &at)?;
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
 
         say(format!("starting munged, mock-vipu-server, slurmctld and {} slurmd", settings.nodes));
         daemon::write_munge_key(&layout)?;
         let munged = start(&daemon::munged(&layout, &root))?;
-        let mut mock = Mock::start(&lead, &layout, &root, vipu, &settings)?;
+        let mocks = vipu.into_iter().enumerate();
+        let mut mocks: Vec<_> =
+            mocks.map(|mock| Mock::start(&lead, &layout, &root, mock, &settings)).collect::<Result<_>>()?;
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
-        mock.connect(START_LIMIT)?;
+        mocks.iter_mut().try_for_each(|mock| mock.connect(START_LIMIT))?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
@@ -84,7 +89,7 @@ impl Cluster {
             slurmctld: Mutex::new(Some(slurmctld)),
             backup: Mutex::new(backup),
             slurmd: slurmd.collect::<Result<_>>()?,
-            mock,
+            mocks,
             munged,
             at,
             _ports: ports,
@@ -124,10 +129,16 @@ impl Cluster {
         &self.layout
     }
 
-    /// The mock controller.
+    /// The mock controller; with several, the first.
     #[must_use]
     pub fn mock(&self) -> &Mock {
-        &self.mock
+        &self.mocks[0]
+    }
+
+    /// The mock controller of this number, from 0.
+    #[must_use]
+    pub fn controller(&self, number: usize) -> &Mock {
+        &self.mocks[number]
     }
 
     /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
@@ -145,7 +156,7 @@ impl Cluster {
     /// # Errors
     /// When it cannot be handed over.
     pub fn keep(self) -> Result<Kept> {
-        let Self { verdict, slurmctld, backup, slurmd, mock, munged, lead, mut layout, .. } = self;
+        let Self { verdict, slurmctld, backup, slurmd, mocks, munged, lead, mut layout, .. } = self;
         verdict.passed();
         let environment = layout.root().join("environment");
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
@@ -153,7 +164,7 @@ impl Cluster {
         layout.keep();
         let controllers =
             [slurmctld, backup].map(|daemon| daemon.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let others = slurmd.into_iter().chain([mock.into_process(), munged]);
+        let others = slurmd.into_iter().chain(mocks.into_iter().map(Mock::into_process)).chain([munged]);
         for daemon in controllers.into_iter().flatten().chain(others) {
             daemon.let_run();
         }

@@ -7,15 +7,25 @@ use slurm_release::Series;
 
 use crate::{
     Layout, programs,
-    settings::{Settings, VipuConf},
+    settings::{OwnConf, Settings, VipuConf},
 };
 
 /// Where a cluster's daemons listen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     pub(crate) slurmctld: u16,
     pub(crate) first_slurmd: u16,
-    pub(crate) vipu: u16,
+    /// Of each controller.
+    pub(crate) vipu: Vec<u16>,
+}
+
+impl Addresses {
+    /// The line of vipu.conf with the controllers of these numbers.
+    pub(crate) fn api_host(&self, numbers: &[usize]) -> String {
+        let names: Vec<_> =
+            numbers.iter().map(|&number| format!("127.0.0.1:{}", self.vipu[number])).collect();
+        format!("ApiHost={}", names.join(","))
+    }
 }
 
 /// The last series that knows `other_cons_tres`, and the last that cannot do without a cgroup plugin.
@@ -36,7 +46,7 @@ pub(crate) fn node_name(index: u16) -> String {
 }
 
 /// Writes all of them.
-pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Result<()> {
+pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<()> {
     let write = |name: &str, text: &str| put(&layout.conf(name), text);
     let series = programs::slurm_version()?.series();
     write("cgroup.conf", &format!("CgroupPlugin={}\n", no_cgroups(series)))?;
@@ -56,19 +66,21 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: Addresses) -> Resu
     let ipuof_dir = layout.ipuof();
     write("plugstack.conf", &format!("required {} ipuof_dir={}\n", spank.display(), ipuof_dir.display()))?;
     symlink("vipu.conf", layout.conf("pod64.conf"))?;
+    for OwnConf { model, listed, lines } in &settings.models {
+        write(&format!("{model}.conf"), &vipu_conf(layout, at, listed, lines))?;
+    }
     match &settings.vipu_conf {
-        VipuConf::With(lines) => write("vipu.conf", &vipu_conf(layout, at, lines)),
+        VipuConf::With(lines) => write("vipu.conf", &vipu_conf(layout, at, &settings.listed, lines)),
         VipuConf::Only(text) => write("vipu.conf", text),
         VipuConf::Absent => Ok(()),
     }
 }
 
-/// A vipu.conf that works, with `lines` after the keys every one needs, and in place of those of the same key.
-pub(crate) fn vipu_conf(layout: &Layout, at: Addresses, lines: &[String]) -> String {
-    let Addresses { vipu, .. } = at;
-    let ipuof_dir = layout.ipuof();
-    let needed =
-        format!("ApiHost=127.0.0.1\nApiPort={vipu}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
+/// A vipu.conf that works, with the controllers of these numbers, with `lines` after the keys every one needs, and
+/// in place of those of the same key.
+pub(crate) fn vipu_conf(layout: &Layout, at: &Addresses, numbers: &[usize], lines: &[String]) -> String {
+    let (api_host, ipuof_dir) = (at.api_host(numbers), layout.ipuof());
+    let needed = format!("{api_host}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
     without(&needed, lines) + &text_of(lines)
 }
 
@@ -86,7 +98,7 @@ fn install_plugins(dir: &Path, selector: &str) -> Result<()> {
 }
 
 /// What the documented single-Pod64 example puts into a file of its own.
-fn plugin_conf(settings: &Settings, at: Addresses, series: Series) -> String {
+fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
     let selector = settings.selector;
     let layer = if series <= LAST_WITH_OTHER { "other_cons_tres," } else { "" };
     let own = format!(
@@ -103,7 +115,7 @@ fn no_cgroups(series: Series) -> &'static str {
     if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" }
 }
 
-fn slurm_conf(layout: &Layout, settings: &Settings, at: Addresses) -> Result<String> {
+fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {
     let dir = layout.root().display();
     let stock = programs::stock_plugins()?;
     let (plugin_dirs, ending) = match settings.plugin {
@@ -176,24 +188,26 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
 }
 
 /// GRES, nodes and partition.
-fn node_lines(settings: &Settings, at: Addresses) -> String {
+fn node_lines(settings: &Settings, at: &Addresses) -> String {
     let mut types = vec!["vipu"];
     let more = settings.gres.iter().filter_map(|gres| gres.split(':').next());
     types.extend(more.filter(|name| *name != "vipu"));
     let mut gres = vec!["vipu:pod64:no_consume:64"];
     gres.extend(settings.gres.iter().map(String::as_str));
+    let gres = gres.join(",");
     let first = at.first_slurmd;
-    let (names, ports) = match settings.nodes {
-        1 => (node_name(0), first.to_string()),
-        n => (format!("ipu-pod64-[001-{n:03}]"), format!("[{first}-{}]", first + n - 1)),
+    let node = |names: String, ports: String, gres: &str| {
+        format!("NodeName={names} NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports} Gres={gres}\n")
     };
-    format!(
-        "GresTypes={}\n\
-         NodeName={names} NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports} Gres={}\n\
-         PartitionName=v-ipu Nodes=ALL Default=YES State=UP\n",
-        types.join(","),
-        gres.join(",")
-    )
+    let one = |index: u16| {
+        let own = settings.node_gres.get(&(index + 1)).unwrap_or(&gres);
+        node(node_name(index), (first + index).to_string(), own)
+    };
+    let nodes = match settings.nodes {
+        n if n == 1 || !settings.node_gres.is_empty() => (0..n).map(one).collect(),
+        n => node(format!("ipu-pod64-[001-{n:03}]"), format!("[{first}-{}]", first + n - 1), &gres),
+    };
+    format!("GresTypes={}\n{nodes}PartitionName=v-ipu Nodes=ALL Default=YES State=UP\n", types.join(","))
 }
 
 fn text_of(lines: &[String]) -> String {

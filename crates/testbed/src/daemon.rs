@@ -30,6 +30,11 @@ impl Daemon {
         Self { program, args, account: account.clone(), hostname: None, log: program.into() }
     }
 
+    /// With a log of this name.
+    pub(crate) fn logging_as(self, log: String) -> Self {
+        Self { log, ..self }
+    }
+
     pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
         lead.start(&Start {
             program: &programs::find(self.program)?,

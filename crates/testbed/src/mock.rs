@@ -1,4 +1,4 @@
-//! The mock controller of a cluster, seen through its control channel.
+//! The mock controllers of a cluster, seen through their control channels.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -35,11 +35,12 @@ pub(crate) struct MockPorts {
 }
 
 impl Mock {
+    /// Starts that of the controller of this number.
     pub(crate) fn start(
         lead: &Lead,
         layout: &Layout,
         account: &Account,
-        ports: MockPorts,
+        (number, ports): (usize, MockPorts),
         settings: &Settings,
     ) -> Result<Self> {
         let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -50,10 +51,16 @@ impl Mock {
             format!("--control={control_at}"),
             format!("--create-latency={}", milliseconds(settings.create_time)),
             format!("--remove-latency={}", milliseconds(settings.remove_time)),
-            format!("--state-file={}", layout.root().join("mock/state.json").display()),
+            format!("--state-file={}", layout.root().join(format!("mock/state-{number}.json")).display()),
         ];
-        let args: Vec<_> = own.iter().chain(&settings.mock).map(String::as_str).collect();
-        let process = Daemon::new("mock-vipu-server", &args, account).start(lead, layout)?;
+        let more = number.checked_sub(1).map_or(&settings.mock, |later| &settings.more_mocks[later]);
+        let args: Vec<_> = own.iter().chain(more).map(String::as_str).collect();
+        let daemon = Daemon::new("mock-vipu-server", &args, account);
+        let process = match number {
+            0 => daemon,
+            _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
+        }
+        .start(lead, layout)?;
         Ok(Self { process, control: OnceLock::new(), control_at, port: ports.api })
     }
 

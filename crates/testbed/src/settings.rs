@@ -1,6 +1,6 @@
 //! What a test asks of its cluster.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::Result;
 
@@ -19,7 +19,14 @@ pub struct Settings {
     pub(crate) create_time: Duration,
     pub(crate) remove_time: Duration,
     pub(crate) mock: Vec<String>,
+    /// The arguments of the second controller and on.
+    pub(crate) more_mocks: Vec<Vec<String>>,
+    /// The numbers of the controllers in vipu.conf, in order.
+    pub(crate) listed: Vec<usize>,
+    pub(crate) models: Vec<OwnConf>,
     pub(crate) gres: Vec<String>,
+    /// What single nodes have instead, by number.
+    pub(crate) node_gres: BTreeMap<u16, String>,
     pub(crate) expected: Vec<String>,
 }
 
@@ -32,6 +39,15 @@ pub(crate) enum VipuConf {
     Only(String),
     /// No such file.
     Absent,
+}
+
+/// A model with a conf file of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnConf {
+    pub(crate) model: String,
+    /// The numbers of its controllers, in order.
+    pub(crate) listed: Vec<usize>,
+    pub(crate) lines: Vec<String>,
 }
 
 impl Default for Settings {
@@ -47,7 +63,11 @@ impl Default for Settings {
             create_time: Duration::from_secs(2),
             remove_time: Duration::from_millis(300),
             mock: Vec::new(),
+            more_mocks: Vec::new(),
+            listed: vec![0],
+            models: Vec::new(),
             gres: Vec::new(),
+            node_gres: BTreeMap::new(),
             expected: Vec::new(),
         }
     }
@@ -146,7 +166,37 @@ impl Settings {
         self
     }
 
-    /// More arguments for mock-vipu-server.
+    /// One more controller, its mock-vipu-server with these arguments. They are counted on from 0, the first.
+    #[must_use]
+    pub fn controller(mut self, args: &[&str]) -> Self {
+        self.more_mocks.push(args.iter().map(|&arg| arg.into()).collect());
+        self
+    }
+
+    /// vipu.conf has the controllers of these numbers, in this order.
+    #[must_use]
+    pub fn controllers(mut self, numbers: &[usize]) -> Self {
+        self.listed = numbers.into();
+        self
+    }
+
+    /// A model with a conf file of its own, which has these controllers and these lines. Its nodes are told
+    /// by [`Settings::extra_gres`] or [`Settings::node_gres`].
+    #[must_use]
+    pub fn model(mut self, model: &str, numbers: &[usize], lines: &[&str]) -> Self {
+        let lines = lines.iter().map(|&line| line.into()).collect();
+        self.models.push(OwnConf { model: model.into(), listed: numbers.into(), lines });
+        self
+    }
+
+    /// What the node of this number, counted from 1, has in place of `Gres` of all the others.
+    #[must_use]
+    pub fn node_gres(mut self, number: u16, gres: &str) -> Self {
+        self.node_gres.insert(number, gres.into());
+        self
+    }
+
+    /// More arguments for mock-vipu-server; with several controllers, for that of the first.
     #[must_use]
     pub fn mock(mut self, args: &[&str]) -> Self {
         self.mock.extend(args.iter().map(|&arg| arg.into()));

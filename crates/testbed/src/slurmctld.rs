@@ -108,13 +108,19 @@ impl Cluster {
         self.scontrol(&["reconfigure"]).map(drop)
     }
 
+    /// The line of vipu.conf with the controllers of these numbers, in this order.
+    #[must_use]
+    pub fn api_host(&self, numbers: &[usize]) -> String {
+        self.at.api_host(numbers)
+    }
+
     /// Writes a vipu.conf that works, with `lines` after the keys every one needs.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write_vipu_conf(&self, lines: &[&str]) -> Result<()> {
         let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
-        let text = conf_files::vipu_conf(&self.layout, self.at, &lines);
+        let text = conf_files::vipu_conf(&self.layout, &self.at, &self.settings.listed, &lines);
         self.write_vipu_conf_text(&text)
     }
 

@@ -55,11 +55,14 @@ impl Shown {
     pub fn check(&self, partition: &str, ipus: u32) -> Result<()> {
         let Self { environment, file, .. } = self;
         let names: Vec<_> = environment.keys().map(String::as_str).collect();
-        let expected = ["IPUOF_CONFIG_PATH", "SLURM_VIPU_IPUS", "SLURM_VIPU_MODEL", "SLURM_VIPU_PARTITION"];
+        let ours = ["CONTROLLER", "IPUS", "MODEL", "PARTITION"].map(|what| format!("SLURM_VIPU_{what}"));
+        let expected: Vec<_> =
+            ["IPUOF_CONFIG_PATH"].into_iter().chain(ours.iter().map(String::as_str)).collect();
         ensure!(names == expected, "the job's IPU variables are {names:?}");
         ensure!(environment["SLURM_VIPU_PARTITION"] == partition, "{environment:?}");
         ensure!(environment["SLURM_VIPU_IPUS"] == ipus.to_string(), "{environment:?}");
         ensure!(environment["SLURM_VIPU_MODEL"] == "pod64", "{environment:?}");
+        ensure!(environment["SLURM_VIPU_CONTROLLER"].contains(':'), "{environment:?}");
         ensure!(environment["IPUOF_CONFIG_PATH"].ends_with(&format!("/{partition}.conf")), "{environment:?}");
         ensure!(file.devices.len() == usize::try_from(ipus)?, "the file has {} devices", file.devices.len());
         ensure!(file.attributes.get("GCD Id").is_some_and(|gcd| gcd == "0"), "{:?}", file.attributes);
@@ -72,6 +75,7 @@ mod tests {
     use super::*;
 
     const OUTPUT: &str = "started 17000000000\nenv IPUOF_CONFIG_PATH=/x/slurm_4.conf\nenv SLURM_VIPU_IPUS=1\n\
+        env SLURM_VIPU_CONTROLLER=vipu:8090\n\
         env SLURM_VIPU_MODEL=pod64\nenv SLURM_VIPU_PARTITION=slurm_4\n\
         file {\"devices\": [{}], \"attributes\": {\"GCD Id\": \"0\"}}\n";
 

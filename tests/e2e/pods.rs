@@ -1,0 +1,161 @@
+//! Several models, several controllers of one model, and a part of one.
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, Settings, main_job, wait_until};
+
+use crate::{LIMIT, let_go, quick, stay};
+
+/// A cluster with a Pod16 of its own beside the Pod64, behind the second controller.
+fn with_pod16() -> Settings {
+    quick().controller(&["--preset=pod16"]).model("pod16", &[1], &["MaxIpusPerJob=16"])
+}
+
+/// A cluster whose Pod64s are behind two controllers.
+fn two_controllers() -> Settings {
+    quick().controller(&[]).controllers(&[0, 1]).slurm_conf("SchedulerParameters=bf_interval=1")
+}
+
+/// The controller of this number has the partition of this job, and no other has.
+fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
+    let partition = main_job::partition_name(job, 0);
+    for other in 0..2 {
+        let has = cluster.controller(other).partitions()?.contains(&partition);
+        ensure!(has == (other == number), "controller {other} has {partition}: {has}");
+    }
+    Ok(())
+}
+
+/// A job of this model runs with so many IPUs, on the controller of this number; returns its nodes.
+fn runs_on(cluster: &Cluster, model: &str, ipus: u32, number: usize) -> Result<String> {
+    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    let shown = main_job::Shown::parse(&cluster.job_output(job))?;
+    let told = |name: &str| shown.environment.get(&format!("SLURM_VIPU_{name}")).map(String::as_str);
+    let controller = format!("127.0.0.1:{}", cluster.controller(number).port());
+    ensure!(told("MODEL") == Some(model) && told("CONTROLLER") == Some(&controller), "{shown:?}");
+    ensure!(shown.file.devices.len() == usize::try_from(ipus)?, "{shown:?}");
+    cluster.controller(number).await_removed(&main_job::partition_name(job, 0), LIMIT)?;
+    Ok(ended.nodes)
+}
+
+/// A job that must wait says this of its IPUs.
+fn waits(cluster: &Cluster, gres: &str, reason: &str) -> Result<JobId> {
+    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres={gres}")])?;
+    let says = |told: &str| told.replace('_', " ").contains(reason);
+    cluster.await_job(job, &format!("to say '{reason}'"), LIMIT, |job| says(&job.reason))?;
+    Ok(job)
+}
+
+fn ended_well(cluster: &Cluster, job: JobId) -> Result<()> {
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    Ok(())
+}
+
+#[test]
+fn sched_two_models_each_to_its_own() -> Result<()> {
+    with_pod16().nodes(2).node_gres(2, "vipu:pod16:no_consume:16").run(|cluster| {
+        ensure!(runs_on(cluster, "pod64", 16, 0)?.ends_with("001"));
+        ensure!(runs_on(cluster, "pod16", 16, 1)?.ends_with("002"));
+        let large = cluster.sbatch_command("true", &["--gres=vipu:pod16:32"])?.output()?;
+        ensure!(large.stderr.contains("a job on pod16 gets at most 16 IPUs"), "{large:?}");
+        // What one has to spare is no use to the other.
+        let held = cluster.sbatch("sleep 1000", &["--gres=vipu:pod16:16"])?;
+        cluster.await_job(held, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        waits(cluster, "vipu:pod16:1", "1 IPU of pod16 needed, 0 free")?;
+        runs_on(cluster, "pod64", 64, 0).map(drop)
+    })
+}
+
+#[test]
+fn sched_two_models_on_one_node() -> Result<()> {
+    with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
+        let large = stay(cluster, 64)?;
+        is_on(cluster, large, 0)?;
+        // On the same node, at the same time.
+        runs_on(cluster, "pod16", 16, 1)?;
+        let_go(cluster)?;
+        ended_well(cluster, large)
+    })
+}
+
+#[test]
+fn sched_model_may_be_left_out_when_there_is_one_choice() -> Result<()> {
+    with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:32"])?;
+        main_job::batch_ended(cluster, job, 32)?;
+        let either = cluster.sbatch_command("true", &["--gres=vipu:8"])?.output()?;
+        let models = "models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)";
+        let named = either.stderr.contains("which model?") && either.stderr.contains(models);
+        ensure!(either.code != 0 && named, "{either:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> {
+    two_controllers().run(|cluster| {
+        let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
+        is_on(cluster, first, 0)?;
+        is_on(cluster, second, 1)?;
+        let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        // The next slurmctld knows where each of them is.
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        let_go(cluster)?;
+        for job in [first, second, third] {
+            ended_well(cluster, job)?;
+        }
+        runs_on(cluster, "pod64", 64, 0).map(drop)
+    })
+}
+
+#[test]
+fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
+    two_controllers().controllers(&[0]).run(|cluster| {
+        let list = |numbers: &[usize]| {
+            cluster.write_vipu_conf(&[&cluster.api_host(numbers)])?;
+            cluster.reconfigure()
+        };
+        let first = stay(cluster, 64)?;
+        list(&[1, 0])?;
+        let second = stay(cluster, 64)?;
+        is_on(cluster, first, 0)?;
+        is_on(cluster, second, 1)?;
+        list(&[0])?;
+        let third = waits(cluster, "vipu:pod64:1", "0 free")?;
+        is_on(cluster, second, 1)?;
+        let_go(cluster)?;
+        for job in [first, second, third] {
+            ended_well(cluster, job)?;
+        }
+        // Also one that nobody lists any more lets go of what it has.
+        cluster.controller(1).await_removed(&main_job::partition_name(second, 0), LIMIT)?;
+        runs_on(cluster, "pod64", 64, 0).map(drop)
+    })
+}
+
+#[test]
+fn sched_one_of_two_controllers_down() -> Result<()> {
+    two_controllers().vipu_conf("ApiTimeout=2").run(|cluster| {
+        cluster.controller(0).refuse()?;
+        cluster.reconfigure()?;
+        let lost = format!("controller 127.0.0.1:{}: ", cluster.controller(0).port());
+        wait_until("slurmctld to miss the first controller", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains(&lost))
+        })?;
+        let first = stay(cluster, 64)?;
+        is_on(cluster, first, 1)?;
+        let second =
+            waits(cluster, "vipu:pod64:64", "0 free, largest block 0; 1 controller does not answer")?;
+        cluster.controller(0).clear()?;
+        ended_well(cluster, second)?;
+        cluster
+            .controller(0)
+            .record(&main_job::partition_name(second, 0))
+            .context("on the first controller")?;
+        let_go(cluster)?;
+        ended_well(cluster, first)
+    })
+}
