@@ -1,6 +1,7 @@
 //! Several models, several controllers of one model, and a part of one.
 
 use anyhow::{Context, Result, ensure};
+use mock_vipu::Incident;
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
 use crate::{LIMIT, let_go, quick, stay};
@@ -158,4 +159,54 @@ fn sched_one_of_two_controllers_down() -> Result<()> {
         let_go(cluster)?;
         ended_well(cluster, first)
     })
+}
+
+/// A Pod64 in two allocations; jobs get IPUs of the second.
+fn two_allocations() -> Settings {
+    let allocations = ["--allocation=a=1-8", "--allocation=b=9-16"];
+    quick().mock(&allocations).vipu_conf("Allocation=b").slurm_conf("SchedulerParameters=bf_interval=1")
+}
+
+/// Somebody else makes a partition that begins at this IPU.
+fn theirs(cluster: &Cluster, id: &str, size: u32, first: u32) -> Result<()> {
+    cluster.mock().cause(Incident::Foreign { id: id.into(), size, first: Some(first) })?;
+    cluster.reconfigure()
+}
+
+#[test]
+fn sched_allocation_is_what_counts() -> Result<()> {
+    let agents: Vec<_> = (9..=16).map(|agent| format!("ag{agent}")).collect();
+    let agents = format!("AllocationAgents={}", agents.join(","));
+    two_allocations().vipu_conf(&agents).run(|cluster| {
+        // All of the other allocation is free; then some of it is not.
+        let whole = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        cluster.command("scancel").args(&[&whole.to_string()]).success()?;
+        theirs(cluster, "in_a", 16, 0)?;
+        let half = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        main_job::batch_ended(cluster, half, 32)?;
+        let record = cluster.mock().record(&main_job::partition_name(half, 0))?;
+        ensure!(record.tenures[0].ipus.iter().all(|ipu| (32..64).contains(ipu)), "{record:?}");
+        // What others have of ours counts, at its place: 32 to 47 and 60 to 63 are used then.
+        let job = stay(cluster, 16)?;
+        theirs(cluster, "in_b", 4, 60)?;
+        waits(cluster, "vipu:pod64:16", "16 IPUs of pod64 needed, 12 free, largest block 8")?;
+        let_go(cluster)?;
+        ended_well(cluster, job)
+    })
+}
+
+#[test]
+fn sched_allocation_whose_agents_nobody_named() -> Result<()> {
+    two_allocations().run(|cluster| {
+        // Who is in the other allocation shows as soon as a partition is there.
+        theirs(cluster, "in_a", 32, 0)?;
+        waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32").map(drop)
+    })
+}
+
+#[test]
+fn sched_allocation_that_is_not_there() -> Result<()> {
+    quick()
+        .vipu_conf("Allocation=c")
+        .run(|cluster| waits(cluster, "vipu:pod64:1", "allocation 'c'").map(drop))
 }

@@ -87,6 +87,12 @@ pub(crate) static ALLOCATION: Key = Key::new(
     "name",
     "the V-IPU allocation that partitions are made in",
 );
+pub(crate) static ALLOCATION_AGENTS: Key = Key::new(
+    "AllocationAgents",
+    Absent("all not seen in another one"),
+    "names",
+    "the agents of that allocation, as in `ag1,ag2`: only their IPUs are counted",
+);
 pub(crate) static LINK_DOMAIN_SIZE: Key =
     Key::new("LinkDomainSize", Value("64"), "IPUs, a power of two", "IPUs in one IPU-Link domain");
 pub(crate) static CREATE_TIMEOUT: Key = Key::new(
@@ -109,7 +115,7 @@ pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 14] = [
+pub static KEYS: [&Key; 15] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
@@ -120,6 +126,7 @@ pub static KEYS: [&Key; 14] = [
     &LAYER,
     &PARTITION_PREFIX,
     &ALLOCATION,
+    &ALLOCATION_AGENTS,
     &LINK_DOMAIN_SIZE,
     &CREATE_TIMEOUT,
     &REMOVE_WAIT,

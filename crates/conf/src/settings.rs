@@ -53,6 +53,8 @@ pub struct Settings {
     pub partition_prefix: String,
     /// The allocation to use; `None` when the controller chooses.
     pub allocation: Option<String>,
+    /// The agents of the allocation, none twice; empty when the file does not say.
+    pub allocation_agents: Vec<String>,
     /// IPUs in one IPU-Link domain.
     pub link_domain_size: IpuCount,
     /// How long a create is tried.
@@ -131,6 +133,8 @@ impl<'a> Given<'a> {
         let layer = self.take(&keys::LAYER, value::layer);
         let partition_prefix = self.take(&keys::PARTITION_PREFIX, value::prefix);
         let allocation = self.take(&keys::ALLOCATION, value::allocation);
+        let agents = |text: &str| value::agents(text, allocation.is_some());
+        let allocation_agents = self.take(&keys::ALLOCATION_AGENTS, agents);
         let link_domain_size = self.take(&keys::LINK_DOMAIN_SIZE, value::size);
         let create_timeout = self.take(&keys::CREATE_TIMEOUT, value::seconds);
         let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
@@ -145,6 +149,7 @@ impl<'a> Given<'a> {
             layer,
             partition_prefix: partition_prefix?,
             allocation,
+            allocation_agents: allocation_agents.unwrap_or_default(),
             link_domain_size: link_domain_size?,
             create_timeout: create_timeout?,
             remove_wait: remove_wait?,

@@ -116,6 +116,24 @@ pub(crate) fn allocation(text: &str) -> Value<String> {
     if text.is_empty() { Err("not a name (empty)".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// The agents of an allocation, which has to be given too.
+pub(crate) fn agents(text: &str, of_allocation: bool) -> Value<Vec<String>> {
+    if !of_allocation {
+        return Err("of which allocation? give Allocation too".to_owned());
+    }
+    let mut found: Vec<String> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        if name.is_empty() {
+            return Err("a name is empty".to_owned());
+        }
+        if found.iter().any(|known| known == name) {
+            return Err(format!("{name} is given twice"));
+        }
+        found.push(name.to_owned());
+    }
+    Ok(found)
+}
+
 /// A decimal number between two bounds; `+5`, which Rust would read too, is none.
 fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Option<T> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
@@ -181,6 +199,14 @@ mod tests {
         assert!(boolean("2").is_err() && boolean("").is_err());
         assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
         assert!(layer("cons_res").is_err());
+    }
+
+    #[test]
+    fn agents_are_of_an_allocation_and_given_once() {
+        assert_eq!(agents("ag1, ag2", true), Ok(vec!["ag1".to_owned(), "ag2".to_owned()]));
+        assert_eq!(agents("ag1,,ag2", true), Err("a name is empty".to_owned()));
+        assert_eq!(agents("ag1,ag2,ag1", true), Err("ag1 is given twice".to_owned()));
+        assert!(agents("ag1", false).unwrap_err().contains("give Allocation too"));
     }
 
     #[test]

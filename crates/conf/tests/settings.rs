@@ -41,7 +41,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" maxipusperjob=100\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
-                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 LinkDomainSize=16\n\
+                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 LinkDomainSize=16\n\
                 CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
     let settings = parse(text).unwrap();
     let expected = Settings {
@@ -54,6 +54,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         layer: Some(Layer::Linear),
         partition_prefix: "c2".into(),
         allocation: Some("alloc-1".into()),
+        allocation_agents: vec!["ag1".into(), "ag2".into()],
         link_domain_size: 16.try_into().unwrap(),
         create_timeout: Duration::from_secs(8),
         remove_wait: Duration::ZERO,

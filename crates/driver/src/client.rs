@@ -1,18 +1,13 @@
 //! The real controller: [`vipu_client::Client`].
 
 use std::fmt::Display;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ledger::{Place, SeenPartition};
-use vipu_client::{
-    Client, Endpoint, Error, ErrorClass, Ipu, OperationState, PartitionInfo, ReadyState, Requirements, Status,
-};
+use vipu_client::{Client, Endpoint, Error, ErrorClass, OperationState, ReadyState, Requirements, Status};
 use vipu_types::{ControllerName, Gcd, PartitionId};
 
-use crate::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
-
-/// The attribute that names the partition an IPU is in.
-const PARTITION: &str = "ipuof partition id";
+use crate::{
+    CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, inventory,
+};
 
 impl Controller for Client {
     type Config = Vec<Gcd>;
@@ -60,17 +55,8 @@ impl Controller for Client {
         }
     }
 
-    async fn survey(&self) -> Result<Listing, CallError> {
-        let (ipus, partitions) = tokio::try_join!(self.list_ipus(&[]), self.list_partitions(None))?;
-        // An IPU of a partition is taken already, sound or not.
-        let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
-        let faulty = ipus.iter().filter(unusable).count();
-        let there = partitions.into_iter().filter(|partition| partition.ready != ReadyState::Removed);
-        Ok(Listing {
-            ipus: u32::try_from(ipus.len()).unwrap_or(u32::MAX),
-            faulty: u32::try_from(faulty).unwrap_or(u32::MAX),
-            partitions: there.filter_map(seen).collect(),
-        })
+    async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
+        Ok(inventory::listing(self, settings).await?)
     }
 }
 
@@ -105,19 +91,6 @@ fn state(status: &Status) -> PartitionState {
     }
 }
 
-fn seen(partition: PartitionInfo) -> Option<SeenPartition> {
-    let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
-    let places = partition.places.iter().map(|place| Place { domain: place.domain, index: place.index });
-    Some(SeenPartition { places: places.collect(), partition: id.ok()? })
-}
-
-/// What to call a partition of others whose name is none that we would give: its IPUs count all the same.
-fn stand_in(name: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    format!("foreign-{:016x}", hasher.finish())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,33 +117,5 @@ mod tests {
             assert_eq!(told(ready, OperationState::Removing, &["x"]), PartitionState::Removing);
         }
         assert_eq!(told(ReadyState::Removed, OperationState::Removing, &[]), PartitionState::Absent);
-    }
-
-    #[test]
-    fn a_foreign_partition_counts_whatever_its_name() {
-        let names = ["p 1", "p 2", "p64", ""];
-        let ids: Vec<_> = names
-            .map(|id| {
-                let places = vec![vipu_client::Place { domain: 1, index: 7 }];
-                let seen = seen(PartitionInfo { id: id.into(), places, ..partition() }).unwrap();
-                assert_eq!(seen.places, [Place { domain: 1, index: 7 }]);
-                seen.partition.to_string()
-            })
-            .into();
-        assert_eq!(ids[2], "p64");
-        assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
-    }
-
-    fn partition() -> PartitionInfo {
-        PartitionInfo {
-            id: String::new(),
-            ready: ReadyState::Active,
-            places: Vec::new(),
-            allocation: String::new(),
-            cluster: String::new(),
-            reconfigurable: false,
-            num_gcds: 1,
-            num_replicas: 1,
-        }
     }
 }

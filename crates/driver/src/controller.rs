@@ -6,6 +6,8 @@ use std::future::Future;
 use ledger::SeenPartition;
 use vipu_types::{ControllerName, IpuCount, PartitionId};
 
+use crate::ModelSettings;
+
 /// One controller end-point. Every call ends by itself, within the controller's own deadline.
 pub trait Controller: Sized + 'static {
     /// What a task needs to reach its IPUs; the driver only carries it to [`crate::Files`].
@@ -33,8 +35,8 @@ pub trait Controller: Sized + 'static {
     /// ignores what goes wrong on the way.
     fn remove(&self, partition: &PartitionId, force: bool) -> impl Future<Output = Result<(), CallError>>;
 
-    /// All IPUs and partitions there are.
-    fn survey(&self) -> impl Future<Output = Result<Listing, CallError>>;
+    /// All IPUs and partitions there are for partitions with these settings.
+    fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;
 }
 
 /// What to ask of the controller when a partition is made.
@@ -69,7 +71,7 @@ pub enum PartitionState {
     Removing,
 }
 
-/// What a controller has.
+/// What a controller has for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// All IPUs.

@@ -17,6 +17,7 @@ mod create;
 mod driver;
 mod files;
 mod handle;
+mod inventory;
 mod ipuof_files;
 pub mod journal;
 mod lane;

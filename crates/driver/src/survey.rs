@@ -50,7 +50,7 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
     let mut reachable = true;
     loop {
         let asked = shop.world.now();
-        let answer = pod.controller.survey().await;
+        let answer = pod.controller.survey(&pod.settings).await;
         if reachable != answer.is_ok() {
             reachable = answer.is_ok();
             match &answer {

@@ -146,6 +146,7 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
         allocation: own.allocation.clone(),
+        allocation_agents: own.allocation_agents.clone(),
         max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
         ipuof_dir: own.ipuof_dir.as_path().into(),
     };

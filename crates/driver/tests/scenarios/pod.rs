@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
 use ledger::SeenPartition;
 use tokio::time::{Instant, sleep};
 use vipu_types::{ControllerName, PartitionId};
@@ -221,7 +221,7 @@ impl Controller for Pod {
         Ok(())
     }
 
-    async fn survey(&self) -> Result<Listing, CallError> {
+    async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
         self.log.add("call survey".into());
         pass(self.survey_time.get()).await;
         if let Some(failure) = self.surveys.borrow_mut().pop_front() {

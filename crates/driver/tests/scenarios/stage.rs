@@ -177,6 +177,7 @@ pub fn settings() -> ModelSettings {
         force_remove: false,
         reconfigurable: false,
         allocation: None,
+        allocation_agents: Vec::new(),
         max_concurrent_creates: 64,
         ipuof_dir: Path::new("/ipuof").into(),
     }

@@ -1,0 +1,146 @@
+//! What a controller has for us: all of it, or the part that is the model's allocation.
+//!
+//! The user API tells of each partition in which allocation it is, but of no allocation which IPUs it has.
+//! Its agents are in the configuration (AllocationAgents); without them an agent counts unless an IPU of
+//! it is in a partition of another allocation, which proves that it is not ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ledger::{Place, SeenPartition};
+use vipu_client::{Client, Error, Ipu, PartitionInfo, ReadyState};
+use vipu_types::PartitionId;
+
+use crate::{Listing, ModelSettings};
+
+/// The attribute that names the partition an IPU is in.
+const PARTITION: &str = "ipuof partition id";
+
+/// Asks for what these settings make use of.
+pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
+    let all = client.list_partitions(None);
+    let ipus = client.list_ipus(&settings.allocation_agents);
+    let Some(allocation) = settings.allocation.as_deref() else {
+        let (ipus, partitions) = tokio::try_join!(ipus, all)?;
+        return Ok(summary(&ipus, partitions, |place| place));
+    };
+    // Asked for by its name, an allocation that is not there is an error, and not merely without partitions.
+    let own = client.list_partitions(Some(allocation));
+    let (mut ipus, partitions, all) = tokio::try_join!(ipus, own, all)?;
+    if settings.allocation_agents.is_empty() {
+        leave_out_others(&mut ipus, &all, allocation);
+    }
+    let (count, domain) = (ipus.len() as u64, u64::from(settings.domain_size.get()));
+    Ok(summary(&ipus, partitions, |place| in_part(place, count, domain)))
+}
+
+/// Leaves out the IPUs of agents of which a partition of another allocation has some.
+fn leave_out_others(ipus: &mut Vec<Ipu>, partitions: &[PartitionInfo], allocation: &str) {
+    let elsewhere = partitions.iter().filter(|partition| partition.allocation != allocation);
+    let elsewhere: BTreeSet<&str> = elsewhere.map(|partition| partition.id.as_str()).collect();
+    let mut is_ours = BTreeMap::<String, bool>::new();
+    for ipu in ipus.iter() {
+        let taken = ipu.attributes.get(PARTITION).is_some_and(|id| elsewhere.contains(id.as_str()));
+        *is_ours.entry(ipu.agent.clone()).or_insert(true) &= !taken;
+    }
+    ipus.retain(|ipu| is_ours.get(&ipu.agent).copied().unwrap_or(true));
+}
+
+/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken to
+/// lie as a partition of its size would, at a multiple of that.
+fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
+    let (domains, size) = (ipus.div_ceil(domain).max(1), ipus.next_power_of_two().min(domain));
+    let within = |number: u32, period: u64| u32::try_from(u64::from(number) % period).unwrap_or(number);
+    Place { domain: within(place.domain, domains), index: within(place.index, size) }
+}
+
+fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -> Place) -> Listing {
+    // An IPU of a partition is taken already, sound or not.
+    let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
+    let faulty = ipus.iter().filter(unusable).count();
+    let there = partitions.into_iter().filter(|partition| partition.ready != ReadyState::Removed);
+    Listing {
+        ipus: u32::try_from(ipus.len()).unwrap_or(u32::MAX),
+        faulty: u32::try_from(faulty).unwrap_or(u32::MAX),
+        partitions: there.filter_map(|partition| seen(partition, &place)).collect(),
+    }
+}
+
+fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<SeenPartition> {
+    let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
+    let places = partition.places.iter().map(|at| place(Place { domain: at.domain, index: at.index }));
+    Some(SeenPartition { places: places.collect(), partition: id.ok()? })
+}
+
+/// What to call a partition of others whose name is none that we would give: its IPUs count all the same.
+fn stand_in(name: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    format!("foreign-{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn partition(id: &str, allocation: &str, places: &[(u32, u32)]) -> PartitionInfo {
+        PartitionInfo {
+            id: id.into(),
+            ready: ReadyState::Active,
+            places: places.iter().map(|&(domain, index)| vipu_client::Place { domain, index }).collect(),
+            allocation: allocation.into(),
+            cluster: String::new(),
+            reconfigurable: false,
+            num_gcds: 1,
+            num_replicas: 1,
+        }
+    }
+
+    #[test]
+    fn a_foreign_partition_counts_whatever_its_name() {
+        let names = ["p 1", "p 2", "p64", ""];
+        let ids: Vec<_> = names
+            .map(|id| {
+                let seen = seen(partition(id, "", &[(1, 7)]), |place| place).unwrap();
+                assert_eq!(seen.places, [Place { domain: 1, index: 7 }]);
+                seen.partition.to_string()
+            })
+            .into();
+        assert_eq!(ids[2], "p64");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), names.len());
+    }
+
+    #[test]
+    fn agents_of_other_allocations_are_left_out() {
+        let ipu = |agent: &str, hardware_id, owner: Option<&str>| Ipu {
+            agent: agent.into(),
+            hardware_id,
+            attributes: owner.map(|id| (PARTITION.to_owned(), id.to_owned())).into_iter().collect(),
+        };
+        let mut ipus = vec![
+            ipu("ag1", 0, None),
+            ipu("ag1", 1, Some("theirs")),
+            ipu("ag2", 0, Some("slurm_1")),
+            ipu("ag2", 1, None),
+            ipu("ag3", 0, None),
+        ];
+        let partitions = [partition("theirs", "a", &[]), partition("slurm_1", "b", &[])];
+        leave_out_others(&mut ipus, &partitions, "b");
+        let left: Vec<_> = ipus.iter().map(|ipu| ipu.agent.as_str()).collect();
+        assert_eq!(left, ["ag2", "ag2", "ag3"]);
+    }
+
+    #[test]
+    fn an_allocation_is_seen_from_its_own_beginning() {
+        let at = |domain, index| Place { domain, index };
+        for (place, ipus, within) in [
+            (at(0, 20), 16, at(0, 4)),
+            (at(0, 63), 32, at(0, 31)),
+            (at(3, 5), 64, at(0, 5)),
+            (at(3, 5), 128, at(1, 5)),
+            (at(0, 21), 12, at(0, 5)),
+        ] {
+            assert_eq!(in_part(place, ipus, 64), within, "{place:?} of {ipus}");
+        }
+    }
+}
