@@ -5,9 +5,23 @@
 //! buddy tree answers it: each node knows the largest free block below it, the root knows it of
 //! the whole Pod. The last domain may be partial; the IPUs it lacks count as taken.
 
+use std::ops::Range;
+
 use vipu_types::IpuCount;
 
 use crate::Place;
+
+/// IPUs in one IPU-Link domain of a Pod: a small Pod has less than one.
+pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
+    domain_size.get().min(ipus.next_power_of_two())
+}
+
+impl Place {
+    /// The number of the IPU in its Pod, counted domain by domain; none when no domain has such a place.
+    pub(crate) fn number(self, domain: u32) -> Option<usize> {
+        (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)
+    }
+}
 
 /// The free blocks of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +43,7 @@ impl Capacity {
     /// A place that is taken twice, or that this Pod does not have, still is an IPU that somebody
     /// uses: one IPU is taken for it wherever [`Capacity::take`] puts it.
     pub(crate) fn new(ipus: u32, domain_size: IpuCount, taken: impl IntoIterator<Item = Place>) -> Self {
-        let domain = domain_size.get().min(ipus.next_power_of_two());
+        let domain = usable_domain(ipus, domain_size);
         let leaves = (ipus.div_ceil(domain).next_power_of_two() * domain) as usize;
         let mut capacity =
             Self { domain_order: domain.ilog2(), best: vec![0; 2 * leaves], free: ipus, free_domains: 0 };
@@ -37,9 +51,7 @@ impl Capacity {
         capacity.best[leaves..leaves + ipus].fill(1);
         let mut homeless = 0;
         for place in taken {
-            let leaf = (place.index < domain)
-                .then(|| place.domain as usize * domain as usize + place.index as usize)
-                .filter(|leaf| *leaf < ipus && capacity.best[leaves + leaf] == 1);
+            let leaf = place.number(domain).filter(|leaf| *leaf < ipus && capacity.best[leaves + leaf] == 1);
             match leaf {
                 Some(leaf) => {
                     capacity.best[leaves + leaf] = 0;
@@ -49,7 +61,7 @@ impl Capacity {
             }
         }
         capacity.summarize(leaves);
-        capacity.take_each(homeless);
+        capacity.take_each(homeless, &mut |_| {});
         capacity
     }
 
@@ -94,33 +106,38 @@ impl Capacity {
         }
     }
 
-    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains.
+    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains. `taken` is told
+    /// which.
     ///
     /// When there is no such block, it takes smaller ones: the partition exists, so IPUs are used
     /// whatever the forecast says of their places.
-    pub(crate) fn take(&mut self, size: IpuCount) {
+    pub(crate) fn take(&mut self, size: IpuCount, taken: &mut impl FnMut(Range<usize>)) {
         let order = size.get().ilog2().min(self.domain_order);
         for _ in 0..size.get() >> order {
             if self.free == 0 {
                 return;
             }
-            self.take_block(order);
+            self.take_block(order, taken);
         }
     }
 
     /// Takes that many single IPUs.
-    pub(crate) fn take_each(&mut self, ipus: u32) {
+    pub(crate) fn take_each(&mut self, ipus: u32, taken: &mut impl FnMut(Range<usize>)) {
         for _ in 0..ipus.min(self.free) {
-            self.take_block(0);
+            self.take_block(0, taken);
         }
     }
 
-    fn take_block(&mut self, order: u32) {
+    fn take_block(&mut self, order: u32, taken: &mut impl FnMut(Range<usize>)) {
         match self.lowest(order) {
-            Some(node) => self.occupy(node, order),
+            Some(node) => {
+                self.occupy(node, order);
+                let first = (node << order) - self.best.len() / 2;
+                taken(first..first + (1 << order));
+            }
             None if order > 0 => {
-                self.take_block(order - 1);
-                self.take_block(order - 1);
+                self.take_block(order - 1, taken);
+                self.take_block(order - 1, taken);
             }
             None => {}
         }

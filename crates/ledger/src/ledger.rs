@@ -7,7 +7,9 @@ use vipu_types::{ModelName, PartitionId, PodId};
 use crate::claims::{Claims, Serial};
 use crate::lifecycle::Signal;
 use crate::model::Model;
+use crate::plans::Plans;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
+use crate::schedule::Outlooks;
 use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
 
 /// Who has which IPU. See the crate's documentation.
@@ -17,6 +19,11 @@ pub struct Ledger {
     /// The Pods of all models, and no others.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
+    /// Who waits.
+    pub(crate) plans: Plans,
+    pub(crate) outlooks: Outlooks,
+    /// How many events there were.
+    pub(crate) events: u64,
 }
 
 impl Ledger {
@@ -53,6 +60,7 @@ impl Ledger {
     /// `now` never goes back. Answers that come late, twice or for what is not known change nothing.
     pub fn apply(&mut self, now: Millis, event: Event) -> Vec<Action> {
         let mut todo = Vec::new();
+        self.events += 1;
         match event {
             Event::Models(models) => self.configure(now, models, &mut todo),
             Event::Inventory { pod, asked, ipus, faulty, partitions } => {
@@ -146,6 +154,7 @@ impl Ledger {
 
     /// A job got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
+        self.plans.drop_of(claim.run.job);
         self.end_earlier(now, &claim, todo);
         if self.claims.holder(&claim.partition).is_some() {
             self.add(now, claim, Phase::Queued);

@@ -70,7 +70,7 @@ impl Ledger {
     }
 
     /// The Pods of a model whose controllers answer, in their order.
-    fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
+    pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
         let pods = model.pods.iter().filter_map(|id| Some((id, self.pods.get(id)?)));
         pods.filter(|(_, pod)| pod.is_reached())
     }

@@ -1,12 +1,12 @@
 //! One Pod: what its controller said last, and what fits into it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
-use crate::capacity::Capacity;
+use crate::capacity::{Capacity, usable_domain};
 use crate::claims::Serial;
-use crate::forecast::Released;
 use crate::{Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
@@ -27,6 +27,17 @@ pub(crate) struct Hardware {
     pub(crate) ipus: u32,
     /// Those that no partition can use.
     pub(crate) faulty: u32,
+}
+
+/// Who has IPUs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Occupant<'a> {
+    /// A partition of the listing.
+    Partition(&'a PartitionId),
+    /// A claim that the listing does not place.
+    Claim(Serial),
+    /// Nobody who gives them back: broken, or of a partition that does not say.
+    Nobody,
 }
 
 /// One Pod: its controller's last listing and its free blocks.
@@ -80,6 +91,10 @@ impl Pod {
         self.hardware
     }
 
+    pub(crate) fn domain_size(&self) -> IpuCount {
+        self.domain_size
+    }
+
     pub(crate) fn capacity(&self) -> &Capacity {
         &self.capacity
     }
@@ -121,7 +136,7 @@ impl Pod {
     /// A claim more, younger than all others.
     pub(crate) fn claim(&mut self, serial: Serial, size: IpuCount) {
         self.unplaced.insert(serial, size);
-        self.capacity.take(size);
+        self.capacity.take(size, &mut |_| {});
     }
 
     /// A claim less that had no partition.
@@ -139,21 +154,31 @@ impl Pod {
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> Capacity {
-        self.counted_without(&Released::default())
+        self.occupied(|_| (), |(), _| {})
     }
 
-    /// The free blocks there would be if these claims were gone.
-    pub(crate) fn counted_without(&self, released: &Released<'_>) -> Capacity {
-        let listed = || {
-            let stays = |(id, _): &(&PartitionId, _)| !released.partitions.contains(id);
-            self.listed.iter().filter(stays).map(|(_, places)| places)
-        };
-        let mut capacity = Capacity::new(self.hardware.ipus, self.domain_size, listed().flatten().copied());
+    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each, `has` is told
+    /// that for each run of its IPUs. Returns the free blocks that remain.
+    pub(crate) fn occupied<T: Copy>(
+        &self,
+        of: impl Fn(Occupant<'_>) -> T,
+        mut has: impl FnMut(T, Range<usize>),
+    ) -> Capacity {
+        let (ipus, domain) = (self.hardware.ipus, usable_domain(self.hardware.ipus, self.domain_size));
+        for (id, places) in &self.listed {
+            let it = of(Occupant::Partition(id));
+            let numbers = places.iter().filter_map(|place| place.number(domain));
+            numbers.filter(|ipu| *ipu < ipus as usize).for_each(|ipu| has(it, ipu..ipu + 1));
+        }
+        let places = self.listed.values().flatten().copied();
+        let mut capacity = Capacity::new(ipus, self.domain_size, places);
         // A partition without places has at least one IPU.
-        let hidden = listed().filter(|places| places.is_empty()).count();
-        capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32));
-        for (_, size) in self.unplaced.iter().filter(|(serial, _)| !released.serials.contains(serial)) {
-            capacity.take(*size);
+        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
+        let nobody = of(Occupant::Nobody);
+        capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32), &mut |ipus| has(nobody, ipus));
+        for (serial, size) in &self.unplaced {
+            let it = of(Occupant::Claim(*serial));
+            capacity.take(*size, &mut |ipus| has(it, ipus));
         }
         capacity
     }

@@ -65,6 +65,22 @@ pub enum Wait {
         /// How many controllers do not answer.
         silent: usize,
     },
+    /// A block is free, but a job before this one in line would have to wait longer.
+    #[error("vipu: IPUs of {model} are kept for job {job}")]
+    Planned {
+        /// The model.
+        model: ModelName,
+        /// The job that is before this one.
+        job: u32,
+    },
+}
+
+impl Wait {
+    /// Whether IPUs are what is missing: they come free as other jobs end.
+    #[must_use]
+    pub fn is_for_room(&self) -> bool {
+        matches!(self, Wait::Full { .. } | Wait::Planned { .. })
+    }
 }
 
 fn ipus(size: IpuCount) -> &'static str {

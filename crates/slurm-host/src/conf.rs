@@ -70,6 +70,29 @@ pub(crate) fn folder_at_load() -> Option<PathBuf> {
 
 /// Whether `SchedulerParameters` holds `defer`: passes only at intervals, not for each event.
 pub(crate) fn scheduling_is_deferred() -> bool {
-    value(|layout| layout.slurm_conf.sched_params)
-        .is_some_and(|parameters| parameters.split(',').any(|word| word.trim() == "defer"))
+    scheduler_parameter("defer").is_some()
+}
+
+/// Whether `SchedulerParameters` holds `bf_licenses`: backfill plans licences, and the main scheduler leaves
+/// all jobs to it that are behind one which waits for a licence.
+pub(crate) fn keeps_licenses() -> bool {
+    scheduler_parameter("bf_licenses").is_some()
+}
+
+/// `bf_interval` of `SchedulerParameters`, or Slurm's default: seconds between two looks of backfill.
+#[must_use]
+pub fn backfill_interval() -> i64 {
+    const DEFAULT: i64 = 30;
+    scheduler_parameter("bf_interval")
+        .and_then(|value| value.parse().ok())
+        .filter(|n| *n > 0)
+        .unwrap_or(DEFAULT)
+}
+
+/// What is written behind the `=` of a word of `SchedulerParameters`, nothing when there is none.
+fn scheduler_parameter(name: &str) -> Option<String> {
+    let parameters = value(|layout| layout.slurm_conf.sched_params)?;
+    let mut words =
+        parameters.split(',').map(|word| word.trim().split_once('=').unwrap_or((word.trim(), "")));
+    words.find_map(|(word, value)| (word == name).then(|| value.to_owned()))
 }

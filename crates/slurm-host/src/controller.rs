@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use crate::job_test::RawTest;
 use crate::object::{self, Object};
 use crate::symbols::RawJob;
 
@@ -36,9 +37,9 @@ pub type Entry = unsafe extern "C" fn(build: u64) -> *const Controller;
 #[repr(C)]
 pub struct Controller {
     /// Before the inner selector's job_test: 0 to go on, or the ESLURM code to refuse with.
-    pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16) -> c_int,
-    /// After the inner selector said when a job would start (WILL_RUN): corrects that for its IPUs.
-    pub job_will_run: unsafe extern "C" fn(job: RawJob),
+    pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest) -> c_int,
+    /// After the inner selector's job_test, with its answer; returns the answer for Slurm.
+    pub job_tested: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int,
     /// After the inner selector's job_begin: 0, or an error that leaves the job pending.
     pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,
     /// 1 when the inner selector is to be asked, 0 when the job's partition is not ready.

@@ -86,6 +86,61 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.end_time)
     }
 
+    /// The longest it may run once it has begun, in seconds: its time limit, or that of its Slurm partition.
+    #[must_use]
+    pub fn time_limit(self) -> i64 {
+        const YEAR: i64 = 365 * 24 * 3600;
+        let of_partition = || self.partition().map(|part| part.read(self.layout().part_record.max_time));
+        let is_set = |minutes: &u32| ![facts::NO_VAL, facts::INFINITE].contains(minutes);
+        let own = Some(self.record.read(self.layout().job_record.time_limit)).filter(is_set);
+        own.or_else(|| of_partition().filter(is_set)).map_or(YEAR, |minutes| i64::from(minutes) * 60)
+    }
+
+    /// `priority`; 0 for a job that is held
+    #[must_use]
+    pub fn priority(self) -> u32 {
+        self.record.read(self.layout().job_record.priority)
+    }
+
+    /// `PriorityTier` of the Slurm partition that the job is looked at in.
+    #[must_use]
+    pub fn priority_tier(self) -> u16 {
+        self.partition().map_or(0, |part| part.read(self.layout().part_record.priority_tier))
+    }
+
+    fn partition(self) -> Option<Record<'lock>> {
+        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the member.
+        unsafe { self.record.follow(self.layout().job_record.part_ptr) }
+    }
+
+    /// Whether backfill looks for the time when the job can start.
+    #[must_use]
+    pub fn is_backfill_test(self) -> bool {
+        self.has_flag(facts::BACKFILL_TEST)
+    }
+
+    /// Whether it is of interest only if the job could start right now.
+    #[must_use]
+    pub fn is_test_of_now(self) -> bool {
+        self.has_flag(facts::TEST_NOW_ONLY)
+    }
+
+    fn has_flag(self, flag: u32) -> bool {
+        self.record.read(self.layout().job_record.bit_flags) & u64::from(flag) != 0
+    }
+
+    /// Whether it was told to make room for another.
+    #[must_use]
+    pub fn is_being_preempted(self) -> bool {
+        self.record.read(self.layout().job_record.preempt_time) != 0
+    }
+
+    /// `state_reason`
+    #[must_use]
+    pub fn state_reason(self) -> u32 {
+        self.record.read(self.layout().job_record.state_reason)
+    }
+
     /// Another job, under the same lock.
     #[must_use]
     pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
@@ -158,10 +213,13 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
-    /// Waits for resources by its own turn: not held, not behind a dependency, limit or priority.
+    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
+    /// code by which it was refused ([`crate::differences::refusal`]).
     #[must_use]
-    pub fn waits_for_resources(self) -> bool {
-        self.is_pending() && self.record.read(self.layout().job_record.state_reason) == facts::WAIT_RESOURCES
+    pub fn waits_in_line(self) -> bool {
+        let reasons =
+            [facts::WAIT_RESOURCES, facts::WAIT_PRIORITY, facts::WAIT_LICENSES, facts::WAIT_NODE_NOT_AVAIL];
+        self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
     }
 
     /// Whether none of the job's nodes has anything left to do for it.

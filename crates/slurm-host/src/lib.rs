@@ -18,6 +18,7 @@ mod host;
 pub mod identity;
 pub mod inner;
 pub mod job;
+pub mod job_test;
 pub mod loaded;
 pub mod locks;
 pub mod log;

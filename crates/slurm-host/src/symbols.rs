@@ -86,6 +86,11 @@ host_functions! {
             unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int,
             *mut c_void,
         ) -> libc::c_int;
+        list_create = c"slurm_list_create": fn(Option<unsafe extern "C" fn(*mut c_void)>) -> *mut c_void;
+        list_append = c"slurm_list_append": fn(*mut c_void, *mut c_void) -> *mut c_void;
+        slurm_job_preempt_mode = c"slurm_job_preempt_mode": fn(RawJob) -> u16;
+        bit_set_count = c"slurm_bit_set_count": fn(*mut c_void) -> i32;
+        bit_clear_all = c"slurm_bit_clear_all": fn(*mut c_void);
         bit_ffs = c"slurm_bit_ffs": fn(*mut c_void) -> i64;
         xstrdup = c"slurm_xstrdup": fn(*const libc::c_char) -> *mut libc::c_char;
         xfree = c"slurm_xfree": fn(*mut *mut c_void);

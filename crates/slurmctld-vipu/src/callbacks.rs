@@ -1,94 +1,17 @@
 //! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use ledger::{Claim, Ending, Event};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::release;
 use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
 use vipu_types::{ControllerName, Grant, GresRequest, JobRun};
 
 use crate::request::{Refusal, Resolved};
+use crate::scheduling;
 use crate::site::Site;
 
-/// Whether the scheduler may try this job.
-pub(crate) enum Verdict {
-    /// The stock selector decides.
-    Go,
-    /// Not now; it is told why.
-    Wait,
-    /// Never: no partition has this size.
-    Never,
-}
-
-/// Before the stock selector looks at a job.
-pub(crate) fn job_test(site: &Site, job: JobRef<'_>, mode: u16) -> Verdict {
-    let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
-    if !(run_now || test_only) || !job.mentions_vipu() {
-        return Verdict::Go;
-    }
-    match (wanted(site, job), run_now) {
-        (Ok(None), _) => Verdict::Go,
-        (Err(refusal), false) => {
-            if refusal.is_for_good() {
-                Verdict::Never
-            } else {
-                Verdict::Go
-            }
-        }
-        (Ok(Some(_)), false) => Verdict::Go,
-        (Err(refusal), true) => wait(site, job, refusal.to_string()),
-        (Ok(Some(wanted)), true) => {
-            let fits = site.ledger().fits_now(&wanted.model, wanted.size);
-            fits.map_or_else(|why| wait(site, job, why.to_string()), |_| Verdict::Go)
-        }
-    }
-}
-
-/// The stock selector said when the job could start: not before its IPUs are free.
-///
-/// Backfill reserves nodes for a job from its expected start on and starts no other job there that would run
-/// into it. An expected start of now, for a job that then is refused, would keep everybody off those nodes.
-pub(crate) fn job_will_run(site: &Site, mut job: JobMut<'_>) {
-    if !job.mentions_vipu() {
-        return;
-    }
-    let Ok(Some(wanted)) = wanted(site, *job) else {
-        return job.expect_start(now() + BEYOND_ANY_PLAN);
-    };
-    let ledger = site.ledger();
-    if ledger.fits_now(&wanted.model, wanted.size).is_ok() {
-        return;
-    }
-    let end_of = |id| job.other(id).map_or_else(now, JobRef::end_time);
-    let ipus_free = match ledger.earliest(&wanted.model, wanted.size, end_of) {
-        Some(end) => end.max(now()) + REMOVAL,
-        None => now() + BEYOND_ANY_PLAN,
-    };
-    let start = ipus_free.max(job.start_time());
-    job.expect_start(start);
-}
-
-/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
-const REMOVAL: i64 = 1;
-
-/// Seconds, a year: when nobody can say, the job takes no part in backfill's plan (`bf_window` is days).
-const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
-
-/// Seconds since the Unix epoch.
-fn now() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
-}
-
-fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
-    site.show_reason(job.id(), why);
-    Verdict::Wait
-}
-
 /// What a job asks for, if it asks for IPUs.
-fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
+pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
     let tres = job.tres_per_node().unwrap_or_default();
     site.models(|models| models.find(&tres))
 }
@@ -130,7 +53,7 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
 /// There was room a moment ago, under the same lock; should there be none any more, as when a controller was found
 /// to be away just now, the first controller is asked for it until there is.
 fn give(site: &Site, job: JobRef<'_>, wanted: Resolved) -> Option<(Grant, Claim)> {
-    let with_room = site.ledger().fits_now(&wanted.model, wanted.size).ok();
+    let with_room = scheduling::controller_for(site, job, &wanted);
     let controller = with_room.or_else(|| site.models(|models| models.first_controller(&wanted.model)))?;
     let restart = job.restart_count();
     let grant = site.models(|models| models.grant(job.id(), restart, wanted, controller.clone()))?;

@@ -4,20 +4,22 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
 use slurm_host::controller::{BUILD, Controller};
+use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
+use slurm_host::job_test::{RawTest, Test};
 use slurm_host::release::{
-    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start,
+    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start, is_test_only,
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
 use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
-use crate::callbacks::Verdict;
+use crate::scheduling::Verdict;
 use crate::site::{self, site};
-use crate::{adopt, callbacks};
+use crate::{adopt, callbacks, scheduling};
 
 static CONTROLLER: Controller =
-    Controller { job_test, job_will_run, job_begin, job_ready, job_fini, reconfigure, job_submit };
+    Controller { job_test, job_tested, job_begin, job_ready, job_fini, reconfigure, job_submit };
 
 /// Hands out the table to a plugin of the same build.
 // SAFETY: (attribute) a name of ours that no other object has.
@@ -26,31 +28,39 @@ extern "C" fn vipu_slurmctld_entry(build: u64) -> *const Controller {
     if build == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
 }
 
-unsafe extern "C" fn job_test(job: RawJob, mode: u16) -> c_int {
+unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c_int {
     boundary::guard(&|| name("job_test", job), 0, || {
-        // SAFETY: Slurm's job in its own callback, under the job write lock.
-        let verdict = match (site(), unsafe { JobRef::from_callback(job) }) {
-            (Some(site), Some(job)) => callbacks::job_test(site, job, mode),
+        // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
+        let seen = unsafe { (JobRef::from_callback(job), Test::from_callback(*test)) };
+        let (Some(site), (Some(job), Some(test))) = (site(), seen) else {
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
-            _ if is_start(mode) && unsafe { blind::wants_ipus(job) } => Verdict::Wait,
-            _ => Verdict::Go,
+            let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
+            return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
-        match verdict {
+        if is_test_only(mode)
+            && let Some(code) = refusal::of_test(job)
+        {
+            return code;
+        }
+        match scheduling::before(site, job, mode, &test) {
             Verdict::Go => 0,
-            Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
+            Verdict::Wait => refusal::of_start(job, &test),
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
         }
     })
 }
 
-unsafe extern "C" fn job_will_run(job: RawJob) {
-    boundary::guard(&|| name("job_will_run", job), (), || {
-        // SAFETY: Slurm's job in its own callback, under the job write lock.
-        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::job_will_run(site, job);
+unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int {
+    boundary::guard(&|| name("job_tested", job), code, || {
+        // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
+        let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
+        let (Some(site), (Some(job), Some(mut test)), 0) = (site(), seen, code) else { return code };
+        match scheduling::after(site, job, mode, &mut test) {
+            Verdict::Go => code,
+            Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
-    });
+    })
 }
 
 unsafe extern "C" fn job_begin(job: RawJob) -> c_int {

@@ -189,10 +189,10 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str) {
     info!("{}: {} ({text})", claim.run, if held { "requeued and held" } else { "ended" });
 }
 
-/// Writes the reason over Slurm's own "Resources"; a job that Slurm says waits for something else is left alone.
+/// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone.
 fn show_reason(slurm: &mut Locked<'_>, job: u32, text: &str) {
     if let Some(mut job) = slurm.job(job)
-        && job.waits_for_resources()
+        && job.waits_in_line()
         && job.reason().as_deref() != Some(text)
     {
         job.set_reason(text);

@@ -13,7 +13,9 @@ use tracing::error;
 use vipu_client::Client;
 
 use crate::keeper::Keep;
+use crate::looks::Looks;
 use crate::models::{self, Models, Reading};
+use crate::victims::Victims;
 use crate::{host_thread, io_thread, keeper};
 
 /// What the vipu-host thread is asked to do.
@@ -35,6 +37,8 @@ pub(crate) struct Site {
     host: HostQueue,
     keeper: Sender<Keep>,
     began: Instant,
+    pub(crate) looks: Looks,
+    pub(crate) victims: Victims,
 }
 
 /// The way to the vipu-host thread; never waits.
@@ -84,6 +88,8 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
             host: HostQueue(Mutex::new(sender)),
             keeper,
             began: Instant::now(),
+            looks: Looks::default(),
+            victims: Victims::default(),
         }
     });
     (site, ends)
@@ -134,6 +140,7 @@ impl Site {
 
     /// Reads the models' files anew. What did not change goes on undisturbed.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
+        self.looks.set_backfill_interval(slurm_host::conf::backfill_interval());
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");

@@ -50,7 +50,7 @@ fn what_fits_is_a_matter_of_blocks() {
         ("a place that a partial domain has not", 48, 64, at([48]), &[], 47, 16),
     ] {
         let mut capacity = Capacity::new(ipus, size(domain), taken);
-        unplaced.iter().for_each(|n| capacity.take(size(*n)));
+        unplaced.iter().for_each(|n| capacity.take(size(*n), &mut |_| {}));
         assert_eq!((capacity.free(), capacity.largest()), (free, largest), "{what}");
     }
 }
@@ -59,7 +59,7 @@ fn what_fits_is_a_matter_of_blocks() {
 fn faulty_ipus_count_one_by_one() {
     for (faulty, free, largest) in [(0, 64, 64), (1, 63, 32), (32, 32, 32), (64, 0, 0), (u32::MAX, 0, 0)] {
         let mut capacity = Capacity::new(64, size(64), []);
-        capacity.take_each(faulty);
+        capacity.take_each(faulty, &mut |_| {});
         assert_eq!((capacity.free(), capacity.largest()), (free, largest), "{faulty}");
     }
 }
@@ -70,12 +70,12 @@ fn a_huge_pod_is_filled_to_the_last_ipu() {
     assert_eq!(capacity.largest(), 65_536);
     for taken in 0..10_000 {
         assert_eq!(capacity.free(), 65_536 - 4 * taken);
-        capacity.take(size(4));
+        capacity.take(size(4), &mut |_| {});
     }
     // 625 domains are full, 399 free.
     assert_eq!((capacity.free(), capacity.largest()), (25_536, 16_384));
-    capacity.take(size(16_384));
-    capacity.take(size(8192));
+    capacity.take(size(16_384), &mut |_| {});
+    capacity.take(size(8192), &mut |_| {});
     assert_eq!((capacity.free(), capacity.largest()), (960, 512));
 }
 
@@ -134,7 +134,7 @@ proptest! {
         let mut capacity = Capacity::new(ipus, size(domain), places);
         for order in takes.into_iter().filter(|order| *order <= domain_order) {
             prop_assert_eq!(capacity.largest(), plain.largest());
-            capacity.take(size(1 << order));
+            capacity.take(size(1 << order), &mut |_| {});
             plain.take(order);
         }
         prop_assert_eq!(capacity.largest(), plain.largest());

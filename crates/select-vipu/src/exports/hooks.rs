@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use slurm_host::controller::{self, Controller};
+use slurm_host::job_test::RawTest;
 use slurm_host::symbols::{self, RawJob};
 use slurm_host::{blind, log, release};
 
@@ -15,22 +16,20 @@ fn controller() -> Option<&'static Controller> {
 }
 
 /// Refuses jobs whose IPUs are not free; `None` lets the stock selector decide.
-pub(super) fn job_test(job: RawJob, mode: u16) -> Option<c_int> {
+pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
     let code = match CONTROLLER.get()? {
-        // SAFETY: Slurm's job under the job write lock of this callback.
-        Some(controller) => unsafe { (controller.job_test)(job, mode) },
+        // SAFETY: Slurm's job and arguments under the job write lock of this callback.
+        Some(controller) => unsafe { (controller.job_test)(job, mode, test) },
         None => refuse_without_controller(job, mode),
     };
     (code != 0).then_some(code)
 }
 
-/// Has a forecast of the stock selector corrected for the job's IPUs.
-pub(super) fn job_tested(job: RawJob, mode: u16, code: c_int) -> c_int {
-    if let (0, true, Some(controller)) = (code, release::is_will_run(mode), controller()) {
-        // SAFETY: Slurm's job under the job write lock of this callback.
-        unsafe { (controller.job_will_run)(job) };
-    }
-    code
+/// Has an answer of the stock selector corrected for the job's IPUs.
+pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
+    let Some(controller) = controller() else { return code };
+    // SAFETY: Slurm's job and arguments under the job write lock of this callback.
+    unsafe { (controller.job_tested)(job, mode, test, code) }
 }
 
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.

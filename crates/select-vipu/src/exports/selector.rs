@@ -5,6 +5,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
 use slurm_host::inner::Selector;
+use slurm_host::job_test::RawTest;
 use slurm_host::release::Series;
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, loaded, log};
@@ -100,9 +101,12 @@ selector! {
     // be is handed on as the tenth, to a function that does not look at it.
     fn select_p_job_test(
         job: RawJob, nodes: Ptr, min_nodes: u32, max_nodes: u32, req_nodes: u32, mode: u16,
-        preemptee_candidates: Ptr, preemptees: Ptr, excluded_cores: Ptr, will_run: Ptr
-    ) -> c_int, otherwise ERROR, before hooks::job_test(job, mode),
-        after |code| hooks::job_tested(job, mode, code);
+        candidates: Ptr, preemptees: *mut Ptr, excluded_cores: Ptr, will_run: Ptr
+    ) -> c_int, otherwise ERROR,
+        before hooks::job_test(job, mode, &RawTest { nodes, min_nodes, candidates, preemptees, will_run }),
+        after |code| {
+            hooks::job_tested(job, mode, &RawTest { nodes, min_nodes, candidates, preemptees, will_run }, code)
+        };
     fn select_p_job_begin(job: RawJob) -> c_int, otherwise ERROR, after |code| hooks::job_begin(job, code);
     fn select_p_job_ready(job: RawJob) -> c_int, otherwise 0, before hooks::job_ready(job);
     fn select_p_job_expand(from: RawJob, to: RawJob) -> c_int, otherwise ERROR;

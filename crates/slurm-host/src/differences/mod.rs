@@ -9,4 +9,5 @@ pub mod job_modify;
 pub(crate) mod lock_struct;
 pub mod other_cons_tres;
 pub mod plugin_id;
+pub mod refusal;
 pub(crate) mod requeue;

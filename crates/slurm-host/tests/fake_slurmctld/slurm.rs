@@ -191,6 +191,11 @@ mod exported {
     #[unsafe(no_mangle)] extern "C" fn schedule(_full: bool) { note(Call::Scheduled { deferred: false }); }
     #[unsafe(no_mangle)] extern "C" fn queue_job_scheduler() { note(Call::Scheduled { deferred: true }); }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_ffs(_bits: *mut c_void) -> i64 { -1 }
+    #[unsafe(no_mangle)] extern "C" fn slurm_bit_set_count(_bits: *mut c_void) -> c_int { 1 }
+    #[unsafe(no_mangle)] extern "C" fn slurm_bit_clear_all(_bits: *mut c_void) {}
+    #[unsafe(no_mangle)] extern "C" fn slurm_list_create(_destroy: *mut c_void) -> *mut c_void { null_mut() }
+    #[unsafe(no_mangle)] extern "C" fn slurm_list_append(_list: *mut c_void, item: *mut c_void) -> *mut c_void { item }
+    #[unsafe(no_mangle)] extern "C" fn slurm_job_preempt_mode(_job: *mut c_void) -> u16 { 0 }
     #[unsafe(no_mangle)] extern "C" fn slurm_list_for_each(
         list: *mut *mut c_void, each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void,
     ) -> c_int {

@@ -93,14 +93,32 @@ impl Selector {
 
     fn has_ipu_jobs_wait(&self, job: Record) {
         self.host.set("last_job_update", 0_i64);
-        let busy = self.host.release.constant("ESLURM_NODES_BUSY");
-        assert_eq!(self.job_test(job, "RUN_NOW"), (busy.cast_signed(), 0));
+        self.leaves_the_line_to_others(job);
         let reason = || self.host.under_locks(|| job.text("state_desc"));
         wait_until("the reason to be written", LIMIT, || Ok(reason().is_some())).unwrap();
         let reason = reason().unwrap();
         assert!(reason.starts_with("vipu: ") && reason.contains("vipu.conf"), "{reason}");
         assert!(self.host.get::<i64>("last_job_update") > 0, "clients must see the reason");
         assert_eq!(self.of_job("select_p_job_begin", job), -1, "the job stays pending");
+    }
+
+    /// The refusal keeps nobody else off the nodes: see `differences/refusal.rs`.
+    fn leaves_the_line_to_others(&self, job: Record) {
+        let busy = self.host.release.constant("ESLURM_NODES_BUSY").cast_signed();
+        if self.host.release.series < 2302 {
+            assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (busy, 0), "not on the nodes in service");
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1), "but on all nodes");
+        } else {
+            let licenses = self.host.release.constant("ESLURM_LICENSES_UNAVAILABLE").cast_signed();
+            assert_eq!(self.job_test(job, "RUN_NOW"), (licenses, 0));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
+        }
+        // As srun and salloc are tried before they are in line: they would tell the user what is wrong.
+        job.put("state_reason", 0_u32);
+        assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+        assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
+        job.put("state_reason", 3_u32);
     }
 
     fn forecasts(&self, job: Record) {

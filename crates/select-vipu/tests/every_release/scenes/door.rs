@@ -39,11 +39,11 @@ fn reads(job: Job) {
     assert_eq!((seen.start_time(), seen.end_time()), (1_700_000_000, 1_700_003_600));
     assert!(seen.tres_per_node().unwrap().ends_with("vipu:pod64:16") && seen.mentions_vipu());
     assert!(seen.is_batch() && seen.is_running() && !seen.is_configuring() && !seen.is_completing());
-    assert!(!seen.waits_for_resources() && !seen.nodes_done());
+    assert!(!seen.waits_in_line() && !seen.nodes_done());
     job.record.put("node_bitmap_cg", bitmap(-1));
     assert!(seen.nodes_done());
     let [waiting, plain] = [WAITING, PLAIN].map(|id| seen.other(id).unwrap());
-    assert!(waiting.is_pending() && waiting.waits_for_resources() && !waiting.is_batch());
+    assert!(waiting.is_pending() && waiting.waits_in_line() && !waiting.is_batch());
     assert!(!plain.mentions_vipu());
 }
 

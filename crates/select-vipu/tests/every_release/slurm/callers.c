@@ -90,12 +90,15 @@ const struct { const char *name; void (*call)(void *function); } fake_select_tab
 	{ NULL, NULL },
 };
 
+/* One node to choose from. */
+static int64_t nodes[2] = { 0x42434445, 0 };
+
 int fake_call_job_test(void *function, void *job, uint16_t mode)
 {
 #if SERIES <= 2405
-	return ((int (*)(ptr, ptr, u32, u32, u32, u16, ptr, ptr, ptr))function)(job, NULL, 1, 1, 1, mode, NULL, NULL, NULL);
+	return ((int (*)(ptr, ptr, u32, u32, u32, u16, ptr, ptr, ptr))function)(job, nodes, 1, 1, 1, mode, NULL, NULL, NULL);
 #else
-	return ((int (*)(ptr, ptr, u32, u32, u32, u16, ptr, ptr, ptr, ptr))function)(job, NULL, 1, 1, 1, mode, NULL, NULL,
+	return ((int (*)(ptr, ptr, u32, u32, u32, u16, ptr, ptr, ptr, ptr))function)(job, nodes, 1, 1, 1, mode, NULL, NULL,
 										   NULL, NULL);
 #endif
 }

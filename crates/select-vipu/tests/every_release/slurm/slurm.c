@@ -104,6 +104,31 @@ int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), vo
 	return count;
 }
 
+void **slurm_list_create(void (*destroy)(void *item))
+{
+	(void)destroy;
+	return calloc(16, sizeof(void *));
+}
+
+void *slurm_list_append(void **list, void *item)
+{
+	while (*list)
+		list++;
+	return *list = item;
+}
+
+int32_t slurm_bit_set_count(int64_t *bitmap)
+{
+	must(bitmap[0] == 0x42434445, "bit_set_count of no bitmap");
+	return 1;
+}
+
+void slurm_bit_clear_all(int64_t *bitmap)
+{
+	must(bitmap[0] == 0x42434445, "bit_clear_all of no bitmap");
+	fake_tell("no node is kept");
+}
+
 /* A bitmap is here its magic number and the answer. */
 int64_t slurm_bit_ffs(int64_t *bitmap)
 {
@@ -112,6 +137,12 @@ int64_t slurm_bit_ffs(int64_t *bitmap)
 }
 
 /* slurmctld */
+
+uint16_t slurm_job_preempt_mode(void *job)
+{
+	(void)job;
+	return 2; /* PREEMPT_MODE_REQUEUE */
+}
 
 typedef struct {
 	int conf, job, node, part, fed;

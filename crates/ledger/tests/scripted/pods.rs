@@ -1,11 +1,8 @@
 //! What controllers and configuration say, and what the ledger makes of it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use crate::script::{Scripted, claim, earliest, id, pod};
 use ledger::{Event, ModelFacts, Place, SeenPartition, Violation};
-use script::{Scripted, claim, id, pod};
 use vipu_types::{IpuCount, ModelName, PartitionId};
-
-mod script;
 
 /// A listing of pod64, asked for just now.
 fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
@@ -244,12 +241,6 @@ fn what_cannot_be_is_reported() {
     assert_eq!(texts(&scripted), ["pod64 (vipu:8090): 16 IPUs are claimed and 0 free, but 8 there are"]);
 }
 
-/// When that many IPUs fit, given when jobs end; a job not named has ended, now, at 0.
-fn earliest(scripted: &Scripted, size: u64, ends: &[(u32, i64)]) -> Option<i64> {
-    let end_of = |job| ends.iter().find(|(known, _)| *known == job).map_or(0, |(_, end)| *end);
-    scripted.ledger.earliest(&model("pod64"), IpuCount::new(size).unwrap(), end_of)
-}
-
 /// A Pod64 with these 16-IPU jobs, from the lowest place on.
 fn pod_with(jobs: &[&str]) -> Scripted {
     let mut scripted = empty_pod();
@@ -266,13 +257,14 @@ fn pod_with(jobs: &[&str]) -> Scripted {
 #[test]
 fn the_forecast_waits_for_a_block_not_for_a_count() {
     // Jobs 1 and 2 have one half, 3 and 4 the other: only two ends in one half make a block of 32.
-    let scripted = pod_with(&["1", "2", "3", "4"]);
+    let mut scripted = pod_with(&["1", "2", "3", "4"]);
     let ends = [(1, 100), (3, 200), (2, 300), (4, 400)];
-    assert_eq!(earliest(&scripted, 16, &ends), Some(100));
-    assert_eq!(earliest(&scripted, 32, &ends), Some(300));
-    assert_eq!(earliest(&scripted, 64, &ends), Some(400));
-    assert_eq!(earliest(&scripted, 16, &ends[1..]), Some(0), "job 1 has ended, its partition goes");
-    assert_eq!(earliest(&scripted, 128, &ends), None, "there are not that many");
+    assert_eq!(earliest(&mut scripted, 16, &ends), Some(101));
+    assert_eq!(earliest(&mut scripted, 32, &ends), Some(301));
+    assert_eq!(earliest(&mut scripted, 64, &ends), Some(401));
+    assert_eq!(earliest(&mut scripted, 128, &ends), None, "there are not that many");
+    let mut scripted = pod_with(&["1", "2", "3", "4"]);
+    assert_eq!(earliest(&mut scripted, 16, &ends[1..]), Some(1), "job 1 has ended, its partition goes");
 }
 
 #[test]
@@ -284,8 +276,8 @@ fn the_forecast_knows_what_never_ends() {
     let listed = listing(&scripted, 64, there);
     scripted.tell(listed);
     let ends = [(1, 500), (2, 100)];
-    assert_eq!(earliest(&scripted, 32, &ends), Some(500), "job 2 is in one half with theirs");
-    assert_eq!(earliest(&scripted, 64, &ends), None);
+    assert_eq!(earliest(&mut scripted, 32, &ends), Some(501), "job 2 is in one half with theirs");
+    assert_eq!(earliest(&mut scripted, 64, &ends), None);
     scripted.tell(unreachable());
-    assert_eq!(earliest(&scripted, 1, &ends), None);
+    assert_eq!(earliest(&mut scripted, 1, &ends), None);
 }

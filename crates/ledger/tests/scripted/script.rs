@@ -2,7 +2,11 @@
 //!
 //! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue.
 
-use ledger::{Action, AdoptedAs, Claim, Ending, Event, Ledger, Millis, ModelFacts};
+use std::cmp::Reverse;
+
+use ledger::{
+    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Rank, Seconds, Wish,
+};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
 /// A ledger, and a clock that each event moves on.
@@ -62,6 +66,42 @@ pub fn claim(run: &str) -> Claim {
         controller,
         size: IpuCount::new(16).unwrap(),
     }
+}
+
+/// Slurm's jobs: when those run out that run; the others wait.
+pub struct Line<'a> {
+    pub now: i64,
+    pub ends: &'a [(u32, i64)],
+}
+
+impl Jobs for Line<'_> {
+    fn now(&self) -> Seconds {
+        Seconds(self.now)
+    }
+
+    fn end_of(&self, job: u32) -> Option<Seconds> {
+        self.ends.iter().find(|(known, _)| *known == job).map(|(_, end)| Seconds(*end))
+    }
+
+    fn waits(&self, job: u32) -> bool {
+        self.end_of(job).is_none()
+    }
+
+    fn patience(&self) -> i64 {
+        60
+    }
+}
+
+/// What a job of this age would like of pod64; the older goes first.
+pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
+    let rank = Rank { tier: 1, priority: 1, job: Reverse(job) };
+    Wish { model: ModelName::new("pod64").unwrap(), size: IpuCount::new(ipus).unwrap(), rank, duration }
+}
+
+/// At 0: when that many IPUs fit, given when jobs end; a job not named has ended.
+pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Option<i64> {
+    let line = Line { now: 0, ends };
+    scripted.ledger.forecast(&wish(99, ipus, 1), Seconds(0), &line).map(|start| start.0)
 }
 
 fn event_of(text: &str) -> Event {

@@ -1,9 +1,6 @@
 //! The life of single claims, event by event.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::script::Scripted;
-
-mod script;
 
 /// Plays each script on a ledger of its own; all claims are gone at its end.
 fn play(scripts: &[(&str, &str)]) {
@@ -302,6 +299,6 @@ fn the_run_that_a_fini_would_end_can_be_asked_for() {
     assert_eq!(live(&scripted), None);
     scripted.play("begin 7r1 -> create 7r1");
     assert_eq!(live(&scripted).as_deref(), Some("slurm_7r1"));
-    assert!(scripted.ledger.holder(&script::claim("7").partition).is_some());
-    assert!(scripted.ledger.holder(&script::claim("7r2").partition).is_none());
+    assert!(scripted.ledger.holder(&crate::script::claim("7").partition).is_some());
+    assert!(scripted.ledger.holder(&crate::script::claim("7r2").partition).is_none());
 }

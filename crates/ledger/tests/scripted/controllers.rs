@@ -1,11 +1,8 @@
 //! A model with several controllers.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use crate::script::{Scripted, claim, earliest, id, pod};
 use ledger::{Claim, Event, ModelFacts, Place, SeenPartition, Wait};
-use script::{Scripted, claim, id, pod};
 use vipu_types::{IpuCount, ModelName, PartitionId};
-
-mod script;
 
 fn model() -> ModelName {
     ModelName::new("pod64").unwrap()
@@ -141,15 +138,12 @@ fn the_forecast_is_over_all() {
     for (job, host) in [("1", "a"), ("2", "b"), ("3", "b")] {
         begin(&mut scripted, job, host);
     }
-    let earliest = |scripted: &Scripted, ipus| {
-        let end_of = |job| [0, 300, 100, 200][job as usize];
-        scripted.ledger.earliest(&model(), size(ipus), end_of)
-    };
-    assert_eq!(earliest(&scripted, 16), Some(100));
-    assert_eq!(earliest(&scripted, 32), Some(200));
-    assert_eq!(earliest(&scripted, 64), None, "no controller has that many");
+    let ends = [(1, 300), (2, 100), (3, 200)];
+    assert_eq!(earliest(&mut scripted, 16, &ends), Some(101));
+    assert_eq!(earliest(&mut scripted, 32, &ends), Some(201));
+    assert_eq!(earliest(&mut scripted, 64, &ends), None, "no controller has that many");
     lose(&mut scripted, "b");
-    assert_eq!(earliest(&scripted, 16), Some(300));
+    assert_eq!(earliest(&mut scripted, 16, &ends), Some(301));
 }
 
 #[test]

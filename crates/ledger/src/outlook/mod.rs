@@ -1,0 +1,119 @@
+//! What will be free when, and what of it is kept for whom: the Pods of one model in time.
+//!
+//! Plans are laid in Slurm's own order: each gets the first slot that those before it leave. A job may start
+//! when no plan before it in line is pushed back by that, wherever the controller puts its partition.
+
+mod preempt;
+mod timeline;
+
+pub(crate) use preempt::Fate;
+pub(crate) use timeline::{NEVER, Timeline};
+
+use crate::plan::{Plan, Rank, Wish};
+use timeline::{Ipus, Slot};
+
+/// The Pods of one model in time, with the plans.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlook {
+    /// In the order in which their controllers are tried.
+    pods: Vec<Timeline>,
+    /// In order of rank, the first in line first.
+    plans: Vec<Laid>,
+}
+
+/// A plan and when it will come true; never, as far as anybody knows, when `None`.
+#[derive(Clone, Debug)]
+struct Laid {
+    plan: Plan,
+    start: Option<i64>,
+}
+
+impl Outlook {
+    /// Lays `plans`, which are in order of rank.
+    pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
+        let starts = lay(&mut pods, plans.iter());
+        let plans = plans.into_iter().zip(starts).map(|(plan, start)| Laid { plan, start }).collect();
+        Self { pods, plans }
+    }
+
+    /// When a job of this rank can start, with all plans before it fulfilled in time.
+    pub(crate) fn start(&self, wish: &Wish, from: i64) -> Option<i64> {
+        let above = self.above(wish.rank);
+        first_slot(&self.pods, wish, from, above).map(|(_, slot)| slot.start)
+    }
+
+    /// Whether a partition for this job on one of the Pods leaves all plans before it in line alone, wherever it
+    /// is put; if not, the job whose plan it pushes back.
+    ///
+    /// For who is first in line that is exact. Places are looked at by kind ([`Timeline::places_now`]), and how plans
+    /// fit behind each other may depend on more than the kind.
+    pub(crate) fn leaves_alone(&self, pod: usize, wish: &Wish, now: i64) -> Result<(), u32> {
+        let (above, end) = (self.above(wish.rank), now.saturating_add(wish.duration));
+        let over_in_time = |laid: &Laid| laid.start.is_none_or(|start| end <= start);
+        if self.plans[..above].iter().all(over_in_time) {
+            return Ok(());
+        }
+        let places = self.pods[pod].places_now(wish.size, now);
+        let pushed = places.iter().find_map(|place| self.pushed_back(pod, place, end, above));
+        pushed.map_or(Ok(()), Err)
+    }
+
+    #[cfg(test)]
+    /// Where a partition for this job can be put so that it leaves all plans before it alone, breaking up as
+    /// little as possible; if nowhere, the job whose plan is in the way.
+    pub(crate) fn harmless_place(&self, pod: usize, wish: &Wish, now: i64) -> Result<Ipus, u32> {
+        let (above, end) = (self.above(wish.rank), now.saturating_add(wish.duration));
+        let mut in_the_way = wish.job();
+        for place in self.pods[pod].places_now(wish.size, now) {
+            match self.pushed_back(pod, &place, end, above) {
+                None => return Ok(place),
+                Some(job) => in_the_way = job,
+            }
+        }
+        Err(in_the_way)
+    }
+
+    /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a block
+    /// there that no plan before it has for itself.
+    pub(crate) fn fewest(&self, pod: usize, fates: &[Fate], wish: &Wish) -> Option<Vec<usize>> {
+        let above = self.above(wish.rank);
+        preempt::fewest(&self.pods[pod], fates, wish.size, above)
+    }
+
+    /// How many plans there are before this rank.
+    fn above(&self, rank: Rank) -> usize {
+        self.plans.partition_point(|laid| laid.plan.wish.rank > rank)
+    }
+
+    /// The first of the `above` plans that would start later with these IPUs taken until `end`.
+    fn pushed_back(&self, pod: usize, place: &Ipus, end: i64, above: usize) -> Option<u32> {
+        let mut pods = self.pods.clone();
+        pods.iter_mut().for_each(Timeline::keep_nothing);
+        place.iter().for_each(|ipus| pods[pod].occupy(ipus.clone(), end));
+        let plans = &self.plans[..above];
+        let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan));
+        let is_later =
+            |(laid, start): &(&Laid, Option<i64>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
+        plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
+    }
+}
+
+/// Gives each plan the first slot that those before it leave; says when each starts.
+fn lay<'a>(pods: &mut [Timeline], plans: impl Iterator<Item = &'a Plan>) -> Vec<Option<i64>> {
+    let one = |(n, plan): (usize, &Plan)| {
+        let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before.0, n)?;
+        let start = slot.start;
+        pods[pod].keep(n, slot, start.saturating_add(plan.wish.duration));
+        Some(start)
+    };
+    plans.enumerate().map(one).collect()
+}
+
+/// The first slot on any Pod, beside what is kept for the `above` plans of highest rank.
+fn first_slot(pods: &[Timeline], wish: &Wish, from: i64, above: usize) -> Option<(usize, Slot)> {
+    let slot = |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
+    pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What jobs wait for, and in which order.
+
+use std::cmp::Reverse;
+
+use vipu_types::{IpuCount, ModelName};
+
+/// A point in time, in seconds since the Unix epoch, as Slurm counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seconds(pub i64);
+
+/// Slurm's order of jobs: who is greater goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// PriorityTier of the Slurm partition in which the job was looked at.
+    pub tier: u16,
+    /// The job's priority.
+    pub priority: u32,
+    /// The job; the older one goes first.
+    pub job: Reverse<u32>,
+}
+
+/// What one job would like to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The Pod model.
+    pub model: ModelName,
+    /// The size of the partition.
+    pub size: IpuCount,
+    /// Its place in line, with the job's id.
+    pub rank: Rank,
+    /// The longest it can take, in seconds.
+    pub duration: i64,
+}
+
+impl Wish {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> u32 {
+        self.rank.job.0
+    }
+}
+
+/// A wish that others have to respect.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) wish: Wish,
+    /// The earliest start as far as nodes, and all else but IPUs, are concerned.
+    pub(crate) not_before: Seconds,
+    /// When the job was looked at last.
+    pub(crate) seen: Seconds,
+    /// When it had this rank last.
+    pub(crate) ranked: Seconds,
+}
+
+/// What is known of jobs at one moment. The ledger asks only for jobs of its claims and plans.
+pub trait Jobs {
+    /// The present time.
+    fn now(&self) -> Seconds;
+    /// When a running job will have ended at the latest; `None` when nobody knows, such as for one that is gone.
+    fn end_of(&self, job: u32) -> Option<Seconds>;
+    /// Whether the job is still in line: pending and not held.
+    fn waits(&self, job: u32) -> bool;
+    /// After how many seconds without a look at its job a plan is given up.
+    fn patience(&self) -> i64;
+}

@@ -1,0 +1,165 @@
+//! What a scheduler asks: may this job start, when could it, and who would have to go for it.
+
+use std::collections::HashMap;
+
+use vipu_types::{ControllerName, ModelName, PodId};
+
+use crate::claims::Record;
+use crate::outlook::{Fate, NEVER, Outlook, Timeline};
+use crate::plan::{Jobs, Seconds, Wish};
+use crate::pod::{Occupant, Pod};
+use crate::{Ledger, Wait};
+
+/// A running job that Slurm would let another preempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The job.
+    pub job: u32,
+    /// It was told to go already.
+    pub dying: bool,
+}
+
+/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
+const REMOVAL: i64 = 1;
+
+/// The outlook of each model, as of one state of the ledger and one second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outlooks(HashMap<ModelName, (u64, Seconds, Outlook)>);
+
+impl Outlooks {
+    /// Forgets a model's: its plans have changed.
+    fn forget(&mut self, model: &ModelName) {
+        self.0.remove(model);
+    }
+}
+
+impl Ledger {
+    /// Whether a job may start now, and on which controller: a partition of its size fits, and no job before it
+    /// in line has to wait longer for that, wherever the controller puts it.
+    ///
+    /// Whoever has to wait for IPUs is in line from then on: [`Ledger::plan`].
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn may_start(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
+        let verdict = self.why_not_now(wish, jobs);
+        if verdict.as_ref().is_err_and(Wait::is_for_room) {
+            self.note(wish, None, jobs);
+        }
+        verdict
+    }
+
+    /// The same for a job that is only asked about.
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
+        let first = self.fits_now(&wish.model, wish.size)?;
+        if self.plans.nobody_before(wish) {
+            return Ok(first);
+        }
+        let fitting: Vec<_> = self
+            .usable_pods(&wish.model)
+            .enumerate()
+            .filter(|(_, (_, pod))| pod.capacity().largest() >= wish.size.get())
+            .map(|(n, (id, _))| (n, id.controller.clone()))
+            .collect();
+        let outlook = self.outlook(&wish.model, jobs);
+        let mut in_the_way = wish.job();
+        for (n, controller) in fitting {
+            match outlook.leaves_alone(n, wish, jobs.now().0) {
+                Ok(()) => return Ok(controller),
+                Err(job) => in_the_way = job,
+            }
+        }
+        Err(Wait::Planned { model: wish.model.clone(), job: in_the_way })
+    }
+
+    /// When a job could start, not before `from`, if all before it in line start when they can. `None` when
+    /// nobody can say: controllers do not answer, or others have the IPUs.
+    pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
+        let from = from.max(jobs.now());
+        self.outlook(&wish.model, jobs).start(wish, from.0).map(Seconds)
+    }
+
+    /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
+    ///
+    /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting any
+    /// more, or was not looked at for [`Jobs::patience`].
+    pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) {
+        self.note(wish, Some(not_before), jobs);
+    }
+
+    fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {
+        if self.plans.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
+            self.outlooks.forget(&wish.model);
+        }
+    }
+
+    /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none when
+    /// what is on its way out already suffices. `None` when even all of them do not help.
+    pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
+        let fates: Vec<Vec<Fate>> = self
+            .usable_pods(&wish.model)
+            .map(|(_, pod)| {
+                let mut fates = vec![Fate::Free; pod.hardware().ipus as usize];
+                pod.occupied(|who| self.fate(who, candidates), |fate, ipus| fates[ipus].fill(fate));
+                fates
+            })
+            .collect();
+        let outlook = self.outlook(&wish.model, jobs);
+        let choices = fates.iter().enumerate().filter_map(|(n, fates)| outlook.fewest(n, fates, wish));
+        let fewest = choices.min_by_key(|choice| (choice.len(), choice.iter().sum::<usize>()))?;
+        Some(fewest.into_iter().map(|n| candidates[n].job).collect())
+    }
+
+    fn fate(&self, who: Occupant<'_>, candidates: &[Candidate]) -> Fate {
+        let Some(record) = self.occupant(who) else { return Fate::Stays };
+        let job = record.claim.run.job;
+        match candidates.iter().position(|candidate| candidate.job == job) {
+            _ if !record.phase.is_live() => Fate::Free,
+            Some(n) if candidates[n].dying => Fate::Free,
+            Some(n) => Fate::Candidate(n),
+            None => Fate::Stays,
+        }
+    }
+
+    fn occupant(&self, who: Occupant<'_>) -> Option<&Record> {
+        match who {
+            Occupant::Partition(id) => self.claims.holder(id).map(|(_, record)| record),
+            Occupant::Claim(serial) => self.claims.get(serial),
+            Occupant::Nobody => None,
+        }
+    }
+
+    /// The Pods of a model whose controllers answer, in the order in which they are tried.
+    fn usable_pods(&self, model: &ModelName) -> impl Iterator<Item = (&PodId, &Pod)> {
+        let model = self.models.get(model).filter(|model| model.usable().is_ok());
+        model.into_iter().flat_map(|model| self.reached(model))
+    }
+
+    /// The model in time, made anew when anything happened or a second went by.
+    fn outlook(&mut self, model: &ModelName, jobs: &impl Jobs) -> &Outlook {
+        let stamp = (self.events, jobs.now());
+        let fresh = self.outlooks.0.get(model).is_some_and(|(changes, at, _)| (*changes, *at) == stamp);
+        if !fresh {
+            let plans = self.plans.in_force(model, jobs);
+            let pods = self.usable_pods(model).map(|(_, pod)| self.timeline(pod, jobs)).collect();
+            self.outlooks.0.insert(model.clone(), (stamp.0, stamp.1, Outlook::new(pods, plans)));
+        }
+        &self.outlooks.0[model].2
+    }
+
+    fn timeline(&self, pod: &Pod, jobs: &impl Jobs) -> Timeline {
+        let mut timeline = Timeline::new(pod.hardware().ipus, pod.domain_size());
+        pod.occupied(|who| self.until(who, jobs), |until, ipus| timeline.occupy(ipus, until));
+        timeline
+    }
+
+    /// When these IPUs will be free again.
+    fn until(&self, who: Occupant<'_>, jobs: &impl Jobs) -> i64 {
+        let Some(record) = self.occupant(who) else { return NEVER };
+        let end = record.phase.is_live().then(|| jobs.end_of(record.claim.run.job)).flatten();
+        end.unwrap_or(jobs.now()).max(jobs.now()).0.saturating_add(REMOVAL)
+    }
+}

@@ -1,0 +1,130 @@
+//! Who is first in line, who may go before him, and who has to go for him.
+
+use crate::script::{Line, Scripted, claim, id, wish};
+use ledger::{Candidate, Claim, Event, Place, Rank, Seconds, SeenPartition, Wish};
+use vipu_types::IpuCount;
+
+const HOUR: i64 = 3600;
+
+/// A Pod64 where each of these jobs has so many IPUs, one behind the other.
+fn pod_with(jobs: &[(u32, u64)]) -> Scripted {
+    let mut scripted = Scripted::new();
+    let mut partitions = Vec::new();
+    let mut first = 0;
+    for (job, ipus) in jobs {
+        let claim = Claim { size: IpuCount::new(*ipus).unwrap(), ..claim(&job.to_string()) };
+        let end = first + claim.size.get();
+        let places = (first..end).map(|index| Place { domain: 0, index }).collect();
+        partitions.push(SeenPartition { partition: claim.partition.clone(), places });
+        scripted.tell(Event::Begin(claim));
+        first = end;
+    }
+    let (pod, asked) = (id("pod64", "vipu"), scripted.now);
+    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions });
+    scripted
+}
+
+/// What a job is told that wants to start, given when the running ones end.
+fn start(scripted: &mut Scripted, wish: &Wish, now: i64, ends: &[(u32, i64)]) -> String {
+    let verdict = scripted.ledger.may_start(wish, &Line { now, ends });
+    verdict.map_or_else(|why| why.to_string(), |_| "go".into())
+}
+
+const KEPT: &str = "vipu: IPUs of pod64 are kept for job 10";
+
+#[test]
+fn small_jobs_that_are_through_in_time_slip_in() {
+    let mut scripted = pod_with(&[(1, 32)]);
+    let ends = [(1, HOUR)];
+    let big = wish(10, 64, HOUR);
+    assert_eq!(start(&mut scripted, &wish(11, 1, 2 * HOUR), 0, &ends), "go", "nobody is before it");
+    assert!(start(&mut scripted, &big, 0, &ends).contains("64 IPUs of pod64 needed, 32 free"));
+    assert_eq!(start(&mut scripted, &wish(11, 1, HOUR), 0, &ends), "go");
+    assert_eq!(start(&mut scripted, &wish(11, 1, HOUR), 5, &ends), KEPT, "5 seconds too late");
+    assert_eq!(start(&mut scripted, &wish(11, 1, 2 * HOUR), 0, &ends), KEPT);
+}
+
+#[test]
+fn slurms_order_decides_who_yields() {
+    let mut scripted = pod_with(&[(1, 32)]);
+    let ends = [(1, HOUR)];
+    let ranked = |tier, priority, job| {
+        let wish = wish(job, 16, 2 * HOUR);
+        Wish { rank: Rank { tier, priority, ..wish.rank }, ..wish }
+    };
+    let big = Wish { rank: Rank { tier: 2, priority: 5, ..wish(10, 64, 1).rank }, ..wish(10, 64, 1) };
+    start(&mut scripted, &big, 0, &ends);
+    for (tier, priority, job, first) in [
+        (3, 1, 11, true),
+        (1, 9, 9, false),
+        (2, 6, 11, true),
+        (2, 4, 9, false),
+        (2, 5, 9, true),
+        (2, 5, 11, false),
+    ] {
+        let expected = if first { "go" } else { KEPT };
+        let told = start(&mut scripted, &ranked(tier, priority, job), 0, &ends);
+        assert_eq!(told, expected, "tier {tier}, priority {priority}, job {job}");
+    }
+}
+
+#[test]
+fn a_plan_goes_with_its_job() {
+    let ends = [(1, HOUR)];
+    let small = wish(11, 1, 2 * HOUR);
+    let with_plan = || {
+        let mut scripted = pod_with(&[(1, 32)]);
+        start(&mut scripted, &wish(10, 64, HOUR), 0, &ends);
+        assert_eq!(start(&mut scripted, &small, 0, &ends), KEPT);
+        scripted
+    };
+    assert_eq!(start(&mut with_plan(), &small, 60, &ends), KEPT, "it may be looked at any moment");
+    assert_eq!(start(&mut with_plan(), &small, 61, &ends), "go", "nobody looked at it for long");
+    // What runs does not wait, and neither does what was cancelled or held.
+    assert_eq!(start(&mut with_plan(), &small, 1, &[(1, HOUR), (10, 5 * HOUR)]), "go");
+    let mut begun = with_plan();
+    begun.tell(Event::Fini { job: 1, ending: ledger::Ending::Unheld });
+    begun.tell(Event::Begin(Claim { size: IpuCount::ONE, ..claim("10") }));
+    assert_eq!(start(&mut begun, &small, 0, &ends), "go");
+}
+
+#[test]
+fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
+    let mut scripted = pod_with(&[]);
+    let line = Line { now: 0, ends: &[] };
+    // Its IPUs are free, its nodes are not before an hour.
+    scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(HOUR), &line);
+    assert_eq!(start(&mut scripted, &wish(11, 64, HOUR), 0, &[]), "go");
+    assert_eq!(start(&mut scripted, &wish(11, 64, HOUR + 1), 0, &[]), KEPT);
+    assert_eq!(scripted.ledger.forecast(&wish(11, 64, HOUR + 1), Seconds(0), &line), Some(Seconds(2 * HOUR)));
+}
+
+/// The fewest that would have to go for job 10 to have so many IPUs.
+fn victims(scripted: &mut Scripted, ipus: u64, candidates: &[u32]) -> Option<Vec<u32>> {
+    let candidates: Vec<_> = candidates.iter().map(|&job| Candidate { job, dying: false }).collect();
+    scripted.ledger.victims(&wish(10, ipus, HOUR), &candidates, &Line { now: 0, ends: &[] })
+}
+
+#[test]
+fn the_fewest_go_that_make_a_block() {
+    let mut scripted = pod_with(&[(1, 8), (2, 8), (3, 16), (4, 16), (5, 16)]);
+    let all = [1, 2, 3, 4, 5];
+    assert_eq!(victims(&mut scripted, 8, &all), Some(vec![1]), "Slurm would rather have job 1 go than job 2");
+    assert_eq!(victims(&mut scripted, 16, &all), Some(vec![3]), "one job rather than two");
+    assert_eq!(victims(&mut scripted, 32, &all), Some(vec![4, 5]));
+    assert_eq!(victims(&mut scripted, 64, &all), Some(vec![1, 2, 3, 4, 5]));
+    assert_eq!(victims(&mut scripted, 64, &all[1..]), None, "job 1 stays");
+    assert_eq!(victims(&mut scripted, 32, &[2, 3, 4]), None, "no half is theirs");
+    assert_eq!(victims(&mut scripted, 16, &[2, 1]), Some(vec![2, 1]));
+}
+
+#[test]
+fn what_is_on_its_way_out_is_not_asked_to_go_again() {
+    let mut scripted = pod_with(&[(1, 32), (2, 32)]);
+    scripted.tell(Event::Fini { job: 1, ending: ledger::Ending::Held });
+    assert_eq!(victims(&mut scripted, 32, &[2]), Some(vec![]));
+    assert_eq!(victims(&mut scripted, 64, &[2]), Some(vec![2]));
+    let dying = [Candidate { job: 2, dying: true }];
+    let line = Line { now: 0, ends: &[] };
+    assert_eq!(scripted.ledger.victims(&wish(10, 64, HOUR), &dying, &line), Some(vec![]));
+}

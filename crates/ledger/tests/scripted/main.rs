@@ -1,0 +1,8 @@
+//! Ledgers that are told what happens, event by event.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod controllers;
+mod lifecycle;
+mod line;
+mod pods;
+mod script;

@@ -1,0 +1,124 @@
+//! What Slurm passes to a job_test beside the job: nodes, jobs that may be preempted, and a time.
+
+use std::ffi::{c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use slurm_release as facts;
+use slurm_release::Series;
+
+use crate::host::{Host, host};
+use crate::job::JobRef;
+use crate::loaded::loaded;
+use crate::record::Record;
+use crate::symbols::RawJob;
+
+/// Arguments of `select_p_job_test`, as Slurm passes them.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RawTest {
+    /// `bitstr_t *`: the nodes to choose from, and those chosen.
+    pub nodes: *mut c_void,
+    /// The fewest nodes that the job can do with.
+    pub min_nodes: u32,
+    /// A list of jobs that this one may preempt, or NULL.
+    pub candidates: *mut c_void,
+    /// Where to put a list of those that are to be preempted, or NULL.
+    pub preemptees: *mut *mut c_void,
+    /// `will_run_data_t *` from 24.11 on; before, anything.
+    pub will_run: *mut c_void,
+}
+
+/// A running job_test.
+pub struct Test<'lock> {
+    raw: RawTest,
+    host: &'static Host,
+    lock: PhantomData<&'lock ()>,
+}
+
+impl<'lock> Test<'lock> {
+    /// # Safety
+    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job write
+    /// lock and the node write lock around it.
+    #[must_use]
+    pub unsafe fn from_callback(raw: RawTest) -> Option<Self> {
+        Some(Self { raw, host: host().ok()?, lock: PhantomData })
+    }
+
+    /// Whether the job may preempt others at all.
+    #[must_use]
+    pub fn may_preempt(&self) -> bool {
+        !self.raw.candidates.is_null()
+    }
+
+    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt first.
+    /// One that would only be suspended keeps its IPUs and is not among them.
+    #[must_use]
+    pub fn candidates(&self) -> Vec<JobRef<'lock>> {
+        let call = &self.host.slurmctld.call;
+        let ends = |job: &RawJob| {
+            // SAFETY: job write lock; a live job of Slurm's own list.
+            let mode = u32::from(unsafe { (call.slurm_job_preempt_mode)(*job) });
+            mode == facts::PREEMPT_MODE_REQUEUE || mode == facts::PREEMPT_MODE_CANCEL
+        };
+        let jobs = self.listed(self.raw.candidates).into_iter().filter(ends).filter_map(NonNull::new);
+        // SAFETY: live job records under the job write lock of this view.
+        jobs.map(|job| JobRef::new(unsafe { Record::new(job) }, self.host)).collect()
+    }
+
+    fn listed(&self, list: *mut c_void) -> Vec<RawJob> {
+        unsafe extern "C" fn collect(job: *mut c_void, jobs: *mut c_void) -> c_int {
+            // SAFETY: the vector that list_for_each was given below.
+            unsafe { (*jobs.cast::<Vec<RawJob>>()).push(job) };
+            0
+        }
+        let mut jobs: Vec<RawJob> = Vec::new();
+        if !list.is_null() {
+            // SAFETY: job write lock; a list of jobs that nobody changes meanwhile.
+            unsafe { (self.host.slurmctld.call.list_for_each)(list, collect, (&raw mut jobs).cast()) };
+        }
+        jobs
+    }
+
+    /// Has Slurm preempt these jobs too, after a test that said yes.
+    pub fn preempt(&mut self, victims: &[JobRef<'lock>]) {
+        let Some(list) = NonNull::new(self.raw.preemptees) else { return };
+        let call = &self.host.slurmctld.call;
+        // SAFETY: job write lock; Slurm's variable for the list, NULL or one that it made without a destructor.
+        unsafe {
+            if list.read().is_null() && !victims.is_empty() {
+                list.write((call.list_create)(None));
+            }
+        }
+        // SAFETY: as above.
+        let there = self.listed(unsafe { list.read() });
+        for victim in victims.iter().map(|job| job.record().address()).filter(|job| !there.contains(job)) {
+            // SAFETY: as above; the list only names jobs, which Slurm looks at under this same lock.
+            unsafe { (call.list_append)(list.read(), victim) };
+        }
+    }
+
+    /// How many nodes there are to choose from, or were chosen, and the fewest that the job can do with.
+    #[must_use]
+    pub fn nodes(&self) -> (u32, u32) {
+        // SAFETY: job and node write lock; the bitmap of this test.
+        let count = unsafe { (self.host.slurmctld.call.bit_set_count)(self.raw.nodes) };
+        (count.cast_unsigned(), self.raw.min_nodes)
+    }
+
+    /// Has backfill keep no node for the job: it waits for something else.
+    pub fn keep_no_node(&mut self) {
+        // SAFETY: job and node write lock; the bitmap of this test, which is Slurm's to read when we return.
+        unsafe { (self.host.slurmctld.call.bit_clear_all)(self.raw.nodes) };
+    }
+
+    /// Before when the job shall not be expected to start, in seconds since the Unix epoch (24.11 and later).
+    #[must_use]
+    pub fn not_before(&self) -> Option<i64> {
+        let has_it = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(24, 11));
+        let data = NonNull::new(self.raw.will_run).filter(|_| has_it)?;
+        // SAFETY: a `will_run_data_t`, whose first member, in each release that has it, is the time `start`.
+        let start = unsafe { data.cast::<i64>().read() };
+        (start > 0).then_some(start)
+    }
+}

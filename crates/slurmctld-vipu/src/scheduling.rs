@@ -1,0 +1,176 @@
+//! What Slurm's schedulers ask, and what is answered for IPUs. All of it runs under slurmctld's locks: no I/O,
+//! no waiting.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ledger::{Candidate, Jobs, Rank, Seconds, Wish};
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::job_test::Test;
+use slurm_host::release;
+use vipu_types::ControllerName;
+
+use crate::callbacks::wanted;
+use crate::request::Resolved;
+use crate::site::Site;
+
+/// Whether the scheduler may try this job.
+pub(crate) enum Verdict {
+    /// The stock selector decides.
+    Go,
+    /// Not now; it is told why.
+    Wait,
+    /// Never: no partition has this size.
+    Never,
+}
+
+/// Seconds, a year: when nobody can say when the job starts, as an answer to who asked just that.
+const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
+
+/// Before the stock selector looks at a job.
+pub(crate) fn before(site: &Site, job: JobRef<'_>, mode: u16, test: &Test<'_>) -> Verdict {
+    site.victims.none();
+    let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
+    if !(run_now || test_only) || !job.mentions_vipu() {
+        return Verdict::Go;
+    }
+    match wanted(site, job) {
+        Ok(None) => Verdict::Go,
+        Err(refusal) if run_now => wait(site, job, refusal.to_string()),
+        Err(refusal) if refusal.is_for_good() => Verdict::Never,
+        Ok(Some(wanted)) if run_now => start_now(site, job, &wanted, test),
+        // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
+        Ok(Some(_)) | Err(_) => Verdict::Go,
+    }
+}
+
+/// Whether a job may start now, if need be by preempting others.
+fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -> Verdict {
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(site, job));
+    let verdict = site.ledger().may_start(&wish, &jobs);
+    let Err(why) = verdict else { return Verdict::Go };
+    if !why.is_for_room() || !test.may_preempt() {
+        return wait(site, job, why.to_string());
+    }
+    match victims(site, &wish, &jobs, test) {
+        None => wait(site, job, why.to_string()),
+        Some(none) if none.is_empty() => wait(site, job, format!("{why}; on their way out")),
+        Some(victims) => {
+            // Slurm preempts them only if the stock selector finds nodes, too: see `after`.
+            site.victims.set(job.id(), victims);
+            Verdict::Go
+        }
+    }
+}
+
+fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
+    let candidate = |job: JobRef<'_>| Candidate { job: job.id(), dying: job.is_being_preempted() };
+    let candidates: Vec<_> = test.candidates().into_iter().map(candidate).collect();
+    site.ledger().victims(wish, &candidates, jobs)
+}
+
+/// After the stock selector said yes.
+pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mut Test<'lock>) -> Verdict {
+    if !job.mentions_vipu() {
+        return Verdict::Go;
+    }
+    if release::is_run_now(mode) {
+        let victims = site.victims.take(job.id());
+        let victims: Vec<_> = victims.into_iter().filter_map(|id| job.other(id)).collect();
+        test.preempt(&victims);
+        return Verdict::Go;
+    }
+    if !release::is_will_run(mode) {
+        return Verdict::Go;
+    }
+    match wanted(site, *job) {
+        Ok(None) => Verdict::Go,
+        Ok(Some(wanted)) => will_run(site, job, &wanted, test),
+        Err(refusal) => wait(site, *job, refusal.to_string()),
+    }
+}
+
+/// The stock selector said when the job could start: not before its IPUs are free.
+///
+/// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
+/// whoever is through, or can share them, until then: its place in line is its plan.
+fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+    let (wish, jobs) = (wish(*job, wanted), InSlurm::new(site, *job));
+    let by_backfill = job.is_backfill_test();
+    let nodes_free = job.start_time().max(test.not_before().unwrap_or(0)).max(jobs.now().0);
+    if by_backfill {
+        site.looks.saw_backfill();
+        if !job.is_test_of_now() {
+            site.ledger().plan(&wish, Seconds(nodes_free), &jobs);
+        }
+    }
+    let start = site.ledger().forecast(&wish, Seconds(nodes_free), &jobs);
+    if start == Some(Seconds(nodes_free)) {
+        return Verdict::Go;
+    }
+    let now_by_preemption = test.may_preempt() && nodes_free <= jobs.now().0;
+    if now_by_preemption && victims(site, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
+        return Verdict::Go;
+    }
+    if by_backfill {
+        if let Err(why) = site.ledger().why_not_now(&wish, &jobs) {
+            site.show_reason(job.id(), why.to_string());
+        }
+        if start.is_none() {
+            return Verdict::Wait;
+        }
+        test.keep_no_node();
+    }
+    job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
+    Verdict::Go
+}
+
+/// The controller for a job that has its nodes: one where nobody in line is pushed back, if there is one.
+pub(crate) fn controller_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<ControllerName> {
+    let mut ledger = site.ledger();
+    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(site, job)).ok();
+    undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
+}
+
+fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
+    site.show_reason(job.id(), why);
+    Verdict::Wait
+}
+
+fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
+    let rank = Rank { tier: job.priority_tier(), priority: job.priority(), job: std::cmp::Reverse(job.id()) };
+    Wish { model: wanted.model.clone(), size: wanted.size, rank, duration: job.time_limit() }
+}
+
+/// Slurm's jobs, under the lock of a callback.
+struct InSlurm<'lock> {
+    any: JobRef<'lock>,
+    now: Seconds,
+    patience: i64,
+}
+
+impl<'lock> InSlurm<'lock> {
+    fn new(site: &Site, any: JobRef<'lock>) -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
+        Self { any, now, patience: site.looks.patience() }
+    }
+}
+
+impl Jobs for InSlurm<'_> {
+    fn now(&self) -> Seconds {
+        self.now
+    }
+
+    fn end_of(&self, job: u32) -> Option<Seconds> {
+        let job = self.any.other(job).filter(|job| job.is_running() || job.is_suspended())?;
+        Some(Seconds(job.end_time()))
+    }
+
+    fn waits(&self, job: u32) -> bool {
+        self.any.other(job).is_some_and(|job| job.is_pending() && job.priority() != 0)
+    }
+
+    fn patience(&self) -> i64 {
+        self.patience
+    }
+}
