@@ -204,6 +204,7 @@ impl<W: World> Create<'_, W> {
                 return Err(Stop::Failed(format!("{error}; {advice}")).into());
             }
             Failure::NoRoom => {
+                self.shop.world.report(Event::NoRoom(self.claim.partition.clone()));
                 self.shop.survey(&self.claim.pod());
             }
             Failure::Unclear => {

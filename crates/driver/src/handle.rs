@@ -52,6 +52,7 @@ impl<C> Handle<C> {
                 Action::Survey(pod) => self.send(Order::Survey(pod)),
                 Action::OpenLaunch(..)
                 | Action::FailRun(..)
+                | Action::SendBack(..)
                 | Action::AwaitNodes(..)
                 | Action::OpenCompletion { .. }
                 | Action::DropLaunch(..)

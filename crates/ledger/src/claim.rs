@@ -11,6 +11,11 @@ pub enum Phase {
     Claimed,
     /// The create call was sent. Launch gate raised.
     Creating,
+    /// There is no room after all, nor will there be soon: the create was told to end early. Launch gate raised.
+    GivenUp {
+        /// What there is instead of room.
+        reason: String,
+    },
     /// The partition is there; the launch gate is being opened.
     Ready,
     /// The job has its partition.
@@ -64,7 +69,7 @@ pub enum Awaits {
     Launch,
     /// The end of the job, which Slurm tells.
     JobEnd,
-    /// An answer of [`crate::Action::FailRun`].
+    /// An answer of [`crate::Action::FailRun`] or [`crate::Action::SendBack`].
     RunFailed,
     /// An answer of [`crate::Action::AwaitNodes`].
     Nodes,
@@ -83,7 +88,11 @@ impl Phase {
     #[must_use]
     pub fn launch_raised(&self) -> bool {
         match self {
-            Phase::Queued | Phase::Claimed | Phase::Creating | Phase::Failed { .. } => true,
+            Phase::Queued
+            | Phase::Claimed
+            | Phase::Creating
+            | Phase::GivenUp { .. }
+            | Phase::Failed { .. } => true,
             Phase::Ready | Phase::Running => false,
             Phase::Releasing { gates, .. } => *gates == Gates::Both,
         }
@@ -100,7 +109,7 @@ impl Phase {
     pub fn awaits(&self) -> Awaits {
         match self {
             Phase::Queued => Awaits::Predecessor,
-            Phase::Claimed | Phase::Creating => Awaits::Create,
+            Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } => Awaits::Create,
             Phase::Ready => Awaits::Launch,
             Phase::Running => Awaits::JobEnd,
             Phase::Failed { .. } => Awaits::RunFailed,

@@ -19,6 +19,8 @@ pub(crate) struct Record {
     pub(crate) begun: Millis,
     /// When the claim came into its phase.
     pub(crate) since: Millis,
+    /// When the controller first said that it has no room for the partition.
+    pub(crate) no_room: Option<Millis>,
 }
 
 /// All claims that are not over.
@@ -45,7 +47,7 @@ impl Claims {
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        self.records.insert(serial, Record { claim, phase, begun: now, since: now });
+        self.records.insert(serial, Record { claim, phase, begun: now, since: now, no_room: None });
         serial
     }
 
@@ -61,6 +63,14 @@ impl Claims {
             self.live.remove(&record.claim.run.job);
         }
         (record.phase, record.since) = (phase, now);
+    }
+
+    /// Notes that the controller had no room.
+    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
+        let serial = self.holders.get(partition);
+        if let Some(record) = serial.and_then(|serial| self.records.get_mut(serial)) {
+            record.no_room.get_or_insert(now);
+        }
     }
 
     /// Forgets a claim.

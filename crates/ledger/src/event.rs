@@ -124,6 +124,8 @@ pub enum Event {
         /// The controller's or the file system's own words.
         reason: String,
     },
+    /// The controller has no room for the partition at the moment; the create goes on trying.
+    NoRoom(PartitionId),
     /// A create was given up because of [`Action::CancelCreate`]; the partition may exist.
     CreateCancelled(PartitionId),
     /// The host opened the launch gate, and the job was there to start.
@@ -180,6 +182,9 @@ pub enum Action {
     /// End the run with this reason (batch jobs: requeue held): Slurm then says [`Event::Fini`];
     /// or [`Event::RunVanished`].
     FailRun(Claim, String),
+    /// End the run with this reason and have it wait for room once more (batch jobs: requeue): as
+    /// [`Action::FailRun`] but for the hold.
+    SendBack(Claim, String),
     /// Wait for the job's nodes: [`Event::NodesDone`].
     AwaitNodes(Claim),
     /// Open the completion gate, after the launch gate when that one is still raised.

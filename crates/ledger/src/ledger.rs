@@ -64,7 +64,9 @@ impl Ledger {
         match event {
             Event::Models(models) => self.configure(now, models, &mut todo),
             Event::Inventory { pod, asked, ipus, faulty, partitions } => {
-                self.list(&pod, asked, Hardware { ipus, faulty }, partitions, &mut todo);
+                if self.list(&pod, asked, Hardware { ipus, faulty }, partitions, &mut todo) {
+                    self.give_up_hopeless(now, &pod, asked, &mut todo);
+                }
             }
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
@@ -85,6 +87,7 @@ impl Ledger {
             Event::CreateFailed { partition: id, reason } => {
                 self.answer(now, &id, Signal::CreateFailed(reason), &mut todo);
             }
+            Event::NoRoom(id) => self.claims.refused(now, &id),
             Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
@@ -125,7 +128,7 @@ impl Ledger {
         self.models.insert(model.facts().model.clone(), model);
     }
 
-    /// A controller answered.
+    /// A controller answered; whether that is news.
     fn list(
         &mut self,
         id: &PodId,
@@ -133,22 +136,46 @@ impl Ledger {
         hardware: Hardware,
         mut partitions: Vec<SeenPartition>,
         todo: &mut Vec<Action>,
-    ) {
+    ) -> bool {
         let before = self.largest_now(&id.model);
-        let Some(pod) = self.pods.get_mut(id) else { return };
+        let Some(pod) = self.pods.get_mut(id) else { return false };
         if hardware.ipus > MOST_IPUS {
             pod.lost(format!("it lists {} IPUs, more than any system has", hardware.ipus));
-            return;
+            return false;
         }
         // Of a claim the size is known, so its partition counts in full also without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
         if !pod.list(asked, hardware, partitions) {
-            return;
+            return false;
         }
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
         pod.place_claims(unplaced);
         if self.largest_now(&id.model) > before {
             todo.push(Action::KickScheduler);
+        }
+        true
+    }
+
+    /// Ends creates for which there is no room, and will be none when all that is on its way out is gone: others
+    /// have come to use the controller. Their jobs wait in line, not with nodes in their hands.
+    fn give_up_hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
+        let Some(pod) = self.pods.get(id) else { return };
+        let stays = |partition: &PartitionId| {
+            let holder = self.claims.holder(partition).filter(|(_, record)| record.claim.pod() == *id);
+            holder.is_none_or(|(_, record)| record.phase.is_live())
+        };
+        let refused = self.claims.of_pod(id).filter(|(_, record)| {
+            // A listing from before the refusal does not show what was in the way.
+            let in_vain = record.no_room.is_some_and(|since| since <= asked);
+            in_vain && matches!(record.phase, Phase::Claimed | Phase::Creating)
+        });
+        let hopeless: Vec<_> = refused
+            .filter(|(serial, record)| !pod.will_have_room(*serial, record.claim.size, stays))
+            .map(|(serial, record)| (serial, record.claim.size))
+            .collect();
+        for (serial, size) in hopeless {
+            let reason = format!("no room for {size} IPUs on {id}: others have come to use it");
+            self.signal(now, serial, Signal::Hopeless(reason), todo);
         }
     }
 

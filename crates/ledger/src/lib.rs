@@ -29,9 +29,18 @@
 //!         Releasing:  the create's answer ─▶ nodes done ─▶ removal ──Gone──▶ over
 //! ```
 //!
+//! A create that the controller has no room for goes on trying while the listing, or what is on its way out, leaves
+//! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again.
+//!
+//! # The line
+//!
+//! A scheduler asks [`Ledger::may_start`] with a [`Wish`]. Whoever has to wait for IPUs is in line from then on, in the
+//! order of [`Rank`], and nobody behind him may make him wait longer. [`Ledger::forecast`] tells when it will be
+//! somebody's turn, [`Ledger::victims`] who would have to go for it to be now.
+//!
 //! # What a front end must do
 //!
-//! * Ask [`Ledger::fits_now`] just before it gives a run its resources and tells [`Event::Begin`]. The
+//! * Ask [`Ledger::may_start`] just before it gives a run its resources and tells [`Event::Begin`]. The
 //!   ledger takes a claim that does not fit, but its controller will refuse the partition.
 //! * Tell a new ledger what an earlier one had in hand: [`Event::Adopt`], [`Event::Orphan`].
 //! * Keep a begun run from starting (the *launch gate*) until [`Action::OpenLaunch`], and, where

@@ -14,6 +14,8 @@ pub(crate) enum Signal {
     CreateFailed(String),
     /// [`crate::Event::CreateCancelled`]
     CreateCancelled,
+    /// There is no room for the partition, nor will there be soon.
+    Hopeless(String),
     /// [`crate::Event::Launched`]
     Launched,
     /// [`crate::Event::RunVanished`]
@@ -46,7 +48,15 @@ impl Phase {
         let turn = match (self, signal) {
             (Phase::Queued, Signal::IdFree) => Turn::to(Phase::Claimed, [Action::Create(claim.clone())]),
             (Phase::Claimed, Signal::CreateStarted) => Turn::to(Phase::Creating, []),
-            (Phase::Claimed | Phase::Creating, Signal::Up) => {
+            (Phase::Claimed | Phase::Creating, Signal::Hopeless(reason)) => {
+                let cancel = Action::CancelCreate(claim.partition.clone());
+                Turn::to(Phase::GivenUp { reason }, [cancel])
+            }
+            (Phase::GivenUp { reason }, Signal::CreateFailed(_) | Signal::CreateCancelled) => {
+                let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
+                Turn::to(Phase::Failed { reason: reason.clone() }, actions)
+            }
+            (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => {
                 Turn::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
             }
             (Phase::Claimed | Phase::Creating, Signal::CreateFailed(reason)) => failed(claim, reason),
@@ -80,6 +90,7 @@ impl Phase {
                 actions.push(Action::CancelCreate(claim.partition.clone()));
                 Step::CreateAnswer
             }
+            Phase::GivenUp { .. } => Step::CreateAnswer,
             _ => {
                 actions.push(Action::AwaitNodes(claim.clone()));
                 Step::Nodes

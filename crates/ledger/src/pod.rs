@@ -157,6 +157,23 @@ impl Pod {
         self.occupied(|_| (), |(), _| {})
     }
 
+    /// Whether a claim that has no place yet will fit beside what stays of the listing and the claims before it.
+    pub(crate) fn will_have_room(
+        &self,
+        serial: Serial,
+        size: IpuCount,
+        stays: impl Fn(&PartitionId) -> bool,
+    ) -> bool {
+        let staying = self.listed.iter().filter(|(id, _)| stays(id));
+        let places = staying.flat_map(|(_, places)| places).copied();
+        let mut capacity = Capacity::new(self.hardware.ipus, self.domain_size, places);
+        capacity.take_each(self.hardware.faulty, &mut |_| {});
+        for (_, before) in self.unplaced.range(..serial) {
+            capacity.take(*before, &mut |_| {});
+        }
+        capacity.largest() >= size.get()
+    }
+
     /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each, `has` is told
     /// that for each run of its IPUs. Returns the free blocks that remain.
     pub(crate) fn occupied<T: Copy>(

@@ -124,12 +124,13 @@ impl<'thread> Locked<'thread> {
         }
     }
 
-    /// Puts a batch job back into the queue, held. False when it cannot be requeued.
-    pub fn requeue_held(&mut self, job: u32) -> bool {
+    /// Puts a batch job back into the queue, held or not. False when it cannot be requeued.
+    pub fn requeue(&mut self, job: u32, held: bool) -> bool {
         let Some(record) = self.find(job) else { return false };
         let requeue = &self.host.slurmctld.requeue;
+        let flags = if held { facts::JOB_REQUEUE_HOLD } else { 0 };
         // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
-        unsafe { requeue.call(job, record.record().address(), facts::JOB_REQUEUE_HOLD) }
+        unsafe { requeue.call(job, record.record().address(), flags) }
     }
 
     /// Ends a job as FAILED, exit code 1.

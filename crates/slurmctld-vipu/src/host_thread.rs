@@ -134,7 +134,8 @@ impl Worker {
 fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
     match action {
         Action::OpenLaunch(claim) => open_launch(site, slurm, claim),
-        Action::FailRun(claim, reason) => fail_run(site, slurm, claim, &reason),
+        Action::FailRun(claim, reason) => fail_run(site, slurm, claim, &reason, true),
+        Action::SendBack(claim, reason) => fail_run(site, slurm, claim, &reason, false),
         Action::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
         Action::OpenCompletion { claim, launch_raised } => {
             if launch_raised {
@@ -166,8 +167,8 @@ fn is_starting(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
     })
 }
 
-/// Ends a run whose partition could not be made: a batch job goes back into the queue, held.
-fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str) {
+/// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
+fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hold: bool) {
     let text = format!("vipu: {reason}");
     if !is_starting(slurm, &claim) {
         site.tell(Event::RunVanished(claim.partition));
@@ -179,14 +180,19 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str) {
     job.add_system_comment(&text);
     // A heterogeneous job is requeued as a whole, by its leader.
     let whole = if job.het_job() == 0 { id } else { job.het_job() };
-    let held = job.is_batch() && slurm.requeue_held(whole);
-    if !held {
+    let requeued = job.is_batch() && slurm.requeue(whole, hold);
+    if !requeued {
         slurm.end_failed(whole);
     }
     if let Some(mut job) = slurm.job(id) {
         job.set_reason(&text);
     }
-    info!("{}: {} ({text})", claim.run, if held { "requeued and held" } else { "ended" });
+    let outcome = match (requeued, hold) {
+        (true, true) => "requeued and held",
+        (true, false) => "requeued",
+        (false, _) => "ended",
+    };
+    info!("{}: {outcome} ({text})", claim.run);
 }
 
 /// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone.

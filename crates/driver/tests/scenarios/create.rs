@@ -149,6 +149,7 @@ async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
         let (when, _) = stage.survey().await;
         assert_eq!(when, Duration::ZERO);
         assert_eq!(stage.event().await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("event no room slurm_1"), 3);
         // After a clean refusal there is nothing to look for.
         let expected = ["call create slurm_1"; 4];
         let lines = stage.log.lines();

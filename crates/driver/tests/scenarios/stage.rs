@@ -125,6 +125,7 @@ impl World for Outside {
             Event::CreateFailed { partition, reason } => format!("event failed {partition}: {reason}"),
             Event::CreateCancelled(id) => format!("event cancelled {id}"),
             Event::Gone(id) => format!("event gone {id}"),
+            Event::NoRoom(id) => format!("event no room {id}"),
             other => format!("survey: {other:?}"),
         });
         // A test that has seen enough has dropped its end.
@@ -241,11 +242,11 @@ impl Stage {
         self.began.elapsed()
     }
 
-    /// The next event that is no survey's, and when it came.
+    /// The next event that is no survey's and not just the news that a try found no room, and when it came.
     pub async fn event(&mut self) -> (Duration, Event) {
         loop {
             let (when, event) = self.events.recv().await.unwrap();
-            if !matches!(event, Event::Inventory { .. } | Event::Unreachable { .. }) {
+            if !matches!(event, Event::Inventory { .. } | Event::Unreachable { .. } | Event::NoRoom(_)) {
                 return (when, event);
             }
         }

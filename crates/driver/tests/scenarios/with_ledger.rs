@@ -122,7 +122,9 @@ async fn serve(plugin: &Rc<Plugin>, mut actions: UnboundedReceiver<Action>) {
                 plugin.tell(Event::Launched(claim.partition));
                 plugin.tell_within(Duration::from_secs(20), fini(claim.run.job));
             }
-            Action::FailRun(claim, _) => plugin.tell_within(Duration::from_secs(1), fini(claim.run.job)),
+            Action::FailRun(claim, _) | Action::SendBack(claim, _) => {
+                plugin.tell_within(Duration::from_secs(1), fini(claim.run.job))
+            }
             Action::AwaitNodes(claim) => {
                 plugin.tell_within(Duration::from_secs(1), Event::NodesDone(claim.partition));
             }

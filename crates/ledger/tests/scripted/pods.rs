@@ -281,3 +281,59 @@ fn the_forecast_knows_what_never_ends() {
     scripted.tell(unreachable());
     assert_eq!(earliest(&mut scripted, 1, &ends), None);
 }
+
+/// What is done when a controller that lists these partitions had no room for job 1's.
+fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
+    let mut scripted = empty_pod();
+    let mut first = 0;
+    let mut there = vec![];
+    for job in before {
+        scripted.tell(Event::Begin(claim(job)));
+        there.push(seen(&format!("slurm_{job}"), first..first + 16));
+        first += 16;
+    }
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("started 1 ->");
+    scripted.play("no-room 1 ->");
+    for (id, ipus) in theirs {
+        there.push(seen(id, first..first + ipus));
+        first += ipus;
+    }
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed)
+}
+
+#[test]
+fn a_create_goes_on_while_there_is_hope_of_room() {
+    assert_eq!(after_no_room(&[], &[]), "", "the listing has room");
+    assert_eq!(after_no_room(&[("theirs", 32)], &[]), "", "one half is free");
+    assert_eq!(after_no_room(&[("theirs", 64)], &[]), "cancel 1");
+    assert_eq!(after_no_room(&[("theirs", 16)], &["2", "3"]), "");
+    assert_eq!(after_no_room(&[("theirs", 32)], &["2", "3"]), "cancel 1", "jobs 2 and 3 go on running");
+}
+
+#[test]
+fn a_job_for_which_there_is_no_room_waits_in_line_again() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("no-room 1 ->");
+    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+    scripted.tell(full);
+    scripted.play(
+        "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64
+        fini 1 held -> await-nodes 1
+        nodes-done 1 -> remove 1
+        gone 1 -> complete-both 1, kick, survey pod64",
+    );
+    assert_eq!(scripted.ledger.view().claims, []);
+}
+
+#[test]
+fn a_create_that_worked_out_after_all_is_used() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("no-room 1 ->");
+    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+    scripted.tell(full);
+    scripted.play("up 1 -> launch 1, survey pod64");
+}

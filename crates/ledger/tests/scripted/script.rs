@@ -118,6 +118,7 @@ fn event_of(text: &str) -> Event {
         "started" => Event::CreateStarted(run.partition),
         "up" => Event::Up(run.partition),
         "failed" => Event::CreateFailed { partition: run.partition, reason: "no room".into() },
+        "no-room" => Event::NoRoom(run.partition),
         "cancelled" => Event::CreateCancelled(run.partition),
         "launched" => Event::Launched(run.partition),
         "vanished" => Event::RunVanished(run.partition),
@@ -135,6 +136,7 @@ fn short(action: &Action) -> String {
         Action::Remove(claim) => format!("remove {}", run(&claim.partition)),
         Action::OpenLaunch(claim) => format!("launch {}", run(&claim.partition)),
         Action::FailRun(claim, reason) => format!("fail {} ({reason})", run(&claim.partition)),
+        Action::SendBack(claim, reason) => format!("back {} ({reason})", run(&claim.partition)),
         Action::AwaitNodes(claim) => format!("await-nodes {}", run(&claim.partition)),
         Action::OpenCompletion { claim, launch_raised: false } => {
             format!("complete {}", run(&claim.partition))

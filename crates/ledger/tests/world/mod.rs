@@ -275,8 +275,10 @@ impl World {
             Action::OpenLaunch(claim) if self.run(&claim).alive => {
                 self.tell(Event::Launched(claim.partition))
             }
-            Action::FailRun(claim, _) if self.run(&claim).alive => self.fini(claim.run.job, held),
-            Action::OpenLaunch(claim) | Action::FailRun(claim, _) => {
+            Action::FailRun(claim, _) | Action::SendBack(claim, _) if self.run(&claim).alive => {
+                self.fini(claim.run.job, held)
+            }
+            Action::OpenLaunch(claim) | Action::FailRun(claim, _) | Action::SendBack(claim, _) => {
                 self.tell(Event::RunVanished(claim.partition))
             }
             Action::AwaitNodes(claim) => self.tell(Event::NodesDone(claim.partition)),

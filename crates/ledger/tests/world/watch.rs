@@ -78,7 +78,7 @@ pub(super) fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
     match action {
         Action::Create(claim) => Some((Awaits::Create, claim.run)),
         Action::OpenLaunch(claim) => Some((Awaits::Launch, claim.run)),
-        Action::FailRun(claim, _) => Some((Awaits::RunFailed, claim.run)),
+        Action::FailRun(claim, _) | Action::SendBack(claim, _) => Some((Awaits::RunFailed, claim.run)),
         Action::AwaitNodes(claim) => Some((Awaits::Nodes, claim.run)),
         Action::Remove(claim) => Some((Awaits::Removal, claim.run)),
         _ => None,
@@ -92,6 +92,7 @@ pub(super) fn partition_of(action: &Action) -> Option<PartitionId> {
         | Action::Remove(claim)
         | Action::OpenLaunch(claim)
         | Action::FailRun(claim, _)
+        | Action::SendBack(claim, _)
         | Action::AwaitNodes(claim) => Some(claim.partition.clone()),
         _ => None,
     }
