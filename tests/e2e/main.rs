@@ -10,6 +10,7 @@ mod crashes;
 mod delivery;
 mod endings;
 mod failures;
+mod layering;
 mod pods;
 mod releases;
 mod requests;

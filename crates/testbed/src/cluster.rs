@@ -70,6 +70,9 @@ impl Cluster {
         }
         let at = Addresses { slurmctld, first_slurmd, vipu: vipu.iter().map(|ports| ports.api).collect() };
         conf_files::write(&layout, &settings, &at)?;
+        if let Some(cloud) = &settings.cloud {
+            cloud.restore(&layout, &slurm)?;
+        }
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
 
@@ -114,6 +117,9 @@ impl Cluster {
     /// # Errors
     /// When they are not in time.
     pub fn await_nodes(&self) -> Result<()> {
+        if let Some(cloud) = &self.settings.cloud {
+            return self.await_cloud(cloud);
+        }
         let what = format!("{} idle nodes", self.settings.nodes);
         wait_until(&what, START_LIMIT, || {
             self.slurmctld()?;

@@ -57,6 +57,9 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         let own = own_files_of_backup(layout);
         write(BACKUP_CONF, &(without(&slurm_conf, &own) + &text_of(&own)))?;
     }
+    for (name, text) in &settings.files {
+        write(name, text)?;
+    }
     if !settings.plugin {
         return write("plugstack.conf", "");
     }
@@ -189,6 +192,9 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
 
 /// GRES, nodes and partition.
 fn node_lines(settings: &Settings, at: &Addresses) -> String {
+    if let Some(cloud) = &settings.cloud {
+        return cloud.node_lines();
+    }
     let mut types = vec!["vipu"];
     let more = settings.gres.iter().filter_map(|gres| gres.split(':').next());
     types.extend(more.filter(|name| *name != "vipu"));

@@ -20,6 +20,7 @@
 mod account;
 mod backup;
 mod checker;
+mod cloud;
 mod cluster;
 mod command;
 pub mod compose;
@@ -40,6 +41,7 @@ mod slurmctld;
 mod wait;
 
 pub use account::Account;
+pub use cloud::{Cycles, Diagnosis};
 pub use cluster::{Cluster, Kept};
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::Result;
 
-use crate::Cluster;
+use crate::{Cluster, cloud::Cloud};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Settings {
     pub(crate) gres: Vec<String>,
     /// What single nodes have instead, by number.
     pub(crate) node_gres: BTreeMap<u16, String>,
+    pub(crate) cloud: Option<Cloud>,
+    pub(crate) files: Vec<(&'static str, String)>,
     pub(crate) expected: Vec<String>,
 }
 
@@ -68,6 +70,8 @@ impl Default for Settings {
             models: Vec::new(),
             gres: Vec::new(),
             node_gres: BTreeMap::new(),
+            cloud: None,
+            files: Vec::new(),
             expected: Vec::new(),
         }
     }
@@ -207,6 +211,13 @@ impl Settings {
     #[must_use]
     pub fn extra_gres(mut self, gres: &str) -> Self {
         self.gres.push(gres.into());
+        self
+    }
+
+    /// One more file beside slurm.conf.
+    #[must_use]
+    pub fn conf_file(mut self, name: &'static str, text: &str) -> Self {
+        self.files.push((name, text.into()));
         self
     }
 
