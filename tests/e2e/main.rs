@@ -15,6 +15,7 @@ mod pods;
 mod releases;
 mod requests;
 mod restarts;
+mod shares;
 mod starts;
 
 use std::time::Duration;

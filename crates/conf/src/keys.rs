@@ -63,6 +63,12 @@ pub(crate) static IPUOF_DIR: Key = Key {
 };
 pub(crate) static MAX_IPUS_PER_JOB: Key =
     Key::new("MaxIpusPerJob", Value("256"), "IPUs", "the largest partition a job may ask for");
+pub(crate) static IPUS_PER_SLURM_PARTITION: Key = Key::new(
+    "IpusPerSlurmPartition",
+    Absent("no limit"),
+    "names and IPUs",
+    "how many IPUs the jobs of a Slurm partition may have together, as in `debug:16,short:32`",
+);
 pub(crate) static API_TIMEOUT: Key =
     Key::new("ApiTimeout", Value("50"), "seconds", "how long one call to the controller may take");
 pub(crate) static FORCE_DELETE_PARTITION: Key = Key::new(
@@ -115,11 +121,12 @@ pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 15] = [
+pub static KEYS: [&Key; 16] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
     &MAX_IPUS_PER_JOB,
+    &IPUS_PER_SLURM_PARTITION,
     &API_TIMEOUT,
     &FORCE_DELETE_PARTITION,
     &USE_RECONFIG_PARTITION,

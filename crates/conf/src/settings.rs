@@ -1,6 +1,6 @@
 //! The settings of one Pod model, typed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub struct Settings {
     pub ipuof_dir: PathBuf,
     /// The largest partition a job may have, in IPUs; at least 1.
     pub max_ipus_per_job: u32,
+    /// How many IPUs the jobs of a Slurm partition may have together, each at least 1.
+    pub ipus_per_slurm_partition: BTreeMap<String, u32>,
     /// How long one call may take.
     pub api_timeout: Duration,
     /// Whether a removal ignores errors.
@@ -127,6 +129,7 @@ impl<'a> Given<'a> {
         let api_host = self.take(&keys::API_HOST, |text| value::controllers(text, api_port.unwrap_or(1)));
         let ipuof_dir = self.take(&keys::IPUOF_DIR, value::directory);
         let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
+        let per_slurm_partition = self.take(&keys::IPUS_PER_SLURM_PARTITION, value::ipus_by_name);
         let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
         let force_delete_partition = self.take(&keys::FORCE_DELETE_PARTITION, value::boolean);
         let use_reconfig_partition = self.take(&keys::USE_RECONFIG_PARTITION, value::boolean);
@@ -143,6 +146,7 @@ impl<'a> Given<'a> {
             controllers: api_port.and(api_host)?,
             ipuof_dir: ipuof_dir?,
             max_ipus_per_job: max_ipus_per_job?,
+            ipus_per_slurm_partition: per_slurm_partition.unwrap_or_default(),
             api_timeout: api_timeout?,
             force_delete_partition: force_delete_partition?,
             use_reconfig_partition: use_reconfig_partition?,

@@ -1,5 +1,6 @@
 //! From the text of a value to the value; each error says what would be valid.
 
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,6 +62,21 @@ pub(crate) fn directory(text: &str) -> Value<PathBuf> {
 /// A number of things, at least one.
 pub(crate) fn amount(text: &str) -> Value<u32> {
     number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())
+}
+
+/// Numbers of IPUs, each for a name: `debug:16,short:32`.
+pub(crate) fn ipus_by_name(text: &str) -> Value<BTreeMap<String, u32>> {
+    let mut found = BTreeMap::new();
+    for element in text.split(',').map(str::trim) {
+        let (name, ipus) = element.split_once(':').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            format!("'{element}' is not the name of a Slurm partition and a number of IPUs (debug:16)")
+        })?;
+        let ipus = amount(ipus).map_err(|why| format!("'{element}' is {why}"))?;
+        if found.insert(name.to_owned(), ipus).is_some() {
+            return Err(format!("{name} is given twice"));
+        }
+    }
+    Ok(found)
 }
 
 pub(crate) fn size(text: &str) -> Value<IpuCount> {
@@ -199,6 +215,17 @@ mod tests {
         assert!(boolean("2").is_err() && boolean("").is_err());
         assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
         assert!(layer("cons_res").is_err());
+    }
+
+    #[test]
+    fn limits_are_by_name() {
+        let two = [("debug".to_owned(), 16), ("short".to_owned(), 32)];
+        assert_eq!(ipus_by_name("debug:16, short:32"), Ok(two.into()));
+        assert_eq!(ipus_by_name("debug:1,debug:2"), Err("debug is given twice".to_owned()));
+        for bad in ["", "debug", ":16", "debug:16,"] {
+            assert!(ipus_by_name(bad).unwrap_err().contains("is not the name"), "{bad}");
+        }
+        assert!(ipus_by_name("debug:0").unwrap_err().starts_with("'debug:0' is not a number"));
     }
 
     #[test]

@@ -24,6 +24,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.controllers, [controller("vipu-server:8090")]);
     assert_eq!(settings.ipuof_dir, Path::new("/shared/ipuof"));
     assert_eq!(settings.max_ipus_per_job, 256);
+    assert!(settings.ipus_per_slurm_partition.is_empty());
     assert_eq!(settings.api_timeout, Duration::from_secs(50));
     assert!(!settings.force_delete_partition);
     assert!(!settings.use_reconfig_partition);
@@ -39,7 +40,7 @@ fn the_documented_defaults_hold() {
 #[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
-                VipuIpuofDir=\"/with blank\" maxipusperjob=100\n\
+                VipuIpuofDir=\"/with blank\" maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 LinkDomainSize=16\n\
                 CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
@@ -48,6 +49,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
         ipuof_dir: "/with blank".into(),
         max_ipus_per_job: 100,
+        ipus_per_slurm_partition: [("debug".to_owned(), 16)].into(),
         api_timeout: Duration::from_secs(7),
         force_delete_partition: true,
         use_reconfig_partition: true,

@@ -55,6 +55,14 @@ impl Ledger {
         self.claims.holder(partition).map(|(_, record)| &record.claim)
     }
 
+    /// The IPUs of a model that runs have which did not end yet and whose job is one of these.
+    pub fn ipus_of(&self, model: &ModelName, is_one: impl Fn(u32) -> bool) -> u64 {
+        let live =
+            self.claims.all().filter(|(_, record)| record.phase.is_live() && record.claim.model == *model);
+        let theirs = live.filter(|(_, record)| is_one(record.claim.run.job));
+        theirs.map(|(_, record)| u64::from(record.claim.size.get())).sum()
+    }
+
     /// Takes in what happened and says what to do, in this order.
     ///
     /// `now` never goes back. Answers that come late, twice or for what is not known change nothing.

@@ -65,6 +65,18 @@ pub enum Wait {
         /// How many controllers do not answer.
         silent: usize,
     },
+    /// The jobs of the Slurm partition have as many IPUs as they may have together.
+    #[error("vipu: jobs of Slurm partition {slurm_partition} have {used} of at most {limit} IPUs of {model}")]
+    OverShare {
+        /// The model.
+        model: ModelName,
+        /// The Slurm partition.
+        slurm_partition: String,
+        /// IPUs that its jobs have.
+        used: u64,
+        /// IPUs that they may have.
+        limit: u32,
+    },
     /// A block is free, but a job before this one in line would have to wait longer.
     #[error("vipu: IPUs of {model} are kept for job {job}")]
     Planned {

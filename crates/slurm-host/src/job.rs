@@ -108,6 +108,12 @@ impl<'lock> JobRef<'lock> {
         self.partition().map_or(0, |part| part.read(self.layout().part_record.priority_tier))
     }
 
+    /// The name of the Slurm partition that the job runs in, or is looked at in.
+    #[must_use]
+    pub fn slurm_partition(self) -> Option<String> {
+        self.partition()?.text(self.layout().part_record.name)
+    }
+
     fn partition(self) -> Option<Record<'lock>> {
         // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the member.
         unsafe { self.record.follow(self.layout().job_record.part_ptr) }

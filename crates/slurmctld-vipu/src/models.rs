@@ -74,6 +74,12 @@ impl Models {
         self.0.get(model)?.controllers().first().cloned()
     }
 
+    /// How many IPUs of this model the jobs of a Slurm partition may have together, if that is limited.
+    pub(crate) fn limit_of(&self, model: &ModelName, slurm_partition: &str) -> Option<u32> {
+        let settings = self.0.get(model)?.settings.as_ref()?;
+        settings.ipus_per_slurm_partition.get(slurm_partition).copied()
+    }
+
     /// How long a removal waits for a job's nodes.
     pub(crate) fn remove_wait(&self, model: &ModelName) -> Duration {
         let settings = self.0.get(model).and_then(|model| model.settings.as_ref());

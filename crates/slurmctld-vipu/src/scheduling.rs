@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ledger::{Candidate, Jobs, Rank, Seconds, Wish};
+use ledger::{Candidate, Jobs, Rank, Seconds, Wait, Wish};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::Test;
 use slurm_host::release;
@@ -45,6 +45,9 @@ pub(crate) fn before(site: &Site, job: JobRef<'_>, mode: u16, test: &Test<'_>) -
 
 /// Whether a job may start now, if need be by preempting others.
 fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -> Verdict {
+    if let Some(why) = over_share(site, job, wanted) {
+        return wait(site, job, why.to_string());
+    }
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(site, job));
     let verdict = site.ledger().may_start(&wish, &jobs);
     let Err(why) = verdict else { return Verdict::Go };
@@ -60,6 +63,18 @@ fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -
             Verdict::Go
         }
     }
+}
+
+/// Whether the job's Slurm partition would have more IPUs than it may. Such a job does not stand in line: who
+/// starts next is not a matter of what is free.
+fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
+    let slurm_partition = job.slurm_partition()?;
+    let limit = site.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
+    let same =
+        |id| job.other(id).and_then(JobRef::slurm_partition).is_some_and(|name| name == slurm_partition);
+    let used = site.ledger().ipus_of(&wanted.model, same);
+    let fits = used + u64::from(wanted.size.get()) <= u64::from(limit);
+    (!fits).then(|| Wait::OverShare { model: wanted.model.clone(), slurm_partition, used, limit })
 }
 
 fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
@@ -99,6 +114,9 @@ fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test
     let nodes_free = job.start_time().max(test.not_before().unwrap_or(0)).max(jobs.now().0);
     if by_backfill {
         site.looks.saw_backfill();
+        if let Some(why) = over_share(site, *job, wanted) {
+            return wait(site, *job, why.to_string());
+        }
         if !job.is_test_of_now() {
             site.ledger().plan(&wish, Seconds(nodes_free), &jobs);
         }
