@@ -87,7 +87,7 @@ fn opens_gates_under_the_right_locks() {
         let mut locked = slurm.write();
         assert!(locked.job(TEST_JOB).is_some() && locked.job(4711).is_none());
         locked.open_launch_gate(TEST_JOB);
-        assert!(locked.requeue_held(TEST_JOB));
+        assert!(locked.requeue(TEST_JOB, true));
         locked.tell_user(TEST_JOB, "hello");
         drop(locked);
         assert_eq!(slurm.read(|nodes_done| nodes_done(TEST_JOB).map(|nodes| nodes.0)), Some(true));
