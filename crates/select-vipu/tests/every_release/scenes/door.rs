@@ -101,9 +101,9 @@ fn opens_gates(host: Host, job: Job) {
         assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
         locked.open_launch_gate(RUNNING);
         host.set("fake_agrees", true);
-        assert!(locked.requeue(RUNNING), true);
+        assert!(locked.requeue(RUNNING, true));
         host.set("fake_agrees", false);
-        assert!(!locked.requeue(RUNNING), true);
+        assert!(!locked.requeue(RUNNING, true));
         locked.end_failed(RUNNING);
         locked.tell_user(RUNNING, "hello");
         drop(locked);
