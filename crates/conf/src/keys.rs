@@ -99,6 +99,18 @@ pub(crate) static ALLOCATION_AGENTS: Key = Key::new(
     "names",
     "the agents of that allocation, as in `ag1,ag2`: only their IPUs are counted",
 );
+pub(crate) static PLACEMENT: Key = Key::new(
+    "Placement",
+    Value("controller"),
+    "controller or explicit",
+    "who chooses the IPUs of a partition; explicit needs Cluster and goes without Allocation",
+);
+pub(crate) static CLUSTER: Key = Key::new(
+    "Cluster",
+    Absent("not needed"),
+    "name",
+    "the V-IPU cluster that IPUs are chosen from with Placement=explicit",
+);
 pub(crate) static LINK_DOMAIN_SIZE: Key =
     Key::new("LinkDomainSize", Value("64"), "IPUs, a power of two", "IPUs in one IPU-Link domain");
 pub(crate) static CREATE_TIMEOUT: Key = Key::new(
@@ -121,7 +133,7 @@ pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 16] = [
+pub static KEYS: [&Key; 18] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
@@ -134,6 +146,8 @@ pub static KEYS: [&Key; 16] = [
     &PARTITION_PREFIX,
     &ALLOCATION,
     &ALLOCATION_AGENTS,
+    &PLACEMENT,
+    &CLUSTER,
     &LINK_DOMAIN_SIZE,
     &CREATE_TIMEOUT,
     &REMOVE_WAIT,

@@ -32,6 +32,26 @@ impl Layer {
     }
 }
 
+/// Who chooses the IPUs of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The controller.
+    Controller,
+    /// The plugin.
+    Explicit,
+}
+
+impl Placement {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::Controller => "controller",
+            Placement::Explicit => "explicit",
+        }
+    }
+}
+
 /// What a model's file says, defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -57,6 +77,10 @@ pub struct Settings {
     pub allocation: Option<String>,
     /// The agents of the allocation, none twice; empty when the file does not say.
     pub allocation_agents: Vec<String>,
+    /// Who chooses the IPUs of a partition.
+    pub placement: Placement,
+    /// The V-IPU cluster of chosen IPUs; given when the plugin chooses.
+    pub cluster: Option<String>,
     /// IPUs in one IPU-Link domain.
     pub link_domain_size: IpuCount,
     /// How long a create is tried.
@@ -135,7 +159,10 @@ impl<'a> Given<'a> {
         let use_reconfig_partition = self.take(&keys::USE_RECONFIG_PARTITION, value::boolean);
         let layer = self.take(&keys::LAYER, value::layer);
         let partition_prefix = self.take(&keys::PARTITION_PREFIX, value::prefix);
-        let allocation = self.take(&keys::ALLOCATION, value::allocation);
+        let allocation = self.take(&keys::ALLOCATION, value::name);
+        let cluster = self.take(&keys::CLUSTER, value::name);
+        let placement = |text: &str| value::placement(text, cluster.is_some(), allocation.is_some());
+        let placement = self.take(&keys::PLACEMENT, placement);
         let agents = |text: &str| value::agents(text, allocation.is_some());
         let allocation_agents = self.take(&keys::ALLOCATION_AGENTS, agents);
         let link_domain_size = self.take(&keys::LINK_DOMAIN_SIZE, value::size);
@@ -154,6 +181,8 @@ impl<'a> Given<'a> {
             partition_prefix: partition_prefix?,
             allocation,
             allocation_agents: allocation_agents.unwrap_or_default(),
+            placement: placement?,
+            cluster,
             link_domain_size: link_domain_size?,
             create_timeout: create_timeout?,
             remove_wait: remove_wait?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, NotASize, PartitionId};
 
-use crate::settings::Layer;
+use crate::settings::{Layer, Placement};
 
 /// A value, or what a valid one looks like.
 pub(crate) type Value<T> = Result<T, String>;
@@ -118,6 +118,18 @@ pub(crate) fn layer(text: &str) -> Value<Layer> {
     found.ok_or_else(|| "not a layer (cons_tres, linear)".to_owned())
 }
 
+/// Whether the plugin is to choose IPUs, for which more has to be known.
+pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Placement> {
+    let known = [Placement::Controller, Placement::Explicit];
+    let found = known.into_iter().find(|placement| placement.name().eq_ignore_ascii_case(text));
+    match found.ok_or("not a placement (controller, explicit)")? {
+        Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".to_owned()),
+        // Which of the controller's IPUs are an allocation's, its user API does not tell.
+        Placement::Explicit if allocation => Err("not possible beside Allocation".to_owned()),
+        placement => Ok(placement),
+    }
+}
+
 pub(crate) fn prefix(text: &str) -> Value<String> {
     // The longest id there can be has to be one the controller takes.
     match PartitionId::of_run(text, u32::MAX, u16::MAX) {
@@ -128,7 +140,7 @@ pub(crate) fn prefix(text: &str) -> Value<String> {
     }
 }
 
-pub(crate) fn allocation(text: &str) -> Value<String> {
+pub(crate) fn name(text: &str) -> Value<String> {
     if text.is_empty() { Err("not a name (empty)".to_owned()) } else { Ok(text.to_owned()) }
 }
 
@@ -215,6 +227,15 @@ mod tests {
         assert!(boolean("2").is_err() && boolean("").is_err());
         assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
         assert!(layer("cons_res").is_err());
+    }
+
+    #[test]
+    fn an_explicit_placement_needs_a_cluster_to_itself() {
+        assert_eq!(placement("Controller", false, true), Ok(Placement::Controller));
+        assert_eq!(placement("EXPLICIT", true, false), Ok(Placement::Explicit));
+        assert!(placement("explicit", false, false).unwrap_err().contains("give Cluster"));
+        assert!(placement("explicit", true, true).unwrap_err().contains("beside Allocation"));
+        assert!(placement("best", true, false).unwrap_err().contains("controller, explicit"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Broken, KEYS, Layer, Preset, Settings};
+use conf::{Broken, KEYS, Layer, Placement, Preset, Settings};
 use proptest::prelude::*;
 use vipu_types::ControllerName;
 
@@ -31,6 +31,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.layer, None);
     assert_eq!(settings.partition_prefix, "slurm");
     assert_eq!(settings.allocation, None);
+    assert_eq!((settings.placement, settings.cluster), (Placement::Controller, None));
     assert_eq!(settings.link_domain_size.get(), 64);
     assert_eq!(settings.create_timeout, Duration::from_secs(300));
     assert_eq!(settings.remove_wait, Duration::from_secs(60));
@@ -42,7 +43,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
-                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 LinkDomainSize=16\n\
+                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
     let settings = parse(text).unwrap();
     let expected = Settings {
@@ -56,6 +57,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         layer: Some(Layer::Linear),
         partition_prefix: "c2".into(),
         allocation: Some("alloc-1".into()),
+        placement: Placement::Controller,
+        cluster: Some("c64".into()),
         allocation_agents: vec!["ag1".into(), "ag2".into()],
         link_domain_size: 16.try_into().unwrap(),
         create_timeout: Duration::from_secs(8),

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use vipu_client::{Client, Endpoint, Error, ErrorClass, OperationState, ReadyState, Requirements, Status};
+use vipu_client::{
+    Client, Endpoint, Error, ErrorClass, OperationState, Place, ReadyState, Requirements, Status,
+};
 use vipu_types::{ControllerName, Gcd, PartitionId};
 
 use crate::{
@@ -24,6 +26,9 @@ impl Controller for Client {
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
         let wanted = Requirements {
             allocation: request.allocation.map(str::to_owned),
+            // Beside an allocation a cluster means nothing; with IPUs of our choice it has to be named.
+            cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
+            ipus: request.ipus.iter().map(|ipu| Place { domain: ipu.domain, index: ipu.index }).collect(),
             reconfigurable: request.reconfigurable,
             ..Requirements::new(request.partition.clone(), request.size).across(request.domain_size)
         };

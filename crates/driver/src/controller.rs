@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::future::Future;
 
-use ledger::SeenPartition;
+use ledger::{Place, SeenPartition};
 use vipu_types::{ControllerName, IpuCount, PartitionId};
 
 use crate::ModelSettings;
@@ -50,6 +50,10 @@ pub struct CreateRequest<'a> {
     pub domain_size: IpuCount,
     /// Whether programs may attach to any part of it (UseReconfigPartition).
     pub reconfigurable: bool,
+    /// Exactly these IPUs; empty when the controller chooses.
+    pub ipus: &'a [Place],
+    /// The V-IPU cluster that `ipus` are of.
+    pub cluster: Option<&'a str>,
     /// The allocation to take the IPUs from; any when `None`.
     pub allocation: Option<&'a str>,
 }

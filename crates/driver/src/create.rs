@@ -187,6 +187,8 @@ impl<W: World> Create<'_, W> {
             size: self.claim.size,
             domain_size: settings.domain_size,
             reconfigurable: settings.reconfigurable,
+            ipus: &self.claim.ipus,
+            cluster: settings.cluster.as_deref(),
             allocation: settings.allocation.as_deref(),
         };
         let Err(error) = self.pod.controller.create(&request).await else {

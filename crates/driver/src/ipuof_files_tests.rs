@@ -13,6 +13,7 @@ fn claim(size: u64) -> Claim {
         model: ModelName::new("pod64").unwrap(),
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(size).unwrap(),
+        ipus: vec![],
     }
 }
 

@@ -23,6 +23,8 @@ pub struct ModelSettings {
     pub reconfigurable: bool,
     /// The allocation to take IPUs from (Allocation).
     pub allocation: Option<String>,
+    /// The V-IPU cluster that IPUs are chosen from (Cluster).
+    pub cluster: Option<String>,
     /// The agents of the allocation (AllocationAgents); empty when they are not known.
     pub allocation_agents: Vec<String>,
     /// How many creates may be under way at once on one controller, at least one (MaxConcurrentCreates).

@@ -17,6 +17,12 @@ pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
 }
 
 impl Place {
+    /// The place of an IPU that is numbered so in its Pod.
+    pub(crate) fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
+        let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
+        Self { domain: ipu / domain, index: ipu % domain }
+    }
+
     /// The number of the IPU in its Pod, counted domain by domain; none when no domain has such a place.
     pub(crate) fn number(self, domain: u32) -> Option<usize> {
         (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{IpuCount, PartitionId, PodId};
+use vipu_types::{PartitionId, PodId};
 
+use crate::pod::Unlisted;
 use crate::{Claim, Millis, Phase};
 
 /// The age of a claim: later ones are greater.
@@ -125,12 +126,12 @@ impl Claims {
         &self,
         pod: &PodId,
         placed: impl Fn(&PartitionId) -> bool,
-    ) -> Vec<(Serial, IpuCount)> {
+    ) -> Vec<(Serial, Unlisted)> {
         let unplaced = self.of_pod(pod).filter(|(_, record)| {
             let has_id = record.phase != Phase::Queued;
             !(has_id && placed(&record.claim.partition))
         });
-        unplaced.map(|(serial, record)| (serial, record.claim.size)).collect()
+        unplaced.map(|(serial, record)| (serial, Unlisted::from(&record.claim))).collect()
     }
 
     /// The IPUs of all claims of a Pod.

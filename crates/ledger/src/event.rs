@@ -21,6 +21,8 @@ pub struct Claim {
     pub controller: ControllerName,
     /// Its size.
     pub size: IpuCount,
+    /// Exactly these IPUs ([`Placement::Explicit`]); empty when the controller chooses.
+    pub ipus: Vec<Place>,
 }
 
 impl Claim {
@@ -139,6 +141,16 @@ pub enum Event {
     Gone(PartitionId),
 }
 
+/// Who chooses the IPUs of a partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// The controller, wherever it likes.
+    #[default]
+    Controller,
+    /// The ledger: [`crate::Ledger::place`].
+    Explicit,
+}
+
 /// What a model is, from configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFacts {
@@ -148,6 +160,8 @@ pub struct ModelFacts {
     pub controllers: Vec<ControllerName>,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
+    /// Who chooses the IPUs of a partition (Placement).
+    pub placement: Placement,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
     /// Why its jobs cannot start at all for now, such as a broken `vipu.conf`.

@@ -8,7 +8,7 @@ use crate::claims::{Claims, Serial};
 use crate::lifecycle::Signal;
 use crate::model::Model;
 use crate::plans::Plans;
-use crate::pod::{Hardware, MOST_IPUS, Pod};
+use crate::pod::{Hardware, MOST_IPUS, Pod, Unlisted};
 use crate::schedule::Outlooks;
 use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
 
@@ -178,7 +178,7 @@ impl Ledger {
             in_vain && matches!(record.phase, Phase::Claimed | Phase::Creating)
         });
         let hopeless: Vec<_> = refused
-            .filter(|(serial, record)| !pod.will_have_room(*serial, record.claim.size, stays))
+            .filter(|(serial, _)| !pod.will_have_room(*serial, stays))
             .map(|(serial, record)| (serial, record.claim.size))
             .collect();
         for (serial, size) in hopeless {
@@ -229,13 +229,13 @@ impl Ledger {
     }
 
     fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let (pod, size, id) = (claim.pod(), claim.size, claim.partition.clone());
+        let (pod, unlisted, id) = (claim.pod(), Unlisted::from(&claim), claim.partition.clone());
         let waits_for_id = phase == Phase::Queued;
         let serial = self.claims.add(now, claim, phase);
         if let Some(pod) = self.pods.get_mut(&pod)
             && (waits_for_id || !pod.listed().contains_key(&id))
         {
-            pod.claim(serial, size);
+            pod.claim(serial, unlisted);
         }
     }
 

@@ -7,7 +7,7 @@ use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::capacity::{Capacity, usable_domain};
 use crate::claims::Serial;
-use crate::{Millis, Place, SeenPartition, Wait};
+use crate::{Claim, Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
@@ -27,6 +27,20 @@ pub(crate) struct Hardware {
     pub(crate) ipus: u32,
     /// Those that no partition can use.
     pub(crate) faulty: u32,
+}
+
+/// What a claim has that the listing does not show yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Unlisted {
+    pub(crate) size: IpuCount,
+    /// The IPUs that it will be on; empty when the controller chooses.
+    pub(crate) ipus: Vec<Place>,
+}
+
+impl From<&Claim> for Unlisted {
+    fn from(claim: &Claim) -> Self {
+        Self { size: claim.size, ipus: claim.ipus.clone() }
+    }
 }
 
 /// Who has IPUs.
@@ -54,7 +68,7 @@ pub(crate) struct Pod {
     removed: HashMap<PartitionId, Millis>,
     /// Claims that the listing does not place, in the order in which their creates were asked for: a
     /// controller that fills the lowest block first puts them where the forecast does.
-    unplaced: BTreeMap<Serial, IpuCount>,
+    unplaced: BTreeMap<Serial, Unlisted>,
     capacity: Capacity,
 }
 
@@ -128,15 +142,20 @@ impl Pod {
     }
 
     /// Says which claims there are that the listing does not place.
-    pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, IpuCount)>) {
+    pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, Unlisted)>) {
         self.unplaced = unplaced.into_iter().collect();
         self.capacity = self.counted();
     }
 
     /// A claim more, younger than all others.
-    pub(crate) fn claim(&mut self, serial: Serial, size: IpuCount) {
-        self.unplaced.insert(serial, size);
-        self.capacity.take(size, &mut |_| {});
+    pub(crate) fn claim(&mut self, serial: Serial, claim: Unlisted) {
+        let (size, is_chosen) = (claim.size, !claim.ipus.is_empty());
+        self.unplaced.insert(serial, claim);
+        if is_chosen {
+            self.capacity = self.counted();
+        } else {
+            self.capacity.take(size, &mut |_| {});
+        }
     }
 
     /// A claim less that had no partition.
@@ -157,21 +176,21 @@ impl Pod {
         self.occupied(|_| (), |(), _| {})
     }
 
-    /// Whether a claim that has no place yet will fit beside what stays of the listing and the claims before it.
-    pub(crate) fn will_have_room(
-        &self,
-        serial: Serial,
-        size: IpuCount,
-        stays: impl Fn(&PartitionId) -> bool,
-    ) -> bool {
+    /// Whether a claim that the listing does not show will fit beside what stays of the listing and the claims
+    /// before it.
+    pub(crate) fn will_have_room(&self, serial: Serial, stays: impl Fn(&PartitionId) -> bool) -> bool {
+        let Some(claim) = self.unplaced.get(&serial) else { return true };
         let staying = self.listed.iter().filter(|(id, _)| stays(id));
-        let places = staying.flat_map(|(_, places)| places).copied();
+        let places: Vec<Place> = staying.flat_map(|(_, places)| places).copied().collect();
+        if !claim.ipus.is_empty() {
+            return !claim.ipus.iter().any(|ipu| places.contains(ipu));
+        }
         let mut capacity = Capacity::new(self.hardware.ipus, self.domain_size, places);
         capacity.take_each(self.hardware.faulty, &mut |_| {});
         for (_, before) in self.unplaced.range(..serial) {
-            capacity.take(*before, &mut |_| {});
+            capacity.take(before.size, &mut |_| {});
         }
-        capacity.largest() >= size.get()
+        capacity.largest() >= claim.size.get()
     }
 
     /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each, `has` is told
@@ -182,20 +201,24 @@ impl Pod {
         mut has: impl FnMut(T, Range<usize>),
     ) -> Capacity {
         let (ipus, domain) = (self.hardware.ipus, usable_domain(self.hardware.ipus, self.domain_size));
-        for (id, places) in &self.listed {
-            let it = of(Occupant::Partition(id));
+        let listed = self.listed.iter().map(|(id, places)| (Occupant::Partition(id), places));
+        let chosen = self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial), &claim.ipus));
+        for (occupant, places) in
+            listed.clone().chain(chosen.clone()).filter(|(_, places)| !places.is_empty())
+        {
+            let it = of(occupant);
             let numbers = places.iter().filter_map(|place| place.number(domain));
             numbers.filter(|ipu| *ipu < ipus as usize).for_each(|ipu| has(it, ipu..ipu + 1));
         }
-        let places = self.listed.values().flatten().copied();
+        let places = listed.chain(chosen).flat_map(|(_, places)| places).copied();
         let mut capacity = Capacity::new(ipus, self.domain_size, places);
         // A partition without places has at least one IPU.
         let hidden = self.listed.values().filter(|places| places.is_empty()).count();
         let nobody = of(Occupant::Nobody);
         capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32), &mut |ipus| has(nobody, ipus));
-        for (serial, size) in &self.unplaced {
+        for (serial, claim) in self.unplaced.iter().filter(|(_, claim)| claim.ipus.is_empty()) {
             let it = of(Occupant::Claim(*serial));
-            capacity.take(*size, &mut |ipus| has(it, ipus));
+            capacity.take(claim.size, &mut |ipus| has(it, ipus));
         }
         capacity
     }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use vipu_types::{ControllerName, ModelName, PodId};
 
 use crate::claims::Record;
+use crate::model::Model;
 use crate::outlook::{Fate, NEVER, Outlook, Timeline};
 use crate::plan::{Jobs, Seconds, Wish};
 use crate::pod::{Occupant, Pod};
-use crate::{Ledger, Wait};
+use crate::{Ledger, Place, Placement, Wait};
 
 /// A running job that Slurm would let another preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +65,33 @@ impl Ledger {
             .filter(|(_, (_, pod))| pod.capacity().largest() >= wish.size.get())
             .map(|(n, (id, _))| (n, id.controller.clone()))
             .collect();
-        let outlook = self.outlook(&wish.model, jobs);
+        let placement = self.models.get(&wish.model).map(|model| model.facts().placement);
+        let (outlook, now) = (self.outlook(&wish.model, jobs), jobs.now().0);
         let mut in_the_way = wish.job();
         for (n, controller) in fitting {
-            match outlook.leaves_alone(n, wish, jobs.now().0) {
+            let harmless = match placement {
+                Some(Placement::Explicit) => outlook.harmless_place(n, wish, now).map(drop),
+                _ => outlook.leaves_alone(n, wish, now),
+            };
+            match harmless {
                 Ok(()) => return Ok(controller),
                 Err(job) => in_the_way = job,
             }
         }
         Err(Wait::Planned { model: wish.model.clone(), job: in_the_way })
+    }
+
+    /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none, and so
+    /// the controller's choice, where configuration leaves it that or no place is known to be free.
+    pub fn place(&mut self, wish: &Wish, controller: &ControllerName, jobs: &impl Jobs) -> Vec<Place> {
+        let facts = self.models.get(&wish.model).map(Model::facts);
+        let Some(facts) = facts.filter(|facts| facts.placement == Placement::Explicit) else { return vec![] };
+        let domain_size = facts.domain_size;
+        let number = self.usable_pods(&wish.model).position(|(id, _)| id.controller == *controller);
+        let Some(n) = number else { return vec![] };
+        let found = self.outlook(&wish.model, jobs).harmless_place(n, wish, jobs.now().0);
+        let place = |ipu: usize| Place::numbered(ipu, domain_size);
+        found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
 
     /// When a job could start, not before `from`, if all before it in line start when they can. `None` when

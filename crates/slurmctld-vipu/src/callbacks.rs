@@ -55,9 +55,10 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
 fn give(site: &Site, job: JobRef<'_>, wanted: Resolved) -> Option<(Grant, Claim)> {
     let with_room = scheduling::controller_for(site, job, &wanted);
     let controller = with_room.or_else(|| site.models(|models| models.first_controller(&wanted.model)))?;
+    let ipus = scheduling::place_for(site, job, &wanted, &controller);
     let restart = job.restart_count();
     let grant = site.models(|models| models.grant(job.id(), restart, wanted, controller.clone()))?;
-    let claim = claim(job, restart, &grant, controller);
+    let claim = Claim { ipus, ..claim(job, restart, &grant, controller) };
     Some((grant, claim))
 }
 
@@ -70,11 +71,11 @@ fn forget_grant(job: &mut JobMut<'_>) {
     }
 }
 
-/// The claim of one run of a job.
+/// The claim of one run of a job, wherever its IPUs are.
 pub(crate) fn claim(job: JobRef<'_>, restart: u16, grant: &Grant, controller: ControllerName) -> Claim {
     let run = JobRun { job: job.id(), restart, start: job.start_time() };
     let Grant { partition, model, size, .. } = grant.clone();
-    Claim { partition, run, user: job.user(), model, controller, size }
+    Claim { partition, run, user: job.user(), model, controller, size, ipus: Vec::new() }
 }
 
 /// Whether the job's partition is ready, or it needs none.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conf::{Good, InForce, Kept, LoadError, Loaded, Settings};
 use driver::{ModelSettings, PodSetup};
-use ledger::ModelFacts;
+use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
@@ -46,6 +46,10 @@ impl Model {
             model: name.clone(),
             controllers: self.controllers().to_vec(),
             domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
+            placement: match self.settings.as_ref().map(|own| own.placement) {
+                Some(conf::Placement::Explicit) => Placement::Explicit,
+                Some(conf::Placement::Controller) | None => Placement::Controller,
+            },
             largest: self.largest,
             trouble,
         }
@@ -153,6 +157,7 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
         reconfigurable: own.use_reconfig_partition,
         allocation: own.allocation.clone(),
         allocation_agents: own.allocation_agents.clone(),
+        cluster: own.cluster.clone(),
         max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
         ipuof_dir: own.ipuof_dir.as_path().into(),
     };

@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ledger::{Candidate, Jobs, Rank, Seconds, Wait, Wish};
+use ledger::{Candidate, Jobs, Place, Rank, Seconds, Wait, Wish};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::Test;
 use slurm_host::release;
@@ -147,6 +147,16 @@ pub(crate) fn controller_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) ->
     let mut ledger = site.ledger();
     let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(site, job)).ok();
     undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
+}
+
+/// Which IPUs a job that has its nodes is to have; none where the controller chooses.
+pub(crate) fn place_for(
+    site: &Site,
+    job: JobRef<'_>,
+    wanted: &Resolved,
+    controller: &ControllerName,
+) -> Vec<Place> {
+    site.ledger().place(&wish(job, wanted), controller, &InSlurm::new(site, job))
 }
 
 fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {

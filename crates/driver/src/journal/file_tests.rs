@@ -46,6 +46,7 @@ fn claim(job: u32) -> Claim {
         model: ModelName::new("pod64").unwrap(),
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(16).unwrap(),
+        ipus: vec![],
     }
 }
 

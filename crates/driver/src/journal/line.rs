@@ -77,6 +77,7 @@ impl ClaimFields {
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
-        Ok(Claim { partition, run, user, model, controller, size })
+        // Where its IPUs are, the controller lists.
+        Ok(Claim { partition, run, user, model, controller, size, ipus: Vec::new() })
     }
 }

@@ -178,6 +178,7 @@ pub fn settings() -> ModelSettings {
         force_remove: false,
         reconfigurable: false,
         allocation: None,
+        cluster: None,
         allocation_agents: Vec::new(),
         max_concurrent_creates: 64,
         ipuof_dir: Path::new("/ipuof").into(),
@@ -202,7 +203,7 @@ pub fn id(job: u32) -> PartitionId {
 pub fn claim(job: u32) -> Claim {
     let run = JobRun { job, restart: 0, start: 1_700_000_000 };
     let PodId { model, controller } = pod();
-    Claim { partition: id(job), run, user: 1000 + job, model, controller, size: IpuCount::ONE }
+    Claim { partition: id(job), run, user: 1000 + job, model, controller, size: IpuCount::ONE, ipus: vec![] }
 }
 
 impl Stage {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{Driver, Entry, Handle, Host, MemoryJournal, PodSetup, World, channel};
-use ledger::{Action, Claim, Ending, Event, Ledger, Millis, ModelFacts};
+use ledger::{Action, Claim, Ending, Event, Ledger, Millis, ModelFacts, Placement};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -186,6 +186,7 @@ async fn play(seed: u64) {
         model: pods()[0].model.clone(),
         controllers: pods().map(|pod| pod.controller).into(),
         domain_size: settings.domain_size,
+        placement: Placement::Controller,
         largest: 64,
         trouble: None,
     }]));

@@ -7,10 +7,10 @@ mod preempt;
 mod timeline;
 
 pub(crate) use preempt::Fate;
-pub(crate) use timeline::{NEVER, Timeline};
+pub(crate) use timeline::{Ipus, NEVER, Timeline};
 
 use crate::plan::{Plan, Rank, Wish};
-use timeline::{Ipus, Slot};
+use timeline::Slot;
 
 /// The Pods of one model in time, with the plans.
 #[derive(Clone, Debug)]
@@ -58,7 +58,6 @@ impl Outlook {
         pushed.map_or(Ok(()), Err)
     }
 
-    #[cfg(test)]
     /// Where a partition for this job can be put so that it leaves all plans before it alone, breaking up as
     /// little as possible; if nowhere, the job whose plan is in the way.
     pub(crate) fn harmless_place(&self, pod: usize, wish: &Wish, now: i64) -> Result<Ipus, u32> {

@@ -1,7 +1,7 @@
 //! Who is first in line, who may go before him, and who has to go for him.
 
-use crate::script::{Line, Scripted, claim, id, wish};
-use ledger::{Candidate, Claim, Event, Place, Rank, Seconds, SeenPartition, Wish};
+use crate::script::{Line, Scripted, claim, id, pod, wish};
+use ledger::{Candidate, Claim, Event, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish};
 use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
@@ -127,4 +127,39 @@ fn what_is_on_its_way_out_is_not_asked_to_go_again() {
     let dying = [Candidate { job: 2, dying: true }];
     let line = Line { now: 0, ends: &[] };
     assert_eq!(scripted.ledger.victims(&wish(10, 64, HOUR), &dying, &line), Some(vec![]));
+}
+
+/// Where a job is put that may start, on a Pod64 with jobs of 16 and 8 IPUs at its beginning.
+fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
+    let mut scripted = pod_with(&[(1, 16), (2, 8)]);
+    let facts = ModelFacts { placement: Placement::Explicit, ..pod("pod64") };
+    scripted.tell(Event::Models(vec![facts]));
+    let jobs = Line { now: 0, ends: &[(1, HOUR), (2, HOUR)] };
+    line.iter().for_each(|wish| scripted.ledger.plan(wish, Seconds(0), &jobs));
+    let wish = wish(20, ipus, 5 * HOUR);
+    let Ok(controller) = scripted.ledger.may_start(&wish, &jobs) else { return vec![] };
+    let places = scripted.ledger.place(&wish, &controller, &jobs);
+    assert!(places.iter().all(|place| place.domain == 0));
+    // With its place the claim takes just those IPUs, until its partition is listed, too.
+    let before = scripted.ledger.view().models[0].pods[0].free;
+    scripted.tell(Event::Begin(Claim { size: wish.size, ipus: places.clone(), ..claim("20") }));
+    assert_eq!(scripted.ledger.view().models[0].pods[0].free, before - wish.size.get());
+    places.iter().map(|place| place.index).collect()
+}
+
+#[test]
+fn a_place_breaks_up_as_little_as_it_can() {
+    assert_eq!(placed(8, &[]), (24..32).collect::<Vec<_>>());
+    assert_eq!(placed(1, &[]), [24]);
+    assert_eq!(placed(16, &[]), (32..48).collect::<Vec<_>>());
+    assert_eq!(placed(64, &[]), []);
+}
+
+#[test]
+fn a_place_is_chosen_that_leaves_the_line_alone() {
+    // Job 10 will have the first half, when jobs 1 and 2 are over, or the second.
+    assert_eq!(placed(8, &[wish(10, 32, HOUR)]), (24..32).collect::<Vec<_>>(), "the second half is free now");
+    let both = [wish(10, 32, 2 * HOUR), wish(11, 32, HOUR)];
+    assert_eq!(placed(8, &both[..1]).len(), 8);
+    assert_eq!(placed(8, &both), [], "job 11 has the first half from job 2's end on");
 }

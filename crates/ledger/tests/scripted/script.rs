@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Rank, Seconds, Wish,
+    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Placement, Rank, Seconds, Wish,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
@@ -44,7 +44,14 @@ impl Scripted {
 pub fn pod(model: &str) -> ModelFacts {
     let PodId { model, controller } = id(model, "vipu");
     let domain_size = IpuCount::new(64).unwrap();
-    ModelFacts { model, controllers: vec![controller], domain_size, largest: 64, trouble: None }
+    ModelFacts {
+        model,
+        controllers: vec![controller],
+        domain_size,
+        placement: Placement::Controller,
+        largest: 64,
+        trouble: None,
+    }
 }
 
 /// The Pod of a model that the controller on this host has.
@@ -65,6 +72,7 @@ pub fn claim(run: &str) -> Claim {
         model,
         controller,
         size: IpuCount::new(16).unwrap(),
+        ipus: vec![],
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
-    Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, SeenPartition,
+    Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement,
+    SeenPartition,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 use watch::{answers, partition_of};
@@ -79,7 +80,14 @@ impl World {
 
     fn set_model(&mut self, controllers: Vec<ControllerName>, trouble: Option<String>) {
         let domain_size = IpuCount::new(self.controllers[0].1.domain.into()).unwrap();
-        let facts = ModelFacts { model: Self::model(), controllers, domain_size, largest: 64, trouble };
+        let facts = ModelFacts {
+            model: Self::model(),
+            controllers,
+            domain_size,
+            placement: Placement::Controller,
+            largest: 64,
+            trouble,
+        };
         self.tell(Event::Models(vec![facts]));
     }
 
@@ -166,7 +174,8 @@ impl World {
             .for_each(|(_, run)| run.alive = false);
         let run = JobRun { job, restart, start: self.runs.len() as i64 };
         let partition = PartitionId::of_run("slurm", job, restart).unwrap();
-        let claim = Claim { partition, run, user: 1000, model: Self::model(), controller, size };
+        let claim =
+            Claim { partition, run, user: 1000, model: Self::model(), controller, size, ipus: vec![] };
         let state = Run { alive: true, launch: (launch, 0), completion: (completion, 0) };
         self.runs.insert(run, (claim.clone(), state));
         claim
