@@ -11,6 +11,7 @@ mod delivery;
 mod endings;
 mod failures;
 mod layering;
+mod placement;
 mod pods;
 mod releases;
 mod requests;
