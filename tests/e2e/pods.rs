@@ -119,13 +119,13 @@ fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
             cluster.write_vipu_conf(&[&cluster.api_host(numbers)])?;
             cluster.reconfigure()
         };
-        let first = stay(cluster, 64)?;
+        let first = stay(cluster, 32)?;
         list(&[1, 0])?;
-        let second = stay(cluster, 64)?;
+        let second = stay(cluster, 32)?;
         is_on(cluster, first, 0)?;
         is_on(cluster, second, 1)?;
         list(&[0])?;
-        let third = waits(cluster, "vipu:pod64:1", "0 free")?;
+        let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free")?;
         is_on(cluster, second, 1)?;
         let_go(cluster)?;
         for job in [first, second, third] {
@@ -161,12 +161,6 @@ fn sched_one_of_two_controllers_down() -> Result<()> {
     })
 }
 
-/// A Pod64 in two allocations; jobs get IPUs of the second.
-fn two_allocations() -> Settings {
-    let allocations = ["--allocation=a=1-8", "--allocation=b=9-16"];
-    quick().mock(&allocations).vipu_conf("Allocation=b").slurm_conf("SchedulerParameters=bf_interval=1")
-}
-
 /// Somebody else makes a partition that begins at this IPU.
 fn theirs(cluster: &Cluster, id: &str, size: u32, first: u32) -> Result<()> {
     cluster.mock().cause(Incident::Foreign { id: id.into(), size, first: Some(first) })?;
@@ -177,7 +171,9 @@ fn theirs(cluster: &Cluster, id: &str, size: u32, first: u32) -> Result<()> {
 fn sched_allocation_is_what_counts() -> Result<()> {
     let agents: Vec<_> = (9..=16).map(|agent| format!("ag{agent}")).collect();
     let agents = format!("AllocationAgents={}", agents.join(","));
-    two_allocations().vipu_conf(&agents).run(|cluster| {
+    let settings = quick().mock(&["--allocation=a=1-8", "--allocation=b=9-16"]);
+    let settings = settings.slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Allocation=b");
+    settings.vipu_conf(&agents).run(|cluster| {
         // All of the other allocation is free; then some of it is not.
         let whole = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
         cluster.command("scancel").args(&[&whole.to_string()]).success()?;
@@ -186,21 +182,13 @@ fn sched_allocation_is_what_counts() -> Result<()> {
         main_job::batch_ended(cluster, half, 32)?;
         let record = cluster.mock().record(&main_job::partition_name(half, 0))?;
         ensure!(record.tenures[0].ipus.iter().all(|ipu| (32..64).contains(ipu)), "{record:?}");
-        // What others have of ours counts, at its place: 32 to 47 and 60 to 63 are used then.
+        // What others have of ours counts, at its place.
         let job = stay(cluster, 16)?;
-        theirs(cluster, "in_b", 4, 60)?;
-        waits(cluster, "vipu:pod64:16", "16 IPUs of pod64 needed, 12 free, largest block 8")?;
+        theirs(cluster, "in_b", 1, 48)?;
+        theirs(cluster, "in_b_too", 1, 56)?;
+        waits(cluster, "vipu:pod64:8", "8 IPUs of pod64 needed, 14 free, largest block 4")?;
         let_go(cluster)?;
         ended_well(cluster, job)
-    })
-}
-
-#[test]
-fn sched_allocation_whose_agents_nobody_named() -> Result<()> {
-    two_allocations().run(|cluster| {
-        // Who is in the other allocation shows as soon as a partition is there.
-        theirs(cluster, "in_a", 32, 0)?;
-        waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32").map(drop)
     })
 }
 

@@ -95,7 +95,7 @@ pub(crate) static ALLOCATION: Key = Key::new(
 );
 pub(crate) static ALLOCATION_AGENTS: Key = Key::new(
     "AllocationAgents",
-    Absent("all not seen in another one"),
+    Absent("all of the controller"),
     "names",
     "the agents of that allocation, as in `ag1,ag2`: only their IPUs are counted",
 );

@@ -1,10 +1,8 @@
 //! What a controller has for us: all of it, or the part that is the model's allocation.
 //!
-//! The user API tells of each partition in which allocation it is, but of no allocation which IPUs it has.
-//! Its agents are in the configuration (AllocationAgents); without them an agent counts unless an IPU of
-//! it is in a partition of another allocation, which proves that it is not ours.
+//! The user API tells of each partition in which allocation it is, but of no allocation which IPUs it has:
+//! its agents are in the configuration (AllocationAgents).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ledger::{Place, SeenPartition};
@@ -18,32 +16,21 @@ const PARTITION: &str = "ipuof partition id";
 
 /// Asks for what these settings make use of.
 pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
-    let all = client.list_partitions(None);
-    let ipus = client.list_ipus(&settings.allocation_agents);
+    let agents = &settings.allocation_agents;
+    let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
     let Some(allocation) = settings.allocation.as_deref() else {
-        let (ipus, partitions) = tokio::try_join!(ipus, all)?;
-        return Ok(summary(&ipus, partitions, |place| place));
+        let (ipus, all) = tokio::try_join!(ipus, all)?;
+        return Ok(summary(&ipus, all, |place| place));
     };
-    // Asked for by its name, an allocation that is not there is an error, and not merely without partitions.
     let own = client.list_partitions(Some(allocation));
-    let (mut ipus, partitions, all) = tokio::try_join!(ipus, own, all)?;
-    if settings.allocation_agents.is_empty() {
-        leave_out_others(&mut ipus, &all, allocation);
+    if agents.is_empty() {
+        // An allocation that is not there is an error here, and not only when a partition is asked for.
+        let (ipus, all, _) = tokio::try_join!(ipus, all, own)?;
+        return Ok(summary(&ipus, all, |place| place));
     }
+    let (ipus, own) = tokio::try_join!(ipus, own)?;
     let (count, domain) = (ipus.len() as u64, u64::from(settings.domain_size.get()));
-    Ok(summary(&ipus, partitions, |place| in_part(place, count, domain)))
-}
-
-/// Leaves out the IPUs of agents of which a partition of another allocation has some.
-fn leave_out_others(ipus: &mut Vec<Ipu>, partitions: &[PartitionInfo], allocation: &str) {
-    let elsewhere = partitions.iter().filter(|partition| partition.allocation != allocation);
-    let elsewhere: BTreeSet<&str> = elsewhere.map(|partition| partition.id.as_str()).collect();
-    let mut is_ours = BTreeMap::<String, bool>::new();
-    for ipu in ipus.iter() {
-        let taken = ipu.attributes.get(PARTITION).is_some_and(|id| elsewhere.contains(id.as_str()));
-        *is_ours.entry(ipu.agent.clone()).or_insert(true) &= !taken;
-    }
-    ipus.retain(|ipu| is_ours.get(&ipu.agent).copied().unwrap_or(true));
+    Ok(summary(&ipus, own, |place| in_part(place, count, domain)))
 }
 
 /// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken to
@@ -81,6 +68,8 @@ fn stand_in(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     fn partition(id: &str, allocation: &str, places: &[(u32, u32)]) -> PartitionInfo {
@@ -107,27 +96,7 @@ mod tests {
             })
             .into();
         assert_eq!(ids[2], "p64");
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), names.len());
-    }
-
-    #[test]
-    fn agents_of_other_allocations_are_left_out() {
-        let ipu = |agent: &str, hardware_id, owner: Option<&str>| Ipu {
-            agent: agent.into(),
-            hardware_id,
-            attributes: owner.map(|id| (PARTITION.to_owned(), id.to_owned())).into_iter().collect(),
-        };
-        let mut ipus = vec![
-            ipu("ag1", 0, None),
-            ipu("ag1", 1, Some("theirs")),
-            ipu("ag2", 0, Some("slurm_1")),
-            ipu("ag2", 1, None),
-            ipu("ag3", 0, None),
-        ];
-        let partitions = [partition("theirs", "a", &[]), partition("slurm_1", "b", &[])];
-        leave_out_others(&mut ipus, &partitions, "b");
-        let left: Vec<_> = ipus.iter().map(|ipu| ipu.agent.as_str()).collect();
-        assert_eq!(left, ["ag2", "ag2", "ag3"]);
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), names.len());
     }
 
     #[test]

@@ -261,6 +261,19 @@ mod tests {
     }
 
     #[test]
+    fn each_controller_is_a_pod_of_the_model() {
+        let Reading { models, facts, .. } = found("ApiHost=b,a:1 IpuofDir=/x Allocation=c", GOOD);
+        let names = |pods: Vec<PodId>| pods.iter().map(PodId::to_string).collect::<Vec<_>>();
+        let expected = ["pod64 (b:8090)", "pod64 (a:1)"];
+        assert_eq!(names(facts[0].pods().collect()), expected);
+        let setups = models.setups();
+        assert!(setups.iter().all(|setup| setup.settings.allocation.as_deref() == Some("c")));
+        assert_eq!(names(setups.into_iter().map(|setup| setup.pod).collect()), expected);
+        let first = models.first_controller(&facts[0].model).unwrap();
+        assert_eq!(first.to_string(), "b:8090");
+    }
+
+    #[test]
     fn a_node_without_a_model_is_told_what_to_write() {
         assert_eq!(model_of("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
         assert_eq!(model_of("pod64:many").unwrap_err(), "many is not a number of IPUs");
