@@ -70,6 +70,7 @@ mod plan;
 mod plans;
 mod pod;
 mod schedule;
+mod tenancy;
 mod view;
 mod wait;
 

@@ -1,18 +1,24 @@
 //! Who waits: the plans of all models.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use vipu_types::ModelName;
 
-use crate::plan::{Jobs, Plan, Seconds, Wish};
+use crate::plan::{Jobs, Plan, Rank, Seconds, Wish};
 
 /// Plans of one model that others have to respect. Whoever is further back in line gets a forecast, but nobody
 /// yields to him yet: he comes up as those before him start.
-const MOST_PLANS: usize = 16;
+pub(crate) const MOST_PLANS: usize = 16;
 
 /// All plans, one for each job.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plans(HashMap<u32, Plan>);
+pub(crate) struct Plans {
+    by_job: HashMap<u32, Plan>,
+    /// Who waits for which model, the last in line first.
+    lines: HashMap<ModelName, BTreeSet<Rank>>,
+    /// When all plans were looked through.
+    swept: Option<Seconds>,
+}
 
 impl Plans {
     /// Notes a look at a waiting job. `not_before` is when the rest it needs is free, if that look told.
@@ -28,7 +34,7 @@ impl Plans {
     ) -> bool {
         let job = wish.job();
         let mut plan = Plan { wish, not_before: not_before.unwrap_or(now), seen: now, ranked: now };
-        if let Some(before) = self.0.get(&job).filter(|before| before.wish.model == plan.wish.model) {
+        if let Some(before) = self.by_job.get(&job).filter(|before| before.wish.model == plan.wish.model) {
             if not_before.is_none() {
                 plan.not_before = before.not_before;
             }
@@ -37,28 +43,53 @@ impl Plans {
             }
         }
         let after = (plan.wish.clone(), plan.not_before.max(now));
-        self.0.insert(job, plan).is_none_or(|before| (before.wish, before.not_before.max(now)) != after)
+        let before = self.drop_of(job).map(|before| (before.wish, before.not_before.max(now)));
+        self.line(&after.0.model).insert(after.0.rank);
+        self.by_job.insert(job, plan);
+        before.is_none_or(|before| before != after)
     }
 
     /// Whether nobody is in line before this job.
     pub(crate) fn nobody_before(&self, wish: &Wish) -> bool {
-        let mut others = self.0.values().filter(|plan| plan.wish.model == wish.model);
-        others.all(|plan| plan.wish.rank <= wish.rank)
+        let first = self.lines.get(&wish.model).and_then(BTreeSet::last);
+        first.is_none_or(|first| *first <= wish.rank)
     }
 
-    /// The job has what it wanted.
-    pub(crate) fn drop_of(&mut self, job: u32) {
-        self.0.remove(&job);
+    /// The job has what it wanted, or does not want it any more.
+    pub(crate) fn drop_of(&mut self, job: u32) -> Option<Plan> {
+        let plan = self.by_job.remove(&job)?;
+        self.line(&plan.wish.model).remove(&plan.wish.rank);
+        Some(plan)
     }
 
     /// The plans of a model that count, the first in line first.
     pub(crate) fn in_force(&mut self, model: &ModelName, jobs: &impl Jobs) -> Vec<Plan> {
         let (now, patience) = (jobs.now(), jobs.patience());
-        self.0.retain(|job, plan| now.0 - plan.seen.0 <= patience && jobs.waits(*job));
-        let mut plans: Vec<_> = self.0.values().filter(|plan| plan.wish.model == *model).cloned().collect();
-        plans.sort_by_key(|plan| std::cmp::Reverse(plan.wish.rank));
-        plans.truncate(MOST_PLANS);
-        plans.iter_mut().for_each(|plan| plan.not_before = plan.not_before.max(now));
-        plans
+        let is_over = |plan: &Plan| now.0 - plan.seen.0 > patience || !jobs.waits(plan.wish.job());
+        // Whoever is far back in line need not be looked at each time.
+        if self.swept.is_none_or(|swept| now.0 - swept.0 > patience) {
+            let over: Vec<_> =
+                self.by_job.values().filter(|plan| is_over(plan)).map(|plan| plan.wish.job()).collect();
+            over.into_iter().for_each(|job| drop(self.drop_of(job)));
+            self.swept = Some(now);
+        }
+        let line = self.lines.get(model).into_iter().flatten().rev();
+        let plans = line.filter_map(|rank| self.by_job.get(&rank.job.0));
+        let (mut in_force, mut over) = (Vec::new(), Vec::new());
+        for plan in plans {
+            if in_force.len() == MOST_PLANS {
+                break;
+            }
+            match is_over(plan) {
+                true => over.push(plan.wish.job()),
+                false => in_force.push(Plan { not_before: plan.not_before.max(now), ..plan.clone() }),
+            }
+        }
+        over.into_iter().for_each(|job| drop(self.drop_of(job)));
+        in_force
+    }
+
+    fn line(&mut self, model: &ModelName) -> &mut BTreeSet<Rank> {
+        self.lines.entry(model.clone()).or_default()
     }
 }

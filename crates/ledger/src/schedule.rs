@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use vipu_types::{ControllerName, ModelName, PodId};
 
-use crate::claims::Record;
 use crate::model::Model;
-use crate::outlook::{Fate, NEVER, Outlook, Timeline};
+use crate::outlook::{Fate, Outlook};
 use crate::plan::{Jobs, Seconds, Wish};
-use crate::pod::{Occupant, Pod};
+use crate::pod::Pod;
+use crate::tenancy::Tenancy;
 use crate::{Ledger, Place, Placement, Wait};
 
 /// A running job that Slurm would let another preempt.
@@ -20,17 +20,37 @@ pub struct Candidate {
     pub dying: bool,
 }
 
-/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
-const REMOVAL: i64 = 1;
+impl Candidate {
+    /// What becomes of its IPUs, as the candidate of this number.
+    fn fate(self, number: usize) -> Fate {
+        if self.dying { Fate::Free } else { Fate::Candidate(number) }
+    }
+}
 
-/// The outlook of each model, as of one state of the ledger and one second.
+/// What was worked out of each model, to be used again.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outlooks(HashMap<ModelName, (u64, Seconds, Outlook)>);
+pub(crate) struct Outlooks(HashMap<ModelName, Known>);
+
+/// A model as of one state of the ledger.
+#[derive(Clone, Debug)]
+struct Known {
+    /// [`Ledger::events`] at that time.
+    events: u64,
+    /// Of its usable Pods.
+    tenancies: Vec<Tenancy>,
+    outlook: Outlook,
+    /// The second that the outlook is for; none when plans have changed since.
+    at: Option<Seconds>,
+}
 
 impl Outlooks {
-    /// Forgets a model's: its plans have changed.
-    fn forget(&mut self, model: &ModelName) {
-        self.0.remove(model);
+    /// A wish is new or another.
+    fn changed(&mut self, wish: &Wish) {
+        if let Some(known) = self.0.get_mut(&wish.model)
+            && known.outlook.minds(wish)
+        {
+            known.at = None;
+        }
     }
 }
 
@@ -111,44 +131,21 @@ impl Ledger {
 
     fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {
         if self.plans.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
-            self.outlooks.forget(&wish.model);
+            self.outlooks.changed(wish);
         }
     }
 
     /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none when
     /// what is on its way out already suffices. `None` when even all of them do not help.
     pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
-        let fates: Vec<Vec<Fate>> = self
-            .usable_pods(&wish.model)
-            .map(|(_, pod)| {
-                let mut fates = vec![Fate::Free; pod.hardware().ipus as usize];
-                pod.occupied(|who| self.fate(who, candidates), |fate, ipus| fates[ipus].fill(fate));
-                fates
-            })
-            .collect();
-        let outlook = self.outlook(&wish.model, jobs);
+        let numbered = candidates.iter().enumerate();
+        let fate_of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.fate(n))).collect();
+        let known = self.known(&wish.model, jobs);
+        let fates: Vec<_> = known.tenancies.iter().map(|tenancy| tenancy.fates(&fate_of_job)).collect();
+        let outlook = &known.outlook;
         let choices = fates.iter().enumerate().filter_map(|(n, fates)| outlook.fewest(n, fates, wish));
         let fewest = choices.min_by_key(|choice| (choice.len(), choice.iter().sum::<usize>()))?;
         Some(fewest.into_iter().map(|n| candidates[n].job).collect())
-    }
-
-    fn fate(&self, who: Occupant<'_>, candidates: &[Candidate]) -> Fate {
-        let Some(record) = self.occupant(who) else { return Fate::Stays };
-        let job = record.claim.run.job;
-        match candidates.iter().position(|candidate| candidate.job == job) {
-            _ if !record.phase.is_live() => Fate::Free,
-            Some(n) if candidates[n].dying => Fate::Free,
-            Some(n) => Fate::Candidate(n),
-            None => Fate::Stays,
-        }
-    }
-
-    fn occupant(&self, who: Occupant<'_>) -> Option<&Record> {
-        match who {
-            Occupant::Partition(id) => self.claims.holder(id).map(|(_, record)| record),
-            Occupant::Claim(serial) => self.claims.get(serial),
-            Occupant::Nobody => None,
-        }
     }
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.
@@ -157,28 +154,22 @@ impl Ledger {
         model.into_iter().flat_map(|model| self.reached(model))
     }
 
-    /// The model in time, made anew when anything happened or a second went by.
     fn outlook(&mut self, model: &ModelName, jobs: &impl Jobs) -> &Outlook {
-        let stamp = (self.events, jobs.now());
-        let fresh = self.outlooks.0.get(model).is_some_and(|(changes, at, _)| (*changes, *at) == stamp);
-        if !fresh {
-            let plans = self.plans.in_force(model, jobs);
-            let pods = self.usable_pods(model).map(|(_, pod)| self.timeline(pod, jobs)).collect();
-            self.outlooks.0.insert(model.clone(), (stamp.0, stamp.1, Outlook::new(pods, plans)));
+        &self.known(model, jobs).outlook
+    }
+
+    /// The model in time, made anew when anything happened or a second went by.
+    fn known(&mut self, model: &ModelName, jobs: &impl Jobs) -> &Known {
+        let (events, now) = (self.events, Some(jobs.now()));
+        let is_fresh = |known: &Known| known.events == events && known.at == now;
+        if !self.outlooks.0.get(model).is_some_and(is_fresh) {
+            let before = self.outlooks.0.remove(model).filter(|known| known.events == events);
+            let anew = || self.usable_pods(model).map(|(_, pod)| self.tenancy(pod)).collect();
+            let tenancies: Vec<_> = before.map_or_else(anew, |known| known.tenancies);
+            let pods = tenancies.iter().map(|tenancy| tenancy.timeline(jobs)).collect();
+            let outlook = Outlook::new(pods, self.plans.in_force(model, jobs));
+            self.outlooks.0.insert(model.clone(), Known { events, tenancies, outlook, at: now });
         }
-        &self.outlooks.0[model].2
-    }
-
-    fn timeline(&self, pod: &Pod, jobs: &impl Jobs) -> Timeline {
-        let mut timeline = Timeline::new(pod.hardware().ipus, pod.domain_size());
-        pod.occupied(|who| self.until(who, jobs), |until, ipus| timeline.occupy(ipus, until));
-        timeline
-    }
-
-    /// When these IPUs will be free again.
-    fn until(&self, who: Occupant<'_>, jobs: &impl Jobs) -> i64 {
-        let Some(record) = self.occupant(who) else { return NEVER };
-        let end = record.phase.is_live().then(|| jobs.end_of(record.claim.run.job)).flatten();
-        end.unwrap_or(jobs.now()).max(jobs.now()).0.saturating_add(REMOVAL)
+        &self.outlooks.0[model]
     }
 }

@@ -3,13 +3,17 @@
 //! Plans are laid in Slurm's own order: each gets the first slot that those before it leave. A job may start
 //! when no plan before it in line is pushed back by that, wherever the controller puts its partition.
 
+mod blocks;
 mod preempt;
 mod timeline;
 
+pub(crate) use blocks::NEVER;
 pub(crate) use preempt::Fate;
-pub(crate) use timeline::{Ipus, NEVER, Timeline};
+pub(crate) use timeline::{Ipus, Timeline};
 
 use crate::plan::{Plan, Rank, Wish};
+use crate::plans::MOST_PLANS;
+use blocks::FREE;
 use timeline::Slot;
 
 /// The Pods of one model in time, with the plans.
@@ -31,9 +35,15 @@ struct Laid {
 impl Outlook {
     /// Lays `plans`, which are in order of rank.
     pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
-        let starts = lay(&mut pods, plans.iter());
+        let starts: Vec<_> = lay(&mut pods, plans.iter(), 0).collect();
         let plans = plans.into_iter().zip(starts).map(|(plan, start)| Laid { plan, start }).collect();
         Self { pods, plans }
+    }
+
+    /// Whether what this job wishes makes a difference to the plans.
+    pub(crate) fn minds(&self, wish: &Wish) -> bool {
+        let is_known = self.plans.iter().any(|laid| laid.plan.wish.job() == wish.job());
+        is_known || self.plans.len() < MOST_PLANS || self.above(wish.rank) < MOST_PLANS
     }
 
     /// When a job of this rank can start, with all plans before it fulfilled in time.
@@ -86,26 +96,33 @@ impl Outlook {
 
     /// The first of the `above` plans that would start later with these IPUs taken until `end`.
     fn pushed_back(&self, pod: usize, place: &Ipus, end: i64, above: usize) -> Option<u32> {
+        if !self.pods[pod].is_kept_before(place, end, above) {
+            return None; // Each can stay where it is laid.
+        }
         let mut pods = self.pods.clone();
         pods.iter_mut().for_each(Timeline::keep_nothing);
-        place.iter().for_each(|ipus| pods[pod].occupy(ipus.clone(), end));
+        pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
         let plans = &self.plans[..above];
-        let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan));
+        let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan), 1);
         let is_later =
             |(laid, start): &(&Laid, Option<i64>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
         plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
     }
 }
 
-/// Gives each plan the first slot that those before it leave; says when each starts.
-fn lay<'a>(pods: &mut [Timeline], plans: impl Iterator<Item = &'a Plan>) -> Vec<Option<i64>> {
-    let one = |(n, plan): (usize, &Plan)| {
+/// Gives each plan, when it is asked for, the first slot that those before it leave; says when each starts. They are
+/// numbered from `first` on.
+fn lay<'a>(
+    pods: &mut [Timeline],
+    plans: impl Iterator<Item = &'a Plan>,
+    first: usize,
+) -> impl Iterator<Item = Option<i64>> {
+    plans.zip(first..).map(|(plan, n)| {
         let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before.0, n)?;
         let start = slot.start;
         pods[pod].keep(n, slot, start.saturating_add(plan.wish.duration));
         Some(start)
-    };
-    plans.enumerate().map(one).collect()
+    })
 }
 
 /// The first slot on any Pod, beside what is kept for the `above` plans of highest rank.

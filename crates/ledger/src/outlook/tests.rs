@@ -28,9 +28,7 @@ fn plan(job: u32, size: u32, duration: i64) -> Plan {
 
 /// A Pod of 64 IPUs in one domain, of which some are taken until then.
 fn pod64(taken: &[(std::ops::Range<usize>, i64)]) -> Timeline {
-    let mut pod = Timeline::new(64, IpuCount::new(64).unwrap());
-    taken.iter().for_each(|(ipus, until)| pod.occupy(ipus.clone(), *until));
-    pod
+    Timeline::new(64, IpuCount::new(64).unwrap(), taken.iter().cloned())
 }
 
 fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<i64>> {
@@ -81,7 +79,7 @@ fn the_controller_may_put_a_partition_anywhere() {
 
 #[test]
 fn large_partitions_take_any_whole_domains() {
-    let mut pod = Timeline::new(256, IpuCount::new(64).unwrap());
+    let mut pod = Timeline::new(256, IpuCount::new(64).unwrap(), []);
     pod.occupy(0..1, NOW + 100);
     pod.occupy(70..71, NOW + 50);
     assert_eq!(pod.earliest(IpuCount::new(128).unwrap(), 10, NOW, 0).map(|slot| slot.start), Some(NOW));
@@ -94,7 +92,7 @@ fn large_partitions_take_any_whole_domains() {
 fn small_pods() -> impl Strategy<Value = Timeline> {
     let taken = prop::collection::vec((0..16_usize, 1..5_usize, 0..40_i64), 0..8);
     taken.prop_map(|taken| {
-        let mut pod = Timeline::new(16, IpuCount::new(8).unwrap());
+        let mut pod = Timeline::new(16, IpuCount::new(8).unwrap(), []);
         for (first, count, end) in taken {
             let until = if end == 0 { NEVER } else { NOW + end };
             pod.occupy(first..(first + count).min(16), until);
@@ -121,11 +119,11 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
         return if pod.places_now(IpuCount::new(16).unwrap(), NOW).is_empty() { vec![] } else { vec![whole] };
     }
     let blocks = (0..16 / size).map(|n| n * size..(n + 1) * size);
-    let mut free = Timeline::new(16, IpuCount::new(8).unwrap());
+    let mut free = Timeline::new(16, IpuCount::new(8).unwrap(), []);
     free.clone_from(pod);
     free.keep_nothing();
     let is_free = |block: &std::ops::Range<usize>| {
-        let mut only = Timeline::new(16, IpuCount::new(8).unwrap());
+        let mut only = Timeline::new(16, IpuCount::new(8).unwrap(), []);
         only.clone_from(&free);
         if block.start > 0 {
             only.occupy(0..block.start, NEVER);
@@ -156,7 +154,7 @@ proptest! {
     #[test]
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];
-        let starts = lay(&mut pods, plans.iter());
+        let starts: Vec<_> = lay(&mut pods, plans.iter(), 0).collect();
         let mut used = std::collections::HashSet::new();
         for (n, (plan, start)) in plans.iter().zip(&starts).enumerate() {
             let slot = first_slot(&pods, &plan.wish, plan.not_before.0, n).map(|(_, slot)| slot);

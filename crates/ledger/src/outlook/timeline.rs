@@ -1,19 +1,12 @@
 //! When the IPUs of one Pod become free, and what is kept there for plans.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use vipu_types::IpuCount;
 
+use super::blocks::{Blocks, NEVER, Time};
 use crate::capacity::usable_domain;
-
-/// Seconds since the Unix epoch.
-type Time = i64;
-
-/// Free since ever.
-pub(crate) const FREE: Time = Time::MIN;
-
-/// Of a stranger, broken, or not there: nobody knows an end.
-pub(crate) const NEVER: Time = Time::MAX;
 
 /// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
 pub(crate) type Ipus = Vec<Range<usize>>;
@@ -40,42 +33,30 @@ impl Kept {
     }
 }
 
-/// One Pod's IPUs in time.
+/// One Pod's IPUs in time. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// IPUs in one IPU-Link domain, a power of two.
-    domain: usize,
-    /// When whoever has a block now will be gone: level by level, single IPUs first, domains last. Whole domains:
-    /// IPUs that the last one lacks are never free.
-    free_at: Vec<Vec<Time>>,
+    /// When whoever has a block now will be gone.
+    blocks: Arc<Blocks>,
     /// In the order of the plans.
     kept: Vec<Kept>,
 }
 
 impl Timeline {
-    /// A Pod whose IPUs are all free.
-    pub(crate) fn new(ipus: u32, domain_size: IpuCount) -> Self {
+    /// A Pod of which these IPUs are taken until then.
+    pub(crate) fn new(
+        ipus: u32,
+        domain_size: IpuCount,
+        taken: impl IntoIterator<Item = (Range<usize>, Time)>,
+    ) -> Self {
         let domain = usable_domain(ipus, domain_size) as usize;
-        let ipus = ipus as usize;
-        let mut singles = vec![FREE; ipus.next_multiple_of(domain)];
-        singles[ipus..].fill(NEVER);
-        let all = singles.len();
-        let mut free_at = vec![singles];
-        free_at.extend((1..=domain.ilog2()).map(|level| vec![FREE; all >> level]));
-        let mut timeline = Self { domain, free_at, kept: Vec::new() };
-        if ipus < all {
-            timeline.occupy(ipus..all, NEVER);
-        }
-        timeline
+        Self { blocks: Arc::new(Blocks::new(ipus as usize, domain, taken)), kept: Vec::new() }
     }
 
+    #[cfg(test)]
     /// Somebody has these IPUs until then.
     pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Time) {
-        for (level, blocks) in self.free_at.iter_mut().enumerate() {
-            for free_at in &mut blocks[ipus.start >> level..=(ipus.end - 1) >> level] {
-                *free_at = until.max(*free_at);
-            }
-        }
+        Arc::make_mut(&mut self.blocks).occupy(ipus, until);
     }
 
     /// Keeps a slot for a plan of lower rank than all that have one.
@@ -91,12 +72,13 @@ impl Timeline {
     /// How a partition is put together: the IPUs in one piece, and how many pieces.
     pub(super) fn shape(&self, size: IpuCount) -> (usize, usize) {
         let size = size.get() as usize;
-        (size.min(self.domain), size.div_ceil(self.domain))
+        let domain = self.blocks.domain();
+        (size.min(domain), size.div_ceil(domain))
     }
 
     /// The units of a size: its aligned blocks, or the domains.
     pub(super) fn units(&self, unit: usize) -> impl Iterator<Item = Range<usize>> {
-        (0..self.free_at[0].len() / unit).map(move |n| n * unit..(n + 1) * unit)
+        units(0..self.blocks.ipus(), unit)
     }
 
     /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for the
@@ -106,18 +88,26 @@ impl Timeline {
         if pieces > 1 {
             return self.earliest_domains(pieces, duration, from, above);
         }
-        let mut first: Option<(Time, usize, Range<usize>)> = None;
-        for block in self.units(unit) {
-            let start = self.free_from(&block, duration, from, above);
-            if start == NEVER || first.as_ref().is_some_and(|(earlier, ..)| start > *earlier) {
+        let (mut first, mut least, mut found) = (NEVER, usize::MAX, None);
+        for domain in self.units(self.blocks.domain()) {
+            if self.blocks.soonest(&domain, unit).max(from) > first {
                 continue;
             }
-            let whole = self.free_around(&block, duration, start, above);
-            if first.as_ref().is_none_or(|(earlier, least, _)| (start, whole) < (*earlier, *least)) {
-                first = Some((start, whole, block));
+            for block in units(domain, unit) {
+                let start = self.free_from(&block, duration, from, above);
+                if start == NEVER || start > first {
+                    continue;
+                }
+                let whole = self.free_around(&block, duration, start, above);
+                if (start, whole) < (first, least) {
+                    (first, least, found) = (start, whole, Some(block));
+                }
+            }
+            if (first, least) == (from, unit) {
+                break; // There is nothing better.
             }
         }
-        first.map(|(start, _, block)| Slot { start, ipus: vec![block] })
+        found.map(|block| Slot { start: first, ipus: vec![block] })
     }
 
     /// IPUs in the largest block around this one that is free at the same time.
@@ -127,7 +117,7 @@ impl Timeline {
             let twice = 2 * whole.len();
             let first = whole.start / twice * twice;
             let next = first..first + twice;
-            if twice > self.domain || self.free_from(&next, duration, start, above) > start {
+            if twice > self.blocks.domain() || self.free_from(&next, duration, start, above) > start {
                 return whole.len();
             }
             whole = next;
@@ -139,7 +129,7 @@ impl Timeline {
         let mut start = from;
         loop {
             let mut domains: Vec<_> = self
-                .units(self.domain)
+                .units(self.blocks.domain())
                 .map(|domain| (self.free_from(&domain, duration, start, above), domain.start, domain))
                 .filter(|(free, ..)| *free != NEVER)
                 .collect();
@@ -154,15 +144,9 @@ impl Timeline {
         }
     }
 
-    /// When whoever has a block now will be gone.
-    fn free_of(&self, block: &Range<usize>) -> Time {
-        let level = block.len().ilog2();
-        self.free_at[level as usize][block.start >> level]
-    }
-
     /// From when on a unit can be used for this long.
     fn free_from(&self, unit: &Range<usize>, duration: Time, from: Time, above: usize) -> Time {
-        let mut start = self.free_of(unit).max(from);
+        let mut start = self.blocks.free_at(unit).max(from);
         if start == NEVER || self.kept.is_empty() {
             return start;
         }
@@ -181,18 +165,24 @@ impl Timeline {
         self.kept.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
     }
 
+    /// Whether any of these IPUs is kept for one of the `above` plans of highest rank from before `end` on.
+    pub(super) fn is_kept_before(&self, place: &Ipus, end: Time, above: usize) -> bool {
+        let kept = self.kept.iter().take_while(|kept| kept.plan < above);
+        kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
+    }
+
     /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one can
     /// be turned into the other by exchanging free buddies are of the same kind. Those that break up the least
     /// come first.
     pub(crate) fn places_now(&self, size: IpuCount, now: Time) -> Vec<Ipus> {
         let (unit, pieces) = self.shape(size);
-        let is_free = |block: &Range<usize>| self.free_of(block) <= now;
+        let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
         if pieces > 1 {
-            let free: Ipus = self.units(self.domain).filter(is_free).take(pieces).collect();
+            let free: Ipus = self.units(self.blocks.domain()).filter(is_free).take(pieces).collect();
             return if free.len() == pieces { vec![free] } else { Vec::new() };
         }
         let mut places: Vec<(usize, Range<usize>)> = Vec::new();
-        let (mut at, all) = (0, self.free_at[0].len());
+        let (mut at, all, domain) = (0, self.blocks.ipus(), self.blocks.domain());
         let mut free_domain_seen = false;
         while at < all {
             let block = at..at + unit;
@@ -201,16 +191,21 @@ impl Timeline {
                 continue;
             }
             let mut whole = unit;
-            while whole < self.domain && at % (2 * whole) == 0 && is_free(&(at..at + 2 * whole)) {
+            while whole < domain && at % (2 * whole) == 0 && is_free(&(at..at + 2 * whole)) {
                 whole *= 2;
             }
-            if whole < self.domain || !free_domain_seen {
+            if whole < domain || !free_domain_seen {
                 places.push((whole, block));
             }
-            free_domain_seen |= whole == self.domain;
+            free_domain_seen |= whole == domain;
             at += whole;
         }
         places.sort_by_key(|(whole, _)| *whole);
         places.into_iter().map(|(_, block)| vec![block]).collect()
     }
+}
+
+/// What a range divides into.
+fn units(within: Range<usize>, unit: usize) -> impl Iterator<Item = Range<usize>> {
+    within.step_by(unit).map(move |first| first..first + unit)
 }

@@ -1,0 +1,82 @@
+//! Who has which IPUs of a Pod, and so when they will be free and what would free them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use vipu_types::IpuCount;
+
+use crate::Ledger;
+use crate::outlook::{Fate, NEVER, Timeline};
+use crate::plan::Jobs;
+use crate::pod::{Occupant, Pod};
+
+/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
+const REMOVAL: i64 = 1;
+
+/// Who has IPUs, as far as their release is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tenant {
+    /// A job that has not ended.
+    Job(u32),
+    /// A partition on its way out.
+    Leaving,
+    /// A stranger, or they are broken: nobody knows an end.
+    Unknown,
+}
+
+/// Who has which IPUs of one Pod.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenancy {
+    ipus: u32,
+    domain_size: IpuCount,
+    held: Vec<(Range<usize>, Tenant)>,
+}
+
+impl Tenancy {
+    /// When all this will be free, as of now.
+    pub(crate) fn timeline(&self, jobs: &impl Jobs) -> Timeline {
+        let now = jobs.now();
+        let until = |tenant: &Tenant| match tenant {
+            Tenant::Unknown => NEVER,
+            Tenant::Leaving => now.0 + REMOVAL,
+            Tenant::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).0.saturating_add(REMOVAL),
+        };
+        let taken = self.held.iter().map(|(ipus, tenant)| (ipus.clone(), until(tenant)));
+        Timeline::new(self.ipus, self.domain_size, taken)
+    }
+
+    /// What would become of each IPU if these jobs went.
+    pub(crate) fn fates(&self, of_job: &HashMap<u32, Fate>) -> Vec<Fate> {
+        let mut fates = vec![Fate::Free; self.ipus as usize];
+        for (ipus, tenant) in &self.held {
+            fates[ipus.clone()].fill(match tenant {
+                Tenant::Unknown => Fate::Stays,
+                Tenant::Leaving => Fate::Free,
+                Tenant::Job(job) => of_job.get(job).copied().unwrap_or(Fate::Stays),
+            });
+        }
+        fates
+    }
+}
+
+impl Ledger {
+    /// Who has which IPUs of this Pod.
+    pub(crate) fn tenancy(&self, pod: &Pod) -> Tenancy {
+        let mut held = Vec::new();
+        pod.occupied(|who| self.tenant(who), |tenant, ipus| held.push((ipus, tenant)));
+        Tenancy { ipus: pod.hardware().ipus, domain_size: pod.domain_size(), held }
+    }
+
+    fn tenant(&self, who: Occupant<'_>) -> Tenant {
+        let record = match who {
+            Occupant::Partition(id) => self.claims.holder(id).map(|(_, record)| record),
+            Occupant::Claim(serial) => self.claims.get(serial),
+            Occupant::Nobody => None,
+        };
+        match record {
+            None => Tenant::Unknown,
+            Some(record) if record.phase.is_live() => Tenant::Job(record.claim.run.job),
+            Some(_) => Tenant::Leaving,
+        }
+    }
+}
