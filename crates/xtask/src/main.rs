@@ -1,7 +1,8 @@
-//! Project tasks: `cargo xtask demo`, `test`, `image`, `layout`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `bench`, `image`, `layout`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
+mod cost;
 mod demo;
 mod image;
 mod layout;
@@ -70,6 +71,8 @@ enum Task {
         #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
         out: PathBuf,
     },
+    /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
+    Bench,
     /// Formatting, clippy, all tests.
     Ci,
 }
@@ -104,6 +107,10 @@ fn main() -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Layout { source, out } => layout::run(&source, &out),
+        Task::Bench => {
+            cost::table()?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::Ci => {
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;

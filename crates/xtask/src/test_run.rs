@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use testbed::say;
 
-use crate::{layout, results::Results, run};
+use crate::{cost, layout, results::Results, run};
 
 /// The packages whose tests start real daemons, which needs root.
 const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
@@ -49,6 +49,7 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
         harness.extend(["--skip", NAMES_A_HOST]);
     }
     results.add(&cargo_test(&on_daemons, &harness, filter, true)?);
+    results.add(&cost::gate(filter)?);
     Ok(results)
 }
 
