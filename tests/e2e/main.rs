@@ -6,6 +6,7 @@ mod backup;
 mod binaries;
 mod conf_files;
 mod controller;
+mod cost;
 mod crashes;
 mod delivery;
 mod endings;

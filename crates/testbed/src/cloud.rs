@@ -92,7 +92,9 @@ pub struct Diagnosis {
     pub main: Cycles,
     /// Of backfill.
     pub backfill: Cycles,
-    /// How many jobs backfill's last cycle went over.
+    /// Whether backfill was at it.
+    pub backfilling: bool,
+    /// How many jobs backfill's last cycle went over, or the present one up to now.
     pub backfill_depth: u64,
     /// How many jobs backfill has started.
     pub backfilled: u64,
@@ -107,6 +109,7 @@ impl Diagnosis {
         Ok(Self {
             main: cycles(main)?,
             backfill: cycles(backfill)?,
+            backfilling: backfill.lines().next().is_some_and(|rest| rest.contains("in the middle of")),
             backfill_depth: number(backfill, "Last depth cycle:")?,
             backfilled: number(backfill, "Total backfilled jobs (since last slurm start):")?,
         })
@@ -231,6 +234,7 @@ mod tests {
         let wanted = Diagnosis {
             main: Cycles { count: 5, last: micros(12), longest: micros(34) },
             backfill: Cycles { count: 7, last: micros(910), longest: micros(1112) },
+            backfilling: true,
             backfill_depth: 13,
             backfilled: 2,
         };

@@ -25,6 +25,7 @@ mod cluster;
 mod command;
 pub mod compose;
 mod conf_files;
+pub mod cost;
 mod daemon;
 mod invariants;
 mod job;

@@ -1,6 +1,7 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `image`, `layout`, `ci`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod build;
 mod cost;
 mod demo;
@@ -49,6 +50,8 @@ enum Task {
         #[arg(long, default_value = image::MIRROR, requires = "matrix")]
         mirror: String,
     },
+    /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs.
+    Bench(bench::Extent),
     /// Make what docker/compose.yaml starts a cluster of: an image with Slurm, and a folder with our plugins and the mock.
     Image {
         /// Of which Debian suite, and so with which Slurm.
@@ -102,6 +105,7 @@ fn main() -> Result<ExitCode> {
             table.add(here()?, test_run::run(filter.as_deref())?);
             Ok(table.finish())
         }
+        Task::Bench(extent) => bench::run(&extent),
         Task::Image { suite, mirror } => {
             image::make(suite, &mirror)?;
             Ok(ExitCode::SUCCESS)

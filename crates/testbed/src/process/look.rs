@@ -1,6 +1,8 @@
 //! What a process has, to tell whether it does what it should not do.
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, io, path::PathBuf, time::Duration};
+
+use nix::{time::ClockId, unistd::Pid};
 
 use super::Process;
 
@@ -52,6 +54,16 @@ impl Process {
         }))
     }
 
+    /// How much processor time its threads have used, those that have ended too.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn processor_time(&self) -> io::Result<Duration> {
+        let pid = i32::try_from(self.pid).map_err(|_| io::ErrorKind::NotFound)?;
+        let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?;
+        Ok(clock.now()?.into())
+    }
+
     fn entry(&self, name: &str) -> PathBuf {
         format!("/proc/{}/{name}", self.pid).into()
     }
@@ -62,6 +74,7 @@ mod tests {
     use std::{
         net::{TcpListener, TcpStream},
         thread,
+        time::Instant,
     };
 
     use super::*;
@@ -102,6 +115,17 @@ mod tests {
         drop(file);
         assert!(!own().open_files().unwrap().contains(&path));
         fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn processor_time_grows_with_work() {
+        let before = own().processor_time().unwrap();
+        let start = Instant::now();
+        while own().processor_time().unwrap() < before + Duration::from_millis(20) {
+            assert!(start.elapsed() < Duration::from_secs(60), "a minute of work took no processor time");
+        }
+        let missing = Process { pid: u32::MAX, parent: 0, start: 0 };
+        assert!(missing.processor_time().is_err());
     }
 
     #[test]
