@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what scheduling costs slurmctld under our selector, against the stock one.
+//! `cargo xtask bench slurmctld`: what scheduling costs slurmctld under our selector, against the stock one.
 
 use std::{
     env,

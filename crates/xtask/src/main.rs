@@ -16,7 +16,7 @@ mod test_run;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::results::Table;
 
@@ -50,8 +50,6 @@ enum Task {
         #[arg(long, default_value = image::MIRROR, requires = "matrix")]
         mirror: String,
     },
-    /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs.
-    Bench(bench::Extent),
     /// Make what docker/compose.yaml starts a cluster of: an image with Slurm, and a folder with our plugins and the mock.
     Image {
         /// Of which Debian suite, and so with which Slurm.
@@ -75,9 +73,19 @@ enum Task {
         out: PathBuf,
     },
     /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
-    Bench,
+    Bench {
+        #[command(subcommand)]
+        instead: Option<Bench>,
+    },
     /// Formatting, clippy, all tests.
     Ci,
+}
+
+/// What else is measured.
+#[derive(Subcommand)]
+enum Bench {
+    /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs: docs/bench.md.
+    Slurmctld(bench::Extent),
 }
 
 fn main() -> Result<ExitCode> {
@@ -105,13 +113,13 @@ fn main() -> Result<ExitCode> {
             table.add(here()?, test_run::run(filter.as_deref())?);
             Ok(table.finish())
         }
-        Task::Bench(extent) => bench::run(&extent),
         Task::Image { suite, mirror } => {
             image::make(suite, &mirror)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Layout { source, out } => layout::run(&source, &out),
-        Task::Bench => {
+        Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
+        Task::Bench { instead: None } => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)
         }
