@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask demo`, `test`, `bench`, `image`, `layout`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -77,6 +77,12 @@ enum Task {
         #[command(subcommand)]
         instead: Option<Bench>,
     },
+    /// Play a synthetic year of IPU jobs, scheduled in several ways, and print how long they waited.
+    Simulate {
+        /// For the simulation; `-- --help` shows them.
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
     /// Formatting, clippy, all tests.
     Ci,
 }
@@ -121,6 +127,12 @@ fn main() -> Result<ExitCode> {
         Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
         Task::Bench { instead: None } => {
             cost::table()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Simulate { arguments } => {
+            let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];
+            let arguments = arguments.iter().map(String::as_str);
+            run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Ci => {

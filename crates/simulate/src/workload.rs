@@ -1,0 +1,88 @@
+//! A synthetic workload: many small jobs, few large ones, limits well above what jobs take.
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = 3600;
+const DAY: i64 = 24 * HOUR;
+
+/// No job is longer, and none has a longer limit.
+pub const LONGEST: i64 = DAY;
+
+/// Of a hundred jobs, how many have 1, 2, 4 ... 256 IPUs, as far as the Pod has so many.
+const SIZES: [u32; 9] = [30, 20, 15, 14, 11, 7, 3, 2, 1];
+
+/// One job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Its id; the older has the lower one.
+    pub id: u32,
+    /// When it is submitted, in seconds.
+    pub submitted: i64,
+    /// IPUs.
+    pub size: u32,
+    /// Seconds that it takes.
+    pub duration: i64,
+    /// Its time limit in seconds: all that a scheduler knows.
+    pub limit: i64,
+}
+
+/// What kind of year it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// IPUs of the Pod.
+    pub ipus: u32,
+    /// How long jobs are submitted.
+    pub days: u32,
+    /// The part of the Pod's IPUs that all jobs together need.
+    pub load: f64,
+    /// Another one, another year.
+    pub seed: u64,
+}
+
+impl Workload {
+    /// Seconds in which jobs are submitted.
+    #[must_use]
+    pub fn span(&self) -> i64 {
+        i64::from(self.days) * DAY
+    }
+
+    /// The jobs, the oldest first. Their number follows from the load; they come in a Poisson process.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut random = StdRng::seed_from_u64(self.seed);
+        let mut work = f64::from(self.ipus) * self.load * self.span() as f64;
+        let mut jobs = Vec::new();
+        while work > 0.0 {
+            let (size, (duration, limit)) = (self.size(&mut random), times(&mut random));
+            work -= f64::from(size) * duration as f64;
+            jobs.push(Job { id: 0, submitted: random.random_range(0..self.span()), size, duration, limit });
+        }
+        jobs.sort_by_key(|job| job.submitted);
+        (1..).zip(&mut jobs).for_each(|(id, job)| job.id = id);
+        jobs
+    }
+
+    fn size(&self, random: &mut StdRng) -> u32 {
+        let there_are = &SIZES[..=self.ipus.ilog2() as usize];
+        let mut pick = random.random_range(0..there_are.iter().sum());
+        let is_it = |share: &u32| {
+            let found = pick < *share;
+            pick = pick.saturating_sub(*share);
+            found
+        };
+        1 << there_are.iter().position(is_it).unwrap_or(0)
+    }
+}
+
+/// Duration and limit. Durations are lognormal, half of them beyond 20 minutes; users ask for up to four times what
+/// they need, in quarters of an hour.
+fn times(random: &mut StdRng) -> (i64, i64) {
+    let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    let duration = (20.0 * MINUTE as f64 * (1.2 * normal).exp()) as i64;
+    let duration = duration.clamp(MINUTE, LONGEST);
+    let wanted = duration as f64 * random.random_range(1.0..4.0);
+    let quarters = (wanted as i64 / (15 * MINUTE)) + 1;
+    (duration, (quarters * 15 * MINUTE).min(LONGEST))
+}
