@@ -42,7 +42,7 @@ fn differ_in_nothing(selectors: [Selector; 2]) -> Result<()> {
     let count = number("LAYERING_JOBS")?.map_or(Ok(JOBS), usize::try_from)?;
     let (jobs, limits) = jobs::draw(seed, count);
     println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
-    for patience in [1, 6] {
+    for patience in [1, 4] {
         let pace = Pace::of(count, patience);
         let begin = now()? + 60 * limits.between();
         let play = |selector| {

@@ -66,7 +66,7 @@ impl Pace {
     /// For so many jobs, `patience` times as slow as a machine needs that has nothing else to do.
     pub(super) fn of(jobs: usize, patience: u64) -> Self {
         Self {
-            main: Duration::from_secs(patience),
+            main: Duration::from_secs(2 * patience),
             backfill: Duration::from_secs(patience * (10 + jobs as u64 / 100)),
         }
     }
