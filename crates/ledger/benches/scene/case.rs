@@ -63,12 +63,16 @@ impl Case {
             Self::Victims => "victims",
         }
     }
+
+    /// Whether a Pod of this size can be asked: one with a single domain has no other than the first in line waits for.
+    pub fn is_possible(self, ipus: u32) -> bool {
+        self != Self::GoAnywhere || ipus > super::DOMAIN
+    }
 }
 
 /// A question, with whom to ask.
 pub struct Question {
     case: Case,
-    ipus: u32,
     scene: Scene,
     candidates: Vec<ledger::Candidate>,
 }
@@ -76,11 +80,11 @@ pub struct Question {
 impl Question {
     pub fn new(case: Case, ipus: u32) -> Self {
         let scene = match case {
-            Case::Request | Case::Go => Scene::new(ipus),
+            Case::Request | Case::Go | Case::Victims => Scene::new(ipus),
             Case::GoAnywhere => Scene::with_choice(ipus),
             _ => Scene::with_line(ipus),
         };
-        Self { case, ipus, candidates: scene.candidates(), scene }
+        Self { case, candidates: scene.candidates(), scene }
     }
 
     /// Makes ready for the next [`Question::ask`]; not part of its cost.
@@ -101,7 +105,7 @@ impl Question {
                 matches!(GresRequest::find(tres), Ok(Some(_)))
             }
             Case::Go => self.scene.may_start(day),
-            Case::GoAnywhere => self.ipus == 64 || self.scene.may_start(day),
+            Case::GoAnywhere => self.scene.may_start(day),
             Case::GoBehindLine | Case::GoASecondLater => self.scene.may_start(minute),
             Case::NoRoom => !self.scene.large_may_start(),
             Case::InTheWay => !self.scene.may_start(day),
