@@ -78,6 +78,13 @@ fn the_controller_may_put_a_partition_anywhere() {
 }
 
 #[test]
+fn a_slot_breaks_up_as_little_as_it_can() {
+    let pod = Timeline::new(192, IpuCount::new(64).unwrap(), [(64..96, NEVER), (128..176, NEVER)]);
+    let slot = |size| pod.earliest(IpuCount::new(size).unwrap(), 10, NOW, 0).unwrap().ipus;
+    assert_eq!([16, 32, 64].map(slot), [vec![176..192], vec![96..128], vec![0..64]]);
+}
+
+#[test]
 fn large_partitions_take_any_whole_domains() {
     let mut pod = Timeline::new(256, IpuCount::new(64).unwrap(), []);
     pod.occupy(0..1, NOW + 100);

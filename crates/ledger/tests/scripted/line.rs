@@ -99,6 +99,35 @@ fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
     assert_eq!(scripted.ledger.forecast(&wish(11, 64, HOUR + 1), Seconds(0), &line), Some(Seconds(2 * HOUR)));
 }
 
+#[test]
+fn who_comes_into_line_counts_at_once() {
+    let mut scripted = pod_with(&[(1, 32), (2, 16)]);
+    let (ends, newcomer) = ([(1, 1000 * HOUR), (2, HOUR)], wish(99, 1, 2 * HOUR));
+    start(&mut scripted, &wish(11, 64, HOUR), 0, &ends);
+    assert_eq!(start(&mut scripted, &newcomer, 0, &ends), "go");
+    start(&mut scripted, &wish(10, 32, HOUR), 0, &ends);
+    assert_eq!(start(&mut scripted, &newcomer, 0, &ends), KEPT);
+}
+
+#[test]
+fn who_is_far_back_in_line_comes_up_as_others_leave_it() {
+    let mut scripted = pod_with(&[(1, 32), (2, 16)]);
+    let mut ends = vec![(1, 1000 * HOUR), (2, HOUR)];
+    for job in 10..26 {
+        start(&mut scripted, &wish(job, 64, HOUR), 0, &ends);
+    }
+    // It is in nobody's way but that of job 26, which is the seventeenth in line.
+    let (behind, newcomer) = (wish(26, 32, HOUR), wish(99, 1, 2 * HOUR));
+    assert!(start(&mut scripted, &behind, 0, &ends).contains("needed, 16 free"));
+    assert_eq!(start(&mut scripted, &newcomer, 0, &ends), "go");
+    let kept = "vipu: IPUs of pod64 are kept for job 26";
+    ends.push((10, HOUR));
+    assert_eq!(start(&mut scripted, &newcomer, 1, &ends), kept, "job 10 is not waiting any more");
+    assert!(start(&mut scripted, &behind, 100, &ends).contains("needed"));
+    assert_eq!(start(&mut scripted, &newcomer, 100, &ends), kept, "all others were forgotten");
+    assert_eq!(start(&mut scripted, &newcomer, 161, &ends), "go", "nobody is left");
+}
+
 /// The fewest that would have to go for job 10 to have so many IPUs.
 fn victims(scripted: &mut Scripted, ipus: u64, candidates: &[u32]) -> Option<Vec<u32>> {
     let candidates: Vec<_> = candidates.iter().map(|&job| Candidate { job, dying: false }).collect();
