@@ -11,7 +11,7 @@ use testbed::Cluster;
 use super::jobs::Limits;
 
 /// What differs from run to run, and names and numbers of the machine's own.
-const OF_THE_RUN: [&str; 10] = [
+const OF_THE_RUN: [&str; 11] = [
     "SubmitTime",
     "EligibleTime",
     "AccrueTime",
@@ -22,6 +22,7 @@ const OF_THE_RUN: [&str; 10] = [
     "SuspendTime",
     "AllocNode:Sid",
     "Command",
+    "SLUID",
 ];
 
 /// How many differing jobs a message shows.
