@@ -123,9 +123,10 @@ impl Cluster {
         let what = format!("{} idle nodes", self.settings.nodes);
         wait_until(&what, START_LIMIT, || {
             self.slurmctld()?;
-            let states = self.command("sinfo").args(&["-h", "-N", "-o", "%T"]).output()?.stdout;
-            let idle = states.lines().filter(|state| *state == "idle").count();
-            Ok(idle == usize::from(self.settings.nodes))
+            let states = self.command("sinfo").args(&["-h", "-N", "-o", "%N %T"]).output()?.stdout;
+            // A node has a line in each of its Slurm partitions.
+            let idle: BTreeSet<_> = states.lines().filter(|line| line.ends_with(" idle")).collect();
+            Ok(idle.len() == usize::from(self.settings.nodes))
         })
     }
 

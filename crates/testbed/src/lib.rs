@@ -36,6 +36,7 @@ mod mock;
 mod ports;
 pub mod process;
 pub mod programs;
+mod queue;
 mod record;
 mod settings;
 mod slurmctld;

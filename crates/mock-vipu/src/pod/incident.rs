@@ -48,6 +48,11 @@ pub enum Incident {
         #[serde(default)]
         first: Option<u32>,
     },
+    /// A partition is gone at once: somebody removed it, or a removal that was stuck is through.
+    Vanish {
+        /// The partition.
+        partition: String,
+    },
 }
 
 impl Pod {
@@ -76,6 +81,7 @@ impl Pod {
                 }
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
+            Incident::Vanish { partition } => self.vanish(partition, now)?,
         }
         self.advance(now);
         Ok(())
@@ -97,6 +103,13 @@ impl Pod {
         }
         let place = self.ground.place(&spec)?;
         self.settle(spec, place, Some((now, Step::ComeUp)), now, true);
+        Ok(())
+    }
+
+    fn vanish(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
+        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
+        partition.plan(None, &mut self.agenda);
+        self.leave(id, true, now);
         Ok(())
     }
 

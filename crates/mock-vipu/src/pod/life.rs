@@ -99,7 +99,7 @@ impl Pod {
         partition.plan(None, &mut self.agenda);
     }
 
-    fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
+    pub(crate) fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
         let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
         if let Some(trouble) = self.ground.unreachable(block).filter(|_| !forced) {
             return self.fail(id, trouble, at);

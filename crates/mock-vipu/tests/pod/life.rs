@@ -202,6 +202,22 @@ fn others_make_partitions_too() {
 }
 
 #[test]
+fn partitions_vanish_whatever_they_are_about() {
+    let mut pod = pod64();
+    let vanish = |id: &str| Incident::Vanish { partition: id.into() };
+    pod.inject(Fault::new(Effect::RemoveStuck));
+    for id in ["coming", "stuck"] {
+        create(&mut pod, id, 32, START).unwrap();
+    }
+    pod.cause(&vanish("coming"), after(1)).unwrap();
+    pod.remove("stuck", false, after(9)).unwrap();
+    pod.cause(&vanish("stuck"), after(60)).unwrap();
+    assert_eq!(pod.free_ipus(), 64);
+    assert_eq!(pod.records()[1].removed, Some(after(60)));
+    assert_eq!(pod.cause(&vanish("stuck"), after(60)).unwrap_err().code, Code::NotFound);
+}
+
+#[test]
 fn a_saved_pod_goes_on_where_it_was() {
     let mut earlier = pod64();
     create(&mut earlier, "made", 4, START).unwrap();
