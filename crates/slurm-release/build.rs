@@ -41,6 +41,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "prep_epilog_cnt",
             "epilog_running",
             "part_ptr",
+            "resv_name",
             "user_name",
         ],
     ),

@@ -11,6 +11,8 @@ pub struct Seconds(pub i64);
 /// Slurm's order of jobs: who is greater goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
+    /// Whether the job asks for an advance reservation.
+    pub reserved: bool,
     /// PriorityTier of the Slurm partition in which the job was looked at.
     pub tier: u16,
     /// The job's priority.

@@ -59,7 +59,7 @@ impl Ledgered {
         let wish = Wish {
             model: self.facts.model.clone(),
             size: size(job.size),
-            rank: Rank { tier: 1, priority: 1, job: Reverse(job.id) },
+            rank: Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job.id) },
             duration: job.limit,
         };
         let verdict = match self.has_line {

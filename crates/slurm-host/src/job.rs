@@ -102,6 +102,12 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.priority)
     }
 
+    /// Whether it asks for an advance reservation: `resv_name`.
+    #[must_use]
+    pub fn is_in_reservation(self) -> bool {
+        !self.record.text_pointer(self.layout().job_record.resv_name).is_null()
+    }
+
     /// `PriorityTier` of the Slurm partition that the job is looked at in.
     #[must_use]
     pub fn priority_tier(self) -> u16 {

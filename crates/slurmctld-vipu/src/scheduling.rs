@@ -165,7 +165,12 @@ fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
 }
 
 fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
-    let rank = Rank { tier: job.priority_tier(), priority: job.priority(), job: std::cmp::Reverse(job.id()) };
+    let rank = Rank {
+        reserved: job.is_in_reservation(),
+        tier: job.priority_tier(),
+        priority: job.priority(),
+        job: std::cmp::Reverse(job.id()),
+    };
     Wish { model: wanted.model.clone(), size: wanted.size, rank, duration: job.time_limit() }
 }
 

@@ -181,6 +181,6 @@ fn size(ipus: u32) -> IpuCount {
 
 /// What a job would like; the older goes first.
 fn wish(job: u32, ipus: u32, duration: i64) -> Wish {
-    let rank = Rank { tier: 1, priority: 1, job: Reverse(job) };
+    let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
     Wish { model: pod().model, size: size(ipus), rank, duration }
 }

@@ -66,6 +66,9 @@ fn slurms_order_decides_who_yields() {
         let told = start(&mut scripted, &ranked(tier, priority, job), 0, &ends);
         assert_eq!(told, expected, "tier {tier}, priority {priority}, job {job}");
     }
+    let mut reserved = ranked(1, 1, 11);
+    reserved.rank.reserved = true;
+    assert_eq!(start(&mut scripted, &reserved, 0, &ends), "go");
 }
 
 #[test]

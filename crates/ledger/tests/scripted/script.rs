@@ -102,7 +102,7 @@ impl Jobs for Line<'_> {
 
 /// What a job of this age would like of pod64; the older goes first.
 pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
-    let rank = Rank { tier: 1, priority: 1, job: Reverse(job) };
+    let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
     Wish { model: ModelName::new("pod64").unwrap(), size: IpuCount::new(ipus).unwrap(), rank, duration }
 }
 

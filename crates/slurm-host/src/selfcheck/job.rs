@@ -54,6 +54,7 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
         ("state_desc", fields.state_desc),
         ("system_comment", fields.system_comment),
         ("user_name", fields.user_name),
+        ("resv_name", fields.resv_name),
     ] {
         let text = record.text_pointer(field);
         wanted(is_null_or(text, |text| probe.is_text(text)), member)?;
