@@ -226,11 +226,16 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
-    /// code by which it was refused ([`crate::differences::refusal`]).
+    /// code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
     #[must_use]
     pub fn waits_in_line(self) -> bool {
-        let reasons =
-            [facts::WAIT_RESOURCES, facts::WAIT_PRIORITY, facts::WAIT_LICENSES, facts::WAIT_NODE_NOT_AVAIL];
+        let reasons = [
+            facts::WAIT_NO_REASON,
+            facts::WAIT_RESOURCES,
+            facts::WAIT_PRIORITY,
+            facts::WAIT_LICENSES,
+            facts::WAIT_NODE_NOT_AVAIL,
+        ];
         self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
     }
 
