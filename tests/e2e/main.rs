@@ -17,6 +17,7 @@ mod pods;
 mod releases;
 mod requests;
 mod restarts;
+mod scheduling;
 mod shares;
 mod starts;
 
