@@ -4,6 +4,7 @@
 
 mod forecast;
 mod line;
+mod preemption;
 
 use std::time::Duration;
 
