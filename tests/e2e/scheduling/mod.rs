@@ -5,6 +5,8 @@
 mod forecast;
 mod line;
 mod preemption;
+mod reasons;
+mod waiting;
 
 use std::time::Duration;
 
