@@ -6,6 +6,7 @@ mod forecast;
 mod line;
 mod preemption;
 mod reasons;
+mod reservations;
 mod waiting;
 
 use std::time::Duration;
