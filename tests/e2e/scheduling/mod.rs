@@ -2,6 +2,7 @@
 //!
 //! Time limits are minutes in Slurm, so jobs get long ones and are let go by a file.
 
+mod foreign;
 mod forecast;
 mod line;
 mod preemption;

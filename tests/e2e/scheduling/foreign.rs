@@ -1,0 +1,84 @@
+//! Partitions that somebody else makes on the same controller.
+
+use anyhow::{Result, ensure};
+use mock_vipu::Incident;
+use testbed::{Cluster, main_job};
+use vipu_client::Call;
+
+use super::{brisk, ipus, running, runs, waits};
+
+const THEIRS: &str = "theirs";
+
+/// Somebody makes a partition of half a Pod64.
+fn appears(cluster: &Cluster) -> Result<()> {
+    cluster.mock().cause(Incident::Foreign { id: THEIRS.into(), size: 32, first: Some(0) })
+}
+
+fn vanishes(cluster: &Cluster) -> Result<()> {
+    cluster.mock().cause(Incident::Vanish { partition: THEIRS.into() })
+}
+
+#[test]
+fn sched_foreign_partition_comes_and_goes() -> Result<()> {
+    brisk().run(|cluster| {
+        appears(cluster)?;
+        cluster.reconfigure()?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        running(cluster, 16, 60, &[])?;
+        let half = ipus(cluster, 32, 60, &[])?;
+        waits(cluster, half, "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16")?;
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32")
+    })
+}
+
+#[test]
+fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
+    brisk().expect_log("no room").run(|cluster| {
+        // The job gets its nodes, the controller has no room, and nobody knows until when: it is to wait in line.
+        appears(cluster)?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == 1);
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        runs(cluster, whole)?;
+        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == 2);
+        Ok(())
+    })
+}
+
+#[test]
+fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
+    brisk().expect_log("no room").run(|cluster| {
+        appears(cluster)?;
+        let srun = cluster.command("srun").args(&["--gres=vipu:pod64:64", "echo", "ran"]).output()?;
+        ensure!(srun.code != 0 && srun.stdout.is_empty(), "{srun:?}");
+        ensure!(srun.stderr.contains("no room for 64 IPUs"), "{srun:?}");
+        vanishes(cluster)
+    })
+}
+
+#[test]
+fn sched_room_that_is_refused_once_is_asked_for_again() -> Result<()> {
+    // By the listing there is room, so the job keeps its nodes and its claim.
+    let refusal = r#"{"effect": {"reject": {"rpc": "CreatePartition", "code": "RESOURCE_EXHAUSTED",
+        "text": "not now"}}, "count": 3}"#;
+    brisk().expect_log("not now").run(|cluster| {
+        cluster.mock().inject(serde_json::from_str(refusal)?)?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        main_job::await_creating(cluster, whole)?;
+        let other = ipus(cluster, 1, 30, &[])?;
+        waits(cluster, other, "vipu: 1 IPU of pod64 needed, 0 free")?;
+        runs(cluster, whole)?;
+        ensure!(cluster.job(whole)?.restarts == 0 && creates(cluster)? == 4, "{} creates", creates(cluster)?);
+        Ok(())
+    })
+}
+
+/// How often the controller was asked for a partition.
+fn creates(cluster: &Cluster) -> Result<u64> {
+    Ok(cluster.mock().report()?.calls(Call::CreatePartition))
+}
