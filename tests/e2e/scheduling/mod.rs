@@ -2,8 +2,9 @@
 //!
 //! Time limits are minutes in Slurm, so jobs get long ones and are let go by a file.
 
-mod foreign;
+mod blocks;
 mod forecast;
+mod foreign;
 mod line;
 mod preemption;
 mod reasons;
