@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{Patience, Stop};
-use crate::pod::Pod;
+use crate::pod::{Pod, Turn};
 use crate::remove::confirm_gone;
 use crate::shop::Shop;
 use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World};
@@ -55,6 +55,7 @@ pub(crate) async fn create<W: World>(
         lane,
         claim,
         patience: Patience::new(cancel, limit),
+        turn: Some(pod.turn()),
         may_exist: lane.owner.get() == Owner::Us,
         trouble: Cow::Borrowed(""),
     };
@@ -84,6 +85,8 @@ struct Create<'a, W: World> {
     lane: &'a Rc<Lane>,
     claim: &'a Claim,
     patience: Patience,
+    /// When to ask for it the first time.
+    turn: Option<Turn>,
     /// The controller may have the partition: look before asking for it.
     may_exist: bool,
     /// What to say when time runs out.
@@ -149,9 +152,14 @@ impl<W: World> Create<'_, W> {
     }
 
     async fn attempt(&mut self) -> Result<Config<W>, Setback> {
+        let turn = self.turn.take();
         if !(self.may_exist && self.found().await?) {
+            if let Some(turn) = &turn {
+                self.patience.hold(turn.come()).await?;
+            }
             self.call().await?;
         }
+        drop(turn);
         self.active().await?;
         self.trouble = "the controller has not given its IPUoF configuration".into();
         Ok(self.patience.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??)

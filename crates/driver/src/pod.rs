@@ -1,11 +1,13 @@
 //! The Pods there are, and how each is dealt with.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use vipu_types::{ControllerName, IpuCount, PodId};
 
 use crate::Controller;
@@ -52,9 +54,37 @@ pub(crate) struct Pod<C> {
     pub slots: Arc<Semaphore>,
     /// How long the controller took to make the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
+    /// Cancelled when the controller has answered whoever is last in the order of [`Pod::turn`].
+    last: RefCell<CancellationToken>,
+}
+
+/// The longest a create waits for its turn: a call that hangs shall not hold up all others.
+const LONGEST_TURN: Duration = Duration::from_secs(1);
+
+/// A place in the order in which the controller is asked for partitions; given up when dropped.
+pub(crate) struct Turn {
+    before: CancellationToken,
+    _place: DropGuard,
+}
+
+impl Turn {
+    /// Waits until the controller has answered all before this one.
+    pub async fn come(&self) {
+        // If the time is over, it is this one's turn all the same.
+        let _ = timeout(LONGEST_TURN, self.before.cancelled()).await;
+    }
 }
 
 impl<C> Pod<C> {
+    /// The next turn to ask the controller for a partition.
+    ///
+    /// Jobs that begin together are asked for in that order: whoever is first must not find that the controller
+    /// broke up his block for the next.
+    pub fn turn(&self) -> Turn {
+        let place = CancellationToken::new();
+        Turn { before: self.last.replace(place.clone()), _place: place.drop_guard() }
+    }
+
     /// Takes `setup` into use; creates under way since `before` go on counting unless the limit changed.
     pub fn new(setup: PodSetup<C>, before: Option<&Self>) -> Self {
         let PodSetup { settings, controller, .. } = setup;
@@ -65,7 +95,13 @@ impl<C> Pod<C> {
             }
             _ => Arc::new(Semaphore::new(limit)),
         };
-        Self { settings, controller, slots, usual_create: Cell::default() }
+        Self::with(settings, controller, slots)
+    }
+
+    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>) -> Self {
+        let nobody = CancellationToken::new();
+        nobody.cancel();
+        Self { settings, controller, slots, usual_create: Cell::default(), last: RefCell::new(nobody) }
     }
 }
 
@@ -74,6 +110,6 @@ impl<C: Controller> Pod<C> {
     pub fn beside(&self, controller: &ControllerName) -> Result<Self, String> {
         let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
         let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
-        Ok(Self { settings, controller, slots, usual_create: Cell::default() })
+        Ok(Self::with(settings, controller, slots))
     }
 }

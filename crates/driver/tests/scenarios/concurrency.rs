@@ -32,6 +32,36 @@ async fn creates_take_the_time_of_one() {
     .await;
 }
 
+/// The partitions that the controller was asked for, in this order.
+fn asked_for(stage: &Stage) -> Vec<String> {
+    let lines = stage.log.lines().into_iter();
+    lines.filter_map(|line| line.strip_prefix("call create ").map(str::to_owned)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_began_first_is_asked_for_first() {
+    play(vec![], async |stage| {
+        stage.late_notes.borrow_mut().insert(id(1), SECOND / 2);
+        stage.late_notes.borrow_mut().insert(id(2), SECOND / 4);
+        let took = create_all(stage, 3).await;
+        assert_eq!(asked_for(stage), ["slurm_1", "slurm_2", "slurm_3"]);
+        assert!(took < 3 * SECOND, "{took:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_hangs_is_not_waited_for() {
+    play(vec![], async |stage| {
+        stage.late_notes.borrow_mut().insert(id(1), 100 * SECOND);
+        let took = create_all(stage, 64).await;
+        assert_eq!(asked_for(stage).last().unwrap(), "slurm_1");
+        assert!(took < 103 * SECOND, "{took:?}");
+        assert_eq!(asked_for(stage).len(), 64);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_more_creates_than_configured_are_under_way() {
     play(vec![], async |stage| {

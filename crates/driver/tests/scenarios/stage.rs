@@ -1,7 +1,7 @@
 //! The rest of the world, and one log of all that happens in it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -79,11 +79,23 @@ impl Files for Shelf {
 }
 
 /// A journal that logs.
-struct Notes(Log);
+struct Notes {
+    log: Log,
+    late: Late,
+}
+
+/// Whose intent to create is recorded late, and how late.
+type Late = Rc<RefCell<BTreeMap<PartitionId, Duration>>>;
 
 impl Journal for Notes {
     async fn record(&self, entry: Entry) -> Result<(), JournalError> {
-        self.0.add(match entry {
+        if let Entry::Create { claim, .. } = &entry {
+            let late = self.late.borrow().get(&claim.partition).copied();
+            if let Some(time) = late {
+                sleep(time).await;
+            }
+        }
+        self.log.add(match entry {
             Entry::Create { claim, .. } => format!("journal create {}", claim.partition),
             Entry::Created(id) => format!("journal created {id}"),
             Entry::Remove { claim } => format!("journal remove {}", claim.partition),
@@ -147,6 +159,7 @@ pub struct Stage {
     pub log: Log,
     pub pod: Pod,
     pub shelf: Shelf,
+    pub late_notes: Late,
     pub settings: ModelSettings,
     handle: Handle<Pod>,
     began: Instant,
@@ -159,10 +172,11 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
     let shelf = Shelf { log: log.clone(), ..Shelf::default() };
     let (handle, orders) = channel();
     let (sender, events) = unbounded_channel();
-    let (notes, pod) = (Notes(log.clone()), Pod::new(log.clone()));
+    let (late_notes, pod) = (Late::default(), Pod::new(log.clone()));
+    let notes = Notes { log: log.clone(), late: late_notes.clone() };
     let outside = Outside { log: log.clone(), notes, shelf: shelf.clone(), began, events: sender };
     let driver = Driver::new(outside, live);
-    let mut stage = Stage { log, pod, shelf, settings: settings(), handle, began, events };
+    let mut stage = Stage { log, pod, shelf, late_notes, settings: settings(), handle, began, events };
     stage.configure();
     tokio::select! {
         biased;
