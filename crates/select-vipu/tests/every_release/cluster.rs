@@ -83,7 +83,7 @@ fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) ->
     record.put("part_ptr", partition.address());
     record.put("details", details.address());
     record.put("tres_per_node", tres);
-    for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment"] {
+    for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment", "resv_name"] {
         record.put(none, null_mut::<c_char>());
     }
     record.put("job_state", state);
