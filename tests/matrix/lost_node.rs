@@ -55,9 +55,10 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
         // As an administrator does; by itself it would be back within two minutes.
         cluster.scontrol(&["update", &format!("NodeName={CUT_OFF}"), "State=RESUME"])?;
         cluster.await_nodes(&[CUT_OFF])?;
-        // Slurm lets a requeued job wait for two minutes, unless it is told that it may begin.
+        // Slurm lets a requeued job wait for two minutes, unless it is told when it may begin: not before the node was
+        // told that the run before is over, for it takes no launch from before that.
         cluster.await_state(job, "PENDING", LIMIT)?;
-        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
+        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now+5"])?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED" && ended.nodes == CUT_OFF, "{ended:?}");
         let again = partition_name(job, ended.restarts);
