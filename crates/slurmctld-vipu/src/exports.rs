@@ -8,7 +8,7 @@ use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
 use slurm_host::release::{
-    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start, is_test_only,
+    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start,
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
@@ -38,9 +38,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
             let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
             return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
-        if is_test_only(mode)
-            && let Some(code) = refusal::of_test(job)
-        {
+        if let Some(code) = refusal::of_test(job, mode) {
             return code;
         }
         match scheduling::before(site, job, mode, &test) {
@@ -93,7 +91,7 @@ unsafe extern "C" fn reconfigure() {
     boundary::guard(&|| "reconfigure".into(), (), || {
         LOG.call_once(|| {
             if let Err(why) = replaced::watch() {
-                log::error(&format!("select/vipu: cannot watch over its files: {why}"));
+                log::error(&format!("select/vipu: no file to tell a reconfigure in place by: {why}; raise slurmctld's limit of open files"));
             }
             boundary::log_panics();
             log::trace_to_slurm(&["vipu_slurmctld", "driver", "vipu_client"]);

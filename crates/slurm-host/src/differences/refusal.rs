@@ -31,7 +31,6 @@ thread_local! {
 /// The code that refuses to start this job now.
 #[must_use]
 pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
-    TESTED_NEXT.set(None);
     let has_answer = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(23, 2));
     if is_being_submitted(job) {
         // The code would be shown to the user.
@@ -49,10 +48,12 @@ pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
     }
 }
 
-/// Whether this test, for whether the job could ever run, is one to be refused; to be asked of each.
+/// The code that refuses this test for whether the job could ever run, if it is the one that follows a refused
+/// start. To be asked first of every test, of whatever mode: the next one only is meant.
 #[must_use]
-pub fn of_test(job: JobRef<'_>) -> Option<c_int> {
-    (TESTED_NEXT.take() == Some(job.id())).then_some(NODES_BUSY)
+pub fn of_test(job: JobRef<'_>, mode: u16) -> Option<c_int> {
+    let is_next = TESTED_NEXT.take() == Some(job.id());
+    (is_next && facts::is_test_only(mode)).then_some(NODES_BUSY)
 }
 
 /// srun and salloc are tried at once, before any scheduler gave the job a reason to wait.

@@ -109,6 +109,9 @@ impl Selector {
             assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
             assert_eq!(self.job_test(job, "TEST_ONLY"), (busy, 0), "not on the nodes in service");
             assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1), "but on all nodes");
+            assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+            assert_eq!(self.job_test(job, "WILL_RUN"), (0, 1));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1), "it does not follow the refused start");
         } else {
             let licenses = self.host.release.constant("ESLURM_LICENSES_UNAVAILABLE").cast_signed();
             assert_eq!(self.job_test(job, "RUN_NOW"), (licenses, 0));
