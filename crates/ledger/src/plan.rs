@@ -52,6 +52,18 @@ pub(crate) struct Plan {
     pub(crate) seen: Seconds,
     /// When it had this rank last.
     pub(crate) ranked: Seconds,
+    /// The start that the scheduler was told at the last look, if that told one.
+    pub(crate) told: Option<Seconds>,
+}
+
+impl Plan {
+    /// A scheduler that expects the job later than it was told knows why.
+    pub(crate) fn mind_expectation(&mut self, jobs: &impl Jobs) {
+        let expected = jobs.expected(self.wish.job());
+        if let Some(expected) = expected.filter(|expected| self.told.is_some_and(|told| *expected > told)) {
+            self.not_before = self.not_before.max(expected);
+        }
+    }
 }
 
 /// What is known of jobs at one moment. The ledger asks only for jobs of its claims and plans.
@@ -62,6 +74,11 @@ pub trait Jobs {
     fn end_of(&self, job: u32) -> Option<Seconds>;
     /// Whether the job is still in line: pending and not held.
     fn waits(&self, job: u32) -> bool;
+    /// When the scheduler expects a waiting job to start, if it has said so since it last looked. It may know more
+    /// than it asked for, such as an advance reservation that has to end first.
+    fn expected(&self, _job: u32) -> Option<Seconds> {
+        None
+    }
     /// After how many seconds without a look at its job a plan is given up.
     fn patience(&self) -> i64;
 }

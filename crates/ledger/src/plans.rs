@@ -33,10 +33,11 @@ impl Plans {
         patience: i64,
     ) -> bool {
         let job = wish.job();
-        let mut plan = Plan { wish, not_before: not_before.unwrap_or(now), seen: now, ranked: now };
+        let mut plan =
+            Plan { wish, not_before: not_before.unwrap_or(now), seen: now, ranked: now, told: None };
         if let Some(before) = self.by_job.get(&job).filter(|before| before.wish.model == plan.wish.model) {
             if not_before.is_none() {
-                plan.not_before = before.not_before;
+                (plan.not_before, plan.told) = (before.not_before, before.told);
             }
             if before.wish.rank > plan.wish.rank && now.0 - before.ranked.0 <= patience {
                 (plan.wish.rank, plan.ranked) = (before.wish.rank, before.ranked);
@@ -47,6 +48,13 @@ impl Plans {
         self.line(&after.0.model).insert(after.0.rank);
         self.by_job.insert(job, plan);
         before.is_none_or(|before| before != after)
+    }
+
+    /// The scheduler was told when the job can start.
+    pub(crate) fn tell(&mut self, job: u32, start: Option<Seconds>) {
+        if let Some(plan) = self.by_job.get_mut(&job) {
+            plan.told = start;
+        }
     }
 
     /// Whether nobody is in line before this job.
@@ -74,16 +82,18 @@ impl Plans {
             self.swept = Some(now);
         }
         let line = self.lines.get(model).into_iter().flatten().rev();
-        let plans = line.filter_map(|rank| self.by_job.get(&rank.job.0));
         let (mut in_force, mut over) = (Vec::new(), Vec::new());
-        for plan in plans {
+        for rank in line {
+            let Some(plan) = self.by_job.get_mut(&rank.job.0) else { continue };
             if in_force.len() == MOST_PLANS {
                 break;
             }
-            match is_over(plan) {
-                true => over.push(plan.wish.job()),
-                false => in_force.push(Plan { not_before: plan.not_before.max(now), ..plan.clone() }),
+            if is_over(plan) {
+                over.push(plan.wish.job());
+                continue;
             }
+            plan.mind_expectation(jobs);
+            in_force.push(Plan { not_before: plan.not_before.max(now), ..plan.clone() });
         }
         over.into_iter().for_each(|job| drop(self.drop_of(job)));
         in_force

@@ -124,9 +124,12 @@ impl Ledger {
     /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
     ///
     /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting any
-    /// more, or was not looked at for [`Jobs::patience`].
-    pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) {
+    /// more, or was not looked at for [`Jobs::patience`]. Returns its [forecast](Ledger::forecast).
+    pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         self.note(wish, Some(not_before), jobs);
+        let start = self.forecast(wish, not_before, jobs);
+        self.plans.tell(wish.job(), start);
+        start
     }
 
     fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {

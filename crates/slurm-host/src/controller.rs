@@ -30,13 +30,16 @@ const fn fnv(bytes: &[u8], mut hash: u64) -> u64 {
     hash
 }
 
+/// [`Controller::job_test`] has answered yes in the inner selector's place.
+pub const ANSWERED: c_int = c_int::MIN;
+
 /// Returns the table for a caller of the given build, or NULL when the builds differ.
 pub type Entry = unsafe extern "C" fn(build: u64) -> *const Controller;
 
 /// What the plugins ask in slurmctld. All run under the locks Slurm took for the plugin.
 #[repr(C)]
 pub struct Controller {
-    /// Before the inner selector's job_test: 0 to go on, or the ESLURM code to refuse with.
+    /// Before the inner selector's job_test: 0 to go on, [`ANSWERED`], or the ESLURM code to refuse with.
     pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest) -> c_int,
     /// After the inner selector's job_test, with its answer; returns the answer for Slurm.
     pub job_tested: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int,

@@ -120,6 +120,12 @@ impl<'lock> JobRef<'lock> {
         self.partition()?.text(self.layout().part_record.name)
     }
 
+    /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.
+    #[must_use]
+    pub fn slurm_partition_address(self) -> usize {
+        self.partition().map_or(0, |part| part.address().addr())
+    }
+
     fn partition(self) -> Option<Record<'lock>> {
         // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the member.
         unsafe { self.record.follow(self.layout().job_record.part_ptr) }

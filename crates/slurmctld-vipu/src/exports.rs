@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
-use slurm_host::controller::{BUILD, Controller};
+use slurm_host::controller::{ANSWERED, BUILD, Controller};
 use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
@@ -31,19 +31,21 @@ extern "C" fn vipu_slurmctld_entry(build: u64) -> *const Controller {
 unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c_int {
     boundary::guard(&|| name("job_test", job), 0, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
-        let seen = unsafe { (JobRef::from_callback(job), Test::from_callback(*test)) };
-        let (Some(site), (Some(job), Some(test))) = (site(), seen) else {
+        let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
+        let (Some(site), (Some(mut job), Some(mut test))) = (site(), seen) else {
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
             let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
             return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
-        if let Some(code) = refusal::of_test(job, mode) {
+        if let Some(code) = refusal::of_test(*job, mode) {
             return code;
         }
-        match scheduling::before(site, job, mode, &test) {
+        match scheduling::before(site, &mut job, mode, &mut test) {
             Verdict::Go => 0,
-            Verdict::Wait => refusal::of_start(job, &test),
+            Verdict::Answered => ANSWERED,
+            Verdict::Wait if is_start(mode) => refusal::of_start(*job, &test),
+            Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
         }
     })
@@ -55,7 +57,7 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(site), (Some(job), Some(mut test)), 0) = (site(), seen, code) else { return code };
         match scheduling::after(site, job, mode, &mut test) {
-            Verdict::Go => code,
+            Verdict::Go | Verdict::Answered => code,
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
     })

@@ -20,4 +20,5 @@ mod models;
 mod request;
 mod scheduling;
 mod site;
+mod told;
 mod victims;

@@ -12,11 +12,14 @@ use vipu_types::ControllerName;
 use crate::callbacks::wanted;
 use crate::request::Resolved;
 use crate::site::Site;
+use crate::told::Asked;
 
 /// Whether the scheduler may try this job.
 pub(crate) enum Verdict {
     /// The stock selector decides.
     Go,
+    /// Yes, and the stock selector need not be asked.
+    Answered,
     /// Not now; it is told why.
     Wait,
     /// Never: no partition has this size.
@@ -27,17 +30,20 @@ pub(crate) enum Verdict {
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
 
 /// Before the stock selector looks at a job.
-pub(crate) fn before(site: &Site, job: JobRef<'_>, mode: u16, test: &Test<'_>) -> Verdict {
+pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
     site.victims.none();
+    let told = site.told.take(Asked::of(**job));
     let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
-    if !(run_now || test_only) || !job.mentions_vipu() {
+    let when_for_backfill = release::is_will_run(mode) && job.is_backfill_test();
+    if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    match wanted(site, job) {
+    match wanted(site, **job) {
         Ok(None) => Verdict::Go,
-        Err(refusal) if run_now => wait(site, job, refusal.to_string()),
+        Err(refusal) if !test_only => wait(site, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
-        Ok(Some(wanted)) if run_now => start_now(site, job, &wanted, test),
+        Ok(Some(wanted)) if run_now => start_now(site, **job, &wanted, test),
+        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(site, job, &wanted, told, test),
         // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
         Ok(Some(_)) | Err(_) => Verdict::Go,
     }
@@ -83,6 +89,43 @@ fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Opt
     site.ledger().victims(wish, &candidates, jobs)
 }
 
+/// Backfill asks when a job can start.
+///
+/// It asks again for each moment at which something ends that it has planned, until the answer is no later than the
+/// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once.
+fn asked_by_backfill(
+    site: &Site,
+    job: &mut JobMut<'_>,
+    wanted: &Resolved,
+    told: Option<Option<Seconds>>,
+    test: &mut Test<'_>,
+) -> Verdict {
+    site.looks.saw_backfill();
+    if let Some(why) = over_share(site, **job, wanted) {
+        return wait(site, **job, why.to_string());
+    }
+    let Some(told) = told else { return Verdict::Go };
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
+    let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
+    let start = site.ledger().forecast(&wish, from, &jobs);
+    if start != told || start == Some(from) {
+        return Verdict::Go;
+    }
+    wait_for_ipus(site, job, start, test)
+}
+
+/// Tells backfill a start that the job's IPUs dictate.
+///
+/// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
+/// whoever is through, or can share them, until then: its place in line is its plan.
+fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, start: Option<Seconds>, test: &mut Test<'_>) -> Verdict {
+    site.told.set(Asked::of(**job), start);
+    let Some(start) = start else { return Verdict::Wait };
+    test.keep_no_node();
+    job.expect_start(start.0);
+    Verdict::Answered
+}
+
 /// After the stock selector said yes.
 pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mut Test<'lock>) -> Verdict {
     if !job.mentions_vipu() {
@@ -105,27 +148,19 @@ pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mu
 }
 
 /// The stock selector said when the job could start: not before its IPUs are free.
-///
-/// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
-/// whoever is through, or can share them, until then: its place in line is its plan.
 fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
     let (wish, jobs) = (wish(*job, wanted), InSlurm::new(site, *job));
     let by_backfill = job.is_backfill_test();
-    let nodes_free = job.start_time().max(test.not_before().unwrap_or(0)).max(jobs.now().0);
-    if by_backfill {
-        site.looks.saw_backfill();
-        if let Some(why) = over_share(site, *job, wanted) {
-            return wait(site, *job, why.to_string());
-        }
-        if !job.is_test_of_now() {
-            site.ledger().plan(&wish, Seconds(nodes_free), &jobs);
-        }
-    }
-    let start = site.ledger().forecast(&wish, Seconds(nodes_free), &jobs);
-    if start == Some(Seconds(nodes_free)) {
+    let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
+    let start = if by_backfill && !job.is_test_of_now() {
+        site.ledger().plan(&wish, nodes_free, &jobs)
+    } else {
+        site.ledger().forecast(&wish, nodes_free, &jobs)
+    };
+    if start == Some(nodes_free) {
         return Verdict::Go;
     }
-    let now_by_preemption = test.may_preempt() && nodes_free <= jobs.now().0;
+    let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
     if now_by_preemption && victims(site, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
         return Verdict::Go;
     }
@@ -133,10 +168,7 @@ fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test
         if let Err(why) = site.ledger().why_not_now(&wish, &jobs) {
             site.show_reason(job.id(), why.to_string());
         }
-        if start.is_none() {
-            return Verdict::Wait;
-        }
-        test.keep_no_node();
+        return wait_for_ipus(site, &mut job, start, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
@@ -201,6 +233,11 @@ impl Jobs for InSlurm<'_> {
 
     fn waits(&self, job: u32) -> bool {
         self.any.other(job).is_some_and(|job| job.is_pending() && job.priority() != 0)
+    }
+
+    fn expected(&self, job: u32) -> Option<Seconds> {
+        let job = self.any.other(job).filter(|job| job.is_pending())?;
+        Some(Seconds(job.start_time()))
     }
 
     fn patience(&self) -> i64 {

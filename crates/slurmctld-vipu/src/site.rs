@@ -15,6 +15,7 @@ use vipu_client::Client;
 use crate::keeper::Keep;
 use crate::looks::Looks;
 use crate::models::{self, Models, Reading};
+use crate::told::Told;
 use crate::victims::Victims;
 use crate::{host_thread, io_thread, keeper};
 
@@ -39,6 +40,7 @@ pub(crate) struct Site {
     began: Instant,
     pub(crate) looks: Looks,
     pub(crate) victims: Victims,
+    pub(crate) told: Told,
 }
 
 /// The way to the vipu-host thread; never waits.
@@ -90,6 +92,7 @@ pub(crate) fn open() -> (&'static Site, Option<Ends>) {
             began: Instant::now(),
             looks: Looks::default(),
             victims: Victims::default(),
+            told: Told::default(),
         }
     });
     (site, ends)

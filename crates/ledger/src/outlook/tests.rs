@@ -23,6 +23,7 @@ fn plan(job: u32, size: u32, duration: i64) -> Plan {
         not_before: Seconds(NOW),
         seen: Seconds(NOW),
         ranked: Seconds(NOW),
+        told: None,
     }
 }
 

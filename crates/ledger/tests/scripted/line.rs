@@ -1,7 +1,9 @@
 //! Who is first in line, who may go before him, and who has to go for him.
 
 use crate::script::{Line, Scripted, claim, id, pod, wish};
-use ledger::{Candidate, Claim, Event, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish};
+use ledger::{
+    Candidate, Claim, Event, Jobs, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish,
+};
 use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
@@ -102,6 +104,52 @@ fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
     assert_eq!(scripted.ledger.forecast(&wish(11, 64, HOUR + 1), Seconds(0), &line), Some(Seconds(2 * HOUR)));
 }
 
+/// A line whose first job, 10, the scheduler expects at this time.
+struct Expecting<'a>(Line<'a>, i64);
+
+impl Jobs for Expecting<'_> {
+    fn now(&self) -> Seconds {
+        self.0.now()
+    }
+
+    fn end_of(&self, job: u32) -> Option<Seconds> {
+        self.0.end_of(job)
+    }
+
+    fn waits(&self, job: u32) -> bool {
+        self.0.waits(job)
+    }
+
+    fn expected(&self, job: u32) -> Option<Seconds> {
+        (job == 10).then_some(Seconds(self.1))
+    }
+
+    fn patience(&self) -> i64 {
+        self.0.patience()
+    }
+}
+
+#[test]
+fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
+    let go = |scripted: &mut Scripted, expected, duration| {
+        let line = Expecting(Line { now: 1, ends: &[] }, expected);
+        scripted.ledger.may_start(&wish(11, 64, duration), &line).is_ok()
+    };
+    let mut scripted = pod_with(&[]);
+    // It was told that its IPUs are free now. So what it waits for until then is something else.
+    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &Line { now: 0, ends: &[] });
+    assert_eq!(told, Some(Seconds(0)));
+    assert!(go(&mut scripted, HOUR, HOUR - 1));
+    assert!(!go(&mut scripted, HOUR, HOUR));
+
+    // It was told that it waits for IPUs: when they are free sooner, it may start sooner.
+    let (mut scripted, ends) = (pod_with(&[(1, 64)]), [(1, HOUR)]);
+    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &Line { now: 0, ends: &ends });
+    assert_eq!(told, Some(Seconds(HOUR + 1)));
+    scripted.tell(Event::Gone(claim("1").partition));
+    assert!(!go(&mut scripted, HOUR + 1, HOUR - 1));
+}
+
 #[test]
 fn who_comes_into_line_counts_at_once() {
     let mut scripted = pod_with(&[(1, 32), (2, 16)]);
@@ -167,7 +215,9 @@ fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
     let facts = ModelFacts { placement: Placement::Explicit, ..pod("pod64") };
     scripted.tell(Event::Models(vec![facts]));
     let jobs = Line { now: 0, ends: &[(1, HOUR), (2, HOUR)] };
-    line.iter().for_each(|wish| scripted.ledger.plan(wish, Seconds(0), &jobs));
+    for wish in line {
+        scripted.ledger.plan(wish, Seconds(0), &jobs);
+    }
     let wish = wish(20, ipus, 5 * HOUR);
     let Ok(controller) = scripted.ledger.may_start(&wish, &jobs) else { return vec![] };
     let places = scripted.ledger.place(&wish, &controller, &jobs);

@@ -15,14 +15,18 @@ fn controller() -> Option<&'static Controller> {
     CONTROLLER.get().copied().flatten()
 }
 
-/// Refuses jobs whose IPUs are not free; `None` lets the stock selector decide.
+/// Answers for jobs whose IPUs are not free; `None` lets the stock selector decide.
 pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
     let code = match CONTROLLER.get()? {
         // SAFETY: Slurm's job and arguments under the job write lock of this callback.
         Some(controller) => unsafe { (controller.job_test)(job, mode, test) },
         None => refuse_without_controller(job, mode),
     };
-    (code != 0).then_some(code)
+    match code {
+        0 => None,
+        controller::ANSWERED => Some(0),
+        refused => Some(refused),
+    }
 }
 
 /// Has an answer of the stock selector corrected for the job's IPUs.
