@@ -86,7 +86,7 @@ fn expected_at(cluster: &Cluster, job: JobId, start: u64) -> Result<()> {
 /// may see nothing to do.
 fn looked_at(cluster: &Cluster, job: JobId, times: u64) -> Result<()> {
     let wanted = cluster.backfill_cycles()? + times;
-    wait_until(&format!("{times} more looks at the queue"), LIMIT, || {
+    wait_until(&format!("{times} more looks at the queue"), LIMIT + Duration::from_secs(2 * times), || {
         let cycles = cluster.backfill_cycles()?;
         cluster.scontrol(&["update", &format!("JobId={job}"), &format!("Comment=cycle-{cycles}")])?;
         Ok(cycles >= wanted)

@@ -86,8 +86,8 @@ fn sched_preemption_by_a_slow_removal_takes_no_more() -> Result<()> {
         cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
         let first = ipus(cluster, 16, 60, &[FIRST])?;
         let victim = victim(cluster, &quarters)?;
-        // For longer than a plan lives unseen.
-        looked_at(cluster, first, 15)?;
+        // Ninety cycles of backfill, one a second.
+        looked_at(cluster, first, 90)?;
         ensure!(victims(cluster, &quarters)? == [victim], "more were preempted for the same IPUs");
         ensure!(cluster.job(first)?.state == "PENDING", "the IPUs are not free");
         cluster.mock().cause(Incident::Vanish { partition: partition(victim) })?;
