@@ -17,7 +17,7 @@ use crate::patience::{Patience, Stop};
 use crate::pod::{Pod, Turn};
 use crate::remove::confirm_gone;
 use crate::shop::Shop;
-use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World};
+use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, PartitionState, World};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
@@ -121,7 +121,7 @@ impl<W: World> Create<'_, W> {
         self.lane.directory.replace(Some(Arc::clone(&directory)));
         self.trouble = "the journal is still being written".into();
         let intent = Entry::Create { claim: self.claim.clone(), ipuof_dir: directory.to_path_buf() };
-        let recorded = self.patience.hold(self.shop.world.journal().record(intent)).await?;
+        let recorded = self.patience.hold(self.shop.record(intent)).await?;
         recorded.map_err(|error| Stop::Failed(format!("partition {partition} not made: {error}")))?;
 
         self.shop.world.report(Event::CreateStarted(partition.clone()));

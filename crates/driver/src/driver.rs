@@ -11,7 +11,7 @@ use tracing::error;
 
 use crate::handle::Order;
 use crate::shop::Shop;
-use crate::{LiveRecord, Orders, World, create, remove};
+use crate::{JournalError, LiveRecord, Orders, World, create, remove};
 
 /// The pause before a remove that ended in a fault of this program is begun again.
 const AFTER_A_FAULT: Duration = Duration::from_secs(30);
@@ -31,16 +31,21 @@ impl<W: World> Driver<W> {
     /// Carries out orders until every [`crate::Handle`] is dropped; whatever is under way then, or when
     /// this future is dropped, is left as the journal has it.
     ///
+    /// # Errors
+    /// When the journal says that another slurmctld has taken over; at once, whatever is under way.
+    ///
     /// Needs a tokio runtime with time, and whatever the controllers need; meant for a current-thread one.
-    pub async fn run(self, mut orders: Orders<W::Controller>) {
+    pub async fn run(self, mut orders: Orders<W::Controller>) -> Result<(), JournalError> {
         let tasks = LocalSet::new();
-        tasks
-            .run_until(async {
-                while let Some(order) = orders.0.recv().await {
-                    self.take(order);
-                }
-            })
-            .await;
+        let work = async {
+            while let Some(order) = orders.0.recv().await {
+                self.take(order);
+            }
+        };
+        tokio::select! {
+            () = tasks.run_until(work) => Ok(()),
+            by_another = self.0.superseded() => Err(by_another),
+        }
     }
 
     fn take(&self, order: Order<W::Controller>) {

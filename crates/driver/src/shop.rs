@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ledger::Claim;
+use tokio::sync::watch;
 use vipu_types::{PartitionId, PodId};
 
 use crate::lane::{Lane, Owner};
 use crate::pod::{Pod, PodSetup};
 use crate::survey::Surveyor;
-use crate::{Entry, Journal, LiveRecord, Stage, World};
+use crate::{Entry, Journal, JournalError, LiveRecord, Stage, World};
 
 pub(crate) struct Shop<W: World> {
     pub world: W,
@@ -19,6 +20,8 @@ pub(crate) struct Shop<W: World> {
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
+    /// Another slurmctld has taken over, as the journal says.
+    superseded: watch::Sender<Option<JournalError>>,
 }
 
 impl<W: World> Shop<W> {
@@ -38,6 +41,7 @@ impl<W: World> Shop<W> {
             unlisted: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
+            superseded: watch::Sender::default(),
         }
     }
 
@@ -115,8 +119,28 @@ impl<W: World> Shop<W> {
     /// Records what is not worth stopping for when it cannot be recorded: the worst is
     /// that the next slurmctld looks for something that is done already.
     pub async fn note(&self, entry: Entry, claim: &Claim) {
-        if let Err(error) = self.world.journal().record(entry).await {
+        if let Err(error) = self.record(entry).await {
             tracing::error!("partition {} of {}: {error}", claim.partition, claim.run);
+        }
+    }
+
+    /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
+    pub async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        match self.world.journal().record(entry).await {
+            Err(error) if error.is_final() => {
+                self.superseded.send_replace(Some(error));
+                std::future::pending().await
+            }
+            result => result,
+        }
+    }
+
+    /// Waits until another slurmctld has taken over.
+    pub async fn superseded(&self) -> JournalError {
+        let mut superseded = self.superseded.subscribe();
+        match superseded.wait_for(Option::is_some).await.map(|error| error.clone()) {
+            Ok(Some(error)) => error,
+            _ => std::future::pending().await, // The sender is here.
         }
     }
 }

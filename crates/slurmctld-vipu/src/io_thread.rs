@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use driver::{Driver, FileJournal, IpuofFiles, Journal, LiveRecord, MemoryJournal, Orders, World};
+use driver::{
+    Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, MemoryJournal, Orders, World,
+};
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::warn;
@@ -19,22 +21,30 @@ pub(crate) fn start(orders: Orders<Client>, journal: PathBuf) -> Result<(), Stri
         .build()
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
-        boundary::guard(&|| "vipu-io".into(), (), || runtime.block_on(run(orders, journal)));
-        give_up("the thread that makes partitions has ended; restart slurmctld");
+        let ended = || "the thread that makes partitions has ended; restart slurmctld".to_owned();
+        give_up(&boundary::guard(&|| "vipu-io".into(), ended(), || {
+            runtime.block_on(run(orders, journal)).map_or_else(superseded, |()| ended())
+        }));
     })
 }
 
-async fn run(orders: Orders<Client>, journal: PathBuf) {
+fn superseded(why: JournalError) -> String {
+    format!(
+        "{why}: this slurmctld makes and removes no partition any more; restart it if it is the one in charge"
+    )
+}
+
+async fn run(orders: Orders<Client>, journal: PathBuf) -> Result<(), JournalError> {
     match FileJournal::open(journal, first_controller) {
         Ok((journal, live)) => {
             give_up_orphans(&live);
-            Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await;
+            Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await
         }
         Err(why) => {
             // Partitions of jobs that run can still be removed; none is made that nobody would remember.
             give_up(&format!("{why}; mend it and restart slurmctld"));
             let journal = MemoryJournal::default();
-            Driver::new(Outside { journal, files: IpuofFiles }, vec![]).run(orders).await;
+            Driver::new(Outside { journal, files: IpuofFiles }, vec![]).run(orders).await
         }
     }
 }

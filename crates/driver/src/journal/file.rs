@@ -1,5 +1,6 @@
 //! The journal in a file.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
 use super::format::{self, Read};
+use super::owner::Owner;
 use super::writer::{Record, Writer};
 use super::{Entry, Journal, JournalError, LiveRecord, beside};
 
@@ -29,22 +31,27 @@ pub struct FileJournal {
 impl FileJournal {
     /// Opens the journal at `path`, which need not exist, and tells which partitions may exist.
     ///
-    /// The file is compacted. A last line that a crash cut short was never acknowledged and is
-    /// dropped; a file that cannot be understood is kept as `<path>.bad`, logged, and begun anew.
+    /// From now on who had it open before cannot write it any more. The file is compacted. A last line that a crash
+    /// cut short was never acknowledged and is dropped; lines that are not what was written are passed over and
+    /// logged, and the file is kept as `<path>.bad`.
     /// What was written before a model could have several controllers is of its model's `first`.
     /// Blocks on the file system.
     ///
     /// # Errors
-    /// When the file system refuses.
+    /// When the file system refuses, or a newer version wrote it, which leaves everything as it is.
     pub fn open(
         path: impl Into<PathBuf>,
         first: impl Fn(&ModelName) -> Option<ControllerName>,
     ) -> Result<(Self, Vec<LiveRecord>), JournalError> {
         let path = path.into();
-        let book = read(&path, &first).map_err(|error| JournalError::new(&path, "read it", &error))?;
+        let cannot_read = |error: &dyn Display| JournalError::new(&path, "read it", error);
+        let cannot_write = |error: io::Error| JournalError::new(&path, "write it", &error);
+        let text = text(&path).map_err(|error| cannot_read(&error))?.unwrap_or_default();
+        format::version(&text).map_err(|why| cannot_read(&why))?;
+        let owner = Owner::claim(&path).map_err(cannot_write)?;
+        let book = read(&path, &first).map_err(|error| cannot_read(&error))?;
         let live = book.live().cloned().collect();
-        let writer = Writer::new(path.clone(), book);
-        let writer = writer.map_err(|error| JournalError::new(&path, "write it", &error))?;
+        let writer = Writer::new(path.clone(), book, owner).map_err(cannot_write)?;
         let (records, received) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("vipu-journal".into())
@@ -77,32 +84,32 @@ impl Drop for FileJournal {
     }
 }
 
-fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> io::Result<Book> {
-    let text = match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Book::default()),
-        text => text?,
-    };
-    match format::parse(&text, first) {
-        Ok(Read { book, torn, lost }) => {
-            if torn {
-                tracing::warn!("journal {}: its last line was cut short and is dropped", path.display());
-            }
-            for why in lost {
-                tracing::error!("journal {}: {why}; it will not be removed", path.display());
-            }
-            Ok(book)
-        }
-        Err(trouble) => {
-            let bad = beside(path, "bad");
-            fs::rename(path, &bad)?;
-            let (path, bad) = (path.display(), bad.display());
-            tracing::error!(
-                "journal {path}: {trouble}; kept as {bad} and begun anew: partitions made before this are \
-                 removed only for jobs that Slurm still knows"
-            );
-            Ok(Book::default())
-        }
+fn text(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        text => text.map(Some),
     }
+}
+
+fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> io::Result<Book> {
+    let Some(text) = text(path)? else { return Ok(Book::default()) };
+    let Read { book, torn, damage, lost } = format::parse(&text, first).map_err(io::Error::other)?;
+    if torn {
+        tracing::warn!("journal {}: its last line was cut short and is dropped", path.display());
+    }
+    for why in lost {
+        tracing::error!("journal {}: {why}; it will not be removed", path.display());
+    }
+    if let Some(which) = damage.first() {
+        let bad = beside(path, "bad");
+        fs::write(&bad, text)?;
+        let (path, bad, count) = (path.display(), bad.display(), damage.len());
+        tracing::error!(
+            "journal {path}: {which}; {count} such lines are passed over, the file is kept as {bad}: partitions that \
+             only they name are removed only for jobs that Slurm still knows"
+        );
+    }
+    Ok(book)
 }
 
 #[cfg(test)]

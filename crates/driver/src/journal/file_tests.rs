@@ -54,6 +54,9 @@ fn create(job: u32) -> Entry {
     Entry::Create { claim: claim(job), ipuof_dir: "/ipuof".into() }
 }
 
+/// The entry of `create(1)`, as it is written.
+const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
+
 fn live(job: u32, stage: Stage) -> LiveRecord {
     LiveRecord { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stage }
 }
@@ -90,10 +93,9 @@ async fn it_is_written_when_record_returns_and_for_its_owner_only() {
     let desk = Desk::new();
     let (journal, _) = desk.open();
     journal.record(create(1)).await.unwrap();
-    let expected = r#"{"journal":"slurm-vipu","version":1}
-{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}
-"#;
-    assert_eq!(desk.text(), expected);
+    let checksum = crc32fast::hash(CREATE_1.as_bytes());
+    let header = r#"{"journal":"slurm-vipu","version":2}"#;
+    assert_eq!(desk.text(), format!("{header}\n{checksum:08x} {CREATE_1}\n"));
     let mode = fs::metadata(desk.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 }
@@ -143,8 +145,8 @@ async fn a_line_cut_short_is_dropped() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_understood_is_kept_aside() {
-    for text in ["not a journal\n", "{\"journal\":\"slurm-vipu\",\"version\":2}\n", "\0\0\0\0"] {
+async fn what_is_no_journal_is_kept_aside() {
+    for text in ["not a journal\n", "{\"journal\":\"another\",\"version\":2}\n", "\0\0\0\0", ""] {
         let desk = Desk::new();
         fs::write(desk.path(), text).unwrap();
         let (journal, found) = desk.open();
@@ -156,15 +158,109 @@ async fn what_cannot_be_understood_is_kept_aside() {
     }
 }
 
+#[test]
+fn what_a_newer_version_wrote_is_not_touched() {
+    let desk = Desk::new();
+    let text = "{\"journal\":\"slurm-vipu\",\"version\":3}\nwhatever that means\n";
+    fs::write(desk.path(), text).unwrap();
+    let error = FileJournal::open(desk.path(), |_| None).unwrap_err().to_string();
+    assert!(error.contains("version 3, and this slurm-vipu knows up to 2"), "{error}");
+    assert_eq!(desk.text(), text);
+    assert_eq!(fs::read_dir(desk.0.path()).unwrap().count(), 1);
+}
+
 #[tokio::test]
-async fn a_bad_line_in_the_middle_makes_the_whole_bad() {
+async fn the_version_before_is_read() {
+    let desk = Desk::new();
+    let lines =
+        [r#"{"journal":"slurm-vipu","version":1}"#, CREATE_1, r#"{"created":"slurm_1"}"#, r#"{"gone":"slu"#];
+    fs::write(desk.path(), lines.join("\n")).unwrap();
+    let (journal, found) = desk.open();
+    assert_eq!(found, [live(1, Stage::Created)]);
+    journal.record(create(2)).await.unwrap();
+    drop(journal);
+    assert!(desk.text().starts_with(r#"{"journal":"slurm-vipu","version":2}"#));
+    assert_eq!(desk.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
+}
+
+/// The text of a journal of three partitions.
+async fn three() -> String {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    for job in 1..=3 {
+        journal.record(create(job)).await.unwrap();
+    }
+    drop(journal);
+    desk.text()
+}
+
+fn found_in(text: &[u8]) -> Vec<u32> {
+    let desk = Desk::new();
+    fs::write(desk.path(), text).unwrap();
+    desk.open().1.into_iter().map(|record| record.claim.run.job).collect()
+}
+
+#[tokio::test]
+async fn a_damaged_byte_costs_no_more_than_its_line_and_the_next() {
+    let text = three().await;
+    let line_of = |at: usize| text[..at].matches('\n').count() as u32;
+    for at in 0..text.len() {
+        let mut damaged = text.clone().into_bytes();
+        damaged[at] ^= 0x15;
+        let found = found_in(&damaged);
+        // A damaged line end spoils the line behind it, too.
+        let spoilt = [line_of(at), line_of(at) + 1];
+        let sound: Vec<_> = (1..=3).filter(|job| !spoilt.contains(job)).collect();
+        assert!(sound.iter().all(|job| found.contains(job)), "byte {at}: {found:?}");
+        let claimed: Vec<_> = found.iter().filter(|job| (1..=3).contains(*job)).collect();
+        assert_eq!(claimed.len(), found.len(), "byte {at}: {found:?} were never written");
+    }
+}
+
+#[tokio::test]
+async fn a_file_cut_short_anywhere_has_the_lines_before() {
+    let text = three().await;
+    for length in 0..text.len() {
+        let whole = text[..length].matches('\n').count() as u32;
+        assert_eq!(found_in(&text.as_bytes()[..length]), (1..whole).collect::<Vec<_>>(), "{length} bytes");
+    }
+}
+
+#[tokio::test]
+async fn who_is_superseded_writes_nothing_any_more() {
+    let desk = Desk::new();
+    let (earlier, _) = desk.open();
+    earlier.record(create(1)).await.unwrap();
+    let (later, found) = desk.open();
+    assert_eq!(found, [live(1, Stage::Creating)]);
+    for job in [2, 3] {
+        let error = earlier.record(create(job)).await.unwrap_err();
+        assert!(error.is_final());
+        let me = format!("the slurmctld of process {} on ", std::process::id());
+        assert!(error.to_string().contains(&me), "{error}");
+    }
+    later.record(create(4)).await.unwrap();
+    drop((earlier, later));
+    assert_eq!(desk.open().1, [live(1, Stage::Creating), live(4, Stage::Creating)]);
+}
+
+#[tokio::test]
+async fn a_file_that_somebody_moved_is_written_anew() {
     let desk = Desk::new();
     let (journal, _) = desk.open();
     journal.record(create(1)).await.unwrap();
+    // As by one that was superseded while it replaced the file.
+    fs::write(desk.0.path().join("stray"), "").unwrap();
+    fs::rename(desk.0.path().join("stray"), desk.path()).unwrap();
+    fs::remove_file(desk.0.path().join("vipu_journal.owner")).unwrap();
+    fs::write(desk.0.path().join("vipu_journal.new.1"), "").unwrap();
+    journal.record(create(2)).await.unwrap();
     drop(journal);
-    desk.append("{\"created\":\"slurm\n{\"created\":\"slurm_1\"}\n");
-    assert_eq!(desk.open().1, []);
-    assert!(desk.0.path().join("vipu_journal.bad").exists());
+    assert_eq!(desk.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
+    let mut files: Vec<_> =
+        fs::read_dir(desk.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["vipu_journal", "vipu_journal.owner"]);
 }
 
 #[tokio::test]

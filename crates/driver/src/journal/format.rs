@@ -1,63 +1,110 @@
-//! The text of a journal: a header that says the version, then one JSON value to a line.
+//! The text of a journal: a header that says the version, then one entry to a line: the CRC-32 of its JSON in
+//! hexadecimal, a space, its JSON.
 
+use std::io::Write;
+
+use serde::Deserialize;
 use vipu_types::{ControllerName, ModelName};
 
 use super::Entry;
 use super::book::Book;
 use super::line::Line;
 
-const HEADER: &str = r#"{"journal":"slurm-vipu","version":1}"#;
+const JOURNAL: &str = "slurm-vipu";
+const VERSION: u32 = 2;
+
+/// The version whose lines have no checksum.
+const PLAIN: u32 = 1;
+
+#[derive(Deserialize)]
+struct Header {
+    journal: String,
+    version: u32,
+}
 
 /// What a file said.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Read {
     pub book: Book,
     /// The last line was cut short.
     pub torn: bool,
+    /// What is wrong with the rest; a line for people on each.
+    pub damage: Vec<String>,
     /// Claims that nobody can do anything about; a line for people on each.
     pub lost: Vec<String>,
 }
 
-/// Reads a whole file; `first` knows the first controller of a model, for claims that name none.
+/// Reads a whole file; `first` knows the first controller of a model, for claims that name none. A line that does not
+/// say what was written is passed over.
 ///
 /// # Errors
-/// When it is no journal of this version, or has a bad line before its last; says where.
+/// When a newer version wrote it; says which.
 pub(super) fn parse(
     text: &[u8],
     first: &impl Fn(&ModelName) -> Option<ControllerName>,
 ) -> Result<Read, String> {
+    let mut read = Read::default();
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
-    let mut read = Read { book: Book::default(), torn: false, lost: Vec::new() };
-    match lines.next() {
-        Some((_, header)) if header.trim_ascii_end() == HEADER.as_bytes() => {}
-        Some((_, header)) => return Err(format!("line 1 is '{}', not {HEADER}", header.escape_ascii())),
-        None => return Ok(read),
+    let version = version(lines.next().map_or(&[], |(_, header)| header))?;
+    if version.is_none() {
+        read.damage.push("line 1 is no header of a journal".into());
     }
     while let Some((index, line)) = lines.next() {
         let whole = line.ends_with(b"\n");
-        match serde_json::from_slice::<Line>(line) {
+        match json_of(line, version).and_then(|json| Ok(serde_json::from_slice::<Line>(json)?)) {
             Ok(line) if whole => match line.entry(first) {
                 Ok(entry) => read.book.apply(entry),
                 Err(why) => read.lost.push(why),
             },
-            _ if lines.peek().is_none() => read.torn = true,
+            _ if lines.peek().is_none() && !whole => read.torn = true,
             Ok(_) => {}
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+            Err(why) => read.damage.push(format!("line {}: {why}", index + 1)),
         }
     }
     Ok(read)
 }
 
+/// The version of a journal that begins like this, if it says one.
+///
+/// # Errors
+/// When it is newer than what this knows.
+pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
+    let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    match serde_json::from_slice::<Header>(header) {
+        Ok(Header { journal, version }) if journal == JOURNAL && version > VERSION => {
+            Err(format!("it is of version {version}, and this slurm-vipu knows up to {VERSION}"))
+        }
+        Ok(Header { journal, version }) if journal == JOURNAL => Ok(Some(version)),
+        _ => Ok(None),
+    }
+}
+
+/// The JSON of a line whose checksum is right.
+fn json_of(line: &[u8], version: Option<u32>) -> Result<&[u8], Box<dyn std::error::Error>> {
+    let line = line.trim_ascii_end();
+    if version == Some(PLAIN) {
+        return Ok(line);
+    }
+    let (checksum, json) = line.split_at_checked(8).ok_or("it has no checksum")?;
+    let json = json.strip_prefix(b" ").ok_or("it has no checksum")?;
+    match checksum == format!("{:08x}", crc32fast::hash(json)).as_bytes() {
+        true => Ok(json),
+        false => Err("its checksum is wrong".into()),
+    }
+}
+
 /// The text of a new file.
-pub(super) fn whole(book: &Book) -> serde_json::Result<Vec<u8>> {
-    let mut text = format!("{HEADER}\n").into_bytes();
+pub(super) fn whole(book: &Book) -> std::io::Result<Vec<u8>> {
+    let mut text = format!("{{\"journal\":\"{JOURNAL}\",\"version\":{VERSION}}}\n").into_bytes();
     book.entries().try_for_each(|entry| line(&mut text, &entry))?;
     Ok(text)
 }
 
 /// Adds an entry to `text`.
-pub(super) fn line(text: &mut Vec<u8>, entry: &Entry) -> serde_json::Result<()> {
-    serde_json::to_writer(&mut *text, &Line::from(entry))?;
+pub(super) fn line(text: &mut Vec<u8>, entry: &Entry) -> std::io::Result<()> {
+    let json = serde_json::to_vec(&Line::from(entry))?;
+    write!(text, "{:08x} ", crc32fast::hash(&json))?;
+    text.extend_from_slice(&json);
     text.push(b'\n');
     Ok(())
 }

@@ -9,6 +9,7 @@ mod file;
 mod format;
 mod line;
 mod memory;
+mod owner;
 mod writer;
 
 use std::ffi::OsString;
@@ -34,12 +35,19 @@ pub struct JournalError {
     path: String,
     doing: &'static str,
     cause: String,
+    is_final: bool,
 }
 
 impl JournalError {
     /// `doing` the file at `path` failed because of `cause`.
     pub fn new(path: &Path, doing: &'static str, cause: &dyn Display) -> Self {
-        Self { path: path.display().to_string(), doing, cause: cause.to_string() }
+        Self { path: path.display().to_string(), doing, cause: cause.to_string(), is_final: false }
+    }
+
+    /// Another slurmctld has taken over: whoever hears of this is not in charge any more, and must do nothing.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.is_final
     }
 }
 

@@ -1,18 +1,22 @@
 //! The thread that writes the file.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::oneshot;
 
 use super::book::Book;
-use super::{Entry, JournalError, format};
+use super::owner::Owner;
+use super::{Entry, JournalError, beside, format};
 
 /// The file may grow to this, or to four times what it has to hold, before it is compacted.
 const SMALL: u64 = 1 << 20;
+
+/// What is about to replace the file has a name of its own for each process: there may be two for a moment.
+const NEW: &str = "new";
 
 /// An entry, and who waits until it is durable.
 pub(super) struct Record {
@@ -23,19 +27,24 @@ pub(super) struct Record {
 /// The open file and what it amounts to.
 pub(super) struct Writer {
     path: PathBuf,
+    owner: Owner,
     book: Book,
     file: File,
     length: u64,
     limit: u64,
     /// The file holds what `book` holds, down to the disk.
     sound: bool,
+    /// Who has taken the journal over: nothing is written any more.
+    successor: Option<String>,
 }
 
 impl Writer {
     /// Replaces the file at `path` by one that holds `book`.
-    pub fn new(path: PathBuf, book: Book) -> io::Result<Self> {
+    pub fn new(path: PathBuf, book: Book, owner: Owner) -> io::Result<Self> {
+        remove_leftovers(&path)?;
         let (file, length) = replace(&path, &book)?;
-        Ok(Self { path, book, file, length, limit: limit(length), sound: true })
+        let limit = limit(length);
+        Ok(Self { path, owner, book, file, length, limit, sound: true, successor: None })
     }
 
     /// Writes until the senders are gone; what has come meanwhile goes out in one flush.
@@ -49,9 +58,11 @@ impl Writer {
                 self.book.apply(entry);
                 waiting.push(done);
             }
-            let flushed = written.map_err(io::Error::from).and_then(|()| self.flush(&text));
-            self.sound = flushed.is_ok();
-            let result = flushed.map_err(|error| JournalError::new(&self.path, "write it", &error));
+            let result = written.and_then(|()| self.flush(&text));
+            self.sound = result.is_ok();
+            let result = result.map_err(|error| JournalError::new(&self.path, "write it", &error));
+            let result =
+                result.and_then(|()| self.successor.as_ref().map_or(Ok(()), |by| Err(self.superseded(by))));
             for done in waiting {
                 // Who gave up waiting does not want to know.
                 let _ = done.send(result.clone());
@@ -59,10 +70,22 @@ impl Writer {
         }
     }
 
-    /// Appends `text`; or writes the whole file anew when it has grown large, or when an earlier
-    /// failure left unknown what is in it.
+    fn superseded(&self, by: &str) -> JournalError {
+        let cause = format!("{by} has taken it over");
+        JournalError { is_final: true, ..JournalError::new(&self.path, "write it", &cause) }
+    }
+
+    /// Appends `text`; or writes the whole file anew when it has grown large, when an earlier failure left unknown what
+    /// is in it, or when it is not there any more. Does nothing once there is a successor.
+    ///
+    /// A successor that comes before the text is written out may have read the file without it; so there is one
+    /// whenever its mark is found after that.
     fn flush(&mut self, text: &[u8]) -> io::Result<()> {
-        if self.sound && self.length < self.limit {
+        self.look_for_successor()?;
+        if self.successor.is_some() {
+            return Ok(());
+        }
+        if self.sound && self.length < self.limit && self.is_in_place() {
             self.file.write_all(text)?;
             self.file.sync_data()?;
             self.length += text.len() as u64;
@@ -70,7 +93,21 @@ impl Writer {
             (self.file, self.length) = replace(&self.path, &self.book)?;
             self.limit = limit(self.length);
         }
+        self.look_for_successor()
+    }
+
+    fn look_for_successor(&mut self) -> io::Result<()> {
+        if self.successor.is_none() {
+            self.successor = self.owner.successor()?;
+        }
         Ok(())
+    }
+
+    /// Whether the open file is the one that others find: one that was superseded a moment ago may have replaced it.
+    fn is_in_place(&self) -> bool {
+        let identity = |meta: Metadata| (meta.dev(), meta.ino());
+        let (found, open) = (fs::metadata(&self.path).map(identity), self.file.metadata().map(identity));
+        found.is_ok_and(|found| open.is_ok_and(|open| found == open))
     }
 }
 
@@ -78,16 +115,31 @@ fn limit(compacted: u64) -> u64 {
     compacted.saturating_mul(4).max(SMALL)
 }
 
+/// Removes what a process left that ended before it could replace the file at `path`.
+fn remove_leftovers(path: &Path) -> io::Result<()> {
+    let prefix = beside(path, NEW);
+    for entry in fs::read_dir(folder(path))? {
+        let leftover = entry?.path();
+        if leftover.with_extension("") == prefix {
+            fs::remove_file(leftover)?;
+        }
+    }
+    Ok(())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes `book` to a new file and renames it to `path`: a crash leaves the old one or the new.
 fn replace(path: &Path, book: &Book) -> io::Result<(File, u64)> {
     let text = format::whole(book)?;
-    let new = super::beside(path, "new");
+    let new = beside(path, &format!("{NEW}.{}", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
     fs::rename(&new, path)?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
+    File::open(folder(path))?.sync_all()?;
     Ok((file, text.len() as u64))
 }
 
@@ -116,7 +168,7 @@ mod tests {
 
     /// A writer whose file cannot be written to.
     fn broken(path: &Path) -> Writer {
-        let writer = Writer::new(path.into(), Book::default()).unwrap();
+        let writer = Writer::new(path.into(), Book::default(), Owner::claim(path).unwrap()).unwrap();
         Writer { file: File::open(path).unwrap(), ..writer }
     }
 
@@ -136,6 +188,6 @@ mod tests {
         writer.sound = false;
         assert_eq!(write(writer, 1), [true]);
         let text = fs::read(&path).unwrap();
-        assert!(format::parse(&text, &|_| None).is_ok_and(|read| !read.torn));
+        assert!(format::parse(&text, &|_| None).is_ok_and(|read| !read.torn && read.damage.is_empty()));
     }
 }

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, PodSetup, World, channel};
+use driver::{
+    Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, Orders, PodSetup, World, channel,
+};
 use ledger::{Action, Claim, Event, Millis};
 use mock_vipu::{Effect, Fault, Hardware, Latency, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
@@ -65,8 +67,8 @@ struct Site {
     events: UnboundedReceiver<Event>,
 }
 
-/// Plays `scene` with a Pod of `ipus` IPUs; afterwards nothing may be left of it.
-async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
+/// A driver, what it reads from, and its site with a Pod of `ipus` IPUs.
+async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     let quick = Settings {
         create: Latency::Fixed(Duration::from_millis(50)),
         remove: Duration::from_millis(20),
@@ -80,11 +82,16 @@ async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
     let controller = client(server.address());
     let settings = ModelSettings { ipuof_dir: dir.path().into(), ..settings() };
     handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
-    let mut site = Site { server, dir, handle, events };
     let driver = Driver::new(Outside { journal, events: sender }, Vec::new());
+    (driver, orders, Site { server, dir, handle, events })
+}
+
+/// Plays `scene` with a Pod of `ipus` IPUs; afterwards nothing may be left of it.
+async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
+    let (driver, orders, mut site) = set_up(ipus).await;
     tokio::select! {
         played = timeout(LIMIT, scene(&mut site)) => played.unwrap(),
-        () = driver.run(orders) => panic!("the driver ended by itself"),
+        ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
     }
     site.expect_nothing_left();
 }
@@ -157,6 +164,26 @@ impl Site {
         assert_eq!(self.files(), [""; 0].map(PathBuf::from));
         let (_, live) = FileJournal::open(self.dir.path().join("journal"), |_| None).unwrap();
         assert_eq!(live, []);
+    }
+}
+
+#[tokio::test]
+async fn who_is_superseded_leaves_partitions_to_the_successor() {
+    for order in [Action::Remove(sized(16)), Action::Create(claim(2))] {
+        let (driver, orders, mut site) = set_up(64).await;
+        let scene = async {
+            site.up(16).await;
+            let _successor = FileJournal::open(site.dir.path().join("journal"), |_| None).unwrap();
+            site.handle.route([order], &NoHost);
+            panic!("it answers with {:?}", site.event().await);
+        };
+        let ended = tokio::select! {
+            () = scene => unreachable!("it waits for an answer"),
+            ended = timeout(LIMIT, driver.run(orders)) => ended.unwrap(),
+        };
+        assert!(ended.unwrap_err().is_final());
+        let report = site.mock().report();
+        assert_eq!(report.present().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["slurm_1"]);
     }
 }
 

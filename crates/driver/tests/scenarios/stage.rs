@@ -181,7 +181,7 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
     tokio::select! {
         biased;
         () = scene(&mut stage) => {}
-        () = driver.run(orders) => panic!("the driver ended by itself"),
+        ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
     }
 }
 
