@@ -113,6 +113,25 @@ fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> 
 }
 
 #[test]
+fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
+    two_controllers().expect_log("no room").run(|cluster| {
+        // By the listing, which does not tell which IPUs are broken, the first one has half a Pod free.
+        theirs(cluster, "theirs", 16, 0)?;
+        cluster.controller(0).cause(Incident::AgentDown { agent: "ag9".into() })?;
+        cluster.reconfigure()?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        ended_well(cluster, job)?;
+        let restarts = cluster.job(job)?.restarts;
+        ensure!(restarts == 1, "{restarts} restarts");
+        cluster
+            .controller(1)
+            .record(&main_job::partition_name(job, 1))
+            .context("on the second controller")?;
+        Ok(())
+    })
+}
+
+#[test]
 fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
     two_controllers().controllers(&[0]).run(|cluster| {
         let list = |numbers: &[usize]| {

@@ -134,6 +134,23 @@ impl Capacity {
         }
     }
 
+    /// Takes this IPU if it is free; whether it was. Not for one of a block that was taken as a whole.
+    pub(crate) fn take_ipu(&mut self, ipu: usize) -> bool {
+        let leaf = self.best.len() / 2 + ipu;
+        let is_free = self.best.get(leaf) == Some(&1);
+        if is_free {
+            self.occupy(leaf, 0);
+        }
+        is_free
+    }
+
+    /// The first IPU of the lowest block that a partition of this size could be made of; none when it does not fit.
+    pub(crate) fn first_for(&self, size: IpuCount) -> Option<usize> {
+        let order = size.get().ilog2().min(self.domain_order);
+        let node = self.lowest(order).filter(|_| size.get() <= self.largest())?;
+        Some((node << order) - self.best.len() / 2)
+    }
+
     fn take_block(&mut self, order: u32, taken: &mut impl FnMut(Range<usize>)) {
         match self.lowest(order) {
             Some(node) => {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use vipu_types::{PartitionId, PodId};
 
 use crate::pod::Unlisted;
+use crate::refusal::Refusal;
 use crate::{Claim, Millis, Phase};
 
 /// The age of a claim: later ones are greater.
@@ -20,8 +21,8 @@ pub(crate) struct Record {
     pub(crate) begun: Millis,
     /// When the claim came into its phase.
     pub(crate) since: Millis,
-    /// When the controller first said that it has no room for the partition.
-    pub(crate) no_room: Option<Millis>,
+    /// That the controller had no room for the partition.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// All claims that are not over.
@@ -48,7 +49,7 @@ impl Claims {
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        self.records.insert(serial, Record { claim, phase, begun: now, since: now, no_room: None });
+        self.records.insert(serial, Record { claim, phase, begun: now, since: now, refusal: None });
         serial
     }
 
@@ -70,8 +71,13 @@ impl Claims {
     pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
         let serial = self.holders.get(partition);
         if let Some(record) = serial.and_then(|serial| self.records.get_mut(serial)) {
-            record.no_room.get_or_insert(now);
+            record.refusal.get_or_insert(Refusal::new(now)).repeated(now);
         }
+    }
+
+    /// The refusal of a claim, to weigh it.
+    pub(crate) fn refusal(&mut self, serial: Serial) -> Option<&mut Refusal> {
+        self.records.get_mut(&serial)?.refusal.as_mut()
     }
 
     /// Forgets a claim.
@@ -118,7 +124,13 @@ impl Claims {
     /// Whether a claim of this Pod has the partition id. Another Pod's controller may well know a
     /// stranger's partition of that name.
     pub(crate) fn holds(&self, pod: &PodId, partition: &PartitionId) -> bool {
-        self.holder(partition).is_some_and(|(_, record)| is_of(&record.claim, pod))
+        self.holder_on(pod, partition).is_some()
+    }
+
+    /// The claim of this Pod that has the partition id.
+    pub(crate) fn holder_on(&self, pod: &PodId, partition: &PartitionId) -> Option<&Record> {
+        let (_, record) = self.holder(partition)?;
+        is_of(&record.claim, pod).then_some(record)
     }
 
     /// The claims of a Pod whose partition is not among the `placed`, the oldest first.

@@ -73,7 +73,7 @@ impl Ledger {
             Event::Models(models) => self.configure(now, models, &mut todo),
             Event::Inventory { pod, asked, ipus, faulty, partitions } => {
                 if self.list(&pod, asked, Hardware { ipus, faulty }, partitions, &mut todo) {
-                    self.give_up_hopeless(now, &pod, asked, &mut todo);
+                    self.weigh_refusals(now, &pod, asked, &mut todo);
                 }
             }
             Event::Unreachable { pod, reason } => {
@@ -164,29 +164,6 @@ impl Ledger {
         true
     }
 
-    /// Ends creates for which there is no room, and will be none when all that is on its way out is gone: others
-    /// have come to use the controller. Their jobs wait in line, not with nodes in their hands.
-    fn give_up_hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
-        let Some(pod) = self.pods.get(id) else { return };
-        let stays = |partition: &PartitionId| {
-            let holder = self.claims.holder(partition).filter(|(_, record)| record.claim.pod() == *id);
-            holder.is_none_or(|(_, record)| record.phase.is_live())
-        };
-        let refused = self.claims.of_pod(id).filter(|(_, record)| {
-            // A listing from before the refusal does not show what was in the way.
-            let in_vain = record.no_room.is_some_and(|since| since <= asked);
-            in_vain && matches!(record.phase, Phase::Claimed | Phase::Creating)
-        });
-        let hopeless: Vec<_> = refused
-            .filter(|(serial, _)| !pod.will_have_room(*serial, stays))
-            .map(|(serial, record)| (serial, record.claim.size))
-            .collect();
-        for (serial, size) in hopeless {
-            let reason = format!("no room for {size} IPUs on {id}: others have come to use it");
-            self.signal(now, serial, Signal::Hopeless(reason), todo);
-        }
-    }
-
     /// A job got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
         self.plans.drop_of(claim.run.job);
@@ -246,7 +223,7 @@ impl Ledger {
         }
     }
 
-    fn signal(&mut self, now: Millis, serial: Serial, signal: Signal, todo: &mut Vec<Action>) {
+    pub(crate) fn signal(&mut self, now: Millis, serial: Serial, signal: Signal, todo: &mut Vec<Action>) {
         let Some(record) = self.claims.get(serial) else { return };
         let Some(turn) = record.phase.on(signal, &record.claim) else { return };
         todo.extend(turn.actions);

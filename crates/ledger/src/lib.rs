@@ -30,7 +30,9 @@
 //! ```
 //!
 //! A create that the controller has no room for goes on trying while the listing, or what is on its way out, leaves
-//! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again.
+//! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again. So it is when
+//! the controller refuses again what has room by its listing: the picture is wrong then, and is mended by taking IPUs
+//! as unusable until something acquits them.
 //!
 //! # The line
 //!
@@ -69,7 +71,9 @@ mod outlook;
 mod plan;
 mod plans;
 mod pod;
+mod refusal;
 mod schedule;
+mod suspects;
 mod tenancy;
 mod view;
 mod wait;

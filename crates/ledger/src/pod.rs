@@ -1,16 +1,20 @@
 //! One Pod: what its controller said last, and what fits into it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::capacity::{Capacity, usable_domain};
 use crate::claims::Serial;
+use crate::suspects::Suspects;
 use crate::{Claim, Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
+
+/// How often a refusal makes us look for more suspects.
+const MOST_ROUNDS: u32 = 8;
 
 /// How the controller answered when it was asked last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +58,12 @@ pub(crate) enum Occupant<'a> {
     Nobody,
 }
 
+impl Occupant<'_> {
+    fn is_claim(&self, serial: Serial) -> bool {
+        matches!(self, Self::Claim(other) if *other == serial)
+    }
+}
+
 /// One Pod: its controller's last listing and its free blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pod {
@@ -69,6 +79,8 @@ pub(crate) struct Pod {
     /// Claims that the listing does not place, in the order in which their creates were asked for: a
     /// controller that fills the lowest block first puts them where the forecast does.
     unplaced: BTreeMap<Serial, Unlisted>,
+    /// What must be wrong for the controller to refuse what has room by its listing.
+    suspects: Suspects,
     capacity: Capacity,
 }
 
@@ -84,6 +96,7 @@ impl Pod {
             listed: HashMap::new(),
             removed: HashMap::new(),
             unplaced: BTreeMap::new(),
+            suspects: Suspects::default(),
         }
     }
 
@@ -119,6 +132,9 @@ impl Pod {
 
     /// Configuration changed.
     pub(crate) fn set_domain_size(&mut self, domain_size: IpuCount) {
+        if domain_size != self.domain_size {
+            self.suspects = Suspects::default();
+        }
         self.domain_size = domain_size;
         self.capacity = self.counted();
     }
@@ -137,8 +153,20 @@ impl Pod {
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
         self.listed = still_there.map(|seen| (seen.partition, seen.places)).collect();
+        self.review_suspects(asked, hardware);
         (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
         true
+    }
+
+    /// Acquits whom the new listing acquits.
+    fn review_suspects(&mut self, asked: Millis, hardware: Hardware) {
+        if hardware != self.hardware {
+            self.suspects = Suspects::default();
+        } else if !self.suspects.is_empty() {
+            let numbers = self.listed.values().flatten().filter_map(|place| place.number(self.domain()));
+            let in_use: HashSet<usize> = numbers.collect();
+            self.suspects.review(asked, |ipu| in_use.contains(&ipu));
+        }
     }
 
     /// Says which claims there are that the listing does not place.
@@ -173,53 +201,105 @@ impl Pod {
 
     /// The free blocks, counted anew.
     pub(crate) fn counted(&self) -> Capacity {
-        self.occupied(|_| (), |(), _| {})
+        self.occupied(|_| Some(()), |(), _| {})
     }
 
-    /// Whether a claim that the listing does not show will fit beside what stays of the listing and the claims
-    /// before it.
-    pub(crate) fn will_have_room(&self, serial: Serial, stays: impl Fn(&PartitionId) -> bool) -> bool {
-        let Some(claim) = self.unplaced.get(&serial) else { return true };
-        let staying = self.listed.iter().filter(|(id, _)| stays(id));
-        let places: Vec<Place> = staying.flat_map(|(_, places)| places).copied().collect();
-        if !claim.ipus.is_empty() {
-            return !claim.ipus.iter().any(|ipu| places.contains(ipu));
+    /// Whether a claim fits beside the others that stay. None when the listing shows its partition.
+    pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant<'_>) -> bool) -> Option<bool> {
+        let claim = self.unplaced.get(&serial)?;
+        let stays = |who: Occupant<'_>| !who.is_claim(serial) && stays(who);
+        if claim.ipus.is_empty() {
+            let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
+            return Some(free.first_for(claim.size).is_some());
         }
-        let mut capacity = Capacity::new(self.hardware.ipus, self.domain_size, places);
-        capacity.take_each(self.hardware.faulty, &mut |_| {});
-        for (_, before) in self.unplaced.range(..serial) {
-            capacity.take(before.size, &mut |_| {});
-        }
-        capacity.largest() >= claim.size.get()
+        let wanted: Vec<_> = claim.ipus.iter().filter_map(|place| place.number(self.domain())).collect();
+        // What is only assumed to be there is in nobody's way.
+        let is_known = |who: Occupant<'_>| match who {
+            Occupant::Partition(_) => true,
+            Occupant::Claim(other) => self.unplaced.get(&other).is_some_and(|other| !other.ipus.is_empty()),
+            Occupant::Nobody => false,
+        };
+        let mut is_free = true;
+        self.occupied(
+            |who| (stays(who) && is_known(who)).then_some(()),
+            |(), ipus| is_free &= !wanted.iter().any(|ipu| ipus.contains(ipu)),
+        );
+        Some(is_free)
     }
 
-    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each, `has` is told
-    /// that for each run of its IPUs. Returns the free blocks that remain.
+    /// The controller refuses a claim though there is room by its listing: in each block that it could have put the
+    /// partition into, one IPU must be unusable.
+    pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
+        let Some(Unlisted { size, ipus }) = self.unplaced.get(&serial) else { return };
+        let (size, chosen) = (*size, ipus.first().copied());
+        self.suspects.begin(now);
+        match chosen {
+            Some(place) => place.number(self.domain()).into_iter().for_each(|ipu| self.suspects.add(ipu)),
+            None => self.suspect_all_for(serial, size),
+        }
+        self.capacity = self.counted();
+    }
+
+    fn suspect_all_for(&mut self, serial: Serial, size: IpuCount) {
+        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next. When
+        // that goes on for long, let another refusal tell.
+        for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
+            let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
+            while let Some(ipu) = free.first_for(size) {
+                free.take_ipu(ipu);
+                self.suspects.add(ipu);
+            }
+        }
+    }
+
+    /// IPUs in one IPU-Link domain.
+    fn domain(&self) -> u32 {
+        usable_domain(self.hardware.ipus, self.domain_size)
+    }
+
+    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what to call
+    /// it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free blocks that remain.
     pub(crate) fn occupied<T: Copy>(
         &self,
-        of: impl Fn(Occupant<'_>) -> T,
+        of: impl Fn(Occupant<'_>) -> Option<T>,
         mut has: impl FnMut(T, Range<usize>),
     ) -> Capacity {
-        let (ipus, domain) = (self.hardware.ipus, usable_domain(self.hardware.ipus, self.domain_size));
+        let (ipus, domain) = (self.hardware.ipus, self.domain());
         let listed = self.listed.iter().map(|(id, places)| (Occupant::Partition(id), places));
         let chosen = self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial), &claim.ipus));
-        for (occupant, places) in
-            listed.clone().chain(chosen.clone()).filter(|(_, places)| !places.is_empty())
-        {
-            let it = of(occupant);
-            let numbers = places.iter().filter_map(|place| place.number(domain));
-            numbers.filter(|ipu| *ipu < ipus as usize).for_each(|ipu| has(it, ipu..ipu + 1));
-        }
-        let places = listed.chain(chosen).flat_map(|(_, places)| places).copied();
+        let placed = listed.chain(chosen).filter(|(_, places)| !places.is_empty());
+        let places = placed.filter_map(|(who, places)| Some((of(who)?, places)));
+        let places = places.flat_map(|(it, places)| places.iter().map(move |place| (it, *place)));
+        let places = places.map(|(it, place)| {
+            if let Some(ipu) = place.number(domain).filter(|ipu| *ipu < ipus as usize) {
+                has(it, ipu..ipu + 1);
+            }
+            place
+        });
         let mut capacity = Capacity::new(ipus, self.domain_size, places);
-        // A partition without places has at least one IPU.
-        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
-        let nobody = of(Occupant::Nobody);
-        capacity.take_each(self.hardware.faulty.saturating_add(hidden as u32), &mut |ipus| has(nobody, ipus));
+        if let Some(nobody) = of(Occupant::Nobody) {
+            self.take_unusable(&mut capacity, &mut |ipus| has(nobody, ipus));
+        }
         for (serial, claim) in self.unplaced.iter().filter(|(_, claim)| claim.ipus.is_empty()) {
-            let it = of(Occupant::Claim(*serial));
-            capacity.take(claim.size, &mut |ipus| has(it, ipus));
+            if let Some(it) = of(Occupant::Claim(*serial)) {
+                capacity.take(claim.size, &mut |ipus| has(it, ipus));
+            }
         }
         capacity
+    }
+
+    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they go.
+    fn take_unusable(&self, capacity: &mut Capacity, has: &mut impl FnMut(Range<usize>)) {
+        let mut suspected = 0;
+        for ipu in self.suspects.all() {
+            if capacity.take_ipu(ipu) {
+                has(ipu..ipu + 1);
+                suspected += 1;
+            }
+        }
+        // A partition without places has at least one IPU.
+        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
+        let elsewhere = self.hardware.faulty.saturating_sub(suspected);
+        capacity.take_each(elsewhere.saturating_add(hidden as u32), has);
     }
 }

@@ -63,7 +63,7 @@ impl Ledger {
     /// Who has which IPUs of this Pod.
     pub(crate) fn tenancy(&self, pod: &Pod) -> Tenancy {
         let mut held = Vec::new();
-        pod.occupied(|who| self.tenant(who), |tenant, ipus| held.push((ipus, tenant)));
+        pod.occupied(|who| Some(self.tenant(who)), |tenant, ipus| held.push((ipus, tenant)));
         Tenancy { ipus: pod.hardware().ipus, domain_size: pod.domain_size(), held }
     }
 

@@ -18,6 +18,7 @@ enum Turn {
     Ask { pick: u32 },
     Deliver { pick: u32 },
     Meddle { pick: u32 },
+    Wear { pick: u32 },
     Unreachable { pick: u32 },
     Configure { trouble: bool },
     Reorder { pick: u32 },
@@ -33,6 +34,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         2 => any::<u32>().prop_map(|pick| Turn::Ask { pick }),
         6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
         1 => any::<u32>().prop_map(|pick| Turn::Meddle { pick }),
+        1 => any::<u32>().prop_map(|pick| Turn::Wear { pick }),
         1 => any::<u32>().prop_map(|pick| Turn::Unreachable { pick }),
         1 => any::<bool>().prop_map(|trouble| Turn::Configure { trouble }),
         1 => any::<u32>().prop_map(|pick| Turn::Reorder { pick }),
@@ -57,6 +59,7 @@ fn play(world: &mut World, turn: Turn) {
         Turn::Ask { pick } => world.ask(world.pod(pick)),
         Turn::Deliver { pick } => world.deliver(pick),
         Turn::Meddle { pick } => world.any(pick).meddle(pick),
+        Turn::Wear { pick } => world.any(pick).wear(pick),
         Turn::Unreachable { pick } => {
             world.tell(Event::Unreachable { pod: world.pod(pick), reason: reason() });
         }
@@ -106,7 +109,10 @@ proptest! {
             prop_assert_eq!(run.completion.0, run.completion.1, "completion gate of {}", claim.run);
         }
         let ours = |id: &&PartitionId| id.as_str().starts_with("slurm");
+        // Nobody is suspected for longer than an hour.
+        world.now.0 += 3_600_000;
         for pick in 0..controllers as u32 {
+            world.any(pick).broken.clear();
             prop_assert_eq!(world.any(pick).partitions.keys().find(ours), None);
             world.ask(world.pod(pick));
         }

@@ -68,6 +68,27 @@ fn sched_blocks_without_broken_ipus() -> Result<()> {
     })
 }
 
+#[test]
+fn sched_blocks_with_broken_ipus_where_nobody_takes_them_to_be() -> Result<()> {
+    brisk().expect_log("no room").run(|cluster| {
+        // The listing does not tell which IPUs are broken. By it they may be beside those of the other partition.
+        cluster.mock().cause(Incident::Foreign { id: "theirs".into(), size: 16, first: Some(0) })?;
+        cluster.mock().cause(Incident::AgentDown { agent: "ag9".into() })?;
+        cluster.reconfigure()?;
+        let half = ipus(cluster, 32, 60, &["--exclusive"])?;
+        waits(cluster, half, "vipu: 32 IPUs of pod64 needed, 44 free, largest block 16")?;
+        ensure!(cluster.job(half)?.restarts == 1);
+        let other = submit(cluster, &["--exclusive", "--time=60"])?;
+        runs(cluster, other)?;
+        let_go(cluster, other)?;
+        cluster.mock().cause(Incident::AgentUp { agent: "ag9".into() })?;
+        cluster.reconfigure()?;
+        runs(cluster, half)?;
+        ensure!(cluster.job(half)?.restarts == 1, "it was started in vain again");
+        Ok(())
+    })
+}
+
 /// A Pod128 beside the Pod64: two IPU-Link domains.
 fn with_pod128() -> Settings {
     let settings = brisk().controller(&["--preset=pod128"]);

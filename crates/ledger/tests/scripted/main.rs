@@ -5,4 +5,5 @@ mod controllers;
 mod lifecycle;
 mod line;
 mod pods;
+mod refusals;
 mod script;

@@ -1,40 +1,11 @@
 //! What controllers and configuration say, and what the ledger makes of it.
 
-use crate::script::{Scripted, claim, earliest, id, pod};
-use ledger::{Event, ModelFacts, Place, SeenPartition, Violation};
-use vipu_types::{IpuCount, ModelName, PartitionId};
-
-/// A listing of pod64, asked for just now.
-fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
-    Event::Inventory { pod: id("pod64", "vipu"), asked: scripted.now, ipus, faulty: 0, partitions }
-}
-
-fn model(name: &str) -> ModelName {
-    ModelName::new(name).unwrap()
-}
-
-/// A partition on the IPUs of domain 0 with these indexes.
-fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
-    let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
-    SeenPartition { partition: PartitionId::new(id).unwrap(), places }
-}
+use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, seen};
+use ledger::{Event, ModelFacts, Violation};
+use vipu_types::IpuCount;
 
 fn unreachable() -> Event {
     Event::Unreachable { pod: id("pod64", "vipu"), reason: "connection refused".into() }
-}
-
-/// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
-fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
-    let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
-    answer.map_or_else(|wait| wait.to_string(), |_| "fits".into())
-}
-
-/// A Pod64 whose controller answered.
-fn empty_pod() -> Scripted {
-    let mut scripted = Scripted::new();
-    let nothing = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(nothing), "kick");
-    scripted
 }
 
 #[test]
@@ -280,60 +251,4 @@ fn the_forecast_knows_what_never_ends() {
     assert_eq!(earliest(&mut scripted, 64, &ends), None);
     scripted.tell(unreachable());
     assert_eq!(earliest(&mut scripted, 1, &ends), None);
-}
-
-/// What is done when a controller that lists these partitions had no room for job 1's.
-fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
-    let mut scripted = empty_pod();
-    let mut first = 0;
-    let mut there = vec![];
-    for job in before {
-        scripted.tell(Event::Begin(claim(job)));
-        there.push(seen(&format!("slurm_{job}"), first..first + 16));
-        first += 16;
-    }
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.play("started 1 ->");
-    scripted.play("no-room 1 ->");
-    for (id, ipus) in theirs {
-        there.push(seen(id, first..first + ipus));
-        first += ipus;
-    }
-    let listed = listing(&scripted, 64, there);
-    scripted.tell(listed)
-}
-
-#[test]
-fn a_create_goes_on_while_there_is_hope_of_room() {
-    assert_eq!(after_no_room(&[], &[]), "", "the listing has room");
-    assert_eq!(after_no_room(&[("theirs", 32)], &[]), "", "one half is free");
-    assert_eq!(after_no_room(&[("theirs", 64)], &[]), "cancel 1");
-    assert_eq!(after_no_room(&[("theirs", 16)], &["2", "3"]), "");
-    assert_eq!(after_no_room(&[("theirs", 32)], &["2", "3"]), "cancel 1", "jobs 2 and 3 go on running");
-}
-
-#[test]
-fn a_job_for_which_there_is_no_room_waits_in_line_again() {
-    let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.play("no-room 1 ->");
-    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-    scripted.tell(full);
-    scripted.play(
-        "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64
-        fini 1 held -> await-nodes 1
-        nodes-done 1 -> remove 1
-        gone 1 -> complete-both 1, kick, survey pod64",
-    );
-    assert_eq!(scripted.ledger.view().claims, []);
-}
-
-#[test]
-fn a_create_that_worked_out_after_all_is_used() {
-    let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.play("no-room 1 ->");
-    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-    scripted.tell(full);
-    scripted.play("up 1 -> launch 1, survey pod64");
 }

@@ -5,7 +5,8 @@
 use std::cmp::Reverse;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Placement, Rank, Seconds, Wish,
+    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
+    Seconds, SeenPartition, Wish,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
@@ -74,6 +75,35 @@ pub fn claim(run: &str) -> Claim {
         size: IpuCount::new(16).unwrap(),
         ipus: vec![],
     }
+}
+
+/// A listing of pod64, asked for just now.
+pub fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
+    Event::Inventory { pod: id("pod64", "vipu"), asked: scripted.now, ipus, faulty: 0, partitions }
+}
+
+fn model(name: &str) -> ModelName {
+    ModelName::new(name).unwrap()
+}
+
+/// A partition on the IPUs of domain 0 with these indexes.
+pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
+    let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
+    SeenPartition { partition: PartitionId::new(id).unwrap(), places }
+}
+
+/// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
+pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
+    let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
+    answer.map_or_else(|wait| wait.to_string(), |_| "fits".into())
+}
+
+/// A Pod64 whose controller answered.
+pub fn empty_pod() -> Scripted {
+    let mut scripted = Scripted::new();
+    let nothing = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(nothing), "kick");
+    scripted
 }
 
 /// Slurm's jobs: when those run out that run; the others wait.

@@ -216,7 +216,7 @@ impl World {
             pod,
             asked: self.now,
             ipus: controller.ipus,
-            faulty: 0,
+            faulty: controller.faulty(),
             partitions: partitions.map(seen).collect(),
         });
     }
@@ -246,6 +246,7 @@ impl World {
             Action::Create(claim) if pick.is_multiple_of(4) => {
                 self.tell(Event::CreateStarted(claim.partition))
             }
+            Action::Create(claim) if pick % 8 < 6 && self.is_refused(&claim, pick) => self.refuse(claim),
             Action::Create(claim) => {
                 self.pending.remove(at);
                 let event = self.created(&claim, pick);
@@ -258,6 +259,17 @@ impl World {
                 self.answer(other, pick);
             }
         }
+    }
+
+    /// Whether the controller has no room for a partition that is still wanted.
+    fn is_refused(&mut self, claim: &Claim, pick: u32) -> bool {
+        !self.cancelled.contains(&claim.run) && !self.of(claim).create(claim, pick)
+    }
+
+    /// The create goes on trying.
+    fn refuse(&mut self, claim: Claim) {
+        self.tell(Event::NoRoom(claim.partition.clone()));
+        self.ask(claim.pod());
     }
 
     fn created(&mut self, claim: &Claim, pick: u32) -> Event {

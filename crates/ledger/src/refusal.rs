@@ -1,0 +1,86 @@
+//! What follows when a controller has no room for a partition.
+
+use vipu_types::{IpuCount, PodId};
+
+use crate::claims::Serial;
+use crate::lifecycle::Signal;
+use crate::pod::Occupant;
+use crate::{Action, Ledger, Millis, Phase};
+
+/// A controller had no room for the partition of a claim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal {
+    /// When it said so first. A listing from before does not show what was in the way.
+    since: Millis,
+    /// Whether there is room by a listing from after that.
+    room_listed: bool,
+    /// When it refused once more, in spite of that.
+    again: Option<Millis>,
+}
+
+impl Refusal {
+    pub(crate) fn new(now: Millis) -> Self {
+        Self { since: now, room_listed: false, again: None }
+    }
+
+    /// The controller said it, maybe not for the first time.
+    pub(crate) fn repeated(&mut self, now: Millis) {
+        if self.room_listed {
+            self.again.get_or_insert(now);
+        }
+    }
+
+    /// A listing asked for at that time has room or has not; whether that contradicts the controller's refusals: there
+    /// was room before the last of them, and is after it.
+    fn contradicted(&mut self, asked: Millis, has_room: bool) -> bool {
+        let contradicted = has_room && self.again.is_some_and(|again| again <= asked);
+        if !has_room {
+            self.again = None;
+        }
+        self.room_listed = has_room;
+        contradicted
+    }
+}
+
+impl Ledger {
+    /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
+    pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
+        let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
+            let is_asked_for = matches!(record.phase, Phase::Claimed | Phase::Creating);
+            is_asked_for && record.refusal.is_some_and(|refusal| refusal.since <= asked)
+        });
+        let in_vain: Vec<(Serial, IpuCount)> =
+            in_vain.map(|(serial, record)| (serial, record.claim.size)).collect();
+        for (serial, size) in in_vain {
+            if let Some(why) = self.hopeless(now, id, asked, serial) {
+                let reason = format!("no room for {size} IPUs on {id}: {why}");
+                self.signal(now, serial, Signal::Hopeless(reason), todo);
+            }
+        }
+    }
+
+    /// Why a refused create will not succeed soon, if so.
+    fn hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, serial: Serial) -> Option<&'static str> {
+        let pod = self.pods.get_mut(id)?;
+        let claims = &self.claims;
+        let stays = |who: Occupant<'_>| {
+            let record = match who {
+                Occupant::Partition(partition) => claims.holder_on(id, partition),
+                Occupant::Claim(other) if other > serial => return false,
+                Occupant::Claim(other) => claims.get(other),
+                Occupant::Nobody => None,
+            };
+            record.is_none_or(|record| record.phase.is_live())
+        };
+        if !pod.has_room(serial, stays)? {
+            return Some("others have come to use it");
+        }
+        // What is on its way out is worth waiting for.
+        let has_room_now = pod.has_room(serial, |_| true)?;
+        if !self.claims.refusal(serial)?.contradicted(asked, has_room_now) {
+            return None;
+        }
+        pod.suspect(now, serial);
+        Some("its controller refuses them although they look free")
+    }
+}

@@ -1,0 +1,169 @@
+//! Controllers that have no room where there was some, or where by their listing there still is.
+
+use crate::script::{Scripted, asks, claim, empty_pod, id, listing, pod, seen};
+use ledger::{Claim, Event, Millis, ModelFacts, Place, Placement, SeenPartition};
+use vipu_types::IpuCount;
+
+/// What is done when a controller that lists these partitions had no room for job 1's.
+fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
+    let mut scripted = empty_pod();
+    let mut first = 0;
+    let mut there = vec![];
+    for job in before {
+        scripted.tell(Event::Begin(claim(job)));
+        there.push(seen(&format!("slurm_{job}"), first..first + 16));
+        first += 16;
+    }
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("started 1 ->");
+    scripted.play("no-room 1 ->");
+    for (id, ipus) in theirs {
+        there.push(seen(id, first..first + ipus));
+        first += ipus;
+    }
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed)
+}
+
+#[test]
+fn a_create_goes_on_while_there_is_hope_of_room() {
+    assert_eq!(after_no_room(&[], &[]), "", "the listing has room");
+    assert_eq!(after_no_room(&[("theirs", 32)], &[]), "", "one half is free");
+    assert_eq!(after_no_room(&[("theirs", 64)], &[]), "cancel 1");
+    assert_eq!(after_no_room(&[("theirs", 16)], &["2", "3"]), "");
+    assert_eq!(after_no_room(&[("theirs", 32)], &["2", "3"]), "cancel 1", "jobs 2 and 3 go on running");
+}
+
+#[test]
+fn a_job_for_which_there_is_no_room_waits_in_line_again() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("no-room 1 ->");
+    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+    scripted.tell(full);
+    scripted.play(
+        "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64
+        fini 1 held -> await-nodes 1
+        nodes-done 1 -> remove 1
+        gone 1 -> complete-both 1, kick, survey pod64",
+    );
+    assert_eq!(scripted.ledger.view().claims, []);
+}
+
+#[test]
+fn a_create_that_worked_out_after_all_is_used() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    scripted.play("no-room 1 ->");
+    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+    scripted.tell(full);
+    scripted.play("up 1 -> launch 1, survey pod64");
+}
+
+const MINUTE: u64 = 60_000;
+
+/// The controller lists these partitions, and so many faulty IPUs.
+fn lists(scripted: &mut Scripted, faulty: u32, partitions: &[SeenPartition]) -> String {
+    let (pod, asked, partitions) = (id("pod64", "vipu"), scripted.now, partitions.to_vec());
+    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty, partitions })
+}
+
+/// Job 1 wants so many IPUs and is refused them as often as it takes to believe that; what it is given up for.
+fn refused(scripted: &mut Scripted, ipus: u64, faulty: u32, there: &[SeenPartition], at: &[u32]) {
+    let places = at.iter().map(|&index| Place { domain: 0, index }).collect();
+    scripted.tell(Event::Begin(Claim { size: IpuCount::new(ipus).unwrap(), ipus: places, ..claim("1") }));
+    scripted.play("no-room 1 ->");
+    assert_eq!(lists(scripted, faulty, there), "", "once is not enough");
+    scripted.play("no-room 1 ->");
+    assert_eq!(lists(scripted, faulty, there), "cancel 1");
+    let why = "its controller refuses them although they look free";
+    let back = format!("back 1 (no room for {ipus} IPUs on pod64 (vipu:8090): {why}), survey pod64");
+    scripted.play(&format!("cancelled 1 -> {back}"));
+    scripted.play(
+        "fini 1 held -> await-nodes 1
+        nodes-done 1 -> remove 1
+        gone 1 -> complete-both 1, kick, survey pod64",
+    );
+}
+
+#[test]
+fn the_faulty_ipu_is_where_the_controller_refuses() {
+    let mut scripted = empty_pod();
+    let there = [seen("theirs", [0])];
+    lists(&mut scripted, 1, &there);
+    assert_eq!(asks(&scripted, "pod64", 32), "fits", "the faulty IPU is taken to be the second one");
+    refused(&mut scripted, 32, 1, &there, &[]);
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 62 free, largest block 16");
+    assert_eq!(lists(&mut scripted, 1, &there), "", "nothing new");
+    assert_eq!(lists(&mut scripted, 0, &there), "kick", "it was mended");
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+}
+
+#[test]
+fn without_a_faulty_ipu_one_of_each_block_is_unusable() {
+    let mut scripted = empty_pod();
+    refused(&mut scripted, 16, 0, &[], &[]);
+    assert_eq!(asks(&scripted, "pod64", 16), "vipu: 16 IPUs of pod64 needed, 60 free, largest block 8");
+    let suspected = scripted.now;
+    scripted.now = Millis(suspected.0 + MINUTE / 2);
+    assert_eq!(lists(&mut scripted, 0, &[]), "", "it is too early to try again");
+    scripted.now = Millis(suspected.0 + MINUTE);
+    assert_eq!(lists(&mut scripted, 0, &[]), "kick");
+    assert_eq!(asks(&scripted, "pod64", 64), "fits");
+}
+
+#[test]
+fn suspects_come_before_what_is_assumed_of_faulty_ipus() {
+    let mut scripted = empty_pod();
+    lists(&mut scripted, 1, &[]);
+    // The faulty IPU is taken to be the first, then another one; with it alone the lower half would be free.
+    refused(&mut scripted, 32, 1, &[], &[]);
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 62 free, largest block 16");
+}
+
+#[test]
+fn an_ipu_that_is_in_use_works() {
+    let mut scripted = empty_pod();
+    refused(&mut scripted, 32, 0, &[], &[]);
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 62 free, largest block 16");
+    assert_eq!(lists(&mut scripted, 0, &[seen("theirs", 32..40)]), "");
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 55 free, largest block 16");
+    assert_eq!(lists(&mut scripted, 0, &[]), "kick", "of the upper half nothing bad is known any more");
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 63 free, largest block 32");
+}
+
+#[test]
+fn of_a_chosen_place_nothing_follows_for_others() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Models(vec![ModelFacts { placement: Placement::Explicit, ..pod("pod64") }]));
+    refused(&mut scripted, 16, 0, &[], &(16..32).collect::<Vec<_>>());
+    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 63 free, largest block 32");
+}
+
+#[test]
+fn large_partitions_are_refused_for_want_of_domains() {
+    let mut scripted = empty_pod();
+    let domains = ModelFacts { domain_size: IpuCount::new(16).unwrap(), ..pod("pod64") };
+    scripted.tell(Event::Models(vec![domains]));
+    refused(&mut scripted, 32, 0, &[], &[]);
+    // One domain at most is whole.
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 61 free, largest block 16");
+}
+
+#[test]
+fn what_is_on_its_way_out_is_waited_for() {
+    let mut scripted = empty_pod();
+    let (theirs, ours) = (seen("theirs", 32..48), seen("slurm_2", 0..16));
+    let there = [theirs.clone(), ours];
+    scripted.tell(Event::Begin(claim("2")));
+    lists(&mut scripted, 0, &there);
+    scripted.play("fini 2 -> drop 2, cancel 2");
+    scripted.tell(Event::Begin(Claim { size: IpuCount::new(32).unwrap(), ..claim("1") }));
+    for _ in 0..5 {
+        scripted.play("no-room 1 ->");
+        assert_eq!(lists(&mut scripted, 0, &there), "");
+    }
+    assert_eq!(lists(&mut scripted, 0, &[theirs]), "");
+    scripted.play("up 1 -> launch 1, survey pod64");
+}
