@@ -54,6 +54,8 @@ pub(crate) struct Plan {
     pub(crate) ranked: Seconds,
     /// The start that the scheduler was told at the last look, if that told one.
     pub(crate) told: Option<Seconds>,
+    /// The job that this one has to let start first: until then it may be put where that one needs it.
+    pub(crate) behind: Option<u32>,
 }
 
 impl Plan {

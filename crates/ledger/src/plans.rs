@@ -33,9 +33,16 @@ impl Plans {
         patience: i64,
     ) -> bool {
         let job = wish.job();
-        let mut plan =
-            Plan { wish, not_before: not_before.unwrap_or(now), seen: now, ranked: now, told: None };
+        let mut plan = Plan {
+            wish,
+            not_before: not_before.unwrap_or(now),
+            seen: now,
+            ranked: now,
+            told: None,
+            behind: None,
+        };
         if let Some(before) = self.by_job.get(&job).filter(|before| before.wish.model == plan.wish.model) {
+            plan.behind = before.behind;
             if not_before.is_none() {
                 (plan.not_before, plan.told) = (before.not_before, before.told);
             }
@@ -55,6 +62,17 @@ impl Plans {
         if let Some(plan) = self.by_job.get_mut(&job) {
             plan.told = start;
         }
+    }
+
+    /// Notes whom this job has to let start first, if it is in line; whether that is news.
+    pub(crate) fn set_behind(&mut self, job: u32, behind: Option<u32>) -> bool {
+        let plan = self.by_job.get_mut(&job).filter(|plan| plan.behind != behind);
+        plan.map(|plan| plan.behind = behind).is_some()
+    }
+
+    /// Whom this job has to let start first, as of the last look that told.
+    pub(crate) fn behind(&self, job: u32) -> Option<u32> {
+        self.by_job.get(&job)?.behind
     }
 
     /// Whether nobody is in line before this job.

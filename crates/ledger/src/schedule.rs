@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vipu_types::{ControllerName, ModelName, PodId};
 
 use crate::model::Model;
-use crate::outlook::{Fate, Outlook};
+use crate::outlook::{Fate, NEVER, Outlook};
 use crate::plan::{Jobs, Seconds, Wish};
 use crate::pod::Pod;
 use crate::tenancy::Tenancy;
@@ -64,8 +64,11 @@ impl Ledger {
     /// The reason to wait.
     pub fn may_start(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
         let verdict = self.why_not_now(wish, jobs);
-        if verdict.as_ref().is_err_and(Wait::is_for_room) {
+        if let Err(why) = &verdict
+            && why.is_for_room()
+        {
             self.note(wish, None, jobs);
+            self.put_behind(wish, why);
         }
         verdict
     }
@@ -85,20 +88,40 @@ impl Ledger {
             .filter(|(_, (_, pod))| pod.capacity().largest() >= wish.size.get())
             .map(|(n, (id, _))| (n, id.controller.clone()))
             .collect();
-        let placement = self.models.get(&wish.model).map(|model| model.facts().placement);
+        let is_explicit = self.is_explicit(&wish.model);
         let (outlook, now) = (self.outlook(&wish.model, jobs), jobs.now().0);
-        let mut in_the_way = wish.job();
+        let mut in_the_way = Vec::new();
         for (n, controller) in fitting {
-            let harmless = match placement {
-                Some(Placement::Explicit) => outlook.harmless_place(n, wish, now).map(drop),
-                _ => outlook.leaves_alone(n, wish, now),
+            let harmless = match is_explicit {
+                true => outlook.harmless_place(n, wish, now).map(drop),
+                false => outlook.leaves_alone(n, wish, now),
             };
             match harmless {
                 Ok(()) => return Ok(controller),
-                Err(job) => in_the_way = job,
+                Err(job) => in_the_way.push(job),
             }
         }
-        Err(Wait::Planned { model: wish.model.clone(), job: in_the_way })
+        let soonest = in_the_way.into_iter().min_by_key(|job| outlook.start_of(*job).unwrap_or(NEVER));
+        let job = soonest.unwrap_or(wish.job());
+        Err(Wait::Planned { model: wish.model.clone(), job })
+    }
+
+    /// Whether configuration has us choose the IPUs of partitions.
+    fn is_explicit(&self, model: &ModelName) -> bool {
+        self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
+    }
+
+    /// Whom a job has to let start first that waits because nobody knows where it would be put. Its plan is laid behind
+    /// that one's from now on.
+    fn put_behind(&mut self, wish: &Wish, why: &Wait) -> Option<u32> {
+        let behind = match why {
+            Wait::Planned { job, .. } if !self.is_explicit(&wish.model) => Some(*job),
+            _ => None,
+        };
+        if self.plans.set_behind(wish.job(), behind) {
+            self.outlooks.changed(wish);
+        }
+        behind
     }
 
     /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none, and so
@@ -114,11 +137,20 @@ impl Ledger {
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
 
-    /// When a job could start, not before `from`, if all before it in line start when they can. `None` when
-    /// nobody can say: controllers do not answer, or others have the IPUs.
+    /// When a job could start, not before `from`, if all before it in line start when they can: now exactly when it
+    /// may. `None` when nobody can say: controllers do not answer, or others have the IPUs.
     pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
-        let from = from.max(jobs.now());
-        self.outlook(&wish.model, jobs).start(wish, from.0).map(Seconds)
+        let (now, from) = (jobs.now(), from.max(jobs.now()));
+        let behind = if from == now {
+            let Err(why) = self.why_not_now(wish, jobs) else { return Some(now) };
+            self.put_behind(wish, &why)
+        } else {
+            self.plans.behind(wish.job())
+        };
+        let outlook = self.outlook(&wish.model, jobs);
+        // There may be a slot before that, but nobody knows whether it would get that one.
+        let not_before = behind.map(|first| outlook.start_of(first).unwrap_or(now.0).max(now.0 + 1));
+        outlook.start(wish, not_before.map_or(from.0, |later| later.max(from.0))).map(Seconds)
     }
 
     /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.

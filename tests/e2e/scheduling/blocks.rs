@@ -49,6 +49,7 @@ fn sched_blocks_of_which_one_must_be_left_wherever_the_controller_puts_a_job() -
         let_go(cluster, short)?;
         let long = ipus(cluster, 16, 600, &[])?;
         waits(cluster, long, &format!("vipu: IPUs of pod64 are kept for job {half}"))?;
+        expected_at(cluster, long, cluster.end_of(first)? + 1)?;
         let_go(cluster, first)?;
         runs(cluster, half)?;
         runs(cluster, long)

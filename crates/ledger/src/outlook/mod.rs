@@ -11,7 +11,7 @@ pub(crate) use blocks::NEVER;
 pub(crate) use preempt::Fate;
 pub(crate) use timeline::{Ipus, Timeline};
 
-use crate::plan::{Plan, Rank, Wish};
+use crate::plan::{Plan, Rank, Seconds, Wish};
 use crate::plans::MOST_PLANS;
 use blocks::FREE;
 use timeline::Slot;
@@ -35,9 +35,20 @@ struct Laid {
 impl Outlook {
     /// Lays `plans`, which are in order of rank.
     pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
-        let starts: Vec<_> = lay(&mut pods, plans.iter(), 0).collect();
-        let plans = plans.into_iter().zip(starts).map(|(plan, start)| Laid { plan, start }).collect();
-        Self { pods, plans }
+        let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
+        for (n, mut plan) in plans.into_iter().enumerate() {
+            if let Some(first) = plan.behind.and_then(|job| start_of(&laid, job)) {
+                plan.not_before = plan.not_before.max(Seconds(first));
+            }
+            let start = lay_one(&mut pods, &plan, n);
+            laid.push(Laid { plan, start });
+        }
+        Self { pods, plans: laid }
+    }
+
+    /// When the plan of this job will come true.
+    pub(crate) fn start_of(&self, job: u32) -> Option<i64> {
+        start_of(&self.plans, job)
     }
 
     /// Whether what this job wishes makes a difference to the plans.
@@ -79,7 +90,9 @@ impl Outlook {
                 Some(job) => in_the_way = job,
             }
         }
-        Err(in_the_way)
+        // Places stand for others of their kind, for which the verdict may differ: the forecast's own is harmless.
+        let slot = self.pods[pod].earliest(wish.size, wish.duration, now, above);
+        slot.filter(|slot| slot.start == now).map(|slot| slot.ipus).ok_or(in_the_way)
     }
 
     /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a block
@@ -117,12 +130,19 @@ fn lay<'a>(
     plans: impl Iterator<Item = &'a Plan>,
     first: usize,
 ) -> impl Iterator<Item = Option<i64>> {
-    plans.zip(first..).map(|(plan, n)| {
-        let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before.0, n)?;
-        let start = slot.start;
-        pods[pod].keep(n, slot, start.saturating_add(plan.wish.duration));
-        Some(start)
-    })
+    plans.zip(first..).map(|(plan, n)| lay_one(pods, plan, n))
+}
+
+/// The same for the plan of this number.
+fn lay_one(pods: &mut [Timeline], plan: &Plan, n: usize) -> Option<i64> {
+    let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before.0, n)?;
+    let start = slot.start;
+    pods[pod].keep(n, slot, start.saturating_add(plan.wish.duration));
+    Some(start)
+}
+
+fn start_of(plans: &[Laid], job: u32) -> Option<i64> {
+    plans.iter().find(|laid| laid.plan.wish.job() == job)?.start
 }
 
 /// The first slot on any Pod, beside what is kept for the `above` plans of highest rank.

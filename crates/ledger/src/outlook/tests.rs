@@ -24,6 +24,7 @@ fn plan(job: u32, size: u32, duration: i64) -> Plan {
         seen: Seconds(NOW),
         ranked: Seconds(NOW),
         told: None,
+        behind: None,
     }
 }
 
