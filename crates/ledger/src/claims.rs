@@ -6,6 +6,7 @@ use vipu_types::{PartitionId, PodId};
 
 use crate::pod::Unlisted;
 use crate::refusal::Refusal;
+use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Phase};
 
 /// The age of a claim: later ones are greater.
@@ -128,9 +129,14 @@ impl Claims {
     }
 
     /// The claim of this Pod that has the partition id.
-    pub(crate) fn holder_on(&self, pod: &PodId, partition: &PartitionId) -> Option<&Record> {
+    fn holder_on(&self, pod: &PodId, partition: &PartitionId) -> Option<&Record> {
         let (_, record) = self.holder(partition)?;
         is_of(&record.claim, pod).then_some(record)
+    }
+
+    /// Who has the IPUs of a partition on this Pod.
+    pub(crate) fn tenant(&self, pod: &PodId, partition: &PartitionId) -> Tenant {
+        self.holder_on(pod, partition).map_or(Tenant::Unknown, Tenant::of)
     }
 
     /// The claims of a Pod whose partition is not among the `placed`, the oldest first.
@@ -143,7 +149,7 @@ impl Claims {
             let has_id = record.phase != Phase::Queued;
             !(has_id && placed(&record.claim.partition))
         });
-        unplaced.map(|(serial, record)| (serial, Unlisted::from(&record.claim))).collect()
+        unplaced.map(|(serial, record)| (serial, Unlisted::from(record))).collect()
     }
 
     /// The IPUs of all claims of a Pod.

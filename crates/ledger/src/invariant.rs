@@ -10,6 +10,7 @@ use std::fmt;
 use vipu_types::{PartitionId, PodId};
 
 use crate::claims::Serial;
+use crate::tenancy::Tenant;
 use crate::{Ledger, Phase, Place};
 
 /// Something that must not be.
@@ -79,6 +80,7 @@ impl Ledger {
             self.overcommitted(),
             self.stale_capacity(),
             self.bad_index(),
+            self.wrong_tenants(),
             self.lost_entries(),
         ];
         all.into_iter().flatten().collect()
@@ -88,8 +90,8 @@ impl Ledger {
         let mut found = Vec::new();
         for (id, pod) in &self.pods {
             let mut owners: BTreeMap<Place, &PartitionId> = BTreeMap::new();
-            for (partition, places) in pod.listed() {
-                let places: BTreeSet<&Place> = places.iter().collect();
+            for (partition, listed) in pod.listed() {
+                let places: BTreeSet<&Place> = listed.places.iter().collect();
                 for place in places {
                     if let Some(owner) = owners.insert(*place, partition) {
                         let (one, other) = (owner.min(partition).clone(), owner.max(partition).clone());
@@ -141,6 +143,25 @@ impl Ledger {
             expect(self.claims.holder(id).is_some(), true, "waits for an id that nobody has");
             let live = record.phase.is_live();
             expect(is_me(self.claims.live(record.claim.run.job)), live, "is its job's run in one place only");
+        }
+        found
+    }
+
+    fn wrong_tenants(&self) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let what = "its IPUs are said to be somebody else's";
+        for (id, pod) in &self.pods {
+            let listed = pod.listed().iter();
+            let listed = listed
+                .filter(|(partition, it)| it.tenant != self.claims.tenant(id, partition))
+                .map(|(id, _)| id);
+            let claims = pod.unplaced().iter().map(|(serial, it)| (self.claims.get(*serial), it.tenant));
+            let claims = claims.filter_map(|(record, tenant)| {
+                let record = record.filter(|record| tenant != Tenant::of(record))?;
+                Some(&record.claim.partition)
+            });
+            let wrong = listed.chain(claims).cloned();
+            found.extend(wrong.map(|partition| Violation::BadIndex { partition, what }));
         }
         found
     }

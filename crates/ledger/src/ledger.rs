@@ -10,6 +10,7 @@ use crate::model::Model;
 use crate::plans::Plans;
 use crate::pod::{Hardware, MOST_IPUS, Pod, Unlisted};
 use crate::schedule::Outlooks;
+use crate::tenancy::Tenant;
 use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
 
 /// Who has which IPU. See the crate's documentation.
@@ -153,7 +154,7 @@ impl Ledger {
         }
         // Of a claim the size is known, so its partition counts in full also without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
-        if !pod.list(asked, hardware, partitions) {
+        if !pod.list(asked, hardware, partitions, |partition| self.claims.tenant(id, partition)) {
             return false;
         }
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
@@ -206,13 +207,14 @@ impl Ledger {
     }
 
     fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let (pod, unlisted, id) = (claim.pod(), Unlisted::from(&claim), claim.partition.clone());
         let waits_for_id = phase == Phase::Queued;
         let serial = self.claims.add(now, claim, phase);
-        if let Some(pod) = self.pods.get_mut(&pod)
-            && (waits_for_id || !pod.listed().contains_key(&id))
-        {
-            pod.claim(serial, unlisted);
+        let Some(record) = self.claims.get(serial) else { return };
+        let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
+        if waits_for_id || !pod.listed().contains_key(&record.claim.partition) {
+            pod.claim(serial, Unlisted::from(record));
+        } else {
+            pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
         }
     }
 
@@ -228,8 +230,17 @@ impl Ledger {
         let Some(turn) = record.phase.on(signal, &record.claim) else { return };
         todo.extend(turn.actions);
         match turn.next {
-            Some(phase) => self.claims.enter(now, serial, phase),
+            Some(phase) => self.enter(now, serial, phase),
             None => self.close(now, serial, todo),
+        }
+    }
+
+    /// A claim is in another phase.
+    fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
+        self.claims.enter(now, serial, phase);
+        let Some(record) = self.claims.get(serial) else { return };
+        if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
+            pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
         }
     }
 

@@ -6,8 +6,9 @@ use std::ops::Range;
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::capacity::{Capacity, usable_domain};
-use crate::claims::Serial;
+use crate::claims::{Record, Serial};
 use crate::suspects::Suspects;
+use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
@@ -33,34 +34,43 @@ pub(crate) struct Hardware {
     pub(crate) faulty: u32,
 }
 
+/// A partition of the listing.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    pub(crate) places: Vec<Place>,
+    pub(crate) tenant: Tenant,
+}
+
 /// What a claim has that the listing does not show yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Unlisted {
     pub(crate) size: IpuCount,
     /// The IPUs that it will be on; empty when the controller chooses.
     pub(crate) ipus: Vec<Place>,
+    pub(crate) tenant: Tenant,
 }
 
-impl From<&Claim> for Unlisted {
-    fn from(claim: &Claim) -> Self {
-        Self { size: claim.size, ipus: claim.ipus.clone() }
+impl From<&Record> for Unlisted {
+    fn from(record: &Record) -> Self {
+        let Claim { size, ipus, .. } = &record.claim;
+        Self { size: *size, ipus: ipus.clone(), tenant: Tenant::of(record) }
     }
 }
 
 /// Who has IPUs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Occupant<'a> {
+pub(crate) enum Occupant {
     /// A partition of the listing.
-    Partition(&'a PartitionId),
+    Partition(Tenant),
     /// A claim that the listing does not place.
-    Claim(Serial),
+    Claim(Serial, Tenant),
     /// Nobody who gives them back: broken, or of a partition that does not say.
     Nobody,
 }
 
-impl Occupant<'_> {
+impl Occupant {
     fn is_claim(&self, serial: Serial) -> bool {
-        matches!(self, Self::Claim(other) if *other == serial)
+        matches!(self, Self::Claim(other, _) if *other == serial)
     }
 }
 
@@ -73,7 +83,7 @@ pub(crate) struct Pod {
     /// When the listing was asked for; an older one is no news.
     asked: Millis,
     /// The partitions of the listing, but those that are gone since.
-    listed: HashMap<PartitionId, Vec<Place>>,
+    listed: HashMap<PartitionId, Listed>,
     /// When partitions were removed: a listing asked for before may still name them.
     removed: HashMap<PartitionId, Millis>,
     /// Claims that the listing does not place, in the order in which their creates were asked for: a
@@ -126,7 +136,7 @@ impl Pod {
         &self.capacity
     }
 
-    pub(crate) fn listed(&self) -> &HashMap<PartitionId, Vec<Place>> {
+    pub(crate) fn listed(&self) -> &HashMap<PartitionId, Listed> {
         &self.listed
     }
 
@@ -144,15 +154,25 @@ impl Pod {
         self.contact = Contact::Lost(reason);
     }
 
-    /// Takes in a listing asked for at `asked`; whether it is news.
+    /// Takes in a listing asked for at `asked`, of partitions that each have a `tenant`; whether it is news.
     /// [`Pod::place_claims`] has to follow.
-    pub(crate) fn list(&mut self, asked: Millis, hardware: Hardware, partitions: Vec<SeenPartition>) -> bool {
+    pub(crate) fn list(
+        &mut self,
+        asked: Millis,
+        hardware: Hardware,
+        partitions: Vec<SeenPartition>,
+        tenant: impl Fn(&PartitionId) -> Tenant,
+    ) -> bool {
         if asked < self.asked {
             return false;
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
-        self.listed = still_there.map(|seen| (seen.partition, seen.places)).collect();
+        let listed = still_there.map(|SeenPartition { partition, places }| {
+            let tenant = tenant(&partition);
+            (partition, Listed { places, tenant })
+        });
+        self.listed = listed.collect();
         self.review_suspects(asked, hardware);
         (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
         true
@@ -163,8 +183,8 @@ impl Pod {
         if hardware != self.hardware {
             self.suspects = Suspects::default();
         } else if !self.suspects.is_empty() {
-            let numbers = self.listed.values().flatten().filter_map(|place| place.number(self.domain()));
-            let in_use: HashSet<usize> = numbers.collect();
+            let places = self.listed.values().flat_map(|listed| &listed.places);
+            let in_use: HashSet<usize> = places.filter_map(|place| place.number(self.domain())).collect();
             self.suspects.review(asked, |ipu| in_use.contains(&ipu));
         }
     }
@@ -186,6 +206,20 @@ impl Pod {
         }
     }
 
+    /// What is known of the tenant of a claim's IPUs changed.
+    pub(crate) fn set_tenant(&mut self, serial: Serial, partition: &PartitionId, tenant: Tenant) {
+        if let Some(claim) = self.unplaced.get_mut(&serial) {
+            claim.tenant = tenant;
+        } else if let Some(listed) = self.listed.get_mut(partition) {
+            listed.tenant = tenant;
+        }
+    }
+
+    /// The claims that the listing does not place.
+    pub(crate) fn unplaced(&self) -> &BTreeMap<Serial, Unlisted> {
+        &self.unplaced
+    }
+
     /// A claim less that had no partition.
     pub(crate) fn unclaim(&mut self, serial: Serial) {
         self.unplaced.remove(&serial);
@@ -205,18 +239,20 @@ impl Pod {
     }
 
     /// Whether a claim fits beside the others that stay. None when the listing shows its partition.
-    pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant<'_>) -> bool) -> Option<bool> {
+    pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
         let claim = self.unplaced.get(&serial)?;
-        let stays = |who: Occupant<'_>| !who.is_claim(serial) && stays(who);
+        let stays = |who: Occupant| !who.is_claim(serial) && stays(who);
         if claim.ipus.is_empty() {
             let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
             return Some(free.first_for(claim.size).is_some());
         }
         let wanted: Vec<_> = claim.ipus.iter().filter_map(|place| place.number(self.domain())).collect();
         // What is only assumed to be there is in nobody's way.
-        let is_known = |who: Occupant<'_>| match who {
+        let is_known = |who: Occupant| match who {
             Occupant::Partition(_) => true,
-            Occupant::Claim(other) => self.unplaced.get(&other).is_some_and(|other| !other.ipus.is_empty()),
+            Occupant::Claim(other, _) => {
+                self.unplaced.get(&other).is_some_and(|other| !other.ipus.is_empty())
+            }
             Occupant::Nobody => false,
         };
         let mut is_free = true;
@@ -230,7 +266,7 @@ impl Pod {
     /// The controller refuses a claim though there is room by its listing: in each block that it could have put the
     /// partition into, one IPU must be unusable.
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
-        let Some(Unlisted { size, ipus }) = self.unplaced.get(&serial) else { return };
+        let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
         let (size, chosen) = (*size, ipus.first().copied());
         self.suspects.begin(now);
         match chosen {
@@ -261,12 +297,13 @@ impl Pod {
     /// it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free blocks that remain.
     pub(crate) fn occupied<T: Copy>(
         &self,
-        of: impl Fn(Occupant<'_>) -> Option<T>,
+        of: impl Fn(Occupant) -> Option<T>,
         mut has: impl FnMut(T, Range<usize>),
     ) -> Capacity {
         let (ipus, domain) = (self.hardware.ipus, self.domain());
-        let listed = self.listed.iter().map(|(id, places)| (Occupant::Partition(id), places));
-        let chosen = self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial), &claim.ipus));
+        let listed = self.listed.values().map(|listed| (Occupant::Partition(listed.tenant), &listed.places));
+        let chosen =
+            self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial, claim.tenant), &claim.ipus));
         let placed = listed.chain(chosen).filter(|(_, places)| !places.is_empty());
         let places = placed.filter_map(|(who, places)| Some((of(who)?, places)));
         let places = places.flat_map(|(it, places)| places.iter().map(move |place| (it, *place)));
@@ -281,7 +318,7 @@ impl Pod {
             self.take_unusable(&mut capacity, &mut |ipus| has(nobody, ipus));
         }
         for (serial, claim) in self.unplaced.iter().filter(|(_, claim)| claim.ipus.is_empty()) {
-            if let Some(it) = of(Occupant::Claim(*serial)) {
+            if let Some(it) = of(Occupant::Claim(*serial, claim.tenant)) {
                 capacity.take(claim.size, &mut |ipus| has(it, ipus));
             }
         }
@@ -298,7 +335,7 @@ impl Pod {
             }
         }
         // A partition without places has at least one IPU.
-        let hidden = self.listed.values().filter(|places| places.is_empty()).count();
+        let hidden = self.listed.values().filter(|listed| listed.places.is_empty()).count();
         let elsewhere = self.hardware.faulty.saturating_sub(suspected);
         capacity.take_each(elsewhere.saturating_add(hidden as u32), has);
     }

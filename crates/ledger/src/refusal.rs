@@ -5,6 +5,7 @@ use vipu_types::{IpuCount, PodId};
 use crate::claims::Serial;
 use crate::lifecycle::Signal;
 use crate::pod::Occupant;
+use crate::tenancy::Tenant;
 use crate::{Action, Ledger, Millis, Phase};
 
 /// A controller had no room for the partition of a claim.
@@ -62,15 +63,10 @@ impl Ledger {
     /// Why a refused create will not succeed soon, if so.
     fn hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, serial: Serial) -> Option<&'static str> {
         let pod = self.pods.get_mut(id)?;
-        let claims = &self.claims;
-        let stays = |who: Occupant<'_>| {
-            let record = match who {
-                Occupant::Partition(partition) => claims.holder_on(id, partition),
-                Occupant::Claim(other) if other > serial => return false,
-                Occupant::Claim(other) => claims.get(other),
-                Occupant::Nobody => None,
-            };
-            record.is_none_or(|record| record.phase.is_live())
+        let stays = |who: Occupant| match who {
+            Occupant::Partition(tenant) => tenant != Tenant::Leaving,
+            Occupant::Claim(other, tenant) => other < serial && tenant != Tenant::Leaving,
+            Occupant::Nobody => true,
         };
         if !pod.has_room(serial, stays)? {
             return Some("others have come to use it");

@@ -199,7 +199,7 @@ impl Ledger {
         let is_fresh = |known: &Known| known.events == events && known.at == now;
         if !self.outlooks.0.get(model).is_some_and(is_fresh) {
             let before = self.outlooks.0.remove(model).filter(|known| known.events == events);
-            let anew = || self.usable_pods(model).map(|(_, pod)| self.tenancy(pod)).collect();
+            let anew = || self.usable_pods(model).map(|(_, pod)| Tenancy::of(pod)).collect();
             let tenancies: Vec<_> = before.map_or_else(anew, |known| known.tenancies);
             let pods = tenancies.iter().map(|tenancy| tenancy.timeline(jobs)).collect();
             let outlook = Outlook::new(pods, self.plans.in_force(model, jobs));

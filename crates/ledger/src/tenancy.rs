@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use vipu_types::IpuCount;
 
-use crate::Ledger;
+use crate::claims::Record;
 use crate::outlook::{Fate, NEVER, Timeline};
 use crate::plan::Jobs;
 use crate::pod::{Occupant, Pod};
@@ -15,13 +15,20 @@ const REMOVAL: i64 = 1;
 
 /// Who has IPUs, as far as their release is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tenant {
+pub(crate) enum Tenant {
     /// A job that has not ended.
     Job(u32),
     /// A partition on its way out.
     Leaving,
     /// A stranger, or they are broken: nobody knows an end.
     Unknown,
+}
+
+impl Tenant {
+    /// Who has the IPUs of a claim.
+    pub(crate) fn of(record: &Record) -> Self {
+        if record.phase.is_live() { Self::Job(record.claim.run.job) } else { Self::Leaving }
+    }
 }
 
 /// Who has which IPUs of one Pod.
@@ -33,6 +40,17 @@ pub(crate) struct Tenancy {
 }
 
 impl Tenancy {
+    /// As of now.
+    pub(crate) fn of(pod: &Pod) -> Self {
+        let mut held = Vec::new();
+        let tenant = |who: Occupant| match who {
+            Occupant::Partition(tenant) | Occupant::Claim(_, tenant) => tenant,
+            Occupant::Nobody => Tenant::Unknown,
+        };
+        pod.occupied(|who| Some(tenant(who)), |tenant, ipus| held.push((ipus, tenant)));
+        Self { ipus: pod.hardware().ipus, domain_size: pod.domain_size(), held }
+    }
+
     /// When all this will be free, as of now.
     pub(crate) fn timeline(&self, jobs: &impl Jobs) -> Timeline {
         let now = jobs.now();
@@ -56,27 +74,5 @@ impl Tenancy {
             });
         }
         fates
-    }
-}
-
-impl Ledger {
-    /// Who has which IPUs of this Pod.
-    pub(crate) fn tenancy(&self, pod: &Pod) -> Tenancy {
-        let mut held = Vec::new();
-        pod.occupied(|who| Some(self.tenant(who)), |tenant, ipus| held.push((ipus, tenant)));
-        Tenancy { ipus: pod.hardware().ipus, domain_size: pod.domain_size(), held }
-    }
-
-    fn tenant(&self, who: Occupant<'_>) -> Tenant {
-        let record = match who {
-            Occupant::Partition(id) => self.claims.holder(id).map(|(_, record)| record),
-            Occupant::Claim(serial) => self.claims.get(serial),
-            Occupant::Nobody => None,
-        };
-        match record {
-            None => Tenant::Unknown,
-            Some(record) if record.phase.is_live() => Tenant::Job(record.claim.run.job),
-            Some(_) => Tenant::Leaving,
-        }
     }
 }
