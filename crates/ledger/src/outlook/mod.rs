@@ -112,8 +112,7 @@ impl Outlook {
         if !self.pods[pod].is_kept_before(place, end, above) {
             return None; // Each can stay where it is laid.
         }
-        let mut pods = self.pods.clone();
-        pods.iter_mut().for_each(Timeline::keep_nothing);
+        let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
         let plans = &self.plans[..above];
         let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan), 1);

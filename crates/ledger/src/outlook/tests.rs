@@ -128,9 +128,7 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
         return if pod.places_now(IpuCount::new(16).unwrap(), NOW).is_empty() { vec![] } else { vec![whole] };
     }
     let blocks = (0..16 / size).map(|n| n * size..(n + 1) * size);
-    let mut free = Timeline::new(16, IpuCount::new(8).unwrap(), []);
-    free.clone_from(pod);
-    free.keep_nothing();
+    let free = pod.without_plans();
     let is_free = |block: &std::ops::Range<usize>| {
         let mut only = Timeline::new(16, IpuCount::new(8).unwrap(), []);
         only.clone_from(&free);

@@ -64,9 +64,9 @@ impl Timeline {
         self.kept.push(Kept { plan, slot, end });
     }
 
-    /// Forgets all plans.
-    pub(crate) fn keep_nothing(&mut self) {
-        self.kept.clear();
+    /// The same Pod without plans.
+    pub(crate) fn without_plans(&self) -> Self {
+        Self { blocks: Arc::clone(&self.blocks), kept: Vec::new() }
     }
 
     /// How a partition is put together: the IPUs in one piece, and how many pieces.
@@ -88,9 +88,12 @@ impl Timeline {
         if pieces > 1 {
             return self.earliest_domains(pieces, duration, from, above);
         }
+        let soonest = |domain: &Range<usize>| self.blocks.soonest(domain, unit).max(from);
+        let domains = || self.units(self.blocks.domain());
+        let bound = domains().map(|domain| soonest(&domain)).min()?;
         let (mut first, mut least, mut found) = (NEVER, usize::MAX, None);
-        for domain in self.units(self.blocks.domain()) {
-            if self.blocks.soonest(&domain, unit).max(from) > first {
+        for domain in domains() {
+            if soonest(&domain) > first {
                 continue;
             }
             for block in units(domain, unit) {
@@ -103,7 +106,7 @@ impl Timeline {
                     (first, least, found) = (start, whole, Some(block));
                 }
             }
-            if (first, least) == (from, unit) {
+            if (first, least) == (bound, unit) {
                 break; // There is nothing better.
             }
         }
@@ -150,11 +153,10 @@ impl Timeline {
         if start == NEVER || self.kept.is_empty() {
             return start;
         }
-        let kept = self.kept.iter().take_while(|kept| kept.plan < above);
-        let kept: Vec<_> = kept.filter(|kept| kept.overlaps(unit)).collect();
-        while let Some(in_the_way) =
-            kept.iter().find(|kept| kept.slot.start < start.saturating_add(duration) && start < kept.end)
-        {
+        let kept = || self.kept.iter().take_while(|kept| kept.plan < above);
+        while let Some(in_the_way) = kept().find(|kept| {
+            kept.slot.start < start.saturating_add(duration) && start < kept.end && kept.overlaps(unit)
+        }) {
             start = in_the_way.end;
         }
         start
