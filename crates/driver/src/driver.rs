@@ -11,7 +11,7 @@ use tracing::error;
 
 use crate::handle::Order;
 use crate::shop::Shop;
-use crate::{JournalError, LiveRecord, Orders, World, create, remove};
+use crate::{Journal, JournalError, LiveRecord, Orders, World, create, remove};
 
 /// The pause before a remove that ended in a fault of this program is begun again.
 const AFTER_A_FAULT: Duration = Duration::from_secs(30);
@@ -44,7 +44,7 @@ impl<W: World> Driver<W> {
         };
         tokio::select! {
             () = tasks.run_until(work) => Ok(()),
-            by_another = self.0.superseded() => Err(by_another),
+            by_another = self.0.world.journal().superseded() => Err(by_another),
         }
     }
 

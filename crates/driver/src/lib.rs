@@ -34,6 +34,6 @@ pub use driver::Driver;
 pub use files::{Files, FilesError};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
-pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Stage};
+pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Ownership, Stage};
 pub use pod::{ModelSettings, PodSetup};
 pub use world::{Host, World};

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ledger::Claim;
-use tokio::sync::watch;
 use vipu_types::{PartitionId, PodId};
 
 use crate::lane::{Lane, Owner};
@@ -20,8 +19,6 @@ pub(crate) struct Shop<W: World> {
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
-    /// Another slurmctld has taken over, as the journal says.
-    superseded: watch::Sender<Option<JournalError>>,
 }
 
 impl<W: World> Shop<W> {
@@ -41,7 +38,6 @@ impl<W: World> Shop<W> {
             unlisted: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
-            superseded: watch::Sender::default(),
         }
     }
 
@@ -127,20 +123,8 @@ impl<W: World> Shop<W> {
     /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
     pub async fn record(&self, entry: Entry) -> Result<(), JournalError> {
         match self.world.journal().record(entry).await {
-            Err(error) if error.is_final() => {
-                self.superseded.send_replace(Some(error));
-                std::future::pending().await
-            }
+            Err(error) if error.is_final() => std::future::pending().await,
             result => result,
-        }
-    }
-
-    /// Waits until another slurmctld has taken over.
-    pub async fn superseded(&self) -> JournalError {
-        let mut superseded = self.superseded.subscribe();
-        match superseded.wait_for(Option::is_some).await.map(|error| error.clone()) {
-            Ok(Some(error)) => error,
-            _ => std::future::pending().await, // The sender is here.
         }
     }
 }

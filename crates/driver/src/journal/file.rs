@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
 use super::format::{self, Read};
-use super::owner::Owner;
+use super::owner::Ownership;
 use super::writer::{Record, Writer};
 use super::{Entry, Journal, JournalError, LiveRecord, beside};
 
@@ -24,7 +24,9 @@ use super::{Entry, Journal, JournalError, LiveRecord, beside};
 #[derive(Debug)]
 pub struct FileJournal {
     path: PathBuf,
+    ownership: Ownership,
     records: Option<Sender<Record>>,
+    superseded: watch::Receiver<Option<JournalError>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -48,16 +50,24 @@ impl FileJournal {
         let cannot_write = |error: io::Error| JournalError::new(&path, "write it", &error);
         let text = text(&path).map_err(|error| cannot_read(&error))?.unwrap_or_default();
         format::version(&text).map_err(|why| cannot_read(&why))?;
-        let owner = Owner::claim(&path).map_err(cannot_write)?;
+        let ownership = Ownership::claim(&path).map_err(cannot_write)?;
         let book = read(&path, &first).map_err(|error| cannot_read(&error))?;
         let live = book.live().cloned().collect();
-        let writer = Writer::new(path.clone(), book, owner).map_err(cannot_write)?;
+        let (superseded_by, superseded) = watch::channel(None);
+        let writer =
+            Writer::new(path.clone(), book, ownership.clone(), superseded_by).map_err(cannot_write)?;
         let (records, received) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("vipu-journal".into())
             .spawn(move || writer.run(&received))
             .map_err(|error| JournalError::new(&path, "start its thread", &error))?;
-        Ok((Self { path, records: Some(records), thread: Some(thread) }, live))
+        Ok((Self { path, ownership, records: Some(records), superseded, thread: Some(thread) }, live))
+    }
+
+    /// That this is who opened the journal last, as far as it is known.
+    #[must_use]
+    pub fn ownership(&self) -> Ownership {
+        self.ownership.clone()
     }
 
     fn ended(&self) -> JournalError {
@@ -71,6 +81,13 @@ impl Journal for FileJournal {
         let records = self.records.as_ref().ok_or_else(|| self.ended())?;
         records.send(Record { entry, done }).map_err(|_| self.ended())?;
         flushed.await.map_err(|_| self.ended())?
+    }
+
+    async fn superseded(&self) -> JournalError {
+        match self.superseded.clone().wait_for(Option::is_some).await.map(|by| by.clone()) {
+            Ok(Some(by_another)) => by_another,
+            _ => std::future::pending().await, // Its thread has ended, as every record says.
+        }
     }
 }
 

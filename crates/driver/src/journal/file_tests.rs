@@ -226,22 +226,63 @@ async fn a_file_cut_short_anywhere_has_the_lines_before() {
     }
 }
 
+impl Desk {
+    /// Has a slurmctld elsewhere own the journal.
+    fn lose(&self) {
+        fs::write(self.0.path().join("vipu_journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
+    }
+}
+
 #[tokio::test]
 async fn who_is_superseded_writes_nothing_any_more() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    journal.record(create(1)).await.unwrap();
+    desk.lose();
+    for job in [2, 3] {
+        let error = journal.record(create(job)).await.unwrap_err();
+        assert!(error.is_final());
+        assert!(
+            error.to_string().ends_with("the slurmctld of process 42 on other has taken it over"),
+            "{error}"
+        );
+    }
+    assert!(journal.ownership().is_lost().unwrap());
+    drop(journal);
+    assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
+}
+
+#[tokio::test]
+async fn who_has_nothing_to_write_hears_of_it_too() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    desk.lose();
+    assert!(journal.superseded().await.is_final());
+}
+
+#[tokio::test]
+async fn a_successor_here_may_give_it_back_by_its_end() {
     let desk = Desk::new();
     let (earlier, _) = desk.open();
     earlier.record(create(1)).await.unwrap();
     let (later, found) = desk.open();
     assert_eq!(found, [live(1, Stage::Creating)]);
-    for job in [2, 3] {
-        let error = earlier.record(create(job)).await.unwrap_err();
-        assert!(error.is_final());
-        let me = format!("the slurmctld of process {} on ", std::process::id());
-        assert!(error.to_string().contains(&me), "{error}");
-    }
-    later.record(create(4)).await.unwrap();
-    drop((earlier, later));
-    assert_eq!(desk.open().1, [live(1, Stage::Creating), live(4, Stage::Creating)]);
+    later.record(create(2)).await.unwrap();
+    // This process lives on, so nobody knows yet.
+    let waits = tokio::time::timeout(std::time::Duration::from_millis(300), earlier.record(create(3)));
+    assert!(waits.await.is_err());
+    drop(later);
+    // As the mark of a process that has ended.
+    let path = desk.0.path().join("vipu_journal.owner");
+    let mark = fs::read_to_string(&path).unwrap();
+    let me = format!(" {} ", std::process::id());
+    assert!(mark.contains(&me));
+    fs::write(&path, mark.replace(&me, " 4194305 ")).unwrap();
+    earlier.record(create(4)).await.unwrap();
+    assert!(!earlier.ownership().is_lost().unwrap());
+    drop(earlier);
+    let expected = [1, 3, 4].map(|job| live(job, Stage::Creating));
+    assert_eq!(desk.open().1, expected);
 }
 
 #[tokio::test]

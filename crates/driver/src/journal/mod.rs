@@ -20,12 +20,18 @@ use std::path::{Path, PathBuf};
 pub use entry::{Entry, LiveRecord, Stage};
 pub use file::FileJournal;
 pub use memory::MemoryJournal;
+pub use owner::Ownership;
 
 /// Where entries are kept.
 pub trait Journal: 'static {
     /// Records an entry; it is durable when this returns. Entries are kept in the order of the
     /// calls, also of those whose future is dropped once it was polled.
     fn record(&self, entry: Entry) -> impl Future<Output = Result<(), JournalError>>;
+
+    /// Waits until another slurmctld has taken the journal over: [`JournalError::is_final`].
+    fn superseded(&self) -> impl Future<Output = JournalError> {
+        std::future::pending()
+    }
 }
 
 /// Why the journal could not be read or written, naming the file.

@@ -13,38 +13,64 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::beside;
 
-/// This process, as the one that opened the journal last.
-#[derive(Debug)]
-pub(super) struct Owner {
+/// That this process opened the journal at a certain time.
+#[derive(Clone, Debug)]
+pub struct Ownership {
     path: PathBuf,
     mark: String,
 }
 
-impl Owner {
+/// Who owns the journal now.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Us,
+    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails.
+    Here,
+    /// A process that we do not see, in words: it is in charge.
+    Elsewhere(String),
+}
+
+impl Ownership {
     /// Takes the journal over from whoever had it.
-    pub fn claim(journal: &Path) -> io::Result<Self> {
+    pub(super) fn claim(journal: &Path) -> io::Result<Self> {
         let path = beside(journal, "owner");
         let before = read(&path)?.and_then(|mark| mark.split(' ').next()?.parse::<u64>().ok());
         let epoch = before.unwrap_or(0).saturating_add(1);
-        let host = nix::unistd::gethostname()?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let mark = format!("{epoch} {} {} {since}\n", host.display(), std::process::id());
-        let owner = Self { path, mark };
-        owner.write()?;
-        Ok(owner)
+        let ours = Self { path, mark: format!("{epoch} {} {} {since}\n", place()?, process::id()) };
+        ours.write()?;
+        Ok(ours)
     }
 
-    /// Whoever has taken the journal over since, in words; `None` while nobody has.
-    pub fn successor(&self) -> io::Result<Option<String>> {
-        match read(&self.path)? {
-            Some(mark) if mark == self.mark => Ok(None),
-            Some(mark) => Ok(Some(describe(&mark))),
-            None => self.write().map(|()| None), // Somebody tidied up.
+    /// Whether another has opened the journal since.
+    ///
+    /// # Errors
+    /// When the file system does not say.
+    pub fn is_lost(&self) -> io::Result<bool> {
+        Ok(read(&self.path)?.is_some_and(|mark| mark != self.mark))
+    }
+
+    /// Who owns the journal now. One that has ended here and left no successor of its own gives it back to us.
+    pub(super) fn owner(&self) -> io::Result<Owner> {
+        let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
+            return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
+        };
+        let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
+            return Ok(Owner::Elsewhere("another slurmctld".into()));
+        };
+        if its_place != place()? {
+            let host = its_place.split(':').next().unwrap_or_default();
+            return Ok(Owner::Elsewhere(format!("the slurmctld of process {id} on {host}")));
         }
+        if Path::new("/proc").join(id).exists() {
+            return Ok(Owner::Here);
+        }
+        self.write().map(|()| Owner::Us)
     }
 
     fn write(&self) -> io::Result<()> {
@@ -55,16 +81,15 @@ impl Owner {
     }
 }
 
+/// Where process ids mean what they mean to us: the host, and on it the namespace.
+fn place() -> io::Result<String> {
+    let namespace = fs::read_link("/proc/self/ns/pid")?;
+    Ok(format!("{}:{}", nix::unistd::gethostname()?.display(), namespace.display()))
+}
+
 fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         mark => Ok(Some(String::from_utf8_lossy(&mark?).into_owned())),
-    }
-}
-
-fn describe(mark: &str) -> String {
-    match *mark.split_ascii_whitespace().collect::<Vec<_>>() {
-        [_, host, process, _] => format!("the slurmctld of process {process} on {host}"),
-        _ => "another slurmctld".into(),
     }
 }

@@ -1,19 +1,27 @@
 //! The thread that writes the file.
 
+use std::fmt::Display;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::book::Book;
-use super::owner::Owner;
+use super::owner::{Owner, Ownership};
 use super::{Entry, JournalError, beside, format};
 
 /// The file may grow to this, or to four times what it has to hold, before it is compacted.
 const SMALL: u64 = 1 << 20;
+
+/// How often one that has nothing to write looks whether it was superseded.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How often one that has something to write looks whether it may.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What is about to replace the file has a name of its own for each process: there may be two for a moment.
 const NEW: &str = "new";
@@ -27,80 +35,104 @@ pub(super) struct Record {
 /// The open file and what it amounts to.
 pub(super) struct Writer {
     path: PathBuf,
-    owner: Owner,
+    ownership: Ownership,
     book: Book,
     file: File,
     length: u64,
     limit: u64,
-    /// The file holds what `book` holds, down to the disk.
+    /// The file holds what `book` holds, but for `text`, down to the disk.
     sound: bool,
-    /// Who has taken the journal over: nothing is written any more.
-    successor: Option<String>,
+    /// What is still to be written.
+    text: Vec<u8>,
+    /// Who waits until it is.
+    waiting: Vec<oneshot::Sender<Result<(), JournalError>>>,
+    /// That another has taken the journal over for good: nothing is written any more.
+    superseded: watch::Sender<Option<JournalError>>,
 }
 
 impl Writer {
     /// Replaces the file at `path` by one that holds `book`.
-    pub fn new(path: PathBuf, book: Book, owner: Owner) -> io::Result<Self> {
+    pub fn new(
+        path: PathBuf,
+        book: Book,
+        ownership: Ownership,
+        superseded: watch::Sender<Option<JournalError>>,
+    ) -> io::Result<Self> {
         remove_leftovers(&path)?;
         let (file, length) = replace(&path, &book)?;
         let limit = limit(length);
-        Ok(Self { path, owner, book, file, length, limit, sound: true, successor: None })
+        let (text, waiting) = (Vec::new(), Vec::new());
+        Ok(Self { path, ownership, book, file, length, limit, sound: true, text, waiting, superseded })
     }
 
     /// Writes until the senders are gone; what has come meanwhile goes out in one flush.
     pub fn run(mut self, records: &Receiver<Record>) {
-        while let Ok(first) = records.recv() {
-            let mut text = Vec::new();
-            let mut waiting = Vec::new();
-            let mut written = Ok(());
-            for Record { entry, done } in std::iter::once(first).chain(records.try_iter()) {
-                written = written.and(format::line(&mut text, &entry));
-                self.book.apply(entry);
-                waiting.push(done);
+        loop {
+            let pause = if self.waiting.is_empty() { LOOK } else { LOOK_AGAIN };
+            match records.recv_timeout(pause) {
+                Ok(first) => {
+                    std::iter::once(first).chain(records.try_iter()).for_each(|record| self.take(record));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
             }
-            let result = written.and_then(|()| self.flush(&text));
-            self.sound = result.is_ok();
-            let result = result.map_err(|error| JournalError::new(&self.path, "write it", &error));
-            let result =
-                result.and_then(|()| self.successor.as_ref().map_or(Ok(()), |by| Err(self.superseded(by))));
-            for done in waiting {
-                // Who gave up waiting does not want to know.
-                let _ = done.send(result.clone());
-            }
+            self.work();
         }
     }
 
-    fn superseded(&self, by: &str) -> JournalError {
-        let cause = format!("{by} has taken it over");
-        JournalError { is_final: true, ..JournalError::new(&self.path, "write it", &cause) }
+    fn take(&mut self, Record { entry, done }: Record) {
+        self.sound &= format::line(&mut self.text, &entry).is_ok();
+        self.book.apply(entry);
+        self.waiting.push(done);
     }
 
-    /// Appends `text`; or writes the whole file anew when it has grown large, when an earlier failure left unknown what
-    /// is in it, or when it is not there any more. Does nothing once there is a successor.
+    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be about to
+    /// take our place.
+    fn work(&mut self) {
+        let flushed = self.flush();
+        let cannot = |error: &dyn Display| JournalError::new(&self.path, "write it", error);
+        let result = match flushed {
+            Ok(Owner::Us) => Ok(()),
+            Ok(Owner::Here) => return,
+            Ok(Owner::Elsewhere(who)) => {
+                let by_another =
+                    JournalError { is_final: true, ..cannot(&format!("{who} has taken it over")) };
+                self.superseded.send_replace(Some(by_another.clone()));
+                Err(by_another)
+            }
+            Err(error) => Err(cannot(&error)),
+        };
+        // What was not written for an error is in the book, and will be with the next.
+        self.sound &= result.is_ok();
+        self.text.clear();
+        for done in self.waiting.drain(..) {
+            // Who gave up waiting does not want to know.
+            let _ = done.send(result.clone());
+        }
+    }
+
+    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left unknown
+    /// what is in it, or when it is not there any more. Says who owns the journal after that.
     ///
-    /// A successor that comes before the text is written out may have read the file without it; so there is one
+    /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
-    fn flush(&mut self, text: &[u8]) -> io::Result<()> {
-        self.look_for_successor()?;
-        if self.successor.is_some() {
-            return Ok(());
+    fn flush(&mut self) -> io::Result<Owner> {
+        let owner = self.ownership.owner()?;
+        if owner != Owner::Us || self.waiting.is_empty() {
+            return Ok(owner);
         }
         if self.sound && self.length < self.limit && self.is_in_place() {
-            self.file.write_all(text)?;
+            self.file.write_all(&self.text)?;
             self.file.sync_data()?;
-            self.length += text.len() as u64;
+            self.length += self.text.len() as u64;
         } else {
             (self.file, self.length) = replace(&self.path, &self.book)?;
             self.limit = limit(self.length);
+            self.sound = true;
         }
-        self.look_for_successor()
-    }
-
-    fn look_for_successor(&mut self) -> io::Result<()> {
-        if self.successor.is_none() {
-            self.successor = self.owner.successor()?;
-        }
-        Ok(())
+        let owner = self.ownership.owner()?;
+        self.sound &= owner == Owner::Us;
+        Ok(owner)
     }
 
     /// Whether the open file is the one that others find: one that was superseded a moment ago may have replaced it.
@@ -168,7 +200,13 @@ mod tests {
 
     /// A writer whose file cannot be written to.
     fn broken(path: &Path) -> Writer {
-        let writer = Writer::new(path.into(), Book::default(), Owner::claim(path).unwrap()).unwrap();
+        let writer = Writer::new(
+            path.into(),
+            Book::default(),
+            Ownership::claim(path).unwrap(),
+            watch::Sender::default(),
+        )
+        .unwrap();
         Writer { file: File::open(path).unwrap(), ..writer }
     }
 
@@ -184,8 +222,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let mut writer = broken(&path);
-        assert!(writer.flush(b"x").is_err());
-        writer.sound = false;
+        let (done, flushed) = oneshot::channel();
+        writer.take(Record { entry: Entry::Gone(PartitionId::of_run("slurm", 1, 0).unwrap()), done });
+        writer.work();
+        assert!(flushed.blocking_recv().unwrap().is_err());
         assert_eq!(write(writer, 1), [true]);
         let text = fs::read(&path).unwrap();
         assert!(format::parse(&text, &|_| None).is_ok_and(|read| !read.torn && read.damage.is_empty()));

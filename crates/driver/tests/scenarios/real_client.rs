@@ -173,7 +173,7 @@ async fn who_is_superseded_leaves_partitions_to_the_successor() {
         let (driver, orders, mut site) = set_up(64).await;
         let scene = async {
             site.up(16).await;
-            let _successor = FileJournal::open(site.dir.path().join("journal"), |_| None).unwrap();
+            std::fs::write(site.dir.path().join("journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
             site.handle.route([order], &NoHost);
             panic!("it answers with {:?}", site.event().await);
         };
