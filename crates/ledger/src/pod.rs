@@ -263,6 +263,11 @@ impl Pod {
         Some(is_free)
     }
 
+    /// Whether any IPU is taken as unusable for what the controller refused.
+    pub(crate) fn has_suspects(&self) -> bool {
+        !self.suspects.is_empty()
+    }
+
     /// The controller refuses a claim though there is room by its listing: in each block that it could have put the
     /// partition into, one IPU must be unusable.
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {

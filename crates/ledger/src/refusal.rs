@@ -43,6 +43,8 @@ impl Refusal {
     }
 }
 
+const REFUSED: &str = "its controller refuses them although they look free";
+
 impl Ledger {
     /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
@@ -69,7 +71,7 @@ impl Ledger {
             Occupant::Nobody => true,
         };
         if !pod.has_room(serial, stays)? {
-            return Some("others have come to use it");
+            return Some(if pod.has_suspects() { REFUSED } else { "others have come to use it" });
         }
         // What is on its way out is worth waiting for.
         let has_room_now = pod.has_room(serial, |_| true)?;
@@ -77,6 +79,6 @@ impl Ledger {
             return None;
         }
         pod.suspect(now, serial);
-        Some("its controller refuses them although they look free")
+        Some(REFUSED)
     }
 }
