@@ -68,10 +68,7 @@ fn job_backup_controller_takes_over() -> Result<()> {
         let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
-        cluster.await_takeover()?;
-        wait_until("the backup to act", LIMIT, || {
-            Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
-        })?;
+        taken_over(cluster)?;
         ensure!(cluster.mock().partitions()? == [main_job::partition_name(running, 0)]);
         let_go(cluster)?;
         main_job::batch_ended(cluster, running, 64)?;
@@ -84,4 +81,40 @@ fn job_backup_controller_takes_over() -> Result<()> {
         ensure!(report.partitions.len() == 3 && creates == 3, "{creates} creates of {:?}", report.partitions);
         Ok(())
     })
+}
+
+#[test]
+fn job_backup_controller_takes_over_twice() -> Result<()> {
+    quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let first = stay(cluster, 16)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        taken_over(cluster)?;
+        let second = stay(cluster, 16)?;
+        cluster.return_control()?;
+        wait_until("the first slurmctld to act", LIMIT, || {
+            Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
+        })?;
+        let third = stay(cluster, 16)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        taken_over(cluster)?;
+        // It knows what began under each of them.
+        let_go(cluster)?;
+        [first, second, third]
+            .iter()
+            .try_for_each(|job| main_job::batch_ended(cluster, *job, 16).map(drop))?;
+        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        main_job::batch_ended(cluster, new, 64).map(drop)
+    })
+}
+
+/// Waits until the backup has taken over and acts.
+fn taken_over(cluster: &Cluster) -> Result<()> {
+    cluster.await_takeover()?;
+    wait_until(
+        "the backup to act",
+        LIMIT,
+        || Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE),
+    )
 }

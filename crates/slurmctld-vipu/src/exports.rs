@@ -41,7 +41,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         if let Some(code) = refusal::of_test(*job, mode) {
             return code;
         }
-        match scheduling::before(site, &mut job, mode, &mut test) {
+        match scheduling::before(&site, &mut job, mode, &mut test) {
             Verdict::Go => 0,
             Verdict::Answered => ANSWERED,
             Verdict::Wait if is_start(mode) => refusal::of_start(*job, &test),
@@ -56,7 +56,7 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(site), (Some(job), Some(mut test)), 0) = (site(), seen, code) else { return code };
-        match scheduling::after(site, job, mode, &mut test) {
+        match scheduling::after(&site, job, mode, &mut test) {
             Verdict::Go | Verdict::Answered => code,
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
@@ -67,7 +67,7 @@ unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
     boundary::guard(&|| name("job_begin", job), -1, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) else { return 0 };
-        if callbacks::job_begin(site, job) { 0 } else { -1 }
+        if callbacks::job_begin(&site, job) { 0 } else { -1 }
     })
 }
 
@@ -75,7 +75,7 @@ unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
     boundary::guard(&|| name("job_ready", job), 0, || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) else { return 1 };
-        callbacks::job_ready(site, job).into()
+        callbacks::job_ready(&site, job).into()
     })
 }
 
@@ -83,7 +83,7 @@ unsafe extern "C" fn job_fini(job: RawJob) {
     boundary::guard(&|| name("job_fini", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::job_fini(site, job);
+            callbacks::job_fini(&site, job);
         }
     });
 }
@@ -110,7 +110,7 @@ unsafe extern "C" fn reconfigure() {
         site.reconfigure(&unsafe { nodes::gres_of_all() });
         if let Some(ends) = ends {
             // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.
-            unsafe { locks::for_each_job(&mut |job| adopt::adopt(site, job)) };
+            unsafe { locks::for_each_job(&mut |job| adopt::adopt(&site, job)) };
             if let Err(why) = ends.start_threads(&conf::state_save_location().unwrap_or_default()) {
                 log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
             }
@@ -123,7 +123,7 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
         let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
-        match callbacks::job_submit(site, &mut description) {
+        match callbacks::job_submit(&site, &mut description) {
             Ok(()) => 0,
             Err(line) => {
                 // SAFETY: the answer variable of the running job_submit callback, or NULL.

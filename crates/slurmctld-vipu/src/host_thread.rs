@@ -4,6 +4,7 @@
 //! thread (a requeue runs job_fini), so the ledger is never locked while one of them is called.
 
 use std::collections::HashMap;
+use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
 use vipu_types::PartitionId;
 
-use crate::site::{HostTask, Site, site};
+use crate::site::{HostTask, Site};
 
 /// How often ended jobs are asked whether their nodes are done: most are within a second.
 const NODES_POLL: Duration = Duration::from_millis(25);
@@ -22,11 +23,12 @@ const NODES_POLL: Duration = Duration::from_millis(25);
 const NODES_POLL_LATER: Duration = Duration::from_millis(250);
 
 /// Starts the thread.
-pub(crate) fn start(tasks: Receiver<HostTask>) -> Result<(), String> {
-    HostThread::spawn("vipu-host", move |slurm| Worker { slurm, waiting: Vec::new() }.run(&tasks))
+pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), String> {
+    HostThread::spawn("vipu-host", move |slurm| Worker { site, slurm, waiting: Vec::new() }.run(&tasks))
 }
 
 struct Worker {
+    site: Weak<Site>,
     slurm: HostThread,
     waiting: Vec<EndedJob>,
 }
@@ -54,13 +56,12 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            // The site exists before anybody can send a task.
-            let Some(site) = site() else { continue };
+            let Some(site) = self.site.upgrade() else { return };
             let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).collect();
             if !batch.is_empty() {
-                self.work(site, batch);
+                self.work(&site, batch);
             }
-            self.ask_nodes(site);
+            self.ask_nodes(&site);
         }
     }
 

@@ -1,67 +1,72 @@
 //! The vipu-io thread: a tokio runtime that runs the driver. It never waits for slurmctld or a disk.
 
 use std::path::PathBuf;
+use std::sync::Weak;
 
 use driver::{
     Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, MemoryJournal, Orders, World,
 };
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
-use tracing::warn;
+use tracing::{error, warn};
 use vipu_client::Client;
-use vipu_types::{ControllerName, ModelName};
+use vipu_types::ModelName;
 
-use crate::site::site;
+use crate::site::Site;
 
 /// Starts the thread.
-pub(crate) fn start(orders: Orders<Client>, journal: PathBuf) -> Result<(), String> {
+pub(crate) fn start(orders: Orders<Client>, journal: PathBuf, site: Weak<Site>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_name("vipu-disk")
         .build()
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
-        let ended = || "the thread that makes partitions has ended; restart slurmctld".to_owned();
-        give_up(&boundary::guard(&|| "vipu-io".into(), ended(), || {
-            runtime.block_on(run(orders, journal)).map_or_else(superseded, |()| ended())
-        }));
+        let ended =
+            boundary::guard(&|| "vipu-io".into(), Ok(()), || runtime.block_on(run(orders, journal, &site)));
+        match ended {
+            Ok(()) => give_up(&site, "the thread that makes partitions has ended; restart slurmctld"),
+            Err(by_another) => stand_back(&site, &by_another),
+        }
     })
 }
 
-fn superseded(why: JournalError) -> String {
-    format!(
-        "{why}: this slurmctld makes and removes no partition any more; restart it if it is the one in charge"
-    )
+/// As when a backup hands control back.
+fn stand_back(site: &Weak<Site>, by_another: &JournalError) {
+    let Some(site) = site.upgrade() else { return };
+    warn!("{by_another}: this slurmctld makes and removes no partition until it takes over again");
+    site.give_up(&format!("{by_another}; restart slurmctld if this is the one in charge"));
 }
 
-async fn run(orders: Orders<Client>, journal: PathBuf) -> Result<(), JournalError> {
-    match FileJournal::open(journal, first_controller) {
+async fn run(orders: Orders<Client>, journal: PathBuf, site: &Weak<Site>) -> Result<(), JournalError> {
+    let first = |model: &ModelName| site.upgrade()?.models(|models| models.first_controller(model));
+    match FileJournal::open(journal, first) {
         Ok((journal, live)) => {
-            give_up_orphans(&live);
-            Driver::new(Outside { journal, files: IpuofFiles }, live).run(orders).await
+            if let Some(site) = site.upgrade() {
+                site.set_journal(journal.ownership());
+                give_up_orphans(&site, &live);
+            }
+            Driver::new(Outside { site: site.clone(), journal, files: IpuofFiles }, live).run(orders).await
         }
         Err(why) => {
             // Partitions of jobs that run can still be removed; none is made that nobody would remember.
-            give_up(&format!("{why}; mend it and restart slurmctld"));
+            give_up(site, &format!("{why}; mend it and restart slurmctld"));
             let journal = MemoryJournal::default();
-            Driver::new(Outside { journal, files: IpuofFiles }, vec![]).run(orders).await
+            Driver::new(Outside { site: site.clone(), journal, files: IpuofFiles }, vec![]).run(orders).await
         }
     }
 }
 
-fn first_controller(model: &ModelName) -> Option<ControllerName> {
-    site()?.models(|models| models.first_controller(model))
-}
-
-fn give_up(reason: &str) {
-    if let Some(site) = site() {
+/// Says so, unless the site has been closed.
+fn give_up(site: &Weak<Site>, reason: &str) {
+    if let Some(site) = site.upgrade() {
+        error!("{reason}");
         site.give_up(reason);
     }
 }
 
 /// Has partitions removed that the journal says are ours and no run of a job owns any more.
-fn give_up_orphans(live: &[LiveRecord]) {
-    let Some(site) = site() else { return };
+fn give_up_orphans(site: &Site, live: &[LiveRecord]) {
     for record in live {
         let claim = &record.claim;
         if site.ledger().holder(&claim.partition).is_none() {
@@ -72,6 +77,7 @@ fn give_up_orphans(live: &[LiveRecord]) {
 }
 
 struct Outside<J> {
+    site: Weak<Site>,
     journal: J,
     files: IpuofFiles,
 }
@@ -90,11 +96,11 @@ impl<J: Journal> World for Outside<J> {
     }
 
     fn now(&self) -> Millis {
-        site().map_or(Millis(0), crate::site::Site::now)
+        self.site.upgrade().map_or(Millis(0), |site| site.now())
     }
 
     fn report(&self, event: Event) {
-        if let Some(site) = site() {
+        if let Some(site) = self.site.upgrade() {
             site.tell(event);
         }
     }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
 use conf::{InForce, Kept};
-use driver::{Handle, Host, Orders};
+use driver::{Handle, Host, Orders, Ownership};
 use ledger::{Action, Event, Ledger, Millis, ModelFacts};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
@@ -27,13 +27,15 @@ pub(crate) enum HostTask {
     ShowReason { job: u32, text: String },
 }
 
-/// Everything that lives as long as this slurmctld is primary.
+/// Everything that lives as long as this slurmctld is in charge.
 pub(crate) struct Site {
     ledger: Mutex<Ledger>,
     in_force: Mutex<InForce>,
     models: RwLock<Models>,
     /// Why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
+    /// That the journal is ours, once it is open.
+    journal: OnceLock<Ownership>,
     driver: Handle<Client>,
     host: HostQueue,
     keeper: Sender<Keep>,
@@ -59,43 +61,33 @@ impl Host for HostQueue {
     }
 }
 
-static SITE: OnceLock<Site> = OnceLock::new();
+static SITE: RwLock<Option<Arc<Site>>> = RwLock::new(None);
 
 /// The site, once it was opened.
-pub(crate) fn site() -> Option<&'static Site> {
-    SITE.get()
+pub(crate) fn site() -> Option<Arc<Site>> {
+    SITE.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// What the threads read from.
+/// What the threads read from, and whose threads they are: they end with it.
 pub(crate) struct Ends {
+    site: Weak<Site>,
     tasks: Receiver<HostTask>,
     orders: Orders<Client>,
     texts: Receiver<Keep>,
 }
 
-/// Opens the site. The first call gives the ends of its queues too, for [`Ends::start_threads`].
-pub(crate) fn open() -> (&'static Site, Option<Ends>) {
-    let mut ends = None;
-    let site = SITE.get_or_init(|| {
-        let (driver, orders) = driver::channel();
-        let (sender, tasks) = std::sync::mpsc::channel();
-        let (keeper, texts) = std::sync::mpsc::channel();
-        ends = Some(Ends { tasks, orders, texts });
-        Site {
-            ledger: Mutex::new(Ledger::new()),
-            in_force: Mutex::new(InForce::default()),
-            models: RwLock::new(Models::default()),
-            out_of_order: OnceLock::new(),
-            driver,
-            host: HostQueue(Mutex::new(sender)),
-            keeper,
-            began: Instant::now(),
-            looks: Looks::default(),
-            victims: Victims::default(),
-            told: Told::default(),
-        }
-    });
-    (site, ends)
+/// The site; a new one comes with the ends of its queues, for [`Ends::start_threads`].
+///
+/// Another slurmctld may have been in charge since a site was opened, as with a backup that takes over for the second
+/// time: Slurm has read all jobs anew then, and what the site knows of them is of no use.
+pub(crate) fn open() -> (Arc<Site>, Option<Ends>) {
+    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(site) = current.as_ref().filter(|site| !site.is_superseded()) {
+        return (Arc::clone(site), None);
+    }
+    let (site, ends) = Site::new();
+    *current = Some(Arc::clone(&site));
+    (site, Some(ends))
 }
 
 impl Ends {
@@ -105,13 +97,45 @@ impl Ends {
     /// # Errors
     /// When a thread cannot be started; one line. IPU jobs wait then.
     pub(crate) fn start_threads(self, state_save_location: &Path) -> Result<(), String> {
-        host_thread::start(self.tasks)?;
+        host_thread::start(self.tasks, self.site.clone())?;
         keeper::start(self.texts)?;
-        io_thread::start(self.orders, state_save_location.join("vipu_journal"))
+        io_thread::start(self.orders, state_save_location.join("vipu_journal"), self.site)
     }
 }
 
 impl Site {
+    fn new() -> (Arc<Self>, Ends) {
+        let (driver, orders) = driver::channel();
+        let (sender, tasks) = std::sync::mpsc::channel();
+        let (keeper, texts) = std::sync::mpsc::channel();
+        let site = Arc::new(Self {
+            ledger: Mutex::new(Ledger::new()),
+            in_force: Mutex::new(InForce::default()),
+            models: RwLock::new(Models::default()),
+            out_of_order: OnceLock::new(),
+            journal: OnceLock::new(),
+            driver,
+            host: HostQueue(Mutex::new(sender)),
+            keeper,
+            began: Instant::now(),
+            looks: Looks::default(),
+            victims: Victims::default(),
+            told: Told::default(),
+        });
+        let ends = Ends { site: Arc::downgrade(&site), tasks, orders, texts };
+        (site, ends)
+    }
+
+    /// The journal is open.
+    pub(crate) fn set_journal(&self, journal: Ownership) {
+        let _ = self.journal.set(journal);
+    }
+
+    /// Whether another slurmctld has opened the journal since. Reads a small file.
+    fn is_superseded(&self) -> bool {
+        self.journal.get().is_some_and(|journal| journal.is_lost().unwrap_or(false))
+    }
+
     /// Tells the ledger what happened and passes on what it wants done.
     ///
     /// The queues are filled while the ledger is locked, so that actions leave in the order they were decided.
@@ -163,9 +187,9 @@ impl Site {
         self.driver.route(look, &self.host);
     }
 
-    /// Makes every IPU job wait with this reason: what makes partitions has ended.
+    /// Makes every IPU job wait with this reason: what makes partitions has ended. Whether that is an error, the
+    /// caller says in the log.
     pub(crate) fn give_up(&self, reason: &str) {
-        error!("{reason}");
         let _ = self.out_of_order.set(reason.to_owned());
         let facts =
             self.models(|models| models.0.iter().map(|(name, model)| model.facts(name, None)).collect());

@@ -45,4 +45,15 @@ impl Cluster {
             Ok(self.command("sinfo").output()?.code == 0)
         })
     }
+
+    /// Starts the first slurmctld again after the backup took over, and waits until it has control back: the backup
+    /// waits again.
+    ///
+    /// # Errors
+    /// When it does not get it.
+    pub fn return_control(&self) -> Result<()> {
+        *held(&self.backup) = held(&self.slurmctld).take();
+        self.start_slurmctld()?;
+        self.await_backup()
+    }
 }
