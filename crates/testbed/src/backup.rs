@@ -53,7 +53,13 @@ impl Cluster {
     /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
         *held(&self.backup) = held(&self.slurmctld).take();
-        self.start_slurmctld()?;
+        self.launch_slurmctld()?;
+        wait_until("the first slurmctld to have control", LIMIT, || {
+            self.slurmctld()?;
+            // While control is handed over nobody answers.
+            let nodes = self.command("scontrol").args(&["show", "node"]).output()?;
+            Ok(nodes.code == 0 && !nodes.stdout.contains("SlurmdStartTime=None"))
+        })?;
         self.await_backup()
     }
 }

@@ -116,6 +116,8 @@ impl Settings {
             "_shutdown_bu_thread",
             "taking over",
             "agent_init: thread already",
+            // 24.11 and later need half a minute to hand control back.
+            "not completely done relinquishing control",
             "Unexpected missing socket",
             "get_last_heartbeat",
             "_trigger_slurmctld_event",

@@ -89,8 +89,7 @@ impl Cluster {
     /// # Errors
     /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
-        let leashed = daemon::slurmctld(&self.slurm, &self.settings).start(&self.lead, &self.layout)?;
-        *held(&self.slurmctld) = Some(leashed);
+        self.launch_slurmctld()?;
         wait_until("slurmctld to answer", START_LIMIT, || {
             self.slurmctld()?;
             Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
@@ -98,6 +97,12 @@ impl Cluster {
         wait_until("the nodes to answer slurmctld", START_LIMIT, || {
             Ok(!self.scontrol(&["show", "node"])?.contains("SlurmdStartTime=None"))
         })
+    }
+
+    pub(crate) fn launch_slurmctld(&self) -> Result<()> {
+        let leashed = daemon::slurmctld(&self.slurm, &self.settings).start(&self.lead, &self.layout)?;
+        *held(&self.slurmctld) = Some(leashed);
+        Ok(())
     }
 
     /// Makes slurmctld read its configuration again.
