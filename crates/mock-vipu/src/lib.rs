@@ -26,4 +26,4 @@ pub use pod::{
     NotOurs, PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange,
     StatusCode, Tenure, Topology, double_owners, parse_time,
 };
-pub use server::{BadUser, Mock, MockServer, Options, Report, StartError, Tls, User};
+pub use server::{Authority, BadUser, Mock, MockServer, Options, Report, Signed, StartError, Tls, User};

@@ -1,5 +1,6 @@
 //! A Pod on the network.
 
+mod authority;
 mod door;
 mod service;
 mod state_file;
@@ -26,6 +27,7 @@ use crate::pod::{
     BadHardware, CallFate, DoubleOwner, Fault, Hardware, Incident, NotOurs, PartitionRecord, Pod, Refusal,
     Rpc, Settings, double_owners,
 };
+pub use authority::{Authority, Signed};
 use service::Service;
 use state_file::StateFile;
 pub use tls::Tls;

@@ -2,8 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mock_vipu::{Effect, Fault, Hardware, MockServer, Options, Rpc, StartError, Tls};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use mock_vipu::{Authority, Effect, Fault, Hardware, MockServer, Options, Rpc, Signed, StartError, Tls};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Identity};
 use tonic::{Code, Status};
 use vipu_client::wire::user_service_client::UserServiceClient;
@@ -13,42 +12,13 @@ use vipu_client::{Call, ErrorClass};
 
 use super::{PATIENT, Program, client_at, refused_start};
 
-/// A certificate authority.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-/// A certificate and its key, in PEM.
-struct Signed {
-    certificate: String,
-    key: String,
+/// What a client that trusts this authority connects with.
+fn trusted(authority: &Authority) -> ClientTlsConfig {
+    ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority.pem()))
 }
 
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    fn sign(&self, name: &str) -> Signed {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_owned()]).unwrap();
-        Signed { certificate: params.signed_by(&key, &self.0).unwrap().pem(), key: key.serialize_pem() }
-    }
-
-    /// What a client that trusts this authority connects with.
-    fn trusted(&self) -> ClientTlsConfig {
-        ClientTlsConfig::new().ca_certificate(Certificate::from_pem(self.pem()))
-    }
-}
-
-impl Signed {
-    fn identity(&self) -> Identity {
-        Identity::from_pem(&self.certificate, &self.key)
-    }
+fn identity(signed: &Signed) -> Identity {
+    Identity::from_pem(&signed.certificate, &signed.key)
 }
 
 fn channel(address: SocketAddr, tls: ClientTlsConfig) -> Channel {
@@ -67,18 +37,18 @@ async fn server(tls: Tls) -> Result<MockServer, StartError> {
 
 #[tokio::test]
 async fn only_who_speaks_tls_and_trusts_the_server_is_served() {
-    let authority = Authority::new();
-    let Signed { certificate, key } = authority.sign("127.0.0.1");
+    let authority = Authority::new("site").unwrap();
+    let Signed { certificate, key } = authority.sign("127.0.0.1").unwrap();
     let server = server(Tls { certificate, key, client_ca: None }).await.unwrap();
 
     let plain = client_at(server.address()).version().await.unwrap_err();
     assert_eq!(plain.class(), ErrorClass::Unreachable, "{plain}");
-    version(server.address(), Authority::new().trusted()).await.unwrap_err();
+    version(server.address(), trusted(&Authority::new("others").unwrap())).await.unwrap_err();
     assert_eq!(server.mock().report().calls(Call::GetVersion), 0);
-    assert_eq!(version(server.address(), authority.trusted()).await.unwrap(), "1.18.0");
+    assert_eq!(version(server.address(), trusted(&authority)).await.unwrap(), "1.18.0");
 
     server.mock().inject(Fault::new(Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) }).times(1));
-    let mut api = UserServiceClient::new(channel(server.address(), authority.trusted()));
+    let mut api = UserServiceClient::new(channel(server.address(), trusted(&authority)));
     let wanted = PartitionRequirements { id: "p".into(), size: 4, ..PartitionRequirements::default() };
     let request = CreatePartitionRequest { requirements: Some(wanted), ..CreatePartitionRequest::default() };
     let lost = api.create_partition(request).await.unwrap_err();
@@ -88,14 +58,14 @@ async fn only_who_speaks_tls_and_trusts_the_server_is_served() {
 
 #[tokio::test]
 async fn the_program_asks_clients_for_certificates() {
-    let (authority, of_clients) = (Authority::new(), Authority::new());
+    let (authority, of_clients) = (Authority::new("site").unwrap(), Authority::new("site").unwrap());
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, pem: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, pem).unwrap();
         path.into_os_string().into_string().unwrap()
     };
-    let Signed { certificate, key } = authority.sign("127.0.0.1");
+    let Signed { certificate, key } = authority.sign("127.0.0.1").unwrap();
     let (certificate, key) = (file("server.crt", &certificate), file("server.key", &key));
     let of_clients_file = file("clients.crt", &of_clients.pem());
     let arguments = [
@@ -110,12 +80,12 @@ async fn the_program_asks_clients_for_certificates() {
     ];
     let program = Program::start(&arguments);
 
-    version(program.api, authority.trusted()).await.unwrap_err();
-    let stranger = authority.sign("client").identity();
-    version(program.api, authority.trusted().identity(stranger)).await.unwrap_err();
+    version(program.api, trusted(&authority)).await.unwrap_err();
+    let stranger = identity(&authority.sign("client").unwrap());
+    version(program.api, trusted(&authority).identity(stranger)).await.unwrap_err();
     assert_eq!(program.control().report().unwrap().calls(Call::GetVersion), 0);
-    let known = of_clients.sign("client").identity();
-    assert_eq!(version(program.api, authority.trusted().identity(known)).await.unwrap(), "1.18.0");
+    let known = identity(&of_clients.sign("client").unwrap());
+    assert_eq!(version(program.api, trusted(&authority).identity(known)).await.unwrap(), "1.18.0");
 
     let words = refused_start(&["--tls-cert", &certificate, "--tls-key", &certificate]);
     assert!(words.contains("private key"), "{words}");
@@ -127,7 +97,7 @@ async fn the_program_asks_clients_for_certificates() {
 
 #[tokio::test]
 async fn a_certificate_that_is_none_keeps_the_server_from_starting() {
-    let Signed { certificate, key } = Authority::new().sign("127.0.0.1");
+    let Signed { certificate, key } = Authority::new("site").unwrap().sign("127.0.0.1").unwrap();
     let none = || "no certificate".to_owned();
     let cases = [
         Tls { certificate: none(), key: key.clone(), client_ca: None },
