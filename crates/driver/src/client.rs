@@ -46,9 +46,9 @@ impl Controller for Client {
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Vec<Gcd>, CallError> {
         let config = self.partition_config(partition).await?;
         if config.gcds.is_empty() || config.gcds.iter().any(|gcd| gcd.devices.is_empty()) {
-            let message =
-                format!("controller {}: no device in the IPUoF config of {partition}", self.endpoint());
-            return Err(CallError { failure: Failure::Unclear, message });
+            let cause = format!("no device in the IPUoF config of {partition}");
+            let message = format!("controller {}: {cause}", self.endpoint());
+            return Err(CallError { failure: Failure::Unclear, message, cause });
         }
         Ok(config.gcds)
     }
@@ -69,6 +69,7 @@ impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         let failure = match error.class() {
             ErrorClass::Invalid | ErrorClass::Denied => Failure::Refused,
+            ErrorClass::Stranger => Failure::Stranger,
             ErrorClass::NoRoom => Failure::NoRoom,
             ErrorClass::AlreadyExists => Failure::Exists,
             ErrorClass::Unreachable
@@ -77,7 +78,7 @@ impl From<Error> for CallError {
             | ErrorClass::NotReady
             | ErrorClass::Other => Failure::Unclear,
         };
-        Self { failure, message: error.to_string() }
+        Self { failure, message: error.to_string(), cause: error.words().to_owned() }
     }
 }
 

@@ -94,6 +94,8 @@ pub struct CallError {
     pub failure: Failure,
     /// Which controller, call and partition, and the controller's own words.
     pub message: String,
+    /// Those words alone: the same from whatever call.
+    pub cause: String,
 }
 
 /// What a failed call means for what to do next.
@@ -101,6 +103,8 @@ pub struct CallError {
 pub enum Failure {
     /// Refused for good, nothing was done: asking again is pointless.
     Refused,
+    /// Refused as the controller does not know us; nothing was done, and asking again helps once that is mended.
+    Stranger,
     /// No room for the partition at the moment; nothing was done.
     NoRoom,
     /// The name of the partition is taken.

@@ -213,6 +213,8 @@ impl<W: World> Create<'_, W> {
                 let advice = "this cluster did not make it: have it removed, or set another PartitionPrefix";
                 return Err(Stop::Failed(format!("{error}; {advice}")).into());
             }
+            // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
+            Failure::Stranger => drop(self.shop.survey(&self.claim.pod())),
             Failure::NoRoom => {
                 self.shop.world.report(Event::NoRoom(self.claim.partition.clone()));
                 self.shop.survey(&self.claim.pod());

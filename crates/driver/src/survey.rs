@@ -11,7 +11,7 @@ use vipu_types::PodId;
 
 use crate::pod::Pod;
 use crate::shop::Shop;
-use crate::{Controller, World};
+use crate::{CallError, Controller, Listing, World};
 
 /// Between surveys that nobody asked for: what changes behind our back is seen this late.
 const PERIOD: Duration = Duration::from_secs(30);
@@ -47,16 +47,16 @@ impl Drop for Surveyor {
 }
 
 async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controller>>, wake: Rc<Notify>) {
-    let mut reachable = true;
+    let mut contact = Contact::default();
     loop {
         let asked = shop.world.now();
         let answer = pod.controller.survey(&pod.settings).await;
-        if reachable != answer.is_ok() {
-            reachable = answer.is_ok();
-            match &answer {
-                Ok(_) => tracing::info!("controller {} answers again", pod.controller.name()),
-                Err(error) => tracing::warn!("no IPU job of model {} can start there: {error}", id.model),
+        match contact.news(answer.as_ref()) {
+            Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
+            Some(News::Trouble(error)) => {
+                tracing::warn!("no IPU job of model {} can start there: {error}", id.model);
             }
+            None => {}
         }
         shop.world.report(match answer {
             Ok(listing) => Event::Inventory {
@@ -68,8 +68,57 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             },
             Err(error) => Event::Unreachable { pod: id.clone(), reason: error.message },
         });
-        let period = if reachable { PERIOD } else { PERIOD_UNREACHABLE };
+        let period = if contact.trouble.is_none() { PERIOD } else { PERIOD_UNREACHABLE };
         // Over or asked for, either way the next survey is due.
         let _ = timeout(period, wake.notified()).await;
+    }
+}
+
+/// How it stands with a controller.
+#[derive(Default)]
+struct Contact {
+    /// Why it gives no answer, or none of use.
+    trouble: Option<String>,
+}
+
+/// What is worth a line in the log.
+#[derive(Debug, PartialEq)]
+enum News<'a> {
+    Back,
+    Trouble(&'a CallError),
+}
+
+impl Contact {
+    /// What is new with this answer. When one thing was mended the next may show: another cause is news, another
+    /// call that met the same one is none.
+    fn news<'a>(&mut self, answer: Result<&Listing, &'a CallError>) -> Option<News<'a>> {
+        let before = std::mem::replace(&mut self.trouble, answer.err().map(|error| error.cause.clone()));
+        match answer {
+            Ok(_) => before.map(|_| News::Back),
+            Err(error) => (before.as_deref() != Some(error.cause.as_str())).then_some(News::Trouble(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Failure;
+
+    #[test]
+    fn each_cause_is_news_once() {
+        let error = |call: &str, cause: &str| {
+            let (message, cause) = (format!("{call}: {cause}"), cause.to_owned());
+            CallError { failure: Failure::Unclear, message, cause }
+        };
+        let (refused, again) = (error("list IPUs", "refused"), error("list partitions", "refused"));
+        let (expired, listing) = (error("list IPUs", "expired"), Listing::default());
+        let mut contact = Contact::default();
+        assert_eq!(contact.news(Ok(&listing)), None);
+        assert_eq!(contact.news(Err(&refused)), Some(News::Trouble(&refused)));
+        assert_eq!(contact.news(Err(&again)), None);
+        assert_eq!(contact.news(Err(&expired)), Some(News::Trouble(&expired)));
+        assert_eq!(contact.news(Ok(&listing)), Some(News::Back));
+        assert_eq!(contact.news(Err(&expired)), Some(News::Trouble(&expired)));
     }
 }

@@ -87,8 +87,10 @@ pub enum ErrorClass {
     NotFound,
     /// The controller takes the request for nonsense (INVALID_ARGUMENT, OUT_OF_RANGE).
     Invalid,
-    /// The user may not (PERMISSION_DENIED, UNAUTHENTICATED).
+    /// The user may not (PERMISSION_DENIED).
     Denied,
+    /// The controller knows no such user, or the access key is wrong (UNAUTHENTICATED); nothing was done.
+    Stranger,
     /// Not in this state of the partition (FAILED_PRECONDITION).
     NotReady,
     /// Anything else.
@@ -104,7 +106,8 @@ impl ErrorClass {
             Code::AlreadyExists => Self::AlreadyExists,
             Code::NotFound => Self::NotFound,
             Code::InvalidArgument | Code::OutOfRange => Self::Invalid,
-            Code::PermissionDenied | Code::Unauthenticated => Self::Denied,
+            Code::PermissionDenied => Self::Denied,
+            Code::Unauthenticated => Self::Stranger,
             Code::FailedPrecondition => Self::NotReady,
             _ => Self::Other,
         }

@@ -74,6 +74,21 @@ async fn a_call_that_never_arrived_is_made_again() {
     .await;
 }
 
+/// Nothing was made, so nothing is looked for; whoever mends the access key in time saves the job.
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_who_we_are_is_not_the_jobs_fault() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().extend([Create::Stranger, Create::Stranger]);
+        assert_eq!(create(stage).await.1, Event::Up(id(1)));
+        let lines = stage.log.lines();
+        let calls =
+            lines.iter().filter(|line| line.starts_with("call create") || line.starts_with("call status"));
+        let calls: Vec<_> = calls.take(3).collect();
+        assert_eq!(calls, ["call create slurm_1"; 3]);
+    })
+    .await;
+}
+
 /// The second call meets what the first one made after all.
 #[tokio::test(start_paused = true)]
 async fn an_existing_partition_of_ours_is_adopted() {

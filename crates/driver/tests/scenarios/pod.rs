@@ -32,6 +32,8 @@ pub enum Create {
     NoRoom,
     /// Refused for good.
     Refused,
+    /// Refused as nobody knows us.
+    Stranger,
 }
 
 /// What becomes of one remove call.
@@ -82,7 +84,8 @@ impl std::ops::Deref for Pod {
 }
 
 fn error(failure: Failure) -> CallError {
-    CallError { failure, message: format!("controller pod:8090: {failure:?}") }
+    let cause = format!("{failure:?}");
+    CallError { failure, message: format!("controller pod:8090: {cause}"), cause }
 }
 
 /// Lets time pass, if any: a timer that is due at once still costs a turn of the runtime.
@@ -160,6 +163,7 @@ impl Controller for Pod {
         match what {
             Create::NoRoom => return Err(error(Failure::NoRoom)),
             Create::Refused => return Err(error(Failure::Refused)),
+            Create::Stranger => return Err(error(Failure::Stranger)),
             Create::Lost => return Err(error(Failure::Unclear)),
             Create::Late(after) => {
                 let (pod, id) = (self.clone(), id.clone());

@@ -97,7 +97,7 @@ async fn strangers_are_not_served() {
     let (server, _) = server_and_clients().await;
     let nobody = client_at(server.address());
     assert_eq!(nobody.list_partitions(None).await.unwrap_err().code(), Some(Code::Unauthenticated));
-    assert_eq!(nobody.version().await.unwrap_err().class(), ErrorClass::Denied);
+    assert_eq!(nobody.version().await.unwrap_err().class(), ErrorClass::Stranger);
     for (name, key) in [("alice", "wrong"), ("alice", "bob-key"), ("alice", ""), ("carol", "alice-key")] {
         let mut stranger = api(server.address(), name, key);
         let refused = create(&mut stranger, wanted("p", 1), false).await;
