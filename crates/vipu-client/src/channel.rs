@@ -3,8 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hyper_util::client::legacy::connect::HttpConnector;
+use tonic::codegen::http::uri::{Scheme, Uri};
 use tonic::transport::{Channel, Endpoint as Transport};
+use vipu_types::Tls;
 
+use crate::tls::Connector;
 use crate::{BadEndpoint, Endpoint};
 
 /// Notices a peer that vanished while the connection was idle, as behind a firewall that forgets.
@@ -15,22 +19,37 @@ const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
 /// A shared connection.
 pub(crate) struct Link {
     transport: Transport,
+    host: String,
+    tls: Option<Tls>,
     current: Mutex<Option<Arc<Channel>>>,
 }
 
 impl Link {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, BadEndpoint> {
-        let transport = Channel::builder(endpoint.uri()?)
+        let uri = endpoint.uri()?;
+        let mut transport = Channel::builder(uri.clone())
             .connect_timeout(endpoint.timeout)
             .tcp_nodelay(true)
             .tcp_keepalive(Some(TCP_KEEPALIVE));
-        Ok(Self { transport, current: Mutex::new(None) })
+        if endpoint.tls.is_some() {
+            transport = transport.origin(over_tls(uri));
+        }
+        let (host, tls) = (endpoint.host.clone(), endpoint.tls.clone());
+        Ok(Self { transport, host, tls, current: Mutex::new(None) })
     }
 
     /// The connection to use now. It connects, and reconnects, by itself when it is used.
     pub(crate) fn channel(&self) -> Arc<Channel> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(current.get_or_insert_with(|| Arc::new(self.transport.connect_lazy())))
+        Arc::clone(current.get_or_insert_with(|| Arc::new(self.connection())))
+    }
+
+    fn connection(&self) -> Channel {
+        let Some(tls) = &self.tls else { return self.transport.connect_lazy() };
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(TCP_KEEPALIVE));
+        self.transport.connect_with_connector_lazy(Connector::new(tcp, tls, &self.host))
     }
 
     /// Lets the next call make a new connection instead of `hung`; calls under way keep theirs.
@@ -40,4 +59,11 @@ impl Link {
             *current = None;
         }
     }
+}
+
+/// What requests say where they go; the transport itself connects to the plain URI, as TLS is made beneath it.
+fn over_tls(uri: Uri) -> Uri {
+    let mut parts = uri.into_parts();
+    parts.scheme = Some(Scheme::HTTPS);
+    Uri::from_parts(parts).unwrap_or_default()
 }

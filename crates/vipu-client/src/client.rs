@@ -4,10 +4,12 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Response, Status as GrpcStatus};
+use tonic::{Code, Response, Status as GrpcStatus};
 use vipu_types::{Gcd, PartitionId};
 
+use crate::access::{Credentials, Keyring};
 use crate::channel::Link;
 use crate::wire::user_service_client::UserServiceClient;
 use crate::wire::version_service_client::VersionServiceClient;
@@ -30,7 +32,11 @@ struct Shared {
     endpoint: Endpoint,
     name: String,
     link: Link,
+    keyring: Keyring,
 }
+
+/// The way to a controller, with who we are to it.
+type Line = InterceptedService<Channel, Credentials>;
 
 impl Client {
     /// A client of the controller at `endpoint`; nothing is sent before the first call.
@@ -38,7 +44,8 @@ impl Client {
     /// # Errors
     /// When the host is neither a name nor an address.
     pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
-        let shared = Shared { link: Link::new(&endpoint)?, name: endpoint.to_string(), endpoint };
+        let (link, keyring) = (Link::new(&endpoint)?, Keyring::new(endpoint.access.clone()));
+        let shared = Shared { link, keyring, name: endpoint.to_string(), endpoint };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -152,8 +159,8 @@ impl Client {
     /// # Errors
     /// All that can go wrong.
     pub async fn version(&self) -> Result<String, Error> {
-        let reply = self.within_deadline(Call::GetVersion, None, |channel| async move {
-            VersionServiceClient::new(channel).get_version(wire::VersionRequest {}).await
+        let reply = self.within_deadline(Call::GetVersion, None, |line| async move {
+            VersionServiceClient::new(line).get_version(wire::VersionRequest {}).await
         });
         Ok(reply.await?.version)
     }
@@ -180,12 +187,12 @@ impl Client {
         &self,
         call: Call,
         partition: Option<&str>,
-        run: impl FnOnce(UserServiceClient<Channel>) -> F,
+        run: impl FnOnce(UserServiceClient<Line>) -> F,
     ) -> Result<T, Error>
     where
         F: Future<Output = Result<Response<T>, GrpcStatus>>,
     {
-        let run = |channel| run(UserServiceClient::new(channel).max_decoding_message_size(MAX_REPLY));
+        let run = |line| run(UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY));
         self.within_deadline(call, partition, run).await
     }
 
@@ -195,15 +202,23 @@ impl Client {
         &self,
         call: Call,
         partition: Option<&str>,
-        run: impl FnOnce(Channel) -> F,
+        run: impl FnOnce(Line) -> F,
     ) -> Result<T, Error>
     where
         F: Future<Output = Result<Response<T>, GrpcStatus>>,
     {
-        let Shared { endpoint, name, link } = &*self.shared;
+        let Shared { endpoint, name, link, keyring } = &*self.shared;
         let channel = link.channel();
-        match tokio::time::timeout(endpoint.timeout, run((*channel).clone())).await {
+        let work = async {
+            let credentials = keyring.credentials().await?;
+            run(InterceptedService::new((*channel).clone(), credentials)).await
+        };
+        match tokio::time::timeout(endpoint.timeout, work).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),
+            Ok(Err(status)) if status.code() == Code::Unauthenticated && status.source().is_none() => {
+                let words = format!("{}; {}", status.message(), keyring.refused());
+                Err(Error::answered(name, call, partition, status.code(), &words))
+            }
             Ok(Err(status)) => Err(failure(name, call, partition, &status)),
             Err(_) => {
                 link.replace(&channel);

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Where a controller is and how long one call may take.
+use vipu_types::{Access, Tls};
+
+/// Where a controller is, how long one call may take, and how it is made sure who is who.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Host name or address (IPv6 without brackets).
@@ -12,6 +14,10 @@ pub struct Endpoint {
     pub port: u16,
     /// How long one call may take, connecting included.
     pub timeout: Duration,
+    /// TLS; `None`: cleartext.
+    pub tls: Option<Tls>,
+    /// The user we are; `None`: nobody, which is enough for a controller that is not in secure mode.
+    pub access: Option<Access>,
 }
 
 /// The host is nothing one could connect to.
@@ -22,6 +28,12 @@ pub struct BadEndpoint {
 }
 
 impl Endpoint {
+    /// A controller that is spoken to in cleartext and as nobody.
+    #[must_use]
+    pub fn plain(host: impl Into<String>, port: u16, timeout: Duration) -> Self {
+        Self { host: host.into(), port, timeout, tls: None, access: None }
+    }
+
     pub(crate) fn uri(&self) -> Result<tonic::transport::Uri, BadEndpoint> {
         let bad = || BadEndpoint { host: self.host.clone() };
         let uri: tonic::transport::Uri = format!("http://{self}").parse().map_err(|_| bad())?;
@@ -47,7 +59,7 @@ mod tests {
     use super::*;
 
     fn uri(host: &str) -> Result<String, BadEndpoint> {
-        let endpoint = Endpoint { host: host.into(), port: 8090, timeout: Duration::from_secs(1) };
+        let endpoint = Endpoint::plain(host, 8090, Duration::from_secs(1));
         endpoint.uri().map(|uri| uri.to_string())
     }
 

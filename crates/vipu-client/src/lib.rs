@@ -5,9 +5,12 @@
 //! included, after the timeout of its [`Endpoint`]. An [`Error`] says which controller, which
 //! call and which partition, and tells causes apart by [`ErrorClass`].
 //!
-//! The connection is cleartext HTTP/2 without credentials.
+//! The connection is cleartext HTTP/2 without credentials, unless the [`Endpoint`] says otherwise. Files with
+//! certificates, keys and secrets are read when they are needed: certificates for each connection, the user id
+//! and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
 #![forbid(unsafe_code)]
 
+mod access;
 mod channel;
 mod client;
 pub mod code;
@@ -15,9 +18,11 @@ mod config;
 mod endpoint;
 mod enums;
 mod error;
+mod files;
 mod inventory;
 mod requirements;
 mod status;
+mod tls;
 pub mod wire;
 
 pub use client::Client;

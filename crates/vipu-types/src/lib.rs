@@ -12,6 +12,7 @@ mod names;
 mod pod;
 mod request;
 mod run;
+mod security;
 
 pub use controller::ControllerName;
 pub use count::{IpuCount, NotASize};
@@ -21,3 +22,4 @@ pub use names::{BadName, ModelName, PartitionId};
 pub use pod::PodId;
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;
+pub use security::{Access, Tls, TlsIdentity};

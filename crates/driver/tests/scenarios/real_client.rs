@@ -98,7 +98,7 @@ async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
 
 fn client(address: SocketAddr) -> Client {
     let host = address.ip().to_string();
-    Client::new(Endpoint { host, port: address.port(), timeout: API_TIMEOUT }).unwrap()
+    Client::new(Endpoint::plain(host, address.port(), API_TIMEOUT)).unwrap()
 }
 
 fn sized(size: u64) -> Claim {

@@ -19,7 +19,7 @@ const PATIENT: Duration = Duration::from_secs(30);
 
 fn client_at(address: SocketAddr) -> Client {
     let (host, port) = (address.ip().to_string(), address.port());
-    Client::new(Endpoint { host, port, timeout: PATIENT }).unwrap()
+    Client::new(Endpoint::plain(host, port, PATIENT)).unwrap()
 }
 
 fn wanted(name: &str, size: u64) -> Requirements {

@@ -144,7 +144,7 @@ async fn a_lost_reply_says_that_it_may_have_been_done() {
 
 #[tokio::test]
 async fn a_name_that_does_not_resolve_is_unreachable() {
-    let endpoint = Endpoint { host: "no-such-host.invalid".into(), port: 8090, timeout: PATIENT };
+    let endpoint = Endpoint::plain("no-such-host.invalid", 8090, PATIENT);
     let error = Client::new(endpoint).unwrap().version().await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Unreachable, "{error}");
     assert_eq!(error.controller(), "no-such-host.invalid:8090");

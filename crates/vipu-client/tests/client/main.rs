@@ -3,6 +3,7 @@
 
 mod calls;
 mod failures;
+mod secure;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,7 +23,7 @@ async fn pod64(create: Duration) -> MockServer {
 }
 
 fn client_at(address: SocketAddr, timeout: Duration) -> Client {
-    Client::new(Endpoint { host: address.ip().to_string(), port: address.port(), timeout }).unwrap()
+    Client::new(Endpoint::plain(address.ip().to_string(), address.port(), timeout)).unwrap()
 }
 
 fn client_of(server: &MockServer) -> Client {

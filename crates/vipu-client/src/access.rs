@@ -1,0 +1,161 @@
+//! Who we are to a controller in secure mode: user id and access key, sent with every call.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue};
+use tonic::service::Interceptor;
+use tonic::{Request, Status};
+use vipu_types::Access;
+
+use crate::files::{Named, Secret, Trouble, off_thread};
+
+/// The configuration's key for the file.
+const KEY: &str = "ApiAccessFile";
+
+/// The names in the file; `vipu-cli.hcl` has them, too.
+const USER_ID: &str = "api-user-id";
+const ACCESS_KEY: &str = "api-access-key";
+
+/// How long what was read is used. New credentials are to be written while the old ones are still good.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// What is sent; empty for nobody.
+#[derive(Clone, Default)]
+pub(crate) struct Credentials(Vec<(AsciiMetadataKey, AsciiMetadataValue)>);
+
+impl Interceptor for Credentials {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        for (key, value) in &self.0 {
+            request.metadata_mut().insert(key.clone(), value.clone());
+        }
+        Ok(request)
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// The credentials as their file has them now.
+pub(crate) struct Keyring {
+    access: Option<Access>,
+    known: Mutex<Option<(Instant, Credentials)>>,
+}
+
+impl Keyring {
+    pub(crate) fn new(access: Option<Access>) -> Self {
+        Self { access, known: Mutex::new(None) }
+    }
+
+    /// What to send with a call.
+    pub(crate) async fn credentials(&self) -> Result<Credentials, Trouble> {
+        let Some(access) = &self.access else { return Ok(Credentials::default()) };
+        let mut known = self.known.lock().await;
+        if let Some((read, credentials)) = &*known
+            && read.elapsed() < FRESH
+        {
+            return Ok(credentials.clone());
+        }
+        let access = access.clone();
+        let credentials = off_thread(move || read(&access)).await?;
+        *known = Some((Instant::now(), credentials.clone()));
+        Ok(credentials)
+    }
+
+    /// The controller refused the credentials: they are read again for the next call. Returns what to mend.
+    pub(crate) fn refused(&self) -> String {
+        // Locked, they are just being read.
+        if let Ok(mut known) = self.known.try_lock() {
+            *known = None;
+        }
+        match &self.access {
+            Some(Access { file, .. }) => {
+                format!("mend the user id or access key in {}", Named { key: KEY, path: file })
+            }
+            None => format!("the controller is in secure mode: give {KEY}"),
+        }
+    }
+}
+
+fn read(access: &Access) -> Result<Credentials, Trouble> {
+    let file = Named { key: KEY, path: &access.file };
+    let secret = file.read_secret()?;
+    let sent = |metadata: &str, name: &str| {
+        let key = AsciiMetadataKey::from_bytes(metadata.as_bytes())
+            .map_err(|_| Trouble(format!("'{metadata}' is no key of gRPC metadata")))?;
+        let told = value_of(&secret, name)
+            .ok_or_else(|| file.trouble(format_args!("no {name} in it: write {name}=...")))?;
+        // Its error would not hold the value, and neither may ours.
+        let mut value = AsciiMetadataValue::try_from(told)
+            .map_err(|_| file.trouble(format_args!("{name} has a character that cannot be sent")))?;
+        value.set_sensitive(true);
+        Ok((key, value))
+    };
+    let user_id = sent(&access.user_id_metadata, USER_ID)?;
+    Ok(Credentials(vec![user_id, sent(&access.access_key_metadata, ACCESS_KEY)?]))
+}
+
+/// The value of a line such as `name = "value"`, quotes and blanks left out.
+fn value_of<'a>(secret: &'a Secret, name: &str) -> Option<&'a [u8]> {
+    let value = |line: &'a [u8]| {
+        let rest = line.trim_ascii().strip_prefix(name.as_bytes())?.trim_ascii_start();
+        let value = rest.strip_prefix(b"=")?.trim_ascii();
+        let bare = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        Some(bare.unwrap_or(value)).filter(|value| !value.is_empty())
+    };
+    secret.expose().split(|byte| *byte == b'\n').find_map(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// What is read from a file of this text.
+    fn of(text: &str) -> Result<Credentials, Trouble> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        let (user_id_metadata, access_key_metadata) = ("id".to_owned(), "key".to_owned());
+        read(&Access { file: file.path().to_owned(), user_id_metadata, access_key_metadata })
+    }
+
+    #[test]
+    fn both_are_found_as_the_controllers_own_tool_writes_them() {
+        for text in [
+            "api-user-id=slurm\napi-access-key=k=1",
+            "# of alice\r\napi-host=\"10.1.3.101\"\r\napi-access-key = \"k=1\"\r\n\tapi-user-id = \"slurm\"\r\n",
+        ] {
+            let Credentials(sent) = of(text).unwrap();
+            let sent: Vec<_> = sent.iter().map(|(key, value)| (key.as_str(), value.as_bytes())).collect();
+            assert_eq!(sent, [("id", &b"slurm"[..]), ("key", b"k=1")], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_what_is_secret() {
+        for (text, words) in [
+            ("api-user-id=u hidden", "no api-access-key in it"),
+            ("api-user-id=\"\"\napi-access-key=hidden", "no api-user-id in it"),
+            (
+                "api-user-id=u\napi-access-key=hid\u{7}den",
+                "api-access-key has a character that cannot be sent",
+            ),
+        ] {
+            let told = of(text).unwrap_err().to_string();
+            assert!(told.contains(words) && told.contains("(ApiAccessFile)"), "{told}");
+            assert!(!told.contains("hid"), "{told}");
+        }
+        let good = of("api-user-id=hidden\napi-access-key=hidden").unwrap();
+        assert_eq!(format!("{good:?}"), "[secret]");
+        let request = good.clone().call(Request::new(())).unwrap();
+        assert!(!format!("{request:?}").contains("hidden"), "{request:?}");
+    }
+}
