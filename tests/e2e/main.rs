@@ -20,6 +20,7 @@ mod restarts;
 mod scheduling;
 mod shares;
 mod starts;
+mod tls;
 
 use std::time::Duration;
 

@@ -132,8 +132,51 @@ pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
     "how many partitions one controller makes at the same time",
 );
 
+pub(crate) static API_TLS_CA: Key = Key::new(
+    "ApiTlsCa",
+    Absent("cleartext"),
+    "absolute path",
+    "certificates (PEM) of the CAs trusted to sign the controller's; with it calls go over TLS",
+);
+pub(crate) static API_TLS_SERVER_NAME: Key = Key::new(
+    "ApiTlsServerName",
+    Absent("the host in ApiHost"),
+    "host name or address",
+    "what the controller's certificate is issued to",
+);
+pub(crate) static API_TLS_CERT: Key = Key::new(
+    "ApiTlsCert",
+    Absent("none"),
+    "absolute path",
+    "the client certificate (PEM), for a controller that asks for one",
+);
+pub(crate) static API_TLS_KEY: Key = Key::new(
+    "ApiTlsKey",
+    Absent("none"),
+    "absolute path",
+    "its private key (PEM), a file that only the Slurm user can open",
+);
+pub(crate) static API_ACCESS_FILE: Key = Key::new(
+    "ApiAccessFile",
+    Absent("none"),
+    "absolute path",
+    "user id and access key, for a controller in secure mode; a file that only the Slurm user can open",
+);
+pub(crate) static API_USER_ID_METADATA: Key = Key::new(
+    "ApiUserIdMetadata",
+    Value("api-user-id"),
+    "gRPC metadata key",
+    "where calls have the user id of ApiAccessFile",
+);
+pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
+    "ApiAccessKeyMetadata",
+    Value("api-access-key"),
+    "gRPC metadata key",
+    "where calls have the access key of ApiAccessFile",
+);
+
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 18] = [
+pub static KEYS: [&Key; 25] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
@@ -152,4 +195,11 @@ pub static KEYS: [&Key; 18] = [
     &CREATE_TIMEOUT,
     &REMOVE_WAIT,
     &MAX_CONCURRENT_CREATES,
+    &API_TLS_CA,
+    &API_TLS_SERVER_NAME,
+    &API_TLS_CERT,
+    &API_TLS_KEY,
+    &API_ACCESS_FILE,
+    &API_USER_ID_METADATA,
+    &API_ACCESS_KEY_METADATA,
 ];

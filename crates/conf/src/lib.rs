@@ -12,6 +12,7 @@ mod in_force;
 mod kept;
 mod keys;
 mod nearest;
+mod security;
 mod settings;
 mod syntax;
 mod value;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount};
+use vipu_types::{Access, ControllerName, IpuCount, Tls};
 
 use crate::error::{Broken, Problem, Reason, Spot};
 use crate::keys::{self, Key, Preset};
@@ -89,6 +89,10 @@ pub struct Settings {
     pub remove_wait: Duration,
     /// How many partitions are created at once; at least 1.
     pub max_concurrent_creates: u32,
+    /// TLS to the controllers; `None`: cleartext.
+    pub tls: Option<Tls>,
+    /// The user to be on controllers in secure mode.
+    pub access: Option<Access>,
 }
 
 impl Settings {
@@ -106,7 +110,7 @@ impl Settings {
 }
 
 /// The values a text gives, and what is wrong with it.
-struct Given<'a> {
+pub(crate) struct Given<'a> {
     text: &'a str,
     values: HashMap<&'static str, Piece>,
     problems: Vec<Problem>,
@@ -151,7 +155,7 @@ impl<'a> Given<'a> {
         // With a bad port the hosts are looked at all the same.
         let api_port = self.take(&keys::API_PORT, value::port);
         let api_host = self.take(&keys::API_HOST, |text| value::controllers(text, api_port.unwrap_or(1)));
-        let ipuof_dir = self.take(&keys::IPUOF_DIR, value::directory);
+        let ipuof_dir = self.take(&keys::IPUOF_DIR, value::path);
         let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
         let per_slurm_partition = self.take(&keys::IPUS_PER_SLURM_PARTITION, value::ipus_by_name);
         let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
@@ -169,6 +173,7 @@ impl<'a> Given<'a> {
         let create_timeout = self.take(&keys::CREATE_TIMEOUT, value::seconds);
         let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
         let max_concurrent_creates = self.take(&keys::MAX_CONCURRENT_CREATES, value::amount);
+        let (tls, access) = (self.tls(), self.access());
         Some(Settings {
             controllers: api_port.and(api_host)?,
             ipuof_dir: ipuof_dir?,
@@ -187,11 +192,18 @@ impl<'a> Given<'a> {
             create_timeout: create_timeout?,
             remove_wait: remove_wait?,
             max_concurrent_creates: max_concurrent_creates?,
+            tls,
+            access,
         })
     }
 
+    /// Whether the text has a value for `key` that was not taken yet.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.values.contains_key(key.name)
+    }
+
     /// The value of `key`, or its default; nothing when it has none or a problem was noted.
-    fn take<T>(&mut self, key: &Key, read: impl Fn(&str) -> Value<T>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, key: &Key, read: impl Fn(&str) -> Value<T>) -> Option<T> {
         let value = match (self.values.remove(key.name), key.preset) {
             (Some(value), _) => value,
             (None, Preset::Value(text)) => Piece { text: text.to_owned(), span: 0..0 },

@@ -55,7 +55,8 @@ pub(crate) fn port(text: &str) -> Value<u16> {
     number(text, 1, u16::MAX).ok_or_else(|| "not a port (1-65535)".to_owned())
 }
 
-pub(crate) fn directory(text: &str) -> Value<PathBuf> {
+/// The place of a directory or file.
+pub(crate) fn path(text: &str) -> Value<PathBuf> {
     if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".to_owned()) }
 }
 
@@ -162,6 +163,16 @@ pub(crate) fn agents(text: &str, of_allocation: bool) -> Value<Vec<String>> {
     Ok(found)
 }
 
+/// What gRPC takes for the name of text that is sent with a call.
+pub(crate) fn metadata(text: &str) -> Value<String> {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b);
+    if text.is_empty() || !text.bytes().all(plain) || text.ends_with("-bin") || text.starts_with("grpc-") {
+        let rules = "small letters, digits, '-', '_' and '.'; neither grpc-... nor ...-bin";
+        return Err(format!("not a key of gRPC metadata ({rules})"));
+    }
+    Ok(text.to_owned())
+}
+
 /// A decimal number between two bounds; `+5`, which Rust would read too, is none.
 fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Option<T> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
@@ -255,6 +266,14 @@ mod tests {
         assert_eq!(agents("ag1,,ag2", true), Err("a name is empty".to_owned()));
         assert_eq!(agents("ag1,ag2,ag1", true), Err("ag1 is given twice".to_owned()));
         assert!(agents("ag1", false).unwrap_err().contains("give Allocation too"));
+    }
+
+    #[test]
+    fn metadata_keys_are_what_grpc_sends_text_in() {
+        assert_eq!(metadata("x-api_key.2"), Ok("x-api_key.2".to_owned()));
+        for bad in ["", "Key", "a b", "key-bin", "grpc-timeout", "é"] {
+            assert!(metadata(bad).unwrap_err().starts_with("not a key"), "{bad}");
+        }
     }
 
     #[test]

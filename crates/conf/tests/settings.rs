@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use conf::{Broken, KEYS, Layer, Placement, Preset, Settings};
 use proptest::prelude::*;
-use vipu_types::ControllerName;
+use vipu_types::{Access, ControllerName, Tls, TlsIdentity};
 
 const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
 
@@ -36,6 +36,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.create_timeout, Duration::from_secs(300));
     assert_eq!(settings.remove_wait, Duration::from_secs(60));
     assert_eq!(settings.max_concurrent_creates, 64);
+    assert_eq!((settings.tls, settings.access), (None, None));
 }
 
 #[test]
@@ -44,7 +45,9 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 VipuIpuofDir=\"/with blank\" maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
-                CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9";
+                CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9\n\
+                ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
+                ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
     let expected = Settings {
         controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
@@ -64,6 +67,16 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         create_timeout: Duration::from_secs(8),
         remove_wait: Duration::ZERO,
         max_concurrent_creates: 9,
+        tls: Some(Tls {
+            ca: "/ca.pem".into(),
+            server_name: Some("vipu".into()),
+            identity: Some(TlsIdentity { certificate: "/c.pem".into(), key: "/k.pem".into() }),
+        }),
+        access: Some(Access {
+            file: "/access".into(),
+            user_id_metadata: "x-user".into(),
+            access_key_metadata: "x-key".into(),
+        }),
     };
     assert_eq!(settings, expected);
 }
@@ -125,6 +138,24 @@ fn all_problems_are_told_in_the_order_of_the_file() {
     assert!(broken.to_string().contains("\nthe keys are ApiHost, ApiPort, "));
     let line = broken.one_line();
     assert_eq!(line, "vipu.conf:1: Layer=cons_res: not a layer (cons_tres, linear) (and 6 more errors)");
+}
+
+#[test]
+fn keys_of_tls_that_mean_nothing_alone_say_what_they_need() {
+    for (keys, told) in [
+        (
+            "ApiTlsCert=/c ApiTlsKey=/k",
+            "ApiTlsCert=/c: means nothing alone: give ApiTlsCa too (and 1 more error)",
+        ),
+        ("ApiTlsServerName=x", "ApiTlsServerName=x: means nothing alone: give ApiTlsCa too"),
+        ("ApiTlsCa=/ca ApiTlsCert=/c", "ApiTlsCert=/c: means nothing alone: give ApiTlsKey too"),
+        ("ApiTlsCa=/ca ApiTlsKey=/k", "ApiTlsKey=/k: means nothing alone: give ApiTlsCert too"),
+        ("ApiTlsCa=ca.pem", "ApiTlsCa=ca.pem: not an absolute path (/...)"),
+        ("ApiAccessFile=access", "ApiAccessFile=access: not an absolute path (/...)"),
+    ] {
+        let broken = parse(&format!("{MINIMAL}{keys}")).unwrap_err();
+        assert_eq!(broken.one_line(), format!("vipu.conf:3: {told}"));
+    }
 }
 
 #[test]

@@ -162,7 +162,11 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
         ipuof_dir: own.ipuof_dir.as_path().into(),
     };
     let setup = |name: &ControllerName| {
-        let endpoint = Endpoint::plain(name.host(), name.port(), own.api_timeout);
+        let endpoint = Endpoint {
+            tls: own.tls.clone(),
+            access: own.access.clone(),
+            ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
+        };
         let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
         let pod = PodId { model: model.clone(), controller: name.clone() };
         Ok(PodSetup { pod, settings: settings.clone(), controller })

@@ -1,0 +1,149 @@
+//! A controller that serves over TLS only, asks for client certificates, and is in secure mode.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::Path,
+};
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Authority, Signed};
+use tempfile::TempDir;
+use testbed::{Account, Cluster, Settings, main_job, wait_until};
+
+use crate::{LIMIT, quick};
+
+/// What is in no log, no job and no state.
+const ACCESS_KEY: &str = "Sesame-Open-42";
+
+/// The certificates and secrets of a site.
+struct Site {
+    folder: TempDir,
+    slurm: Account,
+    authority: Authority,
+}
+
+impl Site {
+    fn new() -> Result<Self> {
+        let site = Self {
+            folder: tempfile::tempdir()?,
+            slurm: Account::named("slurm")?,
+            authority: Authority::new("site")?,
+        };
+        fs::set_permissions(site.folder.path(), fs::Permissions::from_mode(0o755))?;
+        site.put("ca.pem", &site.authority.pem(), 0o644)?;
+        let Signed { certificate, key } = site.authority.sign("vipu-controller")?;
+        site.put("server.pem", &certificate, 0o644)?;
+        site.put("server.key", &key, 0o600)?;
+        site.identity(&site.authority.sign("slurm")?)?;
+        Ok(site)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// Writes a file of the Slurm user's.
+    fn put(&self, name: &str, text: &str, mode: u32) -> Result<()> {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text)?;
+        chown(&path, Some(self.slurm.uid), Some(self.slurm.gid))?;
+        Ok(fs::set_permissions(&path, fs::Permissions::from_mode(mode))?)
+    }
+
+    fn identity(&self, own: &Signed) -> Result<()> {
+        self.put("client.pem", &own.certificate, 0o644)?;
+        self.put("client.key", &own.key, 0o600)
+    }
+
+    fn access(&self, key: &str, mode: u32) -> Result<()> {
+        self.put("access", &format!("api-user-id=slurm\napi-access-key={key}\n"), mode)
+    }
+
+    /// The controller, and a vipu.conf for it.
+    fn settings(&self) -> Settings {
+        let option = |name: &str, file: &str| format!("--{name}={}", self.path(file));
+        let mock = [
+            option("tls-cert", "server.pem"),
+            option("tls-key", "server.key"),
+            option("tls-client-ca", "ca.pem"),
+            format!("--user=slurm:{ACCESS_KEY}"),
+        ];
+        let conf = [("Ca", "ca.pem"), ("Cert", "client.pem"), ("Key", "client.key")];
+        let conf = conf.map(|(key, file)| format!("ApiTls{key}={}", self.path(file)));
+        let settings = conf.iter().fold(quick(), |settings, line| settings.vipu_conf(line));
+        settings
+            .mock(&mock.each_ref().map(String::as_str))
+            .vipu_conf("ApiTlsServerName=vipu-controller")
+            .vipu_conf(&format!("ApiAccessFile={}", self.path("access")))
+            .slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1")
+    }
+}
+
+fn logged(cluster: &Cluster, words: &str) -> Result<()> {
+    wait_until(&format!("'{words}' in the log"), LIMIT, || Ok(cluster.slurmctld_log().contains(words)))
+}
+
+#[test]
+fn job_over_tls() -> Result<()> {
+    let site = Site::new()?;
+    site.access(ACCESS_KEY, 0o640)?;
+    site.settings().run(|cluster| {
+        let job = cluster.sbatch(&format!("{}\nenv", main_job::SHOW), &["--gres=vipu:pod64:4"])?;
+        let says = |words: &str| {
+            let told = |reason: &str| reason.replace('_', " ").contains(&words.replace('_', " "));
+            cluster.await_job(job, &format!("to say '{words}'"), LIMIT, |job| told(&job.reason))?;
+            logged(cluster, words)
+        };
+        let access = site.path("access");
+        says(&format!("{access} (ApiAccessFile): group or others may open it (mode 0640), so it is not used: chmod 600 {access}"))?;
+        site.access("Sesame-Shut", 0o600)?;
+        says(&format!("mend the user id or access key in {access} (ApiAccessFile)"))?;
+        site.access(ACCESS_KEY, 0o600)?;
+        main_job::batch_ended(cluster, job, 4)?;
+        let told = cluster.slurmctld_log().matches("mend the user id or access key").count();
+        ensure!(told == 1, "the log tells {told} times of the same trouble");
+        renewed(cluster, &site)?;
+        nobody_learns(cluster, &cluster.job_output(job))
+    })
+}
+
+/// A certificate that expires is named, and its successor used by the slurmctld that runs.
+fn renewed(cluster: &Cluster, site: &Site) -> Result<()> {
+    site.identity(&site.authority.sign_expired("slurm")?)?;
+    cluster.mock().refuse()?;
+    cluster.mock().clear()?;
+    let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+    let certificate = site.path("client.pem");
+    logged(cluster, &format!("the client certificate {certificate} (ApiTlsCert): it has expired, renew it"))?;
+    site.identity(&site.authority.sign("slurm")?)?;
+    main_job::batch_ended(cluster, job, 4).map(drop)
+}
+
+fn nobody_learns(cluster: &Cluster, output: &str) -> Result<()> {
+    let jobs = cluster.scontrol(&["--details", "show", "job"])?;
+    let mut told = vec![("the job's output", output.to_owned()), ("scontrol show job", jobs)];
+    told.push(("slurmctld's log", cluster.slurmctld_log()));
+    let state = bytes_in(&cluster.layout().state())?;
+    told.push(("StateSaveLocation", String::from_utf8_lossy(&state).into_owned()));
+    for (place, text) in told {
+        ensure!(!text.is_empty(), "{place} is empty");
+        for secret in [ACCESS_KEY, "Sesame-Shut", "PRIVATE KEY"] {
+            ensure!(!text.contains(secret), "{place} has {secret}");
+        }
+    }
+    Ok(())
+}
+
+/// All that the files of a folder hold.
+fn bytes_in(folder: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() {
+            // slurmctld replaces them as it runs.
+            bytes.extend(fs::read(&path).unwrap_or_default());
+        }
+    }
+    Ok(bytes)
+}
