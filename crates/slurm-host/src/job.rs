@@ -1,16 +1,18 @@
-//! A job record, for as long as a lock protects it.
+//! A job record, for as long as a lock protects it: reading it.
 
-use std::ffi::c_void;
-use std::ops::Deref;
+mod change;
+mod environment;
+
 use std::ptr::NonNull;
 
 use slurm_release as facts;
-use slurm_release::{Field, Layout, Text};
+use slurm_release::Layout;
 
 use crate::host::{Host, host};
 use crate::record::Record;
 use crate::symbols::RawJob;
-use crate::text::c_string;
+
+pub use change::JobMut;
 
 /// A job record under at least a job read lock.
 #[derive(Clone, Copy)]
@@ -18,9 +20,6 @@ pub struct JobRef<'lock> {
     record: Record<'lock>,
     host: &'static Host,
 }
-
-/// A job record under the job write lock.
-pub struct JobMut<'lock>(JobRef<'lock>);
 
 impl<'lock> JobRef<'lock> {
     /// The job a select callback was given.
@@ -253,185 +252,8 @@ impl<'lock> JobRef<'lock> {
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
     }
 
-    /// A variable of the job's supplementary environment (`env_sup`).
-    #[must_use]
-    pub fn environment(self, name: &str) -> Option<String> {
-        self.env_sup().find_map(|slot| value_of(slot, name))
-    }
-
-    /// The entries of `env_sup`, each a place that holds a C string.
-    fn env_sup(self) -> impl Iterator<Item = *mut *mut c_void> {
-        let layout = &self.layout().job_details;
-        let array = self.details().map(|details| {
-            let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
-            // SAFETY: under the job lock; a pointer member of the details.
-            (unsafe { array.read() }, usize::from(details.read(layout.env_cnt)))
-        });
-        let (first, count) = array.unwrap_or((std::ptr::null_mut(), 0));
-        // SAFETY: env_sup holds env_cnt strings (SAFETY.md, "env_sup").
-        (0..count).map(move |i| unsafe { first.add(i) })
-    }
-
     fn details(self) -> Option<Record<'lock>> {
         // SAFETY: `details` is covered by the job lock and is a job_details_t.
         unsafe { self.record.follow(self.layout().job_record.details) }
     }
-}
-
-impl<'lock> Deref for JobMut<'lock> {
-    type Target = JobRef<'lock>;
-    fn deref(&self) -> &JobRef<'lock> {
-        &self.0
-    }
-}
-
-impl<'lock> JobMut<'lock> {
-    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test, reconfigure).
-    ///
-    /// # Safety
-    /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
-    #[must_use]
-    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
-        // SAFETY: passed on to the caller.
-        unsafe { JobRef::from_callback(job) }.map(Self)
-    }
-
-    pub(crate) fn new(job: JobRef<'lock>) -> Self {
-        Self(job)
-    }
-
-    /// Holds the job in CONFIGURING until the gate is opened; see [`crate::locks::Locked::open_launch_gate`].
-    ///
-    /// In job_begin and at adoption after a restart only: elsewhere `job_state` is not ours to write.
-    pub fn raise_launch_gate(&mut self) {
-        let layout = self.layout();
-        let Some(details) = self.details() else { return };
-        let field = layout.job_details.prolog_running;
-        details.write(field, details.read(field).saturating_add(1));
-        let state = self.state() | facts::JOB_CONFIGURING;
-        self.record.write(layout.job_record.job_state, state);
-    }
-
-    /// Holds the job in COMPLETING until the gate is opened; see [`crate::locks::HostThread::open_completion_gate`].
-    pub fn raise_completion_gate(&mut self) {
-        let job = &self.layout().job_record;
-        let count = self.record.read(job.prep_epilog_cnt);
-        self.record.write(job.prep_epilog_cnt, count.saturating_add(1));
-        // SAFETY: under the job write lock; a C bool, set to true.
-        unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
-    }
-
-    /// Lets a job that is being requeued start again as soon as it may, when this run was never launched.
-    ///
-    /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the run
-    /// before any more, unless the job's begin time lies ahead anyway. No node has one of a run that never
-    /// was launched. To be called right before the completion gate is opened.
-    pub fn begin_soon(&mut self) {
-        let Some(details) = self.details() else { return };
-        let field = self.layout().job_details.begin_time;
-        // SAFETY: time has no preconditions.
-        let soon = unsafe { libc::time(std::ptr::null_mut()) } + 2;
-        details.write(field, details.read(field).max(soon));
-    }
-
-    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
-    pub fn expect_start(&mut self, time: i64) {
-        self.record.write(self.layout().job_record.start_time, time);
-    }
-
-    /// Sets the text squeue shows as the reason.
-    pub fn set_reason(&mut self, text: &str) {
-        self.set_text(self.layout().job_record.state_desc, text);
-    }
-
-    /// The text squeue shows as the reason, if it is not just the reason's name.
-    #[must_use]
-    pub fn reason(&self) -> Option<String> {
-        self.record.text(self.layout().job_record.state_desc)
-    }
-
-    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show.
-    pub fn add_system_comment(&mut self, text: &str) {
-        let field = self.layout().job_record.system_comment;
-        let all = match self.record.text(field) {
-            Some(earlier) => format!("{earlier}; {text}"),
-            None => text.to_owned(),
-        };
-        self.set_text(field, &all);
-    }
-
-    fn set_text(&mut self, field: Field<Text>, text: &str) {
-        let call = &self.host.slurmctld.call;
-        let text = c_string(text);
-        let member: *mut *mut c_void = self.record.member(field).cast();
-        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which
-        // xfree takes back and sets to NULL, and xstrdup's result is of the same allocator.
-        unsafe {
-            (call.xfree)(member);
-            member.write((call.xstrdup)(text.as_ptr()).cast());
-        }
-        self.touch();
-    }
-
-    /// Sets a variable that Slurm gives to the batch script, to salloc and to srun (`env_sup`).
-    pub fn set_environment(&mut self, name: &str, value: &str) {
-        let slot =
-            self.env_sup().find(|slot| value_of(*slot, name).is_some()).or_else(|| self.grow_env_sup());
-        let Some(slot) = slot else { return };
-        let call = &self.host.slurmctld.call;
-        let entry = c_string(&format!("{name}={value}"));
-        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes back,
-        // and xstrdup's result is of the same allocator.
-        unsafe {
-            (call.xfree)(slot);
-            slot.write((call.xstrdup)(entry.as_ptr()).cast());
-        }
-    }
-
-    /// Takes a variable out of `env_sup`; it need not be there.
-    pub fn remove_environment(&mut self, name: &str) {
-        let slots: Vec<_> = self.env_sup().collect();
-        let Some(place) = slots.iter().position(|slot| value_of(*slot, name).is_some()) else { return };
-        let (Some(details), Some(last)) = (self.details(), slots.last()) else { return };
-        // SAFETY: job write lock; the string is of Slurm's allocator. The last entry takes the freed place, and
-        // the array, one shorter now, keeps its memory.
-        unsafe {
-            (self.host.slurmctld.call.xfree)(slots[place]);
-            slots[place].swap(*last);
-        }
-        let field = self.layout().job_details.env_cnt;
-        details.write(field, details.read(field).saturating_sub(1));
-    }
-
-    /// One more entry at the end of `env_sup`, still NULL.
-    fn grow_env_sup(&mut self) -> Option<*mut *mut c_void> {
-        let layout = &self.layout().job_details;
-        let details = self.details()?;
-        let count = details.read(layout.env_cnt);
-        let new_count = count.checked_add(1)?;
-        let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
-        let (file, function) = (c"slurm-vipu".as_ptr(), c"grow_env_sup".as_ptr());
-        let bytes = size_of::<*mut c_void>();
-        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes one longer, its new end
-        // cleared, as Slurm itself does for burst buffers.
-        unsafe {
-            let call = &self.host.slurmctld.call;
-            (call.xrecalloc)(array.cast(), usize::from(new_count), bytes, true, false, file, 0, function);
-            details.write(layout.env_cnt, new_count);
-            Some((*array).add(usize::from(count)))
-        }
-    }
-
-    /// Lets clients see that the job changed.
-    fn touch(&mut self) {
-        // SAFETY: job write lock, which guards last_job_update; time has no preconditions.
-        unsafe { self.host.slurmctld.var.last_job_update.set(libc::time(std::ptr::null_mut())) };
-    }
-}
-
-/// The value of an entry `name=value`.
-fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
-    // SAFETY: a slot of env_sup under the job lock: NULL or a C string.
-    let entry = unsafe { crate::text::from_c(slot.read().cast()) }?;
-    entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
 }

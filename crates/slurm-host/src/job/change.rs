@@ -1,0 +1,116 @@
+//! Changing a job record.
+
+use std::ffi::c_void;
+use std::ops::Deref;
+
+use slurm_release as facts;
+use slurm_release::{Field, Text};
+
+use super::JobRef;
+use crate::symbols::RawJob;
+use crate::text::c_string;
+
+/// A job record under the job write lock.
+pub struct JobMut<'lock>(JobRef<'lock>);
+
+impl<'lock> Deref for JobMut<'lock> {
+    type Target = JobRef<'lock>;
+    fn deref(&self) -> &JobRef<'lock> {
+        &self.0
+    }
+}
+
+impl<'lock> JobMut<'lock> {
+    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test, reconfigure).
+    ///
+    /// # Safety
+    /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
+    #[must_use]
+    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
+        // SAFETY: passed on to the caller.
+        unsafe { JobRef::from_callback(job) }.map(Self)
+    }
+
+    pub(crate) fn new(job: JobRef<'lock>) -> Self {
+        Self(job)
+    }
+
+    /// Holds the job in CONFIGURING until the gate is opened; see [`crate::locks::Locked::open_launch_gate`].
+    ///
+    /// In job_begin and at adoption after a restart only: elsewhere `job_state` is not ours to write.
+    pub fn raise_launch_gate(&mut self) {
+        let layout = self.layout();
+        let Some(details) = self.details() else { return };
+        let field = layout.job_details.prolog_running;
+        details.write(field, details.read(field).saturating_add(1));
+        let state = self.state() | facts::JOB_CONFIGURING;
+        self.record.write(layout.job_record.job_state, state);
+    }
+
+    /// Holds the job in COMPLETING until the gate is opened; see [`crate::locks::HostThread::open_completion_gate`].
+    pub fn raise_completion_gate(&mut self) {
+        let job = &self.layout().job_record;
+        let count = self.record.read(job.prep_epilog_cnt);
+        self.record.write(job.prep_epilog_cnt, count.saturating_add(1));
+        // SAFETY: under the job write lock; a C bool, set to true.
+        unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
+    }
+
+    /// Lets a job that is being requeued start again as soon as it may, when this run was never launched.
+    ///
+    /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the run
+    /// before any more, unless the job's begin time lies ahead anyway. No node has one of a run that never
+    /// was launched. To be called right before the completion gate is opened.
+    pub fn begin_soon(&mut self) {
+        let Some(details) = self.details() else { return };
+        let field = self.layout().job_details.begin_time;
+        // SAFETY: time has no preconditions.
+        let soon = unsafe { libc::time(std::ptr::null_mut()) } + 2;
+        details.write(field, details.read(field).max(soon));
+    }
+
+    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
+    pub fn expect_start(&mut self, time: i64) {
+        self.record.write(self.layout().job_record.start_time, time);
+    }
+
+    /// Sets the text squeue shows as the reason.
+    pub fn set_reason(&mut self, text: &str) {
+        self.set_text(self.layout().job_record.state_desc, text);
+    }
+
+    /// The text squeue shows as the reason, if it is not just the reason's name.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        self.record.text(self.layout().job_record.state_desc)
+    }
+
+    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show.
+    pub fn add_system_comment(&mut self, text: &str) {
+        let field = self.layout().job_record.system_comment;
+        let all = match self.record.text(field) {
+            Some(earlier) => format!("{earlier}; {text}"),
+            None => text.to_owned(),
+        };
+        self.set_text(field, &all);
+    }
+
+    fn set_text(&mut self, field: Field<Text>, text: &str) {
+        let call = &self.host.slurmctld.call;
+        let text = c_string(text);
+        let member: *mut *mut c_void = self.record.member(field).cast();
+        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which
+        // xfree takes back and sets to NULL, and xstrdup's result is of the same allocator.
+        unsafe {
+            (call.xfree)(member);
+            member.write((call.xstrdup)(text.as_ptr()).cast());
+        }
+        self.touch();
+    }
+
+    /// Lets clients see that the job changed.
+    fn touch(&mut self) {
+        // SAFETY: job write lock, which guards last_job_update; time has no preconditions.
+        unsafe { self.host.slurmctld.var.last_job_update.set(libc::time(std::ptr::null_mut())) };
+    }
+}
