@@ -82,7 +82,7 @@ pub use claim::{Awaits, Gates, Phase, Step};
 pub use event::*;
 pub use invariant::Violation;
 pub use ledger::Ledger;
-pub use plan::{Jobs, Rank, Seconds, Wish};
+pub use plan::{Jobs, KnownJobs, Rank, Seconds, Wish};
 pub use schedule::Candidate;
 pub use view::{ClaimView, ModelView, PodView, View};
 pub use wait::Wait;

@@ -1,7 +1,9 @@
 //! A plugin that only counts: whoever asks for no more IPUs than are free may start.
 
+use ledger::KnownJobs;
+
 use crate::controller::Controller;
-use crate::{Job, Moment, Scheduler, Verdict};
+use crate::{Job, Scheduler, Verdict};
 
 /// Counts IPUs. When the controller finds no block all the same, the job goes back into the line and is tried again
 /// in the next pass.
@@ -20,7 +22,7 @@ impl Counting {
 }
 
 impl Scheduler for Counting {
-    fn start(&mut self, job: &Job, _moment: &Moment) -> Verdict {
+    fn start(&mut self, job: &Job, _moment: &KnownJobs) -> Verdict {
         if job.size > self.free {
             return Verdict::Waits;
         }

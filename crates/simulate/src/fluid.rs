@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
-use crate::{Job, Moment, Scheduler, Verdict};
+use ledger::KnownJobs;
+
+use crate::{Job, Scheduler, Verdict};
 
 /// As many as the ledger has.
 const MOST_PLANS: usize = 16;
@@ -58,16 +60,16 @@ impl Fluid {
 }
 
 impl Scheduler for Fluid {
-    fn begin_pass(&mut self, moment: &Moment) {
-        (self.free_from, self.plans) = (vec![(moment.now, self.ipus)], 0);
+    fn begin_pass(&mut self, moment: &KnownJobs) {
+        (self.free_from, self.plans) = (vec![(moment.now.0, self.ipus)], 0);
         for (size, end) in self.running.clone().into_values() {
-            self.take(size, moment.now, end.max(moment.now + 1));
+            self.take(size, moment.now.0, end.max(moment.now.0 + 1));
         }
     }
 
-    fn start(&mut self, job: &Job, moment: &Moment) -> Verdict {
+    fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict {
         let start = self.earliest(job);
-        let starts = start == moment.now;
+        let starts = start == moment.now.0;
         if starts {
             self.running.insert(job.id, (job.size, start + job.limit));
         }

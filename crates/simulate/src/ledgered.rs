@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 
-use ledger::{Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement, Rank, SeenPartition, Wish};
+use ledger::{
+    Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, SeenPartition, Wish,
+};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
 
 use crate::controller::Controller;
-use crate::{DOMAIN, Job, Moment, Scheduler, Verdict};
+use crate::{DOMAIN, Job, Scheduler, Verdict};
 
 /// A ledger with one model of one controller.
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Ledgered {
     }
 
     /// The claim of a job that may start now.
-    fn claim(&mut self, job: &Job, moment: &Moment) -> Option<Claim> {
+    fn claim(&mut self, job: &Job, moment: &KnownJobs) -> Option<Claim> {
         let wish = Wish {
             model: self.facts.model.clone(),
             size: size(job.size),
@@ -68,14 +70,14 @@ impl Ledgered {
         };
         let controller = verdict.ok()?;
         let ipus: Vec<Place> = self.ledger.place(&wish, &controller, moment);
-        let run = JobRun { job: job.id, restart: 0, start: moment.now };
+        let run = JobRun { job: job.id, restart: 0, start: moment.now.0 };
         let (partition, size) = (partition(job.id), wish.size);
         Some(Claim { partition, run, user: 1000, model: wish.model, controller, size, ipus })
     }
 }
 
 impl Scheduler for Ledgered {
-    fn start(&mut self, job: &Job, moment: &Moment) -> Verdict {
+    fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict {
         let Some(claim) = self.claim(job, moment) else { return Verdict::Waits };
         if !self.controller.create(job.id, job.size, &claim.ipus) {
             return Verdict::Refused;

@@ -14,7 +14,7 @@ pub mod slurm;
 pub mod way;
 pub mod workload;
 
-pub use slurm::{Moment, Scheduler, Verdict};
+pub use slurm::{Scheduler, Verdict};
 pub use workload::Job;
 
 /// IPUs in one IPU-Link domain.

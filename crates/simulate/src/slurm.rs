@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use ledger::{Jobs, Seconds};
+use ledger::{KnownJobs, Seconds};
 
 use crate::Job;
 
@@ -13,10 +13,10 @@ const DEPTH: usize = 500;
 /// Who may start.
 pub trait Scheduler {
     /// All waiting jobs will be tried, the oldest first.
-    fn begin_pass(&mut self, _moment: &Moment) {}
+    fn begin_pass(&mut self, _moment: &KnownJobs) {}
 
     /// Starts the job, if it may start now.
-    fn start(&mut self, job: &Job, moment: &Moment) -> Verdict;
+    fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict;
 
     /// A job that was started is over, and its partition gone.
     fn end(&mut self, job: &Job);
@@ -31,33 +31,6 @@ pub enum Verdict {
     Waits,
     /// It might, but the controller had no room for its partition; the job goes back into the line.
     Refused,
-}
-
-/// What Slurm knows of its jobs at one moment.
-#[derive(Debug, Default)]
-pub struct Moment {
-    /// Seconds.
-    pub now: i64,
-    /// When the running jobs reach their limits.
-    ends: HashMap<u32, i64>,
-}
-
-impl Jobs for Moment {
-    fn now(&self) -> Seconds {
-        Seconds(self.now)
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        self.ends.get(&job).copied().map(Seconds)
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        !self.ends.contains_key(&job)
-    }
-
-    fn patience(&self) -> i64 {
-        i64::MAX // Backfill looks at every one of them all the time.
-    }
 }
 
 /// How long a job waited.
@@ -82,7 +55,10 @@ pub struct Outcome {
 
 /// Plays all jobs, the oldest first, to their end.
 pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome {
-    let (mut moment, mut outcome) = (Moment::default(), Outcome::default());
+    // Backfill looks at every one of them all the time.
+    let mut moment =
+        KnownJobs { now: Seconds(0), ends: HashMap::new(), expected: HashMap::new(), patience: i64::MAX };
+    let mut outcome = Outcome::default();
     let mut queue: Vec<&Job> = Vec::new();
     // When each running job ends, and its place in `jobs`.
     let mut running: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
@@ -91,7 +67,7 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
         let next_submit = jobs.get(submitted).map(|job| job.submitted);
         let next_end = running.peek().map(|Reverse((end, _))| *end);
         let Some(now) = next_submit.into_iter().chain(next_end).min() else { break };
-        moment.now = now;
+        moment.now = Seconds(now);
         while let Some(&Reverse((_, number))) = running.peek().filter(|Reverse((end, _))| *end <= now) {
             running.pop();
             moment.ends.remove(&jobs[number].id);
@@ -114,7 +90,7 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
 /// Tries the waiting jobs, the oldest first; who starts.
 fn pass<'a>(
     queue: &mut Vec<&'a Job>,
-    moment: &mut Moment,
+    moment: &mut KnownJobs,
     scheduler: &mut impl Scheduler,
     refused: &mut u64,
 ) -> Vec<&'a Job> {
@@ -124,7 +100,7 @@ fn pass<'a>(
         tried += 1;
         let verdict = if tried <= DEPTH { scheduler.start(job, moment) } else { Verdict::Waits };
         if verdict == Verdict::Starts {
-            moment.ends.insert(job.id, moment.now + job.limit);
+            moment.ends.insert(job.id, Seconds(moment.now.0 + job.limit));
             started.push(*job);
         }
         *refused += u64::from(verdict == Verdict::Refused);

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use ledger::{
-    AdoptedAs, Candidate, Claim, Event, Jobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, Seconds,
-    SeenPartition, Wish,
+    AdoptedAs, Candidate, Claim, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
+    Seconds, SeenPartition, Wish,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
@@ -20,6 +20,9 @@ pub const LINE: u32 = 1000;
 const HOUR: i64 = 3600;
 const NOW: i64 = 1_800_000_000;
 
+/// Seconds, as with backfill every 30.
+const PATIENCE: i64 = 60;
+
 /// IPUs in one IPU-Link domain.
 const DOMAIN: u32 = 64;
 
@@ -29,32 +32,8 @@ const FREE: u32 = 43;
 /// A running job on nearly each IPU, a free one here and there; 1,001 jobs on 1,024 IPUs.
 pub struct Scene {
     ledger: Ledger,
-    slurm: Slurm,
+    slurm: KnownJobs,
     ipus: u32,
-}
-
-/// Slurm's jobs: when the running ones end.
-struct Slurm {
-    now: i64,
-    ends: HashMap<u32, i64>,
-}
-
-impl Jobs for Slurm {
-    fn now(&self) -> Seconds {
-        Seconds(self.now)
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        self.ends.get(&job).copied().map(Seconds)
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        !self.ends.contains_key(&job)
-    }
-
-    fn patience(&self) -> i64 {
-        60
-    }
 }
 
 impl Scene {
@@ -66,8 +45,9 @@ impl Scene {
 
     fn ending(ipus: u32, end: impl Fn(u32) -> i64) -> Self {
         let running = || (1..=ipus).filter(|job| job % FREE != 0);
-        let ends = running().map(|job| (job, end(job))).collect();
-        let mut scene = Self { ledger: Ledger::new(), slurm: Slurm { now: NOW, ends }, ipus };
+        let ends = running().map(|job| (job, Seconds(end(job)))).collect();
+        let slurm = KnownJobs { now: Seconds(NOW), ends, expected: HashMap::new(), patience: PATIENCE };
+        let mut scene = Self { ledger: Ledger::new(), slurm, ipus };
         scene.tell(Event::Models(vec![facts()]));
         running().for_each(|job| scene.tell(Event::Adopt(claim(job), AdoptedAs::Running)));
         let partitions = running().map(|job| SeenPartition {
@@ -104,7 +84,7 @@ impl Scene {
 
     /// A second goes by: what was worked out for the one before has to be worked out anew.
     pub fn tick(&mut self) {
-        self.slurm.now = NOW + (self.slurm.now == NOW) as i64;
+        self.slurm.now = Seconds(NOW + (self.slurm.now == Seconds(NOW)) as i64);
     }
 
     /// Something happens, of whatever kind.
@@ -124,7 +104,7 @@ impl Scene {
 
     /// When a job of half a domain, behind all others, can start.
     pub fn forecast(&mut self) -> Option<Seconds> {
-        self.ledger.forecast(&self.last(DOMAIN / 2, HOUR), self.slurm.now(), &self.slurm)
+        self.ledger.forecast(&self.last(DOMAIN / 2, HOUR), self.slurm.now, &self.slurm)
     }
 
     /// Who has to go for a domain, all that run being candidates.

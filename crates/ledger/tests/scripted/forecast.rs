@@ -1,6 +1,6 @@
 //! When a job is expected to start, and whether it then may.
 
-use crate::script::{Line, Scripted, claim, id, pod, wish};
+use crate::script::{Scripted, claim, id, jobs, pod, wish};
 use ledger::{Claim, Event, ModelFacts, Place, Placement, Seconds, SeenPartition};
 use proptest::prelude::*;
 use vipu_types::IpuCount;
@@ -27,7 +27,7 @@ fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
 fn who_may_be_put_in_the_way_of_another_is_expected_behind_that_one() {
     // Jobs 1 and 2 make way for job 10 in an hour. Of the free quarters one is in the half that it will have.
     let there = [(1, 16, 0), (2, 16, 32)];
-    let line = Line { now: 0, ends: &[(1, HOUR), (2, 9 * HOUR)] };
+    let line = jobs(0, &[(1, HOUR), (2, 9 * HOUR)]);
     let mut scripted = pod_with(Placement::Controller, &there);
     scripted.ledger.may_start(&wish(10, 32, HOUR), &line).unwrap_err();
     let long = wish(11, 16, 5 * HOUR);
@@ -55,7 +55,7 @@ proptest! {
         let running: Vec<_> = running.into_iter().filter(|(_, (_, some, _))| *some > 1).collect();
         let jobs: Vec<_> = running.iter().map(|(job, (order, _, _))| (*job, 1 << order, 4 * (job - 1))).collect();
         let ends: Vec<_> = running.iter().map(|(job, (_, _, hours))| (*job, hours * HOUR)).collect();
-        let slurm = Line { now: 0, ends: &ends };
+        let slurm = crate::script::jobs(0, &ends);
         let placement = if explicit { Placement::Explicit } else { Placement::Controller };
         let mut scripted = pod_with(placement, &jobs);
         for (job, (order, hours, later)) in (100..).zip(line) {

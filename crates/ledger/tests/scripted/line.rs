@@ -1,8 +1,8 @@
 //! Who is first in line, who may go before him, and who has to go for him.
 
-use crate::script::{Line, Scripted, claim, id, pod, wish};
+use crate::script::{Scripted, claim, id, jobs, pod, wish};
 use ledger::{
-    Candidate, Claim, Event, Jobs, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish,
+    Candidate, Claim, Event, KnownJobs, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish,
 };
 use vipu_types::IpuCount;
 
@@ -28,7 +28,7 @@ fn pod_with(jobs: &[(u32, u64)]) -> Scripted {
 
 /// What a job is told that wants to start, given when the running ones end.
 fn start(scripted: &mut Scripted, wish: &Wish, now: i64, ends: &[(u32, i64)]) -> String {
-    let verdict = scripted.ledger.may_start(wish, &Line { now, ends });
+    let verdict = scripted.ledger.may_start(wish, &jobs(now, ends));
     verdict.map_or_else(|why| why.to_string(), |_| "go".into())
 }
 
@@ -96,7 +96,7 @@ fn a_plan_goes_with_its_job() {
 #[test]
 fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
     let mut scripted = pod_with(&[]);
-    let line = Line { now: 0, ends: &[] };
+    let line = jobs(0, &[]);
     // Its IPUs are free, its nodes are not before an hour.
     scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(HOUR), &line);
     assert_eq!(start(&mut scripted, &wish(11, 64, HOUR), 0, &[]), "go");
@@ -104,47 +104,23 @@ fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
     assert_eq!(scripted.ledger.forecast(&wish(11, 64, HOUR + 1), Seconds(0), &line), Some(Seconds(2 * HOUR)));
 }
 
-/// A line whose first job, 10, the scheduler expects at this time.
-struct Expecting<'a>(Line<'a>, i64);
-
-impl Jobs for Expecting<'_> {
-    fn now(&self) -> Seconds {
-        self.0.now()
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        self.0.end_of(job)
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        self.0.waits(job)
-    }
-
-    fn expected(&self, job: u32) -> Option<Seconds> {
-        (job == 10).then_some(Seconds(self.1))
-    }
-
-    fn patience(&self) -> i64 {
-        self.0.patience()
-    }
-}
-
 #[test]
 fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
     let go = |scripted: &mut Scripted, expected, duration| {
-        let line = Expecting(Line { now: 1, ends: &[] }, expected);
+        let expected = [(10, Seconds(expected))].into();
+        let line = KnownJobs { expected, ..jobs(1, &[]) };
         scripted.ledger.may_start(&wish(11, 64, duration), &line).is_ok()
     };
     let mut scripted = pod_with(&[]);
     // It was told that its IPUs are free now. So what it waits for until then is something else.
-    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &Line { now: 0, ends: &[] });
+    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &[]));
     assert_eq!(told, Some(Seconds(0)));
     assert!(go(&mut scripted, HOUR, HOUR - 1));
     assert!(!go(&mut scripted, HOUR, HOUR));
 
     // It was told that it waits for IPUs: when they are free sooner, it may start sooner.
     let (mut scripted, ends) = (pod_with(&[(1, 64)]), [(1, HOUR)]);
-    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &Line { now: 0, ends: &ends });
+    let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &ends));
     assert_eq!(told, Some(Seconds(HOUR + 1)));
     scripted.tell(Event::Gone(claim("1").partition));
     assert!(!go(&mut scripted, HOUR + 1, HOUR - 1));
@@ -182,7 +158,7 @@ fn who_is_far_back_in_line_comes_up_as_others_leave_it() {
 /// The fewest that would have to go for job 10 to have so many IPUs.
 fn victims(scripted: &mut Scripted, ipus: u64, candidates: &[u32]) -> Option<Vec<u32>> {
     let candidates: Vec<_> = candidates.iter().map(|&job| Candidate { job, dying: false }).collect();
-    scripted.ledger.victims(&wish(10, ipus, HOUR), &candidates, &Line { now: 0, ends: &[] })
+    scripted.ledger.victims(&wish(10, ipus, HOUR), &candidates, &jobs(0, &[]))
 }
 
 #[test]
@@ -205,7 +181,7 @@ fn what_is_on_its_way_out_is_not_asked_to_go_again() {
     assert_eq!(victims(&mut scripted, 32, &[2]), Some(vec![]));
     assert_eq!(victims(&mut scripted, 64, &[2]), Some(vec![2]));
     let dying = [Candidate { job: 2, dying: true }];
-    let line = Line { now: 0, ends: &[] };
+    let line = jobs(0, &[]);
     assert_eq!(scripted.ledger.victims(&wish(10, 64, HOUR), &dying, &line), Some(vec![]));
 }
 
@@ -214,7 +190,7 @@ fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
     let mut scripted = pod_with(&[(1, 16), (2, 8)]);
     let facts = ModelFacts { placement: Placement::Explicit, ..pod("pod64") };
     scripted.tell(Event::Models(vec![facts]));
-    let jobs = Line { now: 0, ends: &[(1, HOUR), (2, HOUR)] };
+    let jobs = jobs(0, &[(1, HOUR), (2, HOUR)]);
     for wish in line {
         scripted.ledger.plan(wish, Seconds(0), &jobs);
     }

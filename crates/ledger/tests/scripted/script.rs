@@ -3,9 +3,10 @@
 //! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Ending, Event, Jobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
+    Action, AdoptedAs, Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
     Seconds, SeenPartition, Wish,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
@@ -107,27 +108,9 @@ pub fn empty_pod() -> Scripted {
 }
 
 /// Slurm's jobs: when those run out that run; the others wait.
-pub struct Line<'a> {
-    pub now: i64,
-    pub ends: &'a [(u32, i64)],
-}
-
-impl Jobs for Line<'_> {
-    fn now(&self) -> Seconds {
-        Seconds(self.now)
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        self.ends.iter().find(|(known, _)| *known == job).map(|(_, end)| Seconds(*end))
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        self.end_of(job).is_none()
-    }
-
-    fn patience(&self) -> i64 {
-        60
-    }
+pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
+    let ends = ends.iter().map(|&(job, end)| (job, Seconds(end))).collect();
+    KnownJobs { now: Seconds(now), ends, expected: HashMap::new(), patience: 60 }
 }
 
 /// What a job of this age would like of pod64; the older goes first.
@@ -138,7 +121,7 @@ pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
 
 /// At 0: when that many IPUs fit, given when jobs end; a job not named has ended.
 pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Option<i64> {
-    let line = Line { now: 0, ends };
+    let line = jobs(0, ends);
     scripted.ledger.forecast(&wish(99, ipus, 1), Seconds(0), &line).map(|start| start.0)
 }
 
