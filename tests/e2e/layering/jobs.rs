@@ -8,7 +8,8 @@ use rand::{
 
 use testbed::JobId;
 
-use super::site::{PARTITIONS, RESERVATIONS};
+use super::ipus::{self, Nodes};
+use super::site::{PARTITIONS, RESERVATIONS, Selector};
 
 /// What one `sbatch` submits.
 #[derive(Clone, Debug, Default)]
@@ -21,12 +22,16 @@ pub(super) struct Job {
     minutes: u64,
     /// How many jobs it is to Slurm: tasks of an array, components of a heterogeneous job.
     size: usize,
+    /// How many IPUs it asks for; such a job is not compared.
+    ipus: Option<u32>,
 }
 
 impl Job {
     /// The options of its sbatch, when the jobs before it got these `ids` or were refused.
-    pub(super) fn options(&self, index: usize, ids: &[Option<JobId>]) -> Vec<String> {
-        let mut options = vec![format!("--job-name=job{index}")];
+    pub(super) fn options(&self, index: usize, ids: &[Option<JobId>], selector: Selector) -> Vec<String> {
+        let name = self.ipus.map_or(format!("job{index}"), |_| ipus::NAME.into());
+        let mut options = vec![format!("--job-name={name}")];
+        options.extend(self.ipus.map(|count| ipus::request(selector, count)));
         for (place, component) in self.components.iter().enumerate() {
             options.extend((place > 0).then(|| ":".to_owned()));
             options.push(format!("--time={}", self.minutes));
@@ -75,12 +80,15 @@ impl Limits {
     }
 }
 
-/// Draws jobs until they are `count` to Slurm, and their limits.
-pub(super) fn draw(seed: u64, count: usize) -> (Vec<Job>, Limits) {
+/// Draws jobs until they are `count` to Slurm, and their limits. With `waiting`, some are for IPUs, on these nodes.
+pub(super) fn draw(seed: u64, count: usize, waiting: Option<Nodes>) -> (Vec<Job>, Limits) {
     let random = &mut StdRng::seed_from_u64(seed);
     let (mut jobs, mut drawn) = (Vec::new(), 0);
     while drawn < count {
-        let job = job(random, jobs.len());
+        let job = match waiting.filter(|_| random.random_bool(0.15)) {
+            Some(nodes) => for_ipus(random, nodes),
+            None => job(random, jobs.len()),
+        };
         drawn += job.size;
         jobs.push(job);
     }
@@ -120,6 +128,18 @@ fn job(random: &mut StdRng, index: usize) -> Job {
         _ => {}
     }
     job
+}
+
+/// A job for IPUs, some of them before all others in their partition.
+fn for_ipus(random: &mut StdRng, nodes: Nodes) -> Job {
+    let partition = match nodes {
+        Nodes::Shared => pick(random, &PARTITIONS),
+        Nodes::Apart => ipus::NAME.into(),
+    };
+    let mut options = vec![size(random), format!("--partition={partition}")];
+    options.extend(random.random_bool(0.3).then(|| "--nice=-1000000".to_owned()));
+    let ipus = Some(1 << random.random_range(0..=6));
+    Job { components: vec![options], size: 1, ipus, ..Job::default() }
 }
 
 /// What a job, or a component of one, asks for. Some of it cannot be had, or contradicts the rest: then both clusters have to

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use testbed::Cluster;
 
-use super::jobs::Limits;
+use super::{ipus, jobs::Limits};
 
 /// What differs from run to run, and names and numbers of the machine's own.
 const OF_THE_RUN: [&str; 11] = [
@@ -24,6 +24,9 @@ const OF_THE_RUN: [&str; 11] = [
     "Command",
     "SLUID",
 ];
+
+/// How the names of the jobs' scripts begin, which are numbered.
+const SCRIPTS: &str = "/jobs/script-";
 
 /// How many differing jobs a message shows.
 const SHOWN: usize = 5;
@@ -52,8 +55,7 @@ impl Outcome {
         let text = show.env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
         let root = cluster.layout().root().display().to_string();
         let (text, log) = (text.replace(&root, ""), cluster.slurmctld_log().replace(&root, ""));
-        for record in text.split("\n\n").filter(|record| record.starts_with("JobId=") && !is_sentinel(record))
-        {
+        for record in text.split("\n\n").filter(|record| record.starts_with("JobId=") && !is_aside(record)) {
             let (id, _) = record["JobId=".len()..].split_once(' ').context("a job is but its id")?;
             self.shown.insert((id.parse()?, moment), timeless(record, origin)?);
         }
@@ -62,7 +64,7 @@ impl Outcome {
                 line.split_once("Allocate JobId=").or_else(|| line.split_once("Started JobId="))?;
             job.split_whitespace().next().map(str::to_owned)
         };
-        let lines = || log.lines().filter(|line| !is_sentinel(line));
+        let lines = || log.lines().filter(|line| !is_aside(line));
         self.started = lines().filter_map(starts).collect();
         // Its clock is no matter of the jobs.
         let errors =
@@ -124,9 +126,10 @@ fn lines_only_in(one: &str, two: &str) -> String {
     only.map(|line| format!("    {line}\n")).collect()
 }
 
-/// Whether this tells of a job of the testbed's own, of which there may be more in one of the clusters.
-fn is_sentinel(text: &str) -> bool {
-    text.contains("sentinel")
+/// Whether this tells of a job that is not compared: of the testbed's own, of which there may be more in one of the clusters, or
+/// for IPUs.
+fn is_aside(text: &str) -> bool {
+    text.contains("sentinel") || text.contains(ipus::NAME)
 }
 
 fn waits(record: &str) -> bool {
@@ -144,7 +147,7 @@ fn timeless(record: &str, origin: u64) -> Result<String> {
     let waits = waits(record);
     let mut text = String::new();
     for line in record.lines() {
-        for word in line.split(' ').filter(|word| !word.is_empty()) {
+        for word in line.split(' ').filter(|word| !word.is_empty() && !word.starts_with(SCRIPTS)) {
             match word.split_once('=') {
                 Some((key, _)) if OF_THE_RUN.contains(&key) => {}
                 Some(("StartTime", _)) if !waits => {}

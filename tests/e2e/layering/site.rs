@@ -29,6 +29,8 @@ const NODES: &str = "\
     PartitionName=wide Nodes=b[19-36],c[01-18] PriorityTier=2\n\
     PartitionName=shared Nodes=b[01-18] OverSubscribe=FORCE:2\n\
     PartitionName=whole Nodes=a[01-08],c[13-18] OverSubscribe=EXCLUSIVE\n\
+    NodeName=ipus[01-10] CPUs=8 RealMemory=16000 Gres=vipu:pod64:no_consume:64\n\
+    PartitionName=ipus Nodes=ipus[01-10] State=UP\n\
     PartitionName=DEFAULT State=UP\n";
 
 const TOPOLOGY: &str = "\
@@ -36,7 +38,7 @@ const TOPOLOGY: &str = "\
     SwitchName=s2 Nodes=a[19-36]\n\
     SwitchName=s3 Nodes=b[01-36]\n\
     SwitchName=s4 Nodes=c[01-18]\n\
-    SwitchName=s5 Nodes=sentinel\n\
+    SwitchName=s5 Nodes=sentinel,ipus[01-10]\n\
     SwitchName=top Switches=s[1-5]\n";
 
 const GRES: &str = "\
@@ -46,7 +48,7 @@ const GRES: &str = "\
     NodeName=c[01-18] Name=gpu Type=volta File=/dev/fake[2-3]\n";
 
 /// Which selector a cluster has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selector {
     /// Slurm's own.
     Stock,
@@ -92,7 +94,7 @@ pub(super) fn settings(selector: Selector, pace: Pace, limits: Limits) -> Settin
         .slurm_conf("SelectTypeParameters=CR_Core_Memory")
         .slurm_conf("TopologyPlugin=topology/tree")
         .slurm_conf("GresTypes=gpu,vipu")
-        .slurm_conf("Licenses=tool:7")
+        .slurm_conf("Licenses=tool:7,pod:1")
         .slurm_conf("AllowSpecResourcesUsage=yes")
         .slurm_conf("MaxJobCount=100000")
         // 26.05 tells of jobs that backfill starts only so.
