@@ -24,6 +24,9 @@ use site::{PARTITIONS, Pace, Selector};
 const SEED: u64 = 20_261_120;
 const JOBS: usize = 300;
 
+/// The same where others wait for IPUs: each cycle takes longer.
+const JOBS_AMONG_OTHERS: usize = 150;
+
 /// How often backfill runs after the main scheduler: a heterogeneous job starts at its second sight.
 const ROUNDS: usize = 2;
 
@@ -50,7 +53,8 @@ fn sched_layering_changes_nothing_while_others_wait_for_ipus() -> Result<()> {
 /// among them, on these nodes.
 fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     let seed = number("LAYERING_SEED")?.unwrap_or(SEED);
-    let count = number("LAYERING_JOBS")?.map_or(Ok(JOBS), usize::try_from)?;
+    let usual = if waiting.is_some() { JOBS_AMONG_OTHERS } else { JOBS };
+    let count = number("LAYERING_JOBS")?.map_or(Ok(usual), usize::try_from)?;
     let (jobs, limits) = jobs::draw(seed, count, waiting);
     println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
     for patience in [1, 4] {
