@@ -1,6 +1,7 @@
 //! A second slurmctld that waits for the first to fail.
 
 use anyhow::{Context, Result, ensure};
+use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
@@ -95,11 +96,16 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
         wait_until("the first slurmctld to act", LIMIT, || {
             Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
         })?;
-        let third = stay(cluster, 16)?;
+        let (third, ending) = (stay(cluster, 16)?, stay(cluster, 1)?);
+        cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
+        cluster.command("scancel").args(&[&ending.to_string()]).success()?;
+        cluster.await_job(ending, "to be ending", LIMIT, |job| job.state == "COMPLETING")?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
         taken_over(cluster)?;
-        // It knows what began under each of them.
+        // It knows what began under each of them, and waits for no end twice.
+        cluster.mock().cause(Incident::Vanish { partition: main_job::partition_name(ending, 0) })?;
+        cluster.await_end(ending, LIMIT)?;
         let_go(cluster)?;
         [first, second, third]
             .iter()

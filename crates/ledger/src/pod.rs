@@ -182,7 +182,7 @@ impl Pod {
     fn review_suspects(&mut self, asked: Millis, hardware: Hardware) {
         if hardware != self.hardware {
             self.suspects = Suspects::default();
-        } else if !self.suspects.is_empty() {
+        } else {
             let places = self.listed.values().flat_map(|listed| &listed.places);
             let in_use: HashSet<usize> = places.filter_map(|place| place.number(self.domain())).collect();
             self.suspects.review(asked, |ipu| in_use.contains(&ipu));
@@ -273,22 +273,23 @@ impl Pod {
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
         let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
         let (size, chosen) = (*size, ipus.first().copied());
-        self.suspects.begin(now);
         match chosen {
-            Some(place) => place.number(self.domain()).into_iter().for_each(|ipu| self.suspects.add(ipu)),
-            None => self.suspect_all_for(serial, size),
+            Some(place) => {
+                place.number(self.domain()).into_iter().for_each(|ipu| self.suspects.add(now, ipu))
+            }
+            None => self.suspect_all_for(now, serial, size),
         }
         self.capacity = self.counted();
     }
 
-    fn suspect_all_for(&mut self, serial: Serial, size: IpuCount) {
+    fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {
         // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next. When
         // that goes on for long, let another refusal tell.
         for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
             let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
             while let Some(ipu) = free.first_for(size) {
                 free.take_ipu(ipu);
-                self.suspects.add(ipu);
+                self.suspects.add(now, ipu);
             }
         }
     }

@@ -161,6 +161,8 @@ impl Ledger {
         self.note(wish, Some(not_before), jobs);
         let start = self.forecast(wish, not_before, jobs);
         self.plans.tell(wish.job(), start);
+        // The scheduler may expect it later by the next question.
+        self.outlooks.changed(wish);
         start
     }
 

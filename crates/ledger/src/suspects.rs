@@ -8,48 +8,41 @@ use crate::Millis;
 const SHORTEST: u64 = 60_000;
 const LONGEST: u64 = 600_000;
 
-/// The suspects of one Pod. Nobody knows which IPU is to blame for a refusal, so none is suspected for ever; but the
-/// longer each time, as a job is started in vain to find out.
+/// The suspects of one Pod, by the number of the IPU. Nobody knows which IPU is to blame for a refusal, so none is
+/// suspected for ever; but the longer each time, as a job is started in vain to find out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Suspects {
-    /// Until when each is suspected, by the number of the IPU.
-    until: BTreeMap<usize, Millis>,
-    /// How long, and until when, those that came last are suspected.
+pub(crate) struct Suspects(BTreeMap<usize, Suspicion>);
+
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    /// How long it lasts; it is remembered for as long again.
     span: u64,
-    end: Millis,
+    until: Millis,
+    is_over: bool,
 }
 
 impl Suspects {
     pub(crate) fn is_empty(&self) -> bool {
-        self.until.is_empty()
+        self.all().next().is_none()
     }
 
-    /// By number.
+    /// Those of now.
     pub(crate) fn all(&self) -> impl Iterator<Item = usize> {
-        self.until.keys().copied()
+        self.0.iter().filter(|(_, suspicion)| !suspicion.is_over).map(|(ipu, _)| *ipu)
     }
 
-    /// There will be more suspects.
-    pub(crate) fn begin(&mut self, now: Millis) {
-        let is_over = self.end <= now;
-        let is_long_ago = now.0.saturating_sub(self.end.0) > self.span;
-        if is_long_ago || self.span == 0 {
-            self.span = SHORTEST;
-        } else if is_over {
-            self.span = (2 * self.span).min(LONGEST);
-        }
-        self.end = Millis(now.0 + self.span);
-    }
-
-    /// One of them.
-    pub(crate) fn add(&mut self, ipu: usize) {
-        self.until.insert(ipu, self.end);
+    /// One more.
+    pub(crate) fn add(&mut self, now: Millis, ipu: usize) {
+        let before = self.0.get(&ipu).filter(|before| before.is_over);
+        let span = before.map_or(SHORTEST, |before| (2 * before.span).min(LONGEST));
+        self.0.insert(ipu, Suspicion { span, until: Millis(now.0 + span), is_over: false });
     }
 
     /// Acquits those that are in use in a listing asked for at that time, as they evidently work, and those that were
     /// suspected long enough.
     pub(crate) fn review(&mut self, asked: Millis, in_use: impl Fn(usize) -> bool) {
-        self.until.retain(|ipu, until| *until > asked && !in_use(*ipu));
+        self.0.retain(|ipu, suspicion| asked.0 < suspicion.until.0 + suspicion.span && !in_use(*ipu));
+        self.0.values_mut().for_each(|suspicion| suspicion.is_over = suspicion.until <= asked);
     }
 }
 
@@ -59,9 +52,8 @@ mod tests {
 
     /// For how long an IPU is suspected from then on.
     fn span(suspects: &mut Suspects, now: u64) -> u64 {
-        suspects.begin(Millis(now));
-        suspects.add(7);
-        let until = suspects.until[&7].0;
+        suspects.add(Millis(now), 7);
+        let until = suspects.0[&7].until.0;
         suspects.review(Millis(until - 1), |_| false);
         assert!(suspects.all().eq([7]));
         suspects.review(Millis(until), |_| false);
@@ -78,25 +70,26 @@ mod tests {
             now += lasted + 30_000;
         }
         now += 2 * LONGEST;
+        suspects.review(Millis(now), |_| false);
         assert_eq!(span(&mut suspects, now), SHORTEST, "that was long ago");
     }
 
     #[test]
-    fn more_suspects_of_the_same_time_are_no_repetition() {
+    fn each_is_suspected_for_itself() {
         let mut suspects = Suspects::default();
-        suspects.begin(Millis(0));
-        suspects.add(0);
-        suspects.begin(Millis(1000));
-        suspects.add(32);
+        suspects.add(Millis(0), 0);
+        suspects.add(Millis(15_000), 32);
         suspects.review(Millis(SHORTEST + 500), |_| false);
         assert!(suspects.all().eq([32]));
+        suspects.add(Millis(SHORTEST + 500), 0);
+        suspects.review(Millis(3 * SHORTEST), |_| false);
+        assert!(suspects.all().eq([0]));
     }
 
     #[test]
     fn what_is_in_use_works() {
         let mut suspects = Suspects::default();
-        suspects.begin(Millis(0));
-        [0, 32].into_iter().for_each(|ipu| suspects.add(ipu));
+        [0, 32].into_iter().for_each(|ipu| suspects.add(Millis(0), ipu));
         suspects.review(Millis(1), |ipu| ipu == 32);
         assert!(suspects.all().eq([0]));
     }

@@ -65,6 +65,18 @@ pub enum Wait {
         /// How many controllers do not answer.
         silent: usize,
     },
+    /// More than the jobs of the Slurm partition may have together.
+    #[error("vipu: {size} {} wanted, jobs of Slurm partition {slurm_partition} get at most {limit} of {model}", ipus(*size))]
+    OverWholeShare {
+        /// The model.
+        model: ModelName,
+        /// The Slurm partition.
+        slurm_partition: String,
+        /// The size of the partition wanted.
+        size: IpuCount,
+        /// IPUs that they may have.
+        limit: u32,
+    },
     /// The jobs of the Slurm partition have as many IPUs as they may have together.
     #[error("vipu: jobs of Slurm partition {slurm_partition} have {used} of at most {limit} IPUs of {model}")]
     OverShare {

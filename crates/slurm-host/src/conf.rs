@@ -79,14 +79,15 @@ pub(crate) fn keeps_licenses() -> bool {
     scheduler_parameter("bf_licenses").is_some()
 }
 
-/// `bf_interval` of `SchedulerParameters`, or Slurm's default: seconds between two looks of backfill.
+/// Seconds between two looks at a waiting job, of whichever scheduler comes less often: `bf_interval` and
+/// `sched_interval` of `SchedulerParameters`, or Slurm's defaults. Backfill stays away while nothing changes.
 #[must_use]
-pub fn backfill_interval() -> i64 {
-    const DEFAULT: i64 = 30;
-    scheduler_parameter("bf_interval")
-        .and_then(|value| value.parse().ok())
-        .filter(|n| *n > 0)
-        .unwrap_or(DEFAULT)
+pub fn scheduling_interval() -> i64 {
+    let seconds = |name, default| {
+        let set = scheduler_parameter(name).and_then(|value| value.parse().ok());
+        set.filter(|seconds| *seconds > 0).unwrap_or(default)
+    };
+    seconds("bf_interval", 30).max(seconds("sched_interval", 60))
 }
 
 /// What is written behind the `=` of a word of `SchedulerParameters`, nothing when there is none.

@@ -49,6 +49,8 @@ pub struct Controller {
     pub job_ready: unsafe extern "C" fn(job: RawJob) -> c_int,
     /// Before the inner selector's job_fini.
     pub job_fini: unsafe extern "C" fn(job: RawJob),
+    /// Slurm has read its nodes and jobs, maybe not for the first time.
+    pub jobs_read: unsafe extern "C" fn(),
     /// After the inner selector's reconfigure.
     pub reconfigure: unsafe extern "C" fn(),
     /// job_submit's submit: 0, or the ESLURM code to reject with.

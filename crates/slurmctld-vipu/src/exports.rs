@@ -19,7 +19,7 @@ use crate::site::{self, site};
 use crate::{adopt, callbacks, scheduling};
 
 static CONTROLLER: Controller =
-    Controller { job_test, job_tested, job_begin, job_ready, job_fini, reconfigure, job_submit };
+    Controller { job_test, job_tested, job_begin, job_ready, job_fini, jobs_read, reconfigure, job_submit };
 
 /// Hands out the table to a plugin of the same build.
 // SAFETY: (attribute) a name of ours that no other object has.
@@ -86,6 +86,10 @@ unsafe extern "C" fn job_fini(job: RawJob) {
             callbacks::job_fini(&site, job);
         }
     });
+}
+
+unsafe extern "C" fn jobs_read() {
+    boundary::guard(&|| "jobs_read".into(), (), site::close_when_over);
 }
 
 unsafe extern "C" fn reconfigure() {

@@ -86,6 +86,9 @@ impl Worker {
         let mut afterwards = Afterwards::default();
         if !(actions.is_empty() && reasons.is_empty()) {
             let mut slurm = self.slurm.write();
+            if site.is_closed() {
+                return; // Slurm has read its jobs anew while this waited for the lock.
+            }
             for action in actions {
                 boundary::guard(&|| "vipu-host".into(), (), || {
                     act(site, &mut slurm, action, &mut afterwards);

@@ -12,13 +12,11 @@ mod adopt;
 mod callbacks;
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
+mod handover;
 mod host_thread;
 mod io_thread;
 mod keeper;
-mod looks;
 mod models;
 mod request;
 mod scheduling;
 mod site;
-mod told;
-mod victims;

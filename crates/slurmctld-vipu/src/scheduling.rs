@@ -12,7 +12,6 @@ use vipu_types::ControllerName;
 use crate::callbacks::wanted;
 use crate::request::Resolved;
 use crate::site::Site;
-use crate::told::Asked;
 
 /// Whether the scheduler may try this job.
 pub(crate) enum Verdict {
@@ -29,10 +28,31 @@ pub(crate) enum Verdict {
 /// Seconds, a year: when nobody can say when the job starts, as an answer to who asked just that.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
 
+/// For whom backfill asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    job: u32,
+    slurm_partition: usize,
+}
+
+impl Asked {
+    fn of(job: JobRef<'_>) -> Self {
+        Self { job: job.id(), slurm_partition: job.slurm_partition_address() }
+    }
+}
+
+/// A start that a job's IPUs dictate, as backfill was told it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    at: Seconds,
+    /// None when nobody knows.
+    start: Option<Seconds>,
+}
+
 /// Before the stock selector looks at a job.
 pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
-    site.victims.none();
-    let told = site.told.take(Asked::of(**job));
+    site.victims.clear();
+    let told = site.told.take(&Asked::of(**job));
     let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
     let when_for_backfill = release::is_will_run(mode) && job.is_backfill_test();
     if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
@@ -65,7 +85,7 @@ fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -
         Some(none) if none.is_empty() => wait(site, job, format!("{why}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes, too: see `after`.
-            site.victims.set(job.id(), victims);
+            site.victims.leave(job.id(), victims);
             Verdict::Go
         }
     }
@@ -76,11 +96,15 @@ fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -
 fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
     let slurm_partition = job.slurm_partition()?;
     let limit = site.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
+    let (model, size) = (wanted.model.clone(), wanted.size);
+    if size.get() > limit {
+        return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
+    }
     let same =
         |id| job.other(id).and_then(JobRef::slurm_partition).is_some_and(|name| name == slurm_partition);
     let used = site.ledger().ipus_of(&wanted.model, same);
-    let fits = used + u64::from(wanted.size.get()) <= u64::from(limit);
-    (!fits).then(|| Wait::OverShare { model: wanted.model.clone(), slurm_partition, used, limit })
+    let fits = used + u64::from(size.get()) <= u64::from(limit);
+    (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
 
 fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
@@ -92,35 +116,37 @@ fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Opt
 /// Backfill asks when a job can start.
 ///
 /// It asks again for each moment at which something ends that it has planned, until the answer is no later than the
-/// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once.
+/// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once, within a
+/// second: in the next cycle it has to be asked anew.
 fn asked_by_backfill(
     site: &Site,
     job: &mut JobMut<'_>,
     wanted: &Resolved,
-    told: Option<Option<Seconds>>,
+    told: Option<Told>,
     test: &mut Test<'_>,
 ) -> Verdict {
-    site.looks.saw_backfill();
     if let Some(why) = over_share(site, **job, wanted) {
         return wait(site, **job, why.to_string());
     }
-    let Some(told) = told else { return Verdict::Go };
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
+    // Whom it may preempt may differ from test to test.
+    let told = told.filter(|told| told.at == jobs.now() && !test.may_preempt());
+    let Some(told) = told else { return Verdict::Go };
     let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
     let start = site.ledger().forecast(&wish, from, &jobs);
-    if start != told || start == Some(from) {
+    if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
-    wait_for_ipus(site, job, start, test)
+    wait_for_ipus(site, job, told, test)
 }
 
 /// Tells backfill a start that the job's IPUs dictate.
 ///
 /// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
 /// whoever is through, or can share them, until then: its place in line is its plan.
-fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, start: Option<Seconds>, test: &mut Test<'_>) -> Verdict {
-    site.told.set(Asked::of(**job), start);
-    let Some(start) = start else { return Verdict::Wait };
+fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, told: Told, test: &mut Test<'_>) -> Verdict {
+    site.told.leave(Asked::of(**job), told);
+    let Some(start) = told.start else { return Verdict::Wait };
     test.keep_no_node();
     job.expect_start(start.0);
     Verdict::Answered
@@ -132,8 +158,8 @@ pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mu
         return Verdict::Go;
     }
     if release::is_run_now(mode) {
-        let victims = site.victims.take(job.id());
-        let victims: Vec<_> = victims.into_iter().filter_map(|id| job.other(id)).collect();
+        let victims = site.victims.take(&job.id());
+        let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
         return Verdict::Go;
     }
@@ -154,6 +180,8 @@ fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     let start = if by_backfill && !job.is_test_of_now() {
         site.ledger().plan(&wish, nodes_free, &jobs)
+    } else if over_share(site, *job, wanted).is_some() {
+        None
     } else {
         site.ledger().forecast(&wish, nodes_free, &jobs)
     };
@@ -168,7 +196,7 @@ fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test
         if let Err(why) = site.ledger().why_not_now(&wish, &jobs) {
             site.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(site, &mut job, start, test);
+        return wait_for_ipus(site, &mut job, Told { at: jobs.now(), start }, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
@@ -217,7 +245,7 @@ impl<'lock> InSlurm<'lock> {
     fn new(site: &Site, any: JobRef<'lock>) -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
-        Self { any, now, patience: site.looks.patience() }
+        Self { any, now, patience: site.patience() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one place where everything meets: ledger, queues to the threads, models in force.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
@@ -8,15 +9,15 @@ use std::time::Instant;
 use conf::{InForce, Kept};
 use driver::{Handle, Host, Orders, Ownership};
 use ledger::{Action, Event, Ledger, Millis, ModelFacts};
+use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
 
+use crate::handover::Handover;
 use crate::keeper::Keep;
-use crate::looks::Looks;
 use crate::models::{self, Models, Reading};
-use crate::told::Told;
-use crate::victims::Victims;
+use crate::scheduling::{Asked, Told};
 use crate::{host_thread, io_thread, keeper};
 
 /// What the vipu-host thread is asked to do.
@@ -40,9 +41,13 @@ pub(crate) struct Site {
     host: HostQueue,
     keeper: Sender<Keep>,
     began: Instant,
-    pub(crate) looks: Looks,
-    pub(crate) victims: Victims,
-    pub(crate) told: Told,
+    closed: AtomicBool,
+    /// Seconds between two looks of Slurm's at a waiting job.
+    scheduling_interval: AtomicI64,
+    /// Who has to go for a job, from before the stock selector's test of it to after that.
+    pub(crate) victims: Handover<u32, Vec<u32>>,
+    /// What backfill was told, until it asks again.
+    pub(crate) told: Handover<Asked, Told>,
 }
 
 /// The way to the vipu-host thread; never waits.
@@ -77,17 +82,23 @@ pub(crate) struct Ends {
 }
 
 /// The site; a new one comes with the ends of its queues, for [`Ends::start_threads`].
-///
-/// Another slurmctld may have been in charge since a site was opened, as with a backup that takes over for the second
-/// time: Slurm has read all jobs anew then, and what the site knows of them is of no use.
 pub(crate) fn open() -> (Arc<Site>, Option<Ends>) {
     let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(site) = current.as_ref().filter(|site| !site.is_superseded()) {
+    if let Some(site) = &*current {
         return (Arc::clone(site), None);
     }
     let (site, ends) = Site::new();
     *current = Some(Arc::clone(&site));
     (site, Some(ends))
+}
+
+/// Closes the site if Slurm has read its jobs anew: as a backup that takes over for the second time. What the site knows
+/// of them is of no use then, and who tells it of their end now tells of a run that another slurmctld has seen.
+pub(crate) fn close_when_over() {
+    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(site) = current.take_if(|site| jobs_read::are_new() || site.is_superseded()) {
+        site.closed.store(true, Ordering::Release);
+    }
 }
 
 impl Ends {
@@ -118,9 +129,10 @@ impl Site {
             host: HostQueue(Mutex::new(sender)),
             keeper,
             began: Instant::now(),
-            looks: Looks::default(),
-            victims: Victims::default(),
-            told: Told::default(),
+            closed: AtomicBool::new(false),
+            scheduling_interval: AtomicI64::default(),
+            victims: Handover::default(),
+            told: Handover::default(),
         });
         let ends = Ends { site: Arc::downgrade(&site), tasks, orders, texts };
         (site, ends)
@@ -131,9 +143,14 @@ impl Site {
         let _ = self.journal.set(journal);
     }
 
-    /// Whether another slurmctld has opened the journal since. Reads a small file.
+    /// Whether another slurmctld has been in charge since. Reads a small file.
     fn is_superseded(&self) -> bool {
         self.journal.get().is_some_and(|journal| journal.is_lost().unwrap_or(false))
+    }
+
+    /// Whether this is the site no more: what it still wanted done is of an earlier term.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     /// Tells the ledger what happened and passes on what it wants done.
@@ -155,6 +172,11 @@ impl Site {
         Millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// Seconds without a look after which a job is taken to be out of the line.
+    pub(crate) fn patience(&self) -> i64 {
+        2 * self.scheduling_interval.load(Ordering::Relaxed)
+    }
+
     /// Has the reason for waiting shown; [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
         self.host.push(HostTask::ShowReason { job, text });
@@ -167,7 +189,7 @@ impl Site {
 
     /// Reads the models' files anew. What did not change goes on undisturbed.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
-        self.looks.set_backfill_interval(slurm_host::conf::backfill_interval());
+        self.scheduling_interval.store(slurm_host::conf::scheduling_interval(), Ordering::Relaxed);
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");

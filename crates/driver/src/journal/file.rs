@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
@@ -14,7 +14,7 @@ use super::book::Book;
 use super::format::{self, Read};
 use super::owner::Ownership;
 use super::writer::{Record, Writer};
-use super::{Entry, Journal, JournalError, LiveRecord, beside};
+use super::{Entry, Journal, JournalError, LiveRecord, beside, private};
 
 /// An append-only file of JSON lines. Records that come while one is being flushed
 /// share the next flush.
@@ -119,7 +119,7 @@ fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> i
     }
     if let Some(which) = damage.first() {
         let bad = beside(path, "bad");
-        fs::write(&bad, text)?;
+        private(&bad)?.write_all(&text)?;
         let (path, bad, count) = (path.display(), bad.display(), damage.len());
         tracing::error!(
             "journal {path}: {which}; {count} such lines are passed over, the file is kept as {bad}: partitions that \

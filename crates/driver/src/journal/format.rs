@@ -1,9 +1,9 @@
-//! The text of a journal: a header that says the version, then one entry to a line: the CRC-32 of its JSON in
-//! hexadecimal, a space, its JSON.
+//! The text of a journal: a header that says the version, then one entry to a line. Each line is the CRC-32 of its JSON in
+//! hexadecimal, a space, its JSON. In version 1 it was the JSON alone.
 
 use std::io::Write;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, ModelName};
 
 use super::Entry;
@@ -13,10 +13,7 @@ use super::line::Line;
 const JOURNAL: &str = "slurm-vipu";
 const VERSION: u32 = 2;
 
-/// The version whose lines have no checksum.
-const PLAIN: u32 = 1;
-
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct Header {
     journal: String,
     version: u32,
@@ -45,13 +42,12 @@ pub(super) fn parse(
 ) -> Result<Read, String> {
     let mut read = Read::default();
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').enumerate().peekable();
-    let version = version(lines.next().map_or(&[], |(_, header)| header))?;
-    if version.is_none() {
+    if version(lines.next().map_or(&[], |(_, header)| header))?.is_none() {
         read.damage.push("line 1 is no header of a journal".into());
     }
     while let Some((index, line)) = lines.next() {
         let whole = line.ends_with(b"\n");
-        match json_of(line, version).and_then(|json| Ok(serde_json::from_slice::<Line>(json)?)) {
+        match json_of(line).and_then(|json| Ok(serde_json::from_slice::<Line>(json)?)) {
             Ok(line) if whole => match line.entry(first) {
                 Ok(entry) => read.book.apply(entry),
                 Err(why) => read.lost.push(why),
@@ -70,19 +66,25 @@ pub(super) fn parse(
 /// When it is newer than what this knows.
 pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    match serde_json::from_slice::<Header>(header) {
-        Ok(Header { journal, version }) if journal == JOURNAL && version > VERSION => {
-            Err(format!("it is of version {version}, and this slurm-vipu knows up to {VERSION}"))
+    let said = json_of(header).ok().and_then(|json| serde_json::from_slice::<Header>(json).ok());
+    // Who says 1 without a checksum may be believed, who says more may not.
+    let version = said.filter(|said| said.journal == JOURNAL && (said.version == 1) == is_plain(header));
+    match version.map(|said| said.version) {
+        Some(newer) if newer > VERSION => {
+            Err(format!("it is of version {newer}, and this slurm-vipu knows up to {VERSION}"))
         }
-        Ok(Header { journal, version }) if journal == JOURNAL => Ok(Some(version)),
-        _ => Ok(None),
+        version => Ok(version),
     }
 }
 
-/// The JSON of a line whose checksum is right.
-fn json_of(line: &[u8], version: Option<u32>) -> Result<&[u8], Box<dyn std::error::Error>> {
+fn is_plain(line: &[u8]) -> bool {
+    line.starts_with(b"{")
+}
+
+/// The JSON of a line, if it is what was written.
+fn json_of(line: &[u8]) -> Result<&[u8], Box<dyn std::error::Error>> {
     let line = line.trim_ascii_end();
-    if version == Some(PLAIN) {
+    if is_plain(line) {
         return Ok(line);
     }
     let (checksum, json) = line.split_at_checked(8).ok_or("it has no checksum")?;
@@ -95,14 +97,19 @@ fn json_of(line: &[u8], version: Option<u32>) -> Result<&[u8], Box<dyn std::erro
 
 /// The text of a new file.
 pub(super) fn whole(book: &Book) -> std::io::Result<Vec<u8>> {
-    let mut text = format!("{{\"journal\":\"{JOURNAL}\",\"version\":{VERSION}}}\n").into_bytes();
+    let mut text = Vec::new();
+    put(&mut text, &Header { journal: JOURNAL.into(), version: VERSION })?;
     book.entries().try_for_each(|entry| line(&mut text, &entry))?;
     Ok(text)
 }
 
 /// Adds an entry to `text`.
 pub(super) fn line(text: &mut Vec<u8>, entry: &Entry) -> std::io::Result<()> {
-    let json = serde_json::to_vec(&Line::from(entry))?;
+    put(text, &Line::from(entry))
+}
+
+fn put(text: &mut Vec<u8>, value: &impl Serialize) -> std::io::Result<()> {
+    let json = serde_json::to_vec(value)?;
     write!(text, "{:08x} ", crc32fast::hash(&json))?;
     text.extend_from_slice(&json);
     text.push(b'\n');

@@ -14,7 +14,10 @@ mod writer;
 
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::fs::{File, OpenOptions};
 use std::future::Future;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 pub use entry::{Entry, LiveRecord, Stage};
@@ -55,6 +58,11 @@ impl JournalError {
     pub fn is_final(&self) -> bool {
         self.is_final
     }
+}
+
+/// A new, empty file in the place of any other, for its owner only.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// The path of a file beside `path`, with one more suffix.

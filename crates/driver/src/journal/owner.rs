@@ -29,7 +29,8 @@ pub struct Ownership {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Us,
-    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails.
+    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until it has
+    /// ended, or is in another place, nothing is written and nobody is answered.
     Here,
     /// A process that we do not see, in words: it is in charge.
     Elsewhere(String),
@@ -61,7 +62,7 @@ impl Ownership {
             return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
         };
         let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
-            return Ok(Owner::Elsewhere("another slurmctld".into()));
+            return Ok(Owner::Here); // It is being written.
         };
         if its_place != place()? {
             let host = its_place.split(':').next().unwrap_or_default();
@@ -74,9 +75,11 @@ impl Ownership {
     }
 
     fn write(&self) -> io::Result<()> {
+        // Not cut short first: others may read it at any moment.
         let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&self.path)?;
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path)?;
         file.write_all(self.mark.as_bytes())?;
+        file.set_len(self.mark.len() as u64)?;
         file.sync_all()
     }
 }

@@ -1,9 +1,9 @@
 //! The thread that writes the file.
 
 use std::fmt::Display;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::book::Book;
 use super::owner::{Owner, Ownership};
-use super::{Entry, JournalError, beside, format};
+use super::{Entry, JournalError, beside, format, private};
 
 /// The file may grow to this, or to four times what it has to hold, before it is compacted.
 const SMALL: u64 = 1 << 20;
@@ -118,10 +118,11 @@ impl Writer {
     /// whenever its mark is found after that.
     fn flush(&mut self) -> io::Result<Owner> {
         let owner = self.ownership.owner()?;
-        if owner != Owner::Us || self.waiting.is_empty() {
+        let is_whole = self.sound && self.is_in_place();
+        if owner != Owner::Us || (is_whole && self.waiting.is_empty()) {
             return Ok(owner);
         }
-        if self.sound && self.length < self.limit && self.is_in_place() {
+        if is_whole && self.length < self.limit {
             self.file.write_all(&self.text)?;
             self.file.sync_data()?;
             self.length += self.text.len() as u64;
@@ -167,7 +168,7 @@ fn folder(path: &Path) -> &Path {
 fn replace(path: &Path, book: &Book) -> io::Result<(File, u64)> {
     let text = format::whole(book)?;
     let new = beside(path, &format!("{NEW}.{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    let mut file = private(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
     fs::rename(&new, path)?;

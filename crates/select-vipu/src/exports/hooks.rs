@@ -66,6 +66,15 @@ pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
     None
 }
 
+/// Runs when Slurm has read its jobs, before it does anything with them.
+pub(super) fn node_init(code: c_int) -> c_int {
+    if let Some(controller) = controller() {
+        // SAFETY: under the locks that Slurm holds around select_p_node_init.
+        unsafe { (controller.jobs_read)() };
+    }
+    code
+}
+
 /// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary.
 pub(super) fn reconfigure(code: c_int) -> c_int {
     if symbols::in_slurmctld() {

@@ -96,7 +96,7 @@ selector! {
     fn select_p_state_save(dir: *mut c_char) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_state_restore(dir: *mut c_char) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_job_init(jobs: Ptr) -> c_int, until V24_11, otherwise ERROR;
-    fn select_p_node_init() -> c_int, otherwise ERROR;
+    fn select_p_node_init() -> c_int, otherwise ERROR, after hooks::node_init;
     // `will_run` came with 24.11. Before, Slurm passes nine arguments: whatever lies on its stack where a tenth would
     // be is handed on as the tenth, to a function that does not look at it.
     fn select_p_job_test(

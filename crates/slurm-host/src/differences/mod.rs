@@ -6,6 +6,7 @@
 
 pub(crate) mod end_job;
 pub mod job_modify;
+pub mod jobs_read;
 pub(crate) mod lock_struct;
 pub mod other_cons_tres;
 pub mod plugin_id;
