@@ -5,7 +5,7 @@ use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
-use crate::{LIMIT, let_go, quick, stay};
+use crate::{LIMIT, crashes::NO_NODES_LEFT, let_go, quick, stay};
 
 /// What the plugins have in a slurmctld.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,7 +86,8 @@ fn job_backup_controller_takes_over() -> Result<()> {
 
 #[test]
 fn job_backup_controller_takes_over_twice() -> Result<()> {
-    quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+    let settings = quick().backup().slurm_conf("SchedulerParameters=bf_interval=1");
+    settings.expect_log(NO_NODES_LEFT).run(|cluster| {
         let first = stay(cluster, 16)?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;

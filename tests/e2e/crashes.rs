@@ -9,7 +9,7 @@ use vipu_client::Call;
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 /// What Slurm says when it restores a job that is completing though its nodes are done with it.
-const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
+pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
 
 /// Kills slurmctld once it has saved where its jobs are, and starts it again after `meanwhile`.
 fn crash(cluster: &Cluster, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
