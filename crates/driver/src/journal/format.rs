@@ -70,9 +70,9 @@ pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
     // Who says 1 without a checksum may be believed, who says more may not.
     let version = said.filter(|said| said.journal == JOURNAL && (said.version == 1) == is_plain(header));
     match version.map(|said| said.version) {
-        Some(newer) if newer > VERSION => {
-            Err(format!("it is of version {newer}, and this slurm-vipu knows up to {VERSION}"))
-        }
+        Some(newer) if newer > VERSION => Err(format!(
+            "it is of version {newer}, and this slurm-vipu knows up to {VERSION}: install the newer one again"
+        )),
         version => Ok(version),
     }
 }
