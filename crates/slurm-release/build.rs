@@ -28,6 +28,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "tres_per_node",
             "tres_per_job",
             "tres_per_task",
+            "node_bitmap",
             "node_bitmap_cg",
             "het_job_id",
             "restart_cnt",
@@ -43,11 +44,15 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "part_ptr",
             "resv_name",
             "user_name",
+            "spank_job_env",
+            "spank_job_env_size",
+            "array_recs",
         ],
     ),
     ("job_details", &["magic", "prolog_running", "env_sup", "env_cnt", "begin_time"]),
     ("node_record", &["magic", "name", "gres", "config_ptr"]),
     ("config_record", &["magic", "gres"]),
+    ("gres_slurmd_conf", &["count", "file", "name", "type_name", "plugin_id"]),
     ("part_record", &["magic", "name", "max_time", "priority_tier"]),
     (
         "slurm_conf",
@@ -60,7 +65,17 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "sched_params",
         ],
     ),
-    ("job_desc_msg", &["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"]),
+    (
+        "job_desc_msg",
+        &[
+            "tres_per_node",
+            "tres_per_job",
+            "tres_per_task",
+            "tres_per_socket",
+            "spank_job_env",
+            "spank_job_env_size",
+        ],
+    ),
     ("slurmctld_lock", &["conf", "job", "node", "part", "fed"]),
 ];
 

@@ -8,8 +8,11 @@ use testbed::{Cluster, main_job};
 use crate::{LIMIT, quick};
 
 /// What squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations each may have.
-const LOADED_BY_CLIENTS: [(&str, u64, usize); 2] =
-    [("select_vipu.so", 1_000_000, 3000), ("spank_ipuof.so", 1_000_000, 3000)];
+const LOADED_BY_CLIENTS: [(&str, u64, usize); 3] = [
+    ("select_vipu.so", 1_000_000, 3000),
+    ("gres_vipu.so", 1_000_000, 3000),
+    ("spank_ipuof.so", 1_000_000, 3000),
+];
 
 #[test]
 fn job_clients_load_little() -> Result<()> {

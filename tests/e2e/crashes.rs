@@ -1,6 +1,7 @@
 //! slurmctld dies, or comes back without its memory.
 
-use std::time::Duration;
+use std::fs;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, main_job, process::Process, wait_until};
@@ -10,6 +11,9 @@ use crate::{LIMIT, let_go, quick, slow, stay};
 
 /// What Slurm says when it restores a job that is completing though its nodes are done with it.
 pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
+
+/// How soon slurmctld saves what it wants saved, on a busy machine.
+const SAVE_LIMIT: Duration = Duration::from_secs(20);
 
 /// Kills slurmctld once it has saved where its jobs are, and starts it again after `meanwhile`.
 fn crash(cluster: &Cluster, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
@@ -52,6 +56,25 @@ fn job_kill_slurmctld_while_running() -> Result<()> {
         let named = |reason: &str| reason.contains("48_free");
         cluster.await_job(waiting, "to say why it waits", LIMIT, |job| named(&job.reason))?;
         cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16)?;
+        made_one_partition(cluster)
+    })
+}
+
+/// Nothing but its launch has slurmctld save the job.
+#[test]
+fn job_kill_slurmctld_while_nothing_else_happens() -> Result<()> {
+    // Longer than slurmctld takes to save that the job has its nodes.
+    slow(7).run(|cluster| {
+        let job = stay(cluster, 16)?;
+        let saved = || anyhow::Ok(fs::metadata(cluster.layout().state().join("job_state"))?.modified()?);
+        // Slurm may have saved it before the job was seen to run.
+        let active = cluster.mock().record(&partition(job))?.active.context("it is not active")?;
+        let launched = SystemTime::UNIX_EPOCH + Duration::from_nanos(active.0);
+        wait_until("the launch to be saved", SAVE_LIMIT, || Ok(saved().is_ok_and(|saved| saved > launched)))?;
+        cluster.kill_slurmctld()?;
+        cluster.start_slurmctld()?;
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16)?;
         made_one_partition(cluster)

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod attacks;
 mod backup;
 mod binaries;
 mod conf_files;
@@ -11,16 +12,28 @@ mod crashes;
 mod delivery;
 mod endings;
 mod failures;
+mod gcds;
+mod gres;
+mod kinds;
 mod layering;
+mod options;
+mod page;
+mod panics;
 mod placement;
 mod pods;
+mod prepare;
+mod reconcile;
 mod releases;
 mod requests;
 mod restarts;
 mod scheduling;
+mod scripts;
 mod shares;
 mod starts;
+mod terminals;
 mod tls;
+mod valgrind;
+mod ways;
 
 use std::time::Duration;
 

@@ -119,6 +119,12 @@ fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
         theirs(cluster, "theirs", 16, 0)?;
         cluster.controller(0).cause(Incident::AgentDown { agent: "ag9".into() })?;
         cluster.reconfigure()?;
+        // A slurmctld that is reconfigured may hear of the second one first.
+        wait_until("a job to go to the first controller", LIMIT, || {
+            let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
+            ended_well(cluster, job)?;
+            Ok(cluster.controller(0).record(&main_job::partition_name(job, 0)).is_ok())
+        })?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
         ended_well(cluster, job)?;
         let restarts = cluster.job(job)?.restarts;

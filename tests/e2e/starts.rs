@@ -51,7 +51,8 @@ fn job_on_two_nodes_has_one_partition() -> Result<()> {
             "dir=$(mktemp -d)\nsrun --output=\"$dir/%t\" bash -c '{show}'\n\
              for task in 0 1; do echo \"-- task\"; cat \"$dir/$task\"; done\nrm -r \"$dir\""
         );
-        let job = cluster.sbatch(&script, &["-N2", "--ntasks-per-node=1", "--gres=vipu:pod64:16"])?;
+        let job = cluster
+            .sbatch(&script, &["-N2", "--ntasks-per-node=1", "--gres=vipu:pod64:16", "--ipu-gcds=1"])?;
         cluster.await_end(job, LIMIT)?;
         let output = cluster.job_output(job);
         let tasks: Vec<_> = output.split("-- task\n").skip(1).collect();
@@ -108,7 +109,7 @@ fn job_without_ipus_is_not_delayed() -> Result<()> {
 fn job_under_the_linear_selector() -> Result<()> {
     let settings = slow(1).nodes(2).vipu_conf("Layer=linear").slurm_conf("SelectTypeParameters=CR_Memory");
     settings.run(|cluster| {
-        main_job::batch(cluster, 16)?;
+        main_job::sbatch(cluster, 16)?;
         // The linear selector gives whole nodes.
         let two = cluster.sbatch("sleep 1000", &["-N2", "-n2"])?;
         cluster.await_job(two, "to run", LIMIT, |job| job.state == "RUNNING")?;

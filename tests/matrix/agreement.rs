@@ -24,7 +24,7 @@ fn matrix_values_agree_with_scontrol() -> Result<()> {
         cluster.scontrol(&["setdebug", "debug"])?;
 
         let script = "env | grep ^SLURM_VIPU_JOB_\nsleep 1000";
-        let request = ["--time=10", "-N2", "--requeue", "--gres=vipu:pod64:16"];
+        let request = ["--time=10", "-N2", "--requeue", "--gres=vipu:pod64:16", "--ipu-gcds=1"];
         let job = cluster.sbatch(script, &request)?;
         first_run(cluster, job)?;
         reason(cluster)?;
@@ -99,7 +99,8 @@ fn refusal(cluster: &Cluster) -> Result<()> {
     let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
     let refused = cluster.await_job(job, "to be held", LIMIT, |job| job.reason.contains("vipu"))?;
     ensure!(refused.system_comment.contains(REFUSAL), "{refused:?}");
-    ensure!(refused.reason.replace('_', " ") == refused.system_comment.replace('_', " "), "{refused:?}");
+    let [reason, comment] = [&refused.reason, &refused.system_comment].map(|text| text.replace('_', " "));
+    ensure!(reason == format!("{comment}; then: scontrol release {job}"), "{refused:?}");
     let logged = format!("job {job}: requeued and held ({})", refused.system_comment);
     ensure!(cluster.slurmctld_log()?.contains(&logged), "not in the log: {logged}");
     Ok(())

@@ -7,6 +7,7 @@ use slurm_release::Series;
 use testbed::{
     compose::{Cluster, SpareLogin},
     main_job::{SHOW, Shown},
+    programs,
 };
 
 use crate::{LIMIT, partition, quick};
@@ -39,7 +40,7 @@ fn matrix_login_without_plugin() -> Result<()> {
         // There shall be something to show.
         cluster.sbatch("sleep 1000", &[])?;
         let series = cluster.slurm().series();
-        for plugin in ["select_vipu.so", "spank_ipuof.so", "job_submit_vipu.so", "vipu_slurmctld.so"] {
+        for plugin in programs::PLUGINS {
             fs::remove_file(login.plugin(plugin))?;
         }
         // As on the nodes.

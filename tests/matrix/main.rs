@@ -5,6 +5,7 @@
 
 mod agreement;
 mod bare_login;
+mod job_kinds;
 mod lost_controllers;
 mod lost_node;
 mod main_job;

@@ -48,7 +48,8 @@ fn on_all_nodes(cluster: &Cluster) -> Result<()> {
     let show = format!("echo \"host $(hostname)\"\n{SHOW}").replace('\'', r"'\''");
     // To a file each, as what four tasks print at once is mixed.
     let script = format!("srun --output=%j.%t.task bash -c '{show}'");
-    let job = cluster.sbatch(&script, &["-N4", "--ntasks-per-node=1", "--gres=vipu:pod64:16"])?;
+    let job =
+        cluster.sbatch(&script, &["-N4", "--ntasks-per-node=1", "--gres=vipu:pod64:16", "--ipu-gcds=1"])?;
     cluster.await_end(job, LIMIT)?;
     let mut hosts = Vec::new();
     let mut devices = Vec::new();

@@ -96,7 +96,8 @@ impl fmt::Display for Broken {
             }
             if matches!(reason, Reason::UnknownKey { .. }) {
                 let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                write!(f, "\nthe keys are {}", names.join(", "))?;
+                let lines: Vec<_> = names.chunks(8).map(|names| names.join(", ")).collect();
+                write!(f, "\nthe keys are {}", lines.join(",\n  "))?;
             }
         }
         Ok(())

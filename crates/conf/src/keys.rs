@@ -56,11 +56,17 @@ pub(crate) static IPUOF_DIR: Key = Key {
     synonym: Some("VipuIpuofDir"),
     ..Key::new(
         "IpuofDir",
-        Required,
+        Absent("required with Delivery=file"),
         "absolute path",
         "shared directory for the IPUoF config files: the Slurm user writes it, all nodes read it",
     )
 };
+pub(crate) static DELIVERY: Key = Key::new(
+    "Delivery",
+    Value("file"),
+    "file, api or node",
+    "how tasks learn of their IPUs: a file in IpuofDir, the controller's address, or a file that each node fetches",
+);
 pub(crate) static MAX_IPUS_PER_JOB: Key =
     Key::new("MaxIpusPerJob", Value("256"), "IPUs", "the largest partition a job may ask for");
 pub(crate) static IPUS_PER_SLURM_PARTITION: Key = Key::new(
@@ -119,11 +125,47 @@ pub(crate) static CREATE_TIMEOUT: Key = Key::new(
     "seconds",
     "how long the creation of a partition is tried before the job fails",
 );
+pub(crate) static MAX_RETRIES: Key = Key::new(
+    "MaxRetries",
+    Value("10"),
+    "tries",
+    "how often a creation that fails is tried again before the job fails; waiting for room does not count",
+);
+pub(crate) static PREPARE: Key = Key::new(
+    "Prepare",
+    Value("no"),
+    "no, interactive or all",
+    "whose partitions are made before they have nodes: nobody's, those of srun and salloc, or those of batch jobs too",
+);
+pub(crate) static PREPARE_WAIT: Key = Key::new(
+    "PrepareWait",
+    Value("60"),
+    "seconds",
+    "how long a partition that is there waits for its job's nodes before it is removed again",
+);
 pub(crate) static REMOVE_WAIT: Key = Key::new(
     "RemoveWait",
     Value("60"),
     "seconds",
-    "how long the removal of a partition waits for the job's nodes to finish",
+    "how long a removal waits for the job's nodes to finish, and how long a job stays COMPLETING for its removal",
+);
+pub(crate) static RECONCILE_INTERVAL: Key = Key::new(
+    "ReconcileInterval",
+    Value("30"),
+    "seconds",
+    "how often the controller's partitions are compared with the jobs and the journal",
+);
+pub(crate) static REMOVE_UNKNOWN: Key = Key::new(
+    "RemoveUnknown",
+    Value("0"),
+    "yes or no",
+    "remove partitions named like ours that no job and no journal has; never with two clusters on one controller",
+);
+pub(crate) static ON_PARTITION_ERROR: Key = Key::new(
+    "OnPartitionError",
+    Value("leave"),
+    "leave, requeue or kill",
+    "what becomes of a job whose partition fails or vanishes while it runs; it is told in any case",
 );
 pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
     "MaxConcurrentCreates",
@@ -176,10 +218,11 @@ pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 25] = [
+pub static KEYS: [&Key; 32] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
+    &DELIVERY,
     &MAX_IPUS_PER_JOB,
     &IPUS_PER_SLURM_PARTITION,
     &API_TIMEOUT,
@@ -193,7 +236,13 @@ pub static KEYS: [&Key; 25] = [
     &CLUSTER,
     &LINK_DOMAIN_SIZE,
     &CREATE_TIMEOUT,
+    &MAX_RETRIES,
+    &PREPARE,
+    &PREPARE_WAIT,
     &REMOVE_WAIT,
+    &RECONCILE_INTERVAL,
+    &REMOVE_UNKNOWN,
+    &ON_PARTITION_ERROR,
     &MAX_CONCURRENT_CREATES,
     &API_TLS_CA,
     &API_TLS_SERVER_NAME,

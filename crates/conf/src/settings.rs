@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vipu_types::{Access, ControllerName, IpuCount, Tls};
+use vipu_types::{Access, ControllerName, Delivery, IpuCount, Tls};
 
 use crate::error::{Broken, Problem, Reason, Spot};
 use crate::keys::{self, Key, Preset};
@@ -52,13 +52,71 @@ impl Placement {
     }
 }
 
+/// What becomes of a job whose partition fails or vanishes while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnPartitionError {
+    /// It runs on: its program may see to it.
+    Leave,
+    /// A batch job goes back into the queue, any other ends.
+    Requeue,
+    /// It ends.
+    Kill,
+}
+
+impl OnPartitionError {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            OnPartitionError::Leave => "leave",
+            OnPartitionError::Requeue => "requeue",
+            OnPartitionError::Kill => "kill",
+        }
+    }
+}
+
+/// Whose partitions are made before they have nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prepare {
+    /// Nobody's.
+    No,
+    /// Those of jobs without a batch script: of srun and salloc.
+    Interactive,
+    /// Those of all.
+    All,
+}
+
+impl Prepare {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Prepare::No => "no",
+            Prepare::Interactive => "interactive",
+            Prepare::All => "all",
+        }
+    }
+
+    /// Whether it is for a job that has a batch script, or has none.
+    #[must_use]
+    pub const fn is_for(self, is_batch: bool) -> bool {
+        match self {
+            Prepare::No => false,
+            Prepare::Interactive => !is_batch,
+            Prepare::All => true,
+        }
+    }
+}
+
 /// What a model's file says, defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The controllers, in the order in which they are tried; at least one, none twice.
     pub controllers: Vec<ControllerName>,
-    /// Where the IPUoF config files go; absolute.
-    pub ipuof_dir: PathBuf,
+    /// How tasks learn of their IPUs.
+    pub delivery: Delivery,
+    /// Where the IPUoF config files go; absolute, and given with [`Delivery::File`] only.
+    pub ipuof_dir: Option<PathBuf>,
     /// The largest partition a job may have, in IPUs; at least 1.
     pub max_ipus_per_job: u32,
     /// How many IPUs the jobs of a Slurm partition may have together, each at least 1.
@@ -85,8 +143,20 @@ pub struct Settings {
     pub link_domain_size: IpuCount,
     /// How long a create is tried.
     pub create_timeout: Duration,
-    /// How long a removal waits for the job's nodes; may be zero.
+    /// How often a create that fails is tried again; may be zero.
+    pub max_retries: u32,
+    /// Whose partitions are made before they have nodes.
+    pub prepare: Prepare,
+    /// How long such a partition waits for its job's nodes; may be zero.
+    pub prepare_wait: Duration,
+    /// How long a removal waits for the job's nodes, and the job for its removal; may be zero.
     pub remove_wait: Duration,
+    /// How often the controller's partitions are looked at.
+    pub reconcile_interval: Duration,
+    /// Whether partitions named like ours are removed that no job and no journal has.
+    pub remove_unknown: bool,
+    /// What becomes of a job whose partition fails.
+    pub on_partition_error: OnPartitionError,
     /// How many partitions are created at once; at least 1.
     pub max_concurrent_creates: u32,
     /// TLS to the controllers; `None`: cleartext.
@@ -155,7 +225,8 @@ impl<'a> Given<'a> {
         // With a bad port the hosts are looked at all the same.
         let api_port = self.take(&keys::API_PORT, value::port);
         let api_host = self.take(&keys::API_HOST, |text| value::controllers(text, api_port.unwrap_or(1)));
-        let ipuof_dir = self.take(&keys::IPUOF_DIR, value::path);
+        let delivery = self.take(&keys::DELIVERY, value::delivery);
+        let ipuof_dir = self.ipuof_dir(delivery);
         let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
         let per_slurm_partition = self.take(&keys::IPUS_PER_SLURM_PARTITION, value::ipus_by_name);
         let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
@@ -171,12 +242,19 @@ impl<'a> Given<'a> {
         let allocation_agents = self.take(&keys::ALLOCATION_AGENTS, agents);
         let link_domain_size = self.take(&keys::LINK_DOMAIN_SIZE, value::size);
         let create_timeout = self.take(&keys::CREATE_TIMEOUT, value::seconds);
+        let max_retries = self.take(&keys::MAX_RETRIES, value::amount_or_none);
+        let prepare = self.take(&keys::PREPARE, value::prepare);
+        let prepare_wait = self.take(&keys::PREPARE_WAIT, value::seconds_or_none);
         let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
+        let reconcile_interval = self.take(&keys::RECONCILE_INTERVAL, value::seconds);
+        let remove_unknown = self.take(&keys::REMOVE_UNKNOWN, value::boolean);
+        let on_partition_error = self.take(&keys::ON_PARTITION_ERROR, value::on_partition_error);
         let max_concurrent_creates = self.take(&keys::MAX_CONCURRENT_CREATES, value::amount);
         let (tls, access) = (self.tls(), self.access());
         Some(Settings {
             controllers: api_port.and(api_host)?,
-            ipuof_dir: ipuof_dir?,
+            delivery: delivery?,
+            ipuof_dir,
             max_ipus_per_job: max_ipus_per_job?,
             ipus_per_slurm_partition: per_slurm_partition.unwrap_or_default(),
             api_timeout: api_timeout?,
@@ -190,11 +268,26 @@ impl<'a> Given<'a> {
             cluster,
             link_domain_size: link_domain_size?,
             create_timeout: create_timeout?,
+            max_retries: max_retries?,
+            prepare: prepare?,
+            prepare_wait: prepare_wait?,
             remove_wait: remove_wait?,
+            reconcile_interval: reconcile_interval?,
+            remove_unknown: remove_unknown?,
+            on_partition_error: on_partition_error?,
             max_concurrent_creates: max_concurrent_creates?,
             tls,
             access,
         })
+    }
+
+    /// The directory that files are delivered to; what the text says of it beside another delivery is checked only.
+    fn ipuof_dir(&mut self, delivery: Option<Delivery>) -> Option<PathBuf> {
+        let (given, wanted) = (self.has(&keys::IPUOF_DIR), delivery == Some(Delivery::File));
+        if wanted && !given {
+            self.missing(&keys::IPUOF_DIR);
+        }
+        self.take(&keys::IPUOF_DIR, value::path).filter(|_| wanted)
     }
 
     /// Whether the text has a value for `key` that was not taken yet.
@@ -209,8 +302,7 @@ impl<'a> Given<'a> {
             (None, Preset::Value(text)) => Piece { text: text.to_owned(), span: 0..0 },
             (None, Preset::Absent(_)) => return None,
             (None, Preset::Required) => {
-                let reason = Reason::Missing { key: key.name, unit: key.unit, help: key.help };
-                self.problems.push(Problem { reason, spot: None });
+                self.missing(key);
                 return None;
             }
         };
@@ -221,6 +313,11 @@ impl<'a> Given<'a> {
                 self.problem(Reason::BadValue { key: key.name, value: value.text, valid }, &value.span);
             })
             .ok()
+    }
+
+    fn missing(&mut self, key: &Key) {
+        let reason = Reason::Missing { key: key.name, unit: key.unit, help: key.help };
+        self.problems.push(Problem { reason, spot: None });
     }
 
     /// The problems in the order of the file, what is missing at the end.

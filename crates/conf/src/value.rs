@@ -5,9 +5,9 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount, NotASize, PartitionId};
+use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
 
-use crate::settings::{Layer, Placement};
+use crate::settings::{Layer, OnPartitionError, Placement, Prepare};
 
 /// A value, or what a valid one looks like.
 pub(crate) type Value<T> = Result<T, String>;
@@ -65,6 +65,11 @@ pub(crate) fn amount(text: &str) -> Value<u32> {
     number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())
 }
 
+/// A number of things, maybe none.
+pub(crate) fn amount_or_none(text: &str) -> Value<u32> {
+    number(text, 0, 1_000_000).ok_or_else(|| "not a number of them (0-1000000)".to_owned())
+}
+
 /// Numbers of IPUs, each for a name: `debug:16,short:32`.
 pub(crate) fn ipus_by_name(text: &str) -> Value<BTreeMap<String, u32>> {
     let mut found = BTreeMap::new();
@@ -114,15 +119,33 @@ pub(crate) fn boolean(text: &str) -> Value<bool> {
 }
 
 pub(crate) fn layer(text: &str) -> Value<Layer> {
-    let known = [Layer::ConsTres, Layer::Linear];
-    let found = known.into_iter().find(|layer| layer.name().eq_ignore_ascii_case(text));
+    let found = named(text, [Layer::ConsTres, Layer::Linear], Layer::name);
     found.ok_or_else(|| "not a layer (cons_tres, linear)".to_owned())
+}
+
+pub(crate) fn on_partition_error(text: &str) -> Value<OnPartitionError> {
+    use OnPartitionError::{Kill, Leave, Requeue};
+    let found = named(text, [Leave, Requeue, Kill], OnPartitionError::name);
+    found.ok_or_else(|| "not known (leave, requeue, kill)".to_owned())
+}
+
+pub(crate) fn delivery(text: &str) -> Value<Delivery> {
+    text.parse().map_err(|why: BadDelivery| why.to_string())
+}
+
+pub(crate) fn prepare(text: &str) -> Value<Prepare> {
+    let found = named(text, [Prepare::No, Prepare::Interactive, Prepare::All], Prepare::name);
+    found.ok_or_else(|| "not known (no, interactive, all)".to_owned())
+}
+
+/// The one with this name, whatever its case.
+fn named<T: Copy>(text: &str, known: impl IntoIterator<Item = T>, name: fn(T) -> &'static str) -> Option<T> {
+    known.into_iter().find(|one| name(*one).eq_ignore_ascii_case(text))
 }
 
 /// Whether the plugin is to choose IPUs, for which more has to be known.
 pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Placement> {
-    let known = [Placement::Controller, Placement::Explicit];
-    let found = known.into_iter().find(|placement| placement.name().eq_ignore_ascii_case(text));
+    let found = named(text, [Placement::Controller, Placement::Explicit], Placement::name);
     match found.ok_or("not a placement (controller, explicit)")? {
         Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".to_owned()),
         // Which of the controller's IPUs are an allocation's, its user API does not tell.

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Broken, KEYS, Layer, Placement, Preset, Settings};
+use conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings};
 use proptest::prelude::*;
-use vipu_types::{Access, ControllerName, Tls, TlsIdentity};
+use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
 const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
 
@@ -22,7 +22,8 @@ fn controller(name: &str) -> ControllerName {
 fn the_documented_defaults_hold() {
     let settings = parse(MINIMAL).unwrap();
     assert_eq!(settings.controllers, [controller("vipu-server:8090")]);
-    assert_eq!(settings.ipuof_dir, Path::new("/shared/ipuof"));
+    assert_eq!(settings.delivery, Delivery::File);
+    assert_eq!(settings.ipuof_dir.as_deref(), Some(Path::new("/shared/ipuof")));
     assert_eq!(settings.max_ipus_per_job, 256);
     assert!(settings.ipus_per_slurm_partition.is_empty());
     assert_eq!(settings.api_timeout, Duration::from_secs(50));
@@ -34,7 +35,12 @@ fn the_documented_defaults_hold() {
     assert_eq!((settings.placement, settings.cluster), (Placement::Controller, None));
     assert_eq!(settings.link_domain_size.get(), 64);
     assert_eq!(settings.create_timeout, Duration::from_secs(300));
+    assert_eq!(settings.max_retries, 10);
+    assert_eq!((settings.prepare, settings.prepare_wait), (Prepare::No, Duration::from_secs(60)));
     assert_eq!(settings.remove_wait, Duration::from_secs(60));
+    assert_eq!(settings.reconcile_interval, Duration::from_secs(30));
+    assert!(!settings.remove_unknown);
+    assert_eq!(settings.on_partition_error, OnPartitionError::Leave);
     assert_eq!(settings.max_concurrent_creates, 64);
     assert_eq!((settings.tls, settings.access), (None, None));
 }
@@ -42,16 +48,18 @@ fn the_documented_defaults_hold() {
 #[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
-                VipuIpuofDir=\"/with blank\" maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
+                VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
-                CreateTimeout=8 RemoveWait=0 MaxConcurrentCreates=9\n\
+                CreateTimeout=8 MaxRetries=0 Prepare=Interactive PrepareWait=7 RemoveWait=0 MaxConcurrentCreates=9\n\
+                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
     let expected = Settings {
         controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
-        ipuof_dir: "/with blank".into(),
+        delivery: Delivery::File,
+        ipuof_dir: Some("/with blank".into()),
         max_ipus_per_job: 100,
         ipus_per_slurm_partition: [("debug".to_owned(), 16)].into(),
         api_timeout: Duration::from_secs(7),
@@ -65,7 +73,13 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         allocation_agents: vec!["ag1".into(), "ag2".into()],
         link_domain_size: 16.try_into().unwrap(),
         create_timeout: Duration::from_secs(8),
+        max_retries: 0,
+        prepare: Prepare::Interactive,
+        prepare_wait: Duration::from_secs(7),
         remove_wait: Duration::ZERO,
+        reconcile_interval: Duration::from_secs(5),
+        remove_unknown: true,
+        on_partition_error: OnPartitionError::Requeue,
         max_concurrent_creates: 9,
         tls: Some(Tls {
             ca: "/ca.pem".into(),
@@ -84,7 +98,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
 #[test]
 fn the_table_tells_required_keys_and_valid_defaults() {
     let required: Vec<_> = KEYS.iter().filter(|key| key.preset == Preset::Required).collect();
-    assert_eq!(required.iter().map(|key| key.name).collect::<Vec<_>>(), ["ApiHost", "IpuofDir"]);
+    assert_eq!(required.iter().map(|key| key.name).collect::<Vec<_>>(), ["ApiHost"]);
     let mut spelled = MINIMAL.to_owned();
     for key in KEYS {
         if let Preset::Value(value) = key.preset {
@@ -92,6 +106,31 @@ fn the_table_tells_required_keys_and_valid_defaults() {
         }
     }
     assert_eq!(parse(&spelled), parse(MINIMAL));
+}
+
+#[test]
+fn files_need_a_directory_and_nothing_else_does() {
+    for (text, delivery) in
+        [("ApiHost=x Delivery=api", Delivery::Api), ("ApiHost=x Delivery=Node", Delivery::Node)]
+    {
+        let without = parse(text).unwrap();
+        assert_eq!((without.delivery, &without.ipuof_dir), (delivery, &None));
+        assert_eq!(parse(&format!("{text} IpuofDir=/left/over")).unwrap(), without);
+        assert!(parse(&format!("{text} IpuofDir=relative")).is_err());
+    }
+    for text in ["ApiHost=x", "ApiHost=x Delivery=file"] {
+        assert!(
+            parse(text)
+                .unwrap_err()
+                .to_string()
+                .contains("IpuofDir is missing: add IpuofDir=<absolute path>")
+        );
+    }
+    let told = parse("ApiHost=x Delivery=post").unwrap_err().to_string();
+    assert!(
+        told.contains("Delivery=post: not a delivery (file, api, node)") && !told.contains("missing"),
+        "{told}"
+    );
 }
 
 #[test]

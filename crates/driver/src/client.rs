@@ -3,9 +3,10 @@
 use std::fmt::Display;
 
 use vipu_client::{
-    Client, Endpoint, Error, ErrorClass, OperationState, Place, ReadyState, Requirements, Status,
+    Client, Endpoint, Error, ErrorClass, IpuLinkRouting, OperationState, Place, ReadyState, Requirements,
+    Status, SyncType,
 };
-use vipu_types::{ControllerName, Gcd, PartitionId};
+use vipu_types::{ControllerName, GatewayRouting, Gcd, LinkRouting, PartitionId, Shape, Sync};
 
 use crate::{
     CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, inventory,
@@ -24,18 +25,12 @@ impl Controller for Client {
     }
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
-        let wanted = Requirements {
-            allocation: request.allocation.map(str::to_owned),
-            // Beside an allocation a cluster means nothing; with IPUs of our choice it has to be named.
-            cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
-            ipus: request.ipus.iter().map(|ipu| Place { domain: ipu.domain, index: ipu.index }).collect(),
-            reconfigurable: request.reconfigurable,
-            ..Requirements::new(request.partition.clone(), request.size).across(request.domain_size)
-        };
-        Ok(self.create_partition(&wanted).await?)
+        failpoints::io!("a controller");
+        Ok(self.create_partition(&requirements(request)).await?)
     }
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
+        failpoints::io!("a controller");
         match self.partition_status(partition).await {
             Ok(status) => Ok(state(&status)),
             Err(error) if error.class() == ErrorClass::NotFound => Ok(PartitionState::Absent),
@@ -44,6 +39,7 @@ impl Controller for Client {
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Vec<Gcd>, CallError> {
+        failpoints::io!("a controller");
         let config = self.partition_config(partition).await?;
         if config.gcds.is_empty() || config.gcds.iter().any(|gcd| gcd.devices.is_empty()) {
             let cause = format!("no device in the IPUoF config of {partition}");
@@ -54,6 +50,7 @@ impl Controller for Client {
     }
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
+        failpoints::io!("a controller");
         match self.remove_partition(partition, force).await {
             Err(error) if error.class() != ErrorClass::NotFound => Err(error.into()),
             _ => Ok(()),
@@ -61,7 +58,50 @@ impl Controller for Client {
     }
 
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
+        failpoints::io!("a controller");
         Ok(inventory::listing(self, settings).await?)
+    }
+}
+
+fn requirements(request: &CreateRequest<'_>) -> Requirements {
+    let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = request.shape;
+    let wanted = Requirements {
+        allocation: request.allocation.map(str::to_owned),
+        // Beside an allocation a cluster means nothing; with IPUs of our choice it has to be named.
+        cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
+        ipus: request.ipus.iter().map(|ipu| Place { domain: ipu.domain, index: ipu.index }).collect(),
+        reconfigurable: reconfigurable.unwrap_or(false),
+        num_gcds: gcds,
+        num_replicas: replicas.unwrap_or(0),
+        sync_type: sync.map_or(SyncType::Undefined, sync_type),
+        ipulink_routing: link_routing.map_or(IpuLinkRouting::Undefined, link_routing_type),
+        gateway_routing: gateway_routing.map_or(vipu_client::GatewayRouting::Undefined, gateway_routing_type),
+        ..Requirements::new(request.partition.clone(), request.size)
+    };
+    wanted.across(request.domain_size)
+}
+
+fn sync_type(sync: Sync) -> SyncType {
+    match sync {
+        Sync::C2Compatible => SyncType::Gs2Default,
+        Sync::PodNativeDefault => SyncType::PodNativeDefault,
+        Sync::PodNativeReplicatedPipeline => SyncType::PodNativeReplicatedPipeline,
+    }
+}
+
+fn link_routing_type(routing: LinkRouting) -> IpuLinkRouting {
+    match routing {
+        LinkRouting::Dnc => IpuLinkRouting::Dnc,
+        LinkRouting::Swnc => IpuLinkRouting::SlidingWindow,
+        LinkRouting::Btnc => IpuLinkRouting::BarleyTwist,
+        LinkRouting::RingSwnc => IpuLinkRouting::RingSlidingWindow,
+    }
+}
+
+fn gateway_routing_type(routing: GatewayRouting) -> vipu_client::GatewayRouting {
+    match routing {
+        GatewayRouting::Ring => vipu_client::GatewayRouting::Ring,
+        GatewayRouting::SwRing => vipu_client::GatewayRouting::SwitchedRing,
     }
 }
 

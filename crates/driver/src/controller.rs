@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::future::Future;
 
 use ledger::{Place, SeenPartition};
-use vipu_types::{ControllerName, IpuCount, PartitionId};
+use vipu_types::{ControllerName, IpuCount, PartitionId, Shape};
 
 use crate::ModelSettings;
 
@@ -48,8 +48,8 @@ pub struct CreateRequest<'a> {
     pub size: IpuCount,
     /// IPUs in one IPU-Link domain: a larger partition has to be asked for as several segments.
     pub domain_size: IpuCount,
-    /// Whether programs may attach to any part of it (UseReconfigPartition).
-    pub reconfigurable: bool,
+    /// How it is divided and wired.
+    pub shape: Shape,
     /// Exactly these IPUs; empty when the controller chooses.
     pub ipus: &'a [Place],
     /// The V-IPU cluster that `ipus` are of.

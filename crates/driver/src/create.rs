@@ -1,6 +1,9 @@
 //! Making a partition: journal, call, poll, configuration, files, journal.
 
+mod same_id;
+
 use std::borrow::Cow;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +14,14 @@ use tokio::task::spawn_local;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::announce::announce;
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{Patience, Stop};
 use crate::pod::{Pod, Turn};
 use crate::remove::confirm_gone;
 use crate::shop::Shop;
-use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, PartitionState, World};
+use crate::{CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
@@ -37,6 +41,9 @@ pub(crate) async fn create<W: World>(
         tracing::warn!("{run} cannot start: {reason}");
         Event::CreateFailed { partition: claim.partition.clone(), reason }
     };
+    if !shop.world.journal().is_complete() {
+        return failed("the journal cannot be read, see slurmctld's log".into());
+    }
     if lane.owner.get() == Owner::Unknown {
         lane.owner.set(Owner::Others);
     }
@@ -56,14 +63,17 @@ pub(crate) async fn create<W: World>(
         claim,
         patience: Patience::new(cancel, limit),
         turn: Some(pod.turn()),
-        may_exist: lane.owner.get() == Owner::Us,
+        may_exist: lane.owner.get() == Owner::Run(run),
+        is_unanswered: lane.unanswered.get() > 0,
+        anothers_calls: 0,
         trouble: Cow::Borrowed(""),
     };
-    let made = create.run(slot).await;
-    if lane.owner.get() == Owner::Others {
-        // Nothing came of the intent: nobody shall remove a partition of others because of it.
-        shop.note(Entry::Gone(partition.clone()), claim).await;
-    }
+    let tell = |line| shop.world.tell(run, line);
+    let made = tokio::select! {
+        biased;
+        never = announce(claim, pod.usual_create.get(), tell) => match never {},
+        made = create.run(slot) => made,
+    };
     match made {
         Ok(()) => {
             let (size, seconds) = (claim.size, began.elapsed().as_secs_f64());
@@ -89,6 +99,10 @@ struct Create<'a, W: World> {
     turn: Option<Turn>,
     /// The controller may have the partition: look before asking for it.
     may_exist: bool,
+    /// The last create call was not answered, and its effect not seen.
+    is_unanswered: bool,
+    /// Of the calls that were never answered, those for an earlier run of this id.
+    anothers_calls: u32,
     /// What to say when time runs out.
     trouble: Cow<'static, str>,
 }
@@ -96,7 +110,7 @@ struct Create<'a, W: World> {
 /// Why a try ended without the partition.
 enum Setback {
     /// Another try may do better.
-    Again(Cow<'static, str>),
+    Again(Cow<'static, str>, Blame),
     /// None would.
     Stop(Stop),
 }
@@ -109,45 +123,120 @@ impl From<Stop> for Setback {
 
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
-        Self::Again(error.message.into())
+        let blame = match error.failure {
+            Failure::NoRoom | Failure::Stranger => Blame::Nobody,
+            Failure::Refused | Failure::Exists | Failure::Unclear => Blame::Unclear,
+        };
+        Self::Again(error.message.into(), blame)
     }
+}
+
+/// What a setback says of the partition: one that fails again and again is given up.
+#[derive(Clone, Copy)]
+enum Blame {
+    /// There is something wrong with it.
+    Partition,
+    /// That, unless its controller fails everybody.
+    Unclear,
+    /// Nothing: others have the IPUs, or the controller does not know us.
+    Nobody,
 }
 
 impl<W: World> Create<'_, W> {
     async fn run(&mut self, slot: SemaphorePermit<'_>) -> Result<(), Stop> {
         let partition = &self.claim.partition;
-        let directory = Arc::clone(&self.pod.settings.ipuof_dir);
+        let directory = self.pod.settings.ipuof_dir.clone();
+        let is_of_another = self.lane.is_of_another(self.claim.run);
+        if is_of_another {
+            // Before our own intent takes the place of the other's in the journal.
+            self.tries(Self::clear_away).await?;
+        }
+        self.lane.move_to(self.claim.pod());
+        self.anothers_calls = if is_of_another { self.lane.unanswered.get() } else { 0 };
+        if !self.may_exist {
+            // Before there is an intent: with it, what a lost reply or a crash leaves is taken for ours.
+            self.tries(Self::id_is_free).await?;
+        }
         self.lane.fileless.set(!self.may_exist);
-        self.lane.directory.replace(Some(Arc::clone(&directory)));
+        self.move_to(directory.as_ref()).await?;
         self.trouble = "the journal is still being written".into();
-        let intent = Entry::Create { claim: self.claim.clone(), ipuof_dir: directory.to_path_buf() };
+        let intent = Entry::Create {
+            claim: self.claim.clone(),
+            ipuof_dir: directory.as_deref().map(Path::to_path_buf),
+        };
+        self.lane.recorded.set(true);
         let recorded = self.patience.hold(self.shop.record(intent)).await?;
         recorded.map_err(|error| Stop::Failed(format!("partition {partition} not made: {error}")))?;
+        failpoints::hold!("intent");
 
         self.shop.world.report(Event::CreateStarted(partition.clone()));
-        let config = self.partition().await?;
+        let config = self.tries(Self::attempt).await?;
         // The controller has done its part: files that hang must not keep others from theirs.
         drop(slot);
-        self.files(config).await?;
-        self.shop.note(Entry::Created(partition.clone()), self.claim).await;
+        match directory {
+            Some(directory) => self.files(directory, config).await?,
+            None => self.lane.fileless.set(false),
+        }
+        failpoints::hold!("files_written");
+        // A partition that was up is not watched for by who comes after: a call that was never answered is to be.
+        if self.lane.unanswered.get() == 0 {
+            self.shop.note(Entry::Created(partition.clone()), self.claim).await;
+        }
         Ok(())
     }
 
-    /// Tries until the partition is active and its configuration known.
-    async fn partition(&mut self) -> Result<Config<W>, Stop> {
-        let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
-        loop {
-            self.trouble = match self.attempt().await {
-                Ok(config) => return Ok(config),
-                Err(Setback::Stop(stop)) => return Err(stop),
-                Err(Setback::Again(trouble)) => trouble,
+    /// Has the files written there from now on. What an earlier slurmctld wrote elsewhere, before configuration changed,
+    /// is deleted: the record knows one place.
+    async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Stop> {
+        let earlier = self.lane.directory.borrow().clone();
+        if let Some(earlier) = earlier.filter(|earlier| self.may_exist && Some(earlier) != directory) {
+            self.trouble = format!("its IPUoF files in {} are still there", earlier.display()).into();
+            let files = async {
+                let _alone = self.lane.files.lock().await;
+                self.shop.world.files().withdraw(&earlier, self.claim).await
             };
+            let withdrawn = self.patience.hold(files).await?;
+            withdrawn.map_err(|error| Stop::Failed(format!("an IPUoF file cannot be deleted: {error}")))?;
+        }
+        self.lane.directory.replace(directory.cloned());
+        Ok(())
+    }
+
+    /// Tries until it succeeds, or failed too often.
+    async fn tries<T>(
+        &mut self,
+        mut attempt: impl AsyncFnMut(&mut Self) -> Result<T, Setback>,
+    ) -> Result<T, Stop> {
+        let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
+        let mut failures = 0;
+        loop {
+            let (trouble, blame) = match attempt(self).await {
+                Ok(done) => return Ok(done),
+                Err(Setback::Stop(stop)) => return Err(stop),
+                Err(Setback::Again(trouble, blame)) => (trouble, blame),
+            };
+            self.trouble = trouble;
+            if matches!(blame, Blame::Unclear) {
+                self.shop.survey(&self.claim.pod());
+            }
             let pause = backoff.next_pause();
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
             }
             self.patience.pause(pause).await?;
+            // The survey has had that time to tell whether others fare better.
+            failures += u32::from(match blame {
+                Blame::Partition => true,
+                Blame::Unclear => self.pod.answers.get(),
+                Blame::Nobody => false,
+            });
+            if failures > self.pod.settings.max_retries {
+                let (partition, trouble) = (&self.claim.partition, &self.trouble);
+                return Err(Stop::Failed(format!(
+                    "partition {partition} failed {failures} times: {trouble}"
+                )));
+            }
         }
     }
 
@@ -161,6 +250,7 @@ impl<W: World> Create<'_, W> {
         }
         drop(turn);
         self.active().await?;
+        failpoints::hold!("active");
         self.trouble = "the controller has not given its IPUoF configuration".into();
         Ok(self.patience.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??)
     }
@@ -168,22 +258,33 @@ impl<W: World> Create<'_, W> {
     /// Whether an earlier call left a partition that may do; one that will not is cleared away.
     async fn found(&mut self) -> Result<bool, Setback> {
         let (controller, partition) = (&self.pod.controller, &self.claim.partition);
-        match self.status().await? {
-            PartitionState::Pending | PartitionState::Active | PartitionState::Resetting => return Ok(true),
-            PartitionState::Absent => {}
-            PartitionState::Failed(_) => {
-                controller.remove(partition, self.pod.settings.force_remove).await?;
-                self.gone().await?;
+        let state = self.status().await?;
+        let is_ours = !(self.is_unanswered && self.is_contested());
+        if state != PartitionState::Absent {
+            self.effect_seen();
+        }
+        match state {
+            PartitionState::Pending | PartitionState::Active | PartitionState::Resetting if is_ours => {
+                return Ok(true);
             }
-            PartitionState::Removing => self.gone().await?,
+            PartitionState::Absent => {}
+            PartitionState::Failed(_)
+            | PartitionState::Pending
+            | PartitionState::Active
+            | PartitionState::Resetting => {
+                self.still_in_charge().await?;
+                controller.remove(partition, self.pod.settings.force_remove).await?;
+                self.gone(self.pod).await?;
+            }
+            PartitionState::Removing => self.gone(self.pod).await?,
         }
         self.may_exist = false;
         Ok(false)
     }
 
-    async fn gone(&self) -> Result<(), Setback> {
-        let gone = confirm_gone(&self.pod.controller, &self.claim.partition, self.pod.settings.force_remove);
-        self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into()))
+    async fn gone(&self, pod: &Pod<W::Controller>) -> Result<(), Setback> {
+        let gone = confirm_gone(&pod.controller, &self.claim.partition, pod.settings.force_remove);
+        self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into(), Blame::Unclear))
     }
 
     /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
@@ -194,25 +295,30 @@ impl<W: World> Create<'_, W> {
             partition: &self.claim.partition,
             size: self.claim.size,
             domain_size: settings.domain_size,
-            reconfigurable: settings.reconfigurable,
+            shape: self.claim.shape.by_site(settings.reconfigurable),
             ipus: &self.claim.ipus,
             cluster: settings.cluster.as_deref(),
             allocation: settings.allocation.as_deref(),
         };
+        // Until the answer is known: should this program break meanwhile, what the call made must be removed.
+        let before = self.lane.owner.replace(Owner::Run(self.claim.run));
         let Err(error) = self.pod.controller.create(&request).await else {
+            // This call's effect is what will be seen, not that of one before it.
+            self.is_unanswered = false;
+            failpoints::hold!("create_acknowledged");
             self.look_first();
             return Ok(());
         };
+        self.lane.owner.set(before);
         match error.failure {
             Failure::Refused => return Err(Stop::Failed(error.message).into()),
-            Failure::Exists if self.lane.owner.get() == Owner::Us => {
+            Failure::Exists if self.is_contested() => self.clear_away().await?,
+            Failure::Exists if self.lane.owner.get() == Owner::Run(self.claim.run) => {
+                self.effect_seen();
                 self.look_first();
                 return Ok(());
             }
-            Failure::Exists => {
-                let advice = "this cluster did not make it: have it removed, or set another PartitionPrefix";
-                return Err(Stop::Failed(format!("{error}; {advice}")).into());
-            }
+            Failure::Exists => return Err(self.is_of_others(&error.cause).into()),
             // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
             Failure::Stranger => drop(self.shop.survey(&self.claim.pod())),
             Failure::NoRoom => {
@@ -220,17 +326,24 @@ impl<W: World> Create<'_, W> {
                 self.shop.survey(&self.claim.pod());
             }
             Failure::Unclear => {
-                self.shop.survey(&self.claim.pod());
                 self.look_first();
-                self.lane.create_unanswered();
+                self.is_unanswered = true;
+                self.lane.unanswered.update(|calls| calls + 1);
             }
         }
         Err(error.into())
     }
 
+    /// The partition is there: what the last create call was sent for, if it was not answered.
+    fn effect_seen(&mut self) {
+        if std::mem::take(&mut self.is_unanswered) {
+            self.lane.unanswered.update(|calls| calls.saturating_sub(1));
+        }
+    }
+
     fn look_first(&mut self) {
         self.may_exist = true;
-        self.lane.owner.set(Owner::Us);
+        self.lane.owner.set(Owner::Run(self.claim.run));
     }
 
     /// Waits until the partition is active.
@@ -260,20 +373,20 @@ impl<W: World> Create<'_, W> {
     }
 
     fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into())
+        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Blame::Partition)
     }
 
     /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
     /// who wants to delete the same files.
-    async fn files(&mut self, config: Config<W>) -> Result<(), Stop> {
-        let directory = Arc::clone(&self.pod.settings.ipuof_dir);
+    async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Stop> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
         let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = lane.files.lock().await;
-            lane.fileless.set(false);
+            // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
+            let none_before = lane.fileless.replace(false);
             let written = shop.world.files().deliver(&directory, &claim, config).await;
-            lane.fileless.set(written.is_err());
+            lane.fileless.set(none_before && written.is_err());
             written
         });
         match self.patience.hold(writing).await? {

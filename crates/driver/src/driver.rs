@@ -1,20 +1,18 @@
 //! The loop that takes orders and starts a task for each.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::task::{LocalSet, spawn_local};
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
 
+use crate::faults::see_through;
 use crate::handle::Order;
+use crate::lane::Owner;
 use crate::shop::Shop;
-use crate::{Journal, JournalError, LiveRecord, Orders, World, create, remove};
-
-/// The pause before a remove that ended in a fault of this program is begun again.
-const AFTER_A_FAULT: Duration = Duration::from_secs(30);
+use crate::{
+    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, refresh, remove, unclaimed,
+};
 
 /// Carries out orders; see [`Driver::run`].
 pub struct Driver<W: World>(Rc<Shop<W>>);
@@ -43,8 +41,9 @@ impl<W: World> Driver<W> {
             }
         };
         tokio::select! {
-            () = tasks.run_until(work) => Ok(()),
+            biased;
             by_another = self.0.world.journal().superseded() => Err(by_another),
+            () = tasks.run_until(work) => Ok(()),
         }
     }
 
@@ -59,11 +58,26 @@ impl<W: World> Driver<W> {
                 }
             }
             Order::Remove(claim) => self.remove(claim),
+            Order::Bind(claim) => {
+                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
+                spawn_local(see_through(claim.partition.clone(), move || {
+                    bind::bind(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
+                }));
+            }
             Order::Survey(pod) => {
                 if !shop.survey(&pod) {
                     let reason = format!("model {} is not configured", pod.model);
                     shop.world.report(Event::Unreachable { pod, reason });
                 }
+            }
+            Order::Unclaimed(pod, seen) => {
+                spawn_local(unclaimed::settle_once(Rc::clone(shop), pod, seen));
+            }
+            Order::Refresh(claim) => {
+                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
+                spawn_local(see_through(claim.partition.clone(), move || {
+                    refresh::refresh(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
+                }));
             }
         }
     }
@@ -74,19 +88,21 @@ impl<W: World> Driver<W> {
         let cancel = CancellationToken::new();
         lane.cancel.replace(cancel.clone());
         spawn_local(async move {
-            let partition = claim.partition.clone();
+            let turn = lane.turn.lock().await;
             let work = {
-                let shop = Rc::clone(&shop);
-                async move {
-                    let _turn = lane.turn.lock().await;
-                    create::create(&shop, &lane, &claim, cancel).await
-                }
+                let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
+                async move { create::create(&shop, &lane, &claim, cancel).await }
             };
             // Every create has one answer, also when there is a fault in this program.
             let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
-                partition,
+                partition: claim.partition.clone(),
                 reason: format!("internal error, please report: {broken}"),
             });
+            if lane.owner.get() == Owner::Others && lane.recorded.replace(false) {
+                // Nothing came of an intent: nobody shall remove a partition of others because of it.
+                shop.note(Entry::Gone(claim.partition.clone()), &claim).await;
+            }
+            drop(turn);
             shop.world.report(answer);
         });
     }
@@ -95,20 +111,12 @@ impl<W: World> Driver<W> {
         let shop = Rc::clone(&self.0);
         let lane = shop.lane(&claim.partition);
         spawn_local(async move {
-            loop {
-                let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
-                let partition = claim.partition.clone();
-                let work = async move {
-                    let _turn = lane.turn.lock().await;
-                    remove::remove(&shop, &lane, &claim).await;
-                };
-                let Err(broken) = spawn_local(work).await else { break };
-                // A partition is never given up, also when there is a fault in this program.
-                error!("{partition}: internal error, please report: {broken}");
-                sleep(AFTER_A_FAULT).await;
-            }
-            shop.close(&claim.partition, lane);
-            shop.world.report(Event::Gone(claim.partition));
+            let partition = claim.partition.clone();
+            let task = || remove::remove(Rc::clone(&shop), Rc::clone(&lane), claim.clone());
+            // A partition is never given up.
+            see_through(&partition, task).await;
+            shop.world.report(Event::Gone(partition));
+            remove::watch(&shop, lane, &claim).await;
         });
     }
 }

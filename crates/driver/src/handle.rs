@@ -1,6 +1,6 @@
 //! The way into the driver, for any thread.
 
-use ledger::{Action, Claim};
+use ledger::{Action, Claim, SeenPartition};
 use tokio::sync::mpsc;
 use vipu_types::{PartitionId, PodId};
 
@@ -13,6 +13,9 @@ pub(crate) enum Order<C> {
     CancelCreate(PartitionId),
     Remove(Claim),
     Survey(PodId),
+    Unclaimed(PodId, SeenPartition),
+    Refresh(Claim),
+    Bind(Claim),
 }
 
 /// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
@@ -49,13 +52,20 @@ impl<C> Handle<C> {
                 Action::Create(claim) => self.send(Order::Create(claim)),
                 Action::CancelCreate(partition) => self.send(Order::CancelCreate(partition)),
                 Action::Remove(claim) => self.send(Order::Remove(claim)),
+                Action::Bind(claim) => self.send(Order::Bind(claim)),
                 Action::Survey(pod) => self.send(Order::Survey(pod)),
+                Action::Unclaimed { pod, seen } => self.send(Order::Unclaimed(pod, seen)),
+                Action::Relocated(claim) => {
+                    self.send(Order::Refresh(claim.clone()));
+                    host.send(Action::Relocated(claim));
+                }
                 Action::OpenLaunch(..)
                 | Action::FailRun(..)
                 | Action::SendBack(..)
                 | Action::AwaitNodes(..)
                 | Action::OpenCompletion { .. }
                 | Action::DropLaunch(..)
+                | Action::Broken(..)
                 | Action::KickScheduler => host.send(action),
             }
         }

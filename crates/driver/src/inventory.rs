@@ -20,13 +20,13 @@ pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result
     let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
     let Some(allocation) = settings.allocation.as_deref() else {
         let (ipus, all) = tokio::try_join!(ipus, all)?;
-        return Ok(summary(&ipus, all, |place| place));
+        return Ok(Listing::of(&ipus, all));
     };
     let own = client.list_partitions(Some(allocation));
     if agents.is_empty() {
         // An allocation that is not there is an error here, and not only when a partition is asked for.
         let (ipus, all, _) = tokio::try_join!(ipus, all, own)?;
-        return Ok(summary(&ipus, all, |place| place));
+        return Ok(Listing::of(&ipus, all));
     }
     let (ipus, own) = tokio::try_join!(ipus, own)?;
     let (count, domain) = (ipus.len() as u64, u64::from(settings.domain_size.get()));
@@ -39,6 +39,14 @@ fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
     let (domains, size) = (ipus.div_ceil(domain).max(1), ipus.next_power_of_two().min(domain));
     let within = |number: u32, period: u64| u32::try_from(u64::from(number) % period).unwrap_or(number);
     Place { domain: within(place.domain, domains), index: within(place.index, size) }
+}
+
+impl Listing {
+    /// What these replies of a controller say that is all ours.
+    #[must_use]
+    pub fn of(ipus: &[Ipu], partitions: Vec<PartitionInfo>) -> Self {
+        summary(ipus, partitions, |place| place)
+    }
 }
 
 fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -> Place) -> Listing {
@@ -56,7 +64,8 @@ fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -
 fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<SeenPartition> {
     let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
     let places = partition.places.iter().map(|at| place(Place { domain: at.domain, index: at.index }));
-    Some(SeenPartition { places: places.collect(), partition: id.ok()? })
+    let fault = (partition.ready == ReadyState::Error).then(|| "it is in error".to_owned());
+    Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault })
 }
 
 /// What to call a partition of others whose name is none that we would give: its IPUs count all the same.

@@ -8,7 +8,7 @@ use ipuof::{Access, Error, IpuofDir, file_name};
 use ledger::Claim;
 use tokio::task::spawn_blocking;
 use tracing::warn;
-use vipu_types::{Gcd, IpuCount};
+use vipu_types::Gcd;
 
 use crate::{Files, FilesError};
 
@@ -53,16 +53,16 @@ impl Files for IpuofFiles {
     }
 }
 
-/// Removes the files of a partition: the one it has with one GCD, and those it has with several.
-fn remove(open: &IpuofDir, directory: &Path, claim: &Claim) -> Result<(), Error> {
-    let Claim { partition, size, .. } = claim;
+/// More than any partition has.
+const MOST_GCDS: u32 = 1 << 20;
+
+/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's size does
+/// not matter: they may be those of an earlier job of this id.
+fn remove(open: &IpuofDir, directory: &Path, Claim { partition, .. }: &Claim) -> Result<(), Error> {
     open.remove(partition, 1)?;
-    if *size == IpuCount::ONE {
-        return Ok(());
-    }
     // They are written in order, and one more may have been begun.
     let is_there = |gcd: &u32| directory.join(file_name(partition, *gcd, 2)).symlink_metadata().is_ok();
-    let last = (0..size.get()).take_while(is_there).last();
+    let last = (0..MOST_GCDS).take_while(is_there).last();
     open.remove(partition, last.map_or(2, |gcd| gcd + 2))
 }
 
@@ -84,7 +84,11 @@ async fn blocking(
     work: impl FnOnce(&Path, &Claim) -> Result<(), Error> + Send + 'static,
 ) -> Result<(), FilesError> {
     let (directory, claim) = (directory.to_path_buf(), claim.clone());
-    match spawn_blocking(move || work(&directory, &claim)).await {
+    let work = move || {
+        failpoints::io!("IPUoF files");
+        work(&directory, &claim)
+    };
+    match spawn_blocking(work).await {
         Ok(done) => done.map_err(|error| FilesError(error.to_string())),
         Err(broken) => Err(FilesError(broken.to_string())),
     }

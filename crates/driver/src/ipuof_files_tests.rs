@@ -1,7 +1,9 @@
 use std::fs;
 
 use vipu_types::Device;
-use vipu_types::{JobRun, ModelName, PartitionId};
+use vipu_types::{JobRun, ModelName, PartitionId, Shape};
+
+use vipu_types::IpuCount;
 
 use super::*;
 
@@ -13,6 +15,7 @@ fn claim(size: u64) -> Claim {
         model: ModelName::new("pod64").unwrap(),
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(size).unwrap(),
+        shape: Shape::default(),
         ipus: vec![],
     }
 }

@@ -11,10 +11,13 @@
 //! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
 
+mod announce;
+mod bind;
 mod client;
 mod controller;
 mod create;
 mod driver;
+mod faults;
 mod files;
 mod handle;
 mod inventory;
@@ -24,9 +27,11 @@ mod lane;
 mod pace;
 mod patience;
 mod pod;
+mod refresh;
 mod remove;
 mod shop;
 mod survey;
+mod unclaimed;
 mod world;
 
 pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
@@ -34,6 +39,8 @@ pub use driver::Driver;
 pub use files::{Files, FilesError};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
-pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, Ownership, Stage};
+pub use journal::{
+    Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, NoJournal, Ownership, Stage,
+};
 pub use pod::{ModelSettings, PodSetup};
 pub use world::{Host, World};

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,12 @@ use crate::Controller;
 pub struct ModelSettings {
     /// How long a create may take in all, retries included (CreateTimeout).
     pub create_timeout: Duration,
+    /// How often a create that fails is tried again (MaxRetries).
+    pub max_retries: u32,
+    /// Between two surveys that nobody asked for (ReconcileInterval): what changes behind our back is seen this late.
+    pub reconcile_interval: Duration,
+    /// Whether partitions are removed that are named as ours are, though the journal does not know them (RemoveUnknown).
+    pub remove_unknown: bool,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
     /// Whether partitions are removed by force (ForceDeletePartition).
@@ -31,8 +38,8 @@ pub struct ModelSettings {
     pub allocation_agents: Vec<String>,
     /// How many creates may be under way at once on one controller, at least one (MaxConcurrentCreates).
     pub max_concurrent_creates: usize,
-    /// Where IPUoF files go (IpuofDir).
-    pub ipuof_dir: Arc<Path>,
+    /// Where IPUoF files go (IpuofDir); `None` when tasks do without (Delivery).
+    pub ipuof_dir: Option<Arc<Path>>,
 }
 
 /// One controller of a model, with the model's settings.
@@ -54,6 +61,9 @@ pub(crate) struct Pod<C> {
     pub slots: Arc<Semaphore>,
     /// How long the controller took to make the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
+    /// Whether the controller answered the last survey: who fails everybody is at fault, not what it was asked for. Known
+    /// also to creates that began with an earlier configuration.
+    pub answers: Rc<Cell<bool>>,
     /// Cancelled when the controller has answered whoever is last in the order of [`Pod::turn`].
     last: RefCell<CancellationToken>,
 }
@@ -73,6 +83,11 @@ impl Turn {
         // If the time is over, it is this one's turn all the same.
         let _ = timeout(LONGEST_TURN, self.before.cancelled()).await;
     }
+}
+
+/// What is taken for granted until the first survey.
+fn answers() -> Rc<Cell<bool>> {
+    Rc::new(Cell::new(true))
 }
 
 impl<C> Pod<C> {
@@ -95,13 +110,21 @@ impl<C> Pod<C> {
             }
             _ => Arc::new(Semaphore::new(limit)),
         };
-        Self::with(settings, controller, slots)
+        let answers = before.map(|old| Rc::clone(&old.answers)).unwrap_or_else(answers);
+        Self::with(settings, controller, slots, answers)
     }
 
-    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>) -> Self {
+    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>, answers: Rc<Cell<bool>>) -> Self {
         let nobody = CancellationToken::new();
         nobody.cancel();
-        Self { settings, controller, slots, usual_create: Cell::default(), last: RefCell::new(nobody) }
+        Self {
+            settings,
+            controller,
+            slots,
+            usual_create: Cell::default(),
+            answers,
+            last: RefCell::new(nobody),
+        }
     }
 }
 
@@ -110,6 +133,6 @@ impl<C: Controller> Pod<C> {
     pub fn beside(&self, controller: &ControllerName) -> Result<Self, String> {
         let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
         let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
-        Ok(Self::with(settings, controller, slots))
+        Ok(Self::with(settings, controller, slots, answers()))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::Claim;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 use vipu_types::PartitionId;
 
 use crate::lane::{Lane, Owner};
@@ -21,22 +21,60 @@ const RETRY_CAP: Duration = Duration::from_secs(30);
 /// How long an accepted remove may take before it is asked for again.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
-/// Removes the partition of `claim` and its files; returns when both are gone. What is not ours stays.
-pub(crate) async fn remove<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim) {
+/// How soon, when it does not even look as if it were on its way out: a late create may have made it once more.
+const STILL_ACTIVE: Duration = Duration::from_secs(2);
+
+/// How long a partition that is gone is watched for, when a create call of it was never answered. A controller that
+/// hung may work off what it was sent long ago; what it makes after this is reported as unknown.
+const LATE_CREATE: Duration = Duration::from_secs(600);
+
+/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is not ours stays.
+pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
+    let _turn = lane.turn.lock().await;
     let began = Instant::now();
-    let partition = &claim.partition;
-    if lane.owner.get() == Owner::Others {
-        return;
+    let (shop, lane, claim) = (&shop, &lane, &claim);
+    let (run, partition) = (claim.run, &claim.partition);
+    match lane.owner.get() {
+        Owner::Run(_) | Owner::Late(_) => {}
+        Owner::Others => return,
+        Owner::Unknown => {
+            tracing::warn!("{run}: partition {partition} is in no journal of this cluster and left alone");
+            return;
+        }
     }
     shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
-    let mut pod = insist(claim, async || removed(shop, claim).await).await;
-    if lane.settled.get() > Instant::now() {
-        sleep_until(lane.settled.get()).await;
-        pod = insist(claim, async || removed(shop, claim).await).await;
+    let pod = insist(claim, async || {
+        let pod = shop.pod(&lane.at_home(claim))?;
+        removed(&pod, partition).await.map(|()| pod)
+    })
+    .await;
+    files_gone(shop, lane, claim, pod.settings.ipuof_dir.clone()).await;
+    failpoints::hold!("cleared");
+    if lane.may_come_late() {
+        lane.owner.set(Owner::Late(run));
+    } else {
+        shop.note(Entry::Gone(partition.clone()), claim).await;
+        lane.forget();
     }
-    files_gone(shop, lane, claim, &pod.settings.ipuof_dir).await;
-    shop.note(Entry::Gone(partition.clone()), claim).await;
-    tracing::info!("{}: partition {partition} removed in {:.3} s", claim.run, began.elapsed().as_secs_f64());
+    tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
+}
+
+/// Waits until nothing that was sent for a partition that is gone can make it once more.
+pub(crate) async fn watch<W: World>(shop: &Shop<W>, lane: Rc<Lane>, claim: &Claim) {
+    let late = Owner::Late(claim.run);
+    if lane.owner.get() == late {
+        sleep(LATE_CREATE).await;
+        while shop.is_seen_to(&claim.partition) {
+            sleep(RETRY_CAP).await;
+        }
+        let _turn = lane.turn.lock().await;
+        if lane.owner.get() != late {
+            return; // The id has another run, which sees to it.
+        }
+        shop.note(Entry::Gone(claim.partition.clone()), claim).await;
+        lane.forget();
+    }
+    shop.close(&claim.partition, lane);
 }
 
 /// Repeats `attempt` until it succeeds, and says ever more rarely that it has not.
@@ -57,12 +95,12 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
 }
 
 /// Deletes the files, after any write that is still under way.
-async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, configured: &Arc<Path>) {
+async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, configured: Option<Arc<Path>>) {
     let _alone = lane.files.lock().await;
     if lane.fileless.get() {
         return;
     }
-    let directory = lane.directory.borrow().clone().unwrap_or_else(|| Arc::clone(configured));
+    let Some(directory) = lane.directory.borrow().clone().or(configured) else { return };
     insist(claim, async || {
         let withdrawn = shop.world.files().withdraw(&directory, claim).await;
         withdrawn.map_err(|error| error.to_string())
@@ -71,12 +109,14 @@ async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, config
 }
 
 /// One try, with the settings that hold now.
-async fn removed<W: World>(shop: &Shop<W>, claim: &Claim) -> Result<Rc<Pod<W::Controller>>, String> {
-    let pod = shop.pod(claim)?;
+///
+/// # Errors
+/// When it stays, with what to tell people.
+pub(crate) async fn removed<C: Controller>(pod: &Pod<C>, partition: &PartitionId) -> Result<(), String> {
     let force = pod.settings.force_remove;
-    pod.controller.remove(&claim.partition, force).await.map_err(|error| error.message)?;
-    confirm_gone(&pod.controller, &claim.partition, force).await?;
-    Ok(pod)
+    pod.controller.remove(partition, force).await.map_err(|error| error.message)?;
+    failpoints::hold!("remove_acknowledged");
+    confirm_gone(&pod.controller, partition, force).await
 }
 
 /// Waits until a partition that is being removed is gone.
@@ -95,6 +135,9 @@ pub(crate) async fn confirm_gone(
             PartitionState::Failed(words) => {
                 let advice = if force { "" } else { "; ForceDeletePartition=1 would ignore that" };
                 return Err(format!("controller {}: removing it failed: {words}{advice}", controller.name()));
+            }
+            PartitionState::Active if began.elapsed() >= STILL_ACTIVE => {
+                return Err(format!("controller {}: it is still active", controller.name()));
             }
             _ if began.elapsed() >= REMOVE_TIME => {
                 let seconds = REMOVE_TIME.as_secs();

@@ -1,7 +1,7 @@
 //! What all tasks of a driver share.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use ledger::Claim;
@@ -12,6 +12,9 @@ use crate::pod::{Pod, PodSetup};
 use crate::survey::Surveyor;
 use crate::{Entry, Journal, JournalError, LiveRecord, Stage, World};
 
+/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few, says nothing.
+const NOBODY_COUNTED: u32 = 1 << 30;
+
 pub(crate) struct Shop<W: World> {
     pub world: W,
     pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
@@ -19,16 +22,19 @@ pub(crate) struct Shop<W: World> {
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
+    /// Partitions that no job has and that are being seen to.
+    pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
 
 impl<W: World> Shop<W> {
     /// A shop that knows the partitions of an earlier driver.
     pub fn new(world: W, live: Vec<LiveRecord>) -> Self {
         let lanes = live.into_iter().map(|record| {
-            let lane = Lane::new(Owner::Us);
+            let lane = Lane::new(Owner::Run(record.claim.run));
+            lane.home.replace(Some(record.claim.pod()));
             lane.directory.replace(record.ipuof_dir.map(Into::into));
-            if record.stage == Stage::Creating {
-                lane.create_unanswered();
+            if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
+                lane.unanswered.set(NOBODY_COUNTED);
             }
             (record.claim.partition, Rc::new(lane))
         });
@@ -38,6 +44,7 @@ impl<W: World> Shop<W> {
             unlisted: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
+            unclaimed: RefCell::default(),
         }
     }
 
@@ -73,6 +80,11 @@ impl<W: World> Shop<W> {
         Ok(pod)
     }
 
+    /// The Pod of a controller in its model's list.
+    pub fn configured(&self, id: &PodId) -> Option<Rc<Pod<W::Controller>>> {
+        self.pods.borrow().get(id).cloned()
+    }
+
     /// Asks for a survey soon; false when there is no such model.
     ///
     /// A controller that is not in the list may be in it under another name: all of its model are asked.
@@ -84,6 +96,11 @@ impl<W: World> Shop<W> {
         }
         let of_model = surveyors.iter().filter(|(known, _)| known.model == id.model);
         of_model.map(|(_, surveyor)| surveyor.wake()).count() > 0
+    }
+
+    /// Whether somewhere one of this name, which no job has, is being removed.
+    pub fn is_seen_to(&self, partition: &PartitionId) -> bool {
+        self.unclaimed.borrow().iter().any(|(_, other)| other == partition)
     }
 
     /// The lane of a partition, a new one when it has none.
@@ -104,6 +121,19 @@ impl<W: World> Shop<W> {
         self.lanes.borrow().get(partition).cloned()
     }
 
+    /// The partitions there should be on this Pod: they were up, as they may have files.
+    pub fn partitions_of_ours(&self, id: &PodId) -> Vec<PartitionId> {
+        let lanes = self.lanes.borrow();
+        let ours = lanes.iter().filter(|(_, lane)| {
+            let is_of_pod = lane.home.borrow().as_ref() == Some(id);
+            is_of_pod && matches!(lane.owner.get(), Owner::Run(_)) && !lane.fileless.get()
+        });
+        let mut ours: Vec<_> = ours.map(|(partition, _)| partition.clone()).collect();
+        // For a simulation to be played again.
+        ours.sort();
+        ours
+    }
+
     /// Forgets the lane of a partition that is gone, unless another order waits in it.
     pub fn close(&self, partition: &PartitionId, lane: Rc<Lane>) {
         let ours_and_the_map = 2;
@@ -120,9 +150,21 @@ impl<W: World> Shop<W> {
         }
     }
 
+    /// Returns once it is certain that this slurmctld is still in charge; never if another has taken over.
+    pub async fn confirm(&self) -> Result<(), JournalError> {
+        self.unless_final(self.world.journal().confirm()).await
+    }
+
     /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
     pub async fn record(&self, entry: Entry) -> Result<(), JournalError> {
-        match self.world.journal().record(entry).await {
+        self.unless_final(self.world.journal().record(entry)).await
+    }
+
+    async fn unless_final(
+        &self,
+        work: impl Future<Output = Result<(), JournalError>>,
+    ) -> Result<(), JournalError> {
+        match work.await {
             Err(error) if error.is_final() => std::future::pending().await,
             result => result,
         }

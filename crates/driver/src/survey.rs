@@ -1,37 +1,41 @@
 //! Asking a controller for its IPUs and partitions, now and then and when told to.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ledger::Event;
+use ledger::{Event, SeenPartition};
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, spawn_local};
+use tokio::task::spawn_local;
 use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
+use crate::faults::see_through;
 use crate::pod::Pod;
 use crate::shop::Shop;
-use crate::{CallError, Controller, Listing, World};
+use crate::{CallError, Controller, Failure, Listing, PartitionState, World};
 
-/// Between surveys that nobody asked for: what changes behind our back is seen this late.
-const PERIOD: Duration = Duration::from_secs(30);
-
-/// The same while the controller does not answer: jobs wait for its return.
+/// Between two surveys while the controller does not answer: jobs wait for its return.
 const PERIOD_UNREACHABLE: Duration = Duration::from_secs(5);
 
 /// The surveys of one Pod, one after the other, until this is dropped.
 pub(crate) struct Surveyor {
     /// Remembers one call: what is asked for during a survey makes one more after it.
     wake: Rc<Notify>,
-    task: JoinHandle<()>,
+    _task: AbortOnDropHandle<()>,
 }
 
 impl Surveyor {
     /// Starts with a survey at once.
     pub fn start<W: World>(shop: &Rc<Shop<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
         let wake = Rc::new(Notify::new());
-        let task = spawn_local(surveys(Rc::clone(shop), id.clone(), Rc::clone(pod), Rc::clone(&wake)));
-        Self { wake, task }
+        let task = {
+            let (shop, id, pod, wake) = (Rc::clone(shop), id.clone(), Rc::clone(pod), Rc::clone(&wake));
+            let work = move || surveys(Rc::clone(&shop), id.clone(), Rc::clone(&pod), Rc::clone(&wake));
+            AbortOnDropHandle::new(spawn_local(see_through("surveys", work)))
+        };
+        Self { wake, _task: task }
     }
 
     /// Asks for a survey that begins after this call.
@@ -40,17 +44,19 @@ impl Surveyor {
     }
 }
 
-impl Drop for Surveyor {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controller>>, wake: Rc<Notify>) {
     let mut contact = Contact::default();
     loop {
         let asked = shop.world.now();
-        let answer = pod.controller.survey(&pod.settings).await;
+        let mut answer = pod.controller.survey(&pod.settings).await;
+        let answers = match &mut answer {
+            Ok(listing) => {
+                say_what_is_wrong(&shop, &pod, listing).await
+                    && add_what_is_not_shown(&shop, &id, &pod, listing).await
+            }
+            Err(_) => false,
+        };
+        pod.answers.set(answers);
         match contact.news(answer.as_ref()) {
             Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
             Some(News::Trouble(error)) => {
@@ -68,10 +74,53 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             },
             Err(error) => Event::Unreachable { pod: id.clone(), reason: error.message },
         });
-        let period = if contact.trouble.is_none() { PERIOD } else { PERIOD_UNREACHABLE };
+        let interval = pod.settings.reconcile_interval;
+        let period = if contact.trouble.is_none() { interval } else { interval.min(PERIOD_UNREACHABLE) };
         // Over or asked for, either way the next survey is due.
         let _ = timeout(period, wake.notified()).await;
     }
+}
+
+/// A listing only says that a partition cannot be used: asks why, for those that are ours. False when the controller falls
+/// silent: each further question would last as long as a call may.
+async fn say_what_is_wrong<W: World>(
+    shop: &Shop<W>,
+    pod: &Pod<W::Controller>,
+    listing: &mut Listing,
+) -> bool {
+    let faulty = listing.partitions.iter_mut().filter_map(|it| Some((&it.partition, it.fault.as_mut()?)));
+    for (partition, fault) in faulty.filter(|(partition, _)| shop.known_lane(partition).is_some()) {
+        match pod.controller.status(partition).await {
+            Ok(PartitionState::Failed(words)) => *fault = words,
+            Err(error) if error.failure == Failure::Unclear => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// A listing may be of one allocation only, and of another one than when a job began. So it is asked of each partition of ours
+/// that is missing whether it is there: where its IPUs are is not known then. False when the controller falls silent: what is
+/// not asked for counts as there.
+async fn add_what_is_not_shown<W: World>(
+    shop: &Shop<W>,
+    id: &PodId,
+    pod: &Pod<W::Controller>,
+    listing: &mut Listing,
+) -> bool {
+    let mut answers = true;
+    let shown: HashSet<_> = listing.partitions.iter().map(|seen| seen.partition.clone()).collect();
+    for partition in shop.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
+        if answers {
+            match pod.controller.status(&partition).await {
+                Ok(PartitionState::Absent) => continue,
+                Err(error) if error.failure == Failure::Unclear => answers = false,
+                _ => {}
+            }
+        }
+        listing.partitions.push(SeenPartition { partition, places: Vec::new(), fault: None });
+    }
+    answers
 }
 
 /// How it stands with a controller.

@@ -1,6 +1,7 @@
 //! Everything outside the driver.
 
 use ledger::{Action, Event, Millis};
+use vipu_types::JobRun;
 
 use crate::{Controller, Files, Journal};
 
@@ -21,6 +22,9 @@ pub trait World: 'static {
 
     /// The ledger's clock.
     fn now(&self) -> Millis;
+
+    /// Says a line to who waits for this run at a terminal, if anybody does; must not wait.
+    fn tell(&self, _run: JobRun, _line: String) {}
 
     /// Hands an event to the ledger; must not wait. Orders that follow from it may be sent from within.
     fn report(&self, event: Event);

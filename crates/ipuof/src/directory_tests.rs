@@ -133,6 +133,63 @@ fn another_file_of_that_name_is_replaced_and_not_written_through() {
 }
 
 #[test]
+fn a_fifo_is_replaced_and_nobody_waits_for_its_reader() {
+    let fixture = Fixture::new();
+    for name in ["slurm_42.conf", ".slurm_42.conf.new"] {
+        nix::unistd::mkfifo(&fixture.path(name), Mode::S_IRWXU).unwrap();
+    }
+    fixture.publish(&[gcd(1)]).unwrap();
+    assert!(fs::symlink_metadata(fixture.path("slurm_42.conf")).unwrap().is_file());
+    assert_eq!(fixture.names(), ["slurm_42.conf"]);
+}
+
+#[test]
+fn who_keeps_a_planted_file_open_reads_nothing_of_ours() {
+    use std::io::Read;
+    let fixture = Fixture::new();
+    let planted = ["slurm_42.conf", ".slurm_42.conf.new"].map(|name| {
+        fs::write(fixture.path(name), "").unwrap();
+        fs::set_permissions(fixture.path(name), fs::Permissions::from_mode(0o666)).unwrap();
+        fs::File::open(fixture.path(name)).unwrap()
+    });
+    fixture.publish(&[gcd(1)]).unwrap();
+    for mut file in planted {
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "");
+    }
+    let mode = fs::metadata(fixture.path("slurm_42.conf")).unwrap().mode();
+    assert_eq!(mode & 0o007, 0, "the mode of the planted file is not taken over: {mode:o}");
+}
+
+#[test]
+fn a_directory_that_is_swapped_under_way_does_not_lead_elsewhere() {
+    let around = tempfile::tempdir().unwrap();
+    let at = |name: &str| around.path().join(name);
+    fs::create_dir(at("ipuof")).unwrap();
+    fs::create_dir(at("elsewhere")).unwrap();
+    let dir = IpuofDir::open(&at("ipuof")).unwrap();
+    fs::rename(at("ipuof"), at("moved")).unwrap();
+    symlink(at("elsewhere"), at("ipuof")).unwrap();
+    let partition = PartitionId::new("slurm_42").unwrap();
+    dir.publish(&partition, &[gcd(1)], READER).unwrap();
+    fs::write(at("elsewhere").join("slurm_42.conf"), "precious").unwrap();
+    assert!(at("moved").join("slurm_42.conf").exists());
+    dir.remove(&partition, 1).unwrap();
+    assert!(!at("moved").join("slurm_42.conf").exists());
+    assert_eq!(fs::read_to_string(at("elsewhere").join("slurm_42.conf")).unwrap(), "precious");
+}
+
+#[test]
+fn no_name_leads_out_of_the_directory() {
+    let long = "x".repeat(300);
+    for trick in ["", ".", "..", "../x", "a/b", "/etc/x", "a\0b", "a\nb", "-rf", "~x", "a b", "\u{e4}", &long]
+    {
+        assert!(PartitionId::new(trick).is_err(), "{trick:?}");
+    }
+}
+
+#[test]
 fn a_directory_in_the_way_is_named_and_nothing_left() {
     for name in ["slurm_42.conf", ".slurm_42.conf.new"] {
         let fixture = Fixture::new();

@@ -2,11 +2,21 @@
 
 use vipu_types::Gcd;
 
-/// The file's content.
-pub(crate) fn to_json(gcd: &Gcd) -> std::io::Result<Vec<u8>> {
+/// The content of a config file: JSON that Poplar reads.
+///
+/// # Errors
+/// None that is known: all of a [`Gcd`] has a form in JSON.
+pub fn to_json(gcd: &Gcd) -> std::io::Result<Vec<u8>> {
     let mut json = serde_json::to_vec_pretty(gcd)?;
     json.push(b'\n');
     Ok(json)
+}
+
+/// Whether the IPUs of a config file are reached over RDMA. Of what is no config file, nothing is known.
+#[must_use]
+pub fn uses_rdma(json: &[u8]) -> bool {
+    let gcd: Gcd = serde_json::from_slice(json).unwrap_or_default();
+    gcd.devices.iter().any(|device| device.rdma_port != 0)
 }
 
 #[cfg(test)]
@@ -56,6 +66,16 @@ mod tests {
         let json = to_json(&gcd).unwrap();
         assert_eq!(String::from_utf8_lossy(&json), expected);
         assert_eq!(serde_json::from_slice::<Gcd>(&json).unwrap(), gcd);
+    }
+
+    #[test]
+    fn a_port_for_rdma_tells_that_it_is_used() {
+        let of_port = |rdma_port| {
+            let devices = vec![Device::default(), Device { rdma_port, ..Device::default() }];
+            uses_rdma(&to_json(&Gcd { devices, ..Gcd::default() }).unwrap())
+        };
+        assert_eq!((of_port(10000), of_port(0)), (true, false));
+        assert!(!uses_rdma(b"") && !uses_rdma(b"[]") && !uses_rdma(b"{\"devices\": [{}]}"));
     }
 
     #[test]

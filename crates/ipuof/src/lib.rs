@@ -15,4 +15,5 @@ mod names;
 pub use access::Access;
 pub use directory::{IpuofDir, probe};
 pub use error::Error;
+pub use json::{to_json, uses_rdma};
 pub use names::file_name;

@@ -5,6 +5,10 @@
 /// opened twice or forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// The job waits in line, and its partition is being made already. No gate is raised.
+    Preparing(Making),
+    /// The same, and the partition is there.
+    Prepared,
     /// An earlier run's partition of the same id has to be gone first. Launch gate raised.
     Queued,
     /// The create was asked for, but not sent yet. Launch gate raised.
@@ -34,6 +38,17 @@ pub enum Phase {
     },
 }
 
+/// How far a partition is that is made before its job has nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// An earlier run's partition of the same id has to be gone first.
+    Queued,
+    /// The create was asked for, but not sent yet.
+    Claimed,
+    /// The create call was sent.
+    Creating,
+}
+
 /// The way of a partition out, in this order; only the first can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -57,7 +72,7 @@ pub enum Gates {
     Both,
 }
 
-/// What a phase waits for. But for [`Awaits::JobEnd`] and [`Awaits::Predecessor`] there is exactly
+/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::Predecessor`] there is exactly
 /// one action under way whose answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
@@ -65,6 +80,8 @@ pub enum Awaits {
     Predecessor,
     /// An answer of [`crate::Action::Create`].
     Create,
+    /// The start of the job, which Slurm tells, or word that it is not to have the partition.
+    JobStart,
     /// An answer of [`crate::Action::OpenLaunch`].
     Launch,
     /// The end of the job, which Slurm tells.
@@ -78,6 +95,30 @@ pub enum Awaits {
 }
 
 impl Phase {
+    /// The job has no nodes yet.
+    #[must_use]
+    pub fn is_early(&self) -> bool {
+        matches!(self, Phase::Preparing(_) | Phase::Prepared)
+    }
+
+    /// The partition is there, and nothing is being done about it.
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(self, Phase::Prepared | Phase::Running)
+    }
+
+    /// The controller is being asked for it.
+    pub(crate) fn is_asked_for(&self) -> bool {
+        matches!(
+            self,
+            Phase::Preparing(Making::Claimed | Making::Creating) | Phase::Claimed | Phase::Creating
+        )
+    }
+
+    /// Another claim has the partition id still.
+    pub(crate) fn waits_for_id(&self) -> bool {
+        matches!(self, Phase::Queued | Phase::Preparing(Making::Queued))
+    }
+
     /// The run has not ended: it is the one that [`crate::Event::Fini`] of its job ends.
     #[must_use]
     pub fn is_live(&self) -> bool {
@@ -93,7 +134,7 @@ impl Phase {
             | Phase::Creating
             | Phase::GivenUp { .. }
             | Phase::Failed { .. } => true,
-            Phase::Ready | Phase::Running => false,
+            Phase::Preparing(_) | Phase::Prepared | Phase::Ready | Phase::Running => false,
             Phase::Releasing { gates, .. } => *gates == Gates::Both,
         }
     }
@@ -108,8 +149,12 @@ impl Phase {
     #[must_use]
     pub fn awaits(&self) -> Awaits {
         match self {
-            Phase::Queued => Awaits::Predecessor,
-            Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } => Awaits::Create,
+            Phase::Queued | Phase::Preparing(Making::Queued) => Awaits::Predecessor,
+            Phase::Preparing(Making::Claimed | Making::Creating)
+            | Phase::Claimed
+            | Phase::Creating
+            | Phase::GivenUp { .. } => Awaits::Create,
+            Phase::Prepared => Awaits::JobStart,
             Phase::Ready => Awaits::Launch,
             Phase::Running => Awaits::JobEnd,
             Phase::Failed { .. } => Awaits::RunFailed,

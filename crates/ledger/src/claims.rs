@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{JobRun, PartitionId, PodId};
 
 use crate::pod::Unlisted;
+use crate::reconcile::Health;
 use crate::refusal::Refusal;
 use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Phase};
@@ -24,6 +25,8 @@ pub(crate) struct Record {
     pub(crate) since: Millis,
     /// That the controller had no room for the partition.
     pub(crate) refusal: Option<Refusal>,
+    /// What listings had of the partition of a job that runs.
+    pub(crate) health: Health,
 }
 
 /// All claims that are not over.
@@ -32,7 +35,7 @@ pub(crate) struct Claims {
     records: BTreeMap<Serial, Record>,
     /// Who has the partition id: at most one claim; answers of that id are for it.
     holders: HashMap<PartitionId, Serial>,
-    /// Who has it next: a claim in [`Phase::Queued`].
+    /// Who has it next: a claim that waits for it.
     queued: HashMap<PartitionId, Serial>,
     /// The run of the job that has not ended.
     live: HashMap<u32, Serial>,
@@ -41,24 +44,25 @@ pub(crate) struct Claims {
 
 impl Claims {
     /// Adds a claim. Its job must have no live run, and its partition id no holder; or, for a claim
-    /// that is [`Phase::Queued`], none queued.
+    /// that waits for its id, none queued.
     pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) -> Serial {
         let serial = self.next;
         self.next = Serial(serial.0 + 1);
-        let index = if phase == Phase::Queued { &mut self.queued } else { &mut self.holders };
+        let index = if phase.waits_for_id() { &mut self.queued } else { &mut self.holders };
         index.insert(claim.partition.clone(), serial);
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        self.records.insert(serial, Record { claim, phase, begun: now, since: now, refusal: None });
+        let (refusal, health) = (None, Health::default());
+        self.records.insert(serial, Record { claim, phase, begun: now, since: now, refusal, health });
         serial
     }
 
     /// Puts a claim into another phase.
     pub(crate) fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
         let Some(record) = self.records.get_mut(&serial) else { return };
-        let (was_queued, was_live) = (record.phase == Phase::Queued, record.phase.is_live());
-        if was_queued && phase != Phase::Queued {
+        let (was_queued, was_live) = (record.phase.waits_for_id(), record.phase.is_live());
+        if was_queued && !phase.waits_for_id() {
             self.queued.remove(&record.claim.partition);
             self.holders.insert(record.claim.partition.clone(), serial);
         }
@@ -66,6 +70,13 @@ impl Claims {
             self.live.remove(&record.claim.run.job);
         }
         (record.phase, record.since) = (phase, now);
+    }
+
+    /// A run has begun that has its partition already.
+    pub(crate) fn bind(&mut self, serial: Serial, run: JobRun) {
+        if let Some(record) = self.records.get_mut(&serial) {
+            record.claim.run = run;
+        }
     }
 
     /// Notes that the controller had no room.
@@ -81,10 +92,16 @@ impl Claims {
         self.records.get_mut(&serial)?.refusal.as_mut()
     }
 
+    /// A claim, and what listings had of its partition.
+    pub(crate) fn health(&mut self, serial: Serial) -> Option<(&Claim, &mut Health)> {
+        let Record { claim, health, .. } = self.records.get_mut(&serial)?;
+        Some((claim, health))
+    }
+
     /// Forgets a claim.
     pub(crate) fn remove(&mut self, serial: Serial) -> Option<Record> {
         let record = self.records.remove(&serial)?;
-        let queued = record.phase == Phase::Queued;
+        let queued = record.phase.waits_for_id();
         let index = if queued { &mut self.queued } else { &mut self.holders };
         index.remove(&record.claim.partition);
         if record.phase.is_live() {
@@ -146,7 +163,7 @@ impl Claims {
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, Unlisted)> {
         let unplaced = self.of_pod(pod).filter(|(_, record)| {
-            let has_id = record.phase != Phase::Queued;
+            let has_id = !record.phase.waits_for_id();
             !(has_id && placed(&record.claim.partition))
         });
         unplaced.map(|(serial, record)| (serial, Unlisted::from(record))).collect()

@@ -1,6 +1,6 @@
 //! What the ledger is told and what it answers with: its whole interface in time.
 
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 /// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +21,8 @@ pub struct Claim {
     pub controller: ControllerName,
     /// Its size.
     pub size: IpuCount,
+    /// How it is divided and wired.
+    pub shape: Shape,
     /// Exactly these IPUs ([`Placement::Explicit`]); empty when the controller chooses.
     pub ipus: Vec<Place>,
 }
@@ -36,7 +38,7 @@ impl Claim {
 /// How far a job had come when its claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdoptedAs {
-    /// CONFIGURING: its launch gate was raised again, its partition is made, or found, again.
+    /// Not launched yet: its launch gate was raised again, its partition is made, or found, again.
     Starting,
     /// RUNNING on a partition that exists.
     Running,
@@ -61,6 +63,8 @@ pub struct SeenPartition {
     /// The place of each of its IPUs; empty when the controller did not say. A place that the Pod
     /// does not have, or has only once, is an IPU used all the same.
     pub places: Vec<Place>,
+    /// Why no program can use it, in the controller's words; none when one can.
+    pub fault: Option<String>,
 }
 
 /// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
@@ -99,7 +103,19 @@ pub enum Event {
         /// What to tell people.
         reason: String,
     },
-    /// Slurm gave a job its nodes and its launch gate was raised (job_begin).
+    /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's run has
+    /// not begun: [`JobRun::waiting`]. Ignored while the job has a claim.
+    Prepare(Claim),
+    /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or others need
+    /// the IPUs. Ignored once the job has begun.
+    Forgo {
+        /// The job.
+        job: u32,
+        /// It waited in vain, for what nobody here knows: the job is to start the ordinary way for a while.
+        in_vain: bool,
+    },
+    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared the run has
+    /// it at once: see [`crate::Ledger::is_launched`]; the launch gate is then for the front end to take back.
     Begin(Claim),
     /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
     /// [`crate::Ledger::holder`].
@@ -119,7 +135,8 @@ pub enum Event {
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.
     Up(PartitionId),
-    /// The partition could not be made in time, or was refused for good; it may exist all the same.
+    /// The partition could not be made in time, or was refused for good; it may exist all the same. While its
+    /// controller does not answer anybody the run is sent back into the line, else it is failed.
     CreateFailed {
         /// The partition.
         partition: PartitionId,
@@ -137,6 +154,9 @@ pub enum Event {
     RunVanished(PartitionId),
     /// The job's nodes are done with it, or RemoveWait is over.
     NodesDone(PartitionId),
+    /// Slurm has waited long enough for the end of this run (RemoveWait): its completion gate is opened though its
+    /// partition is still there, with IPUs that count as used.
+    Overdue(PartitionId),
     /// The partition is confirmed gone and its files are deleted.
     Gone(PartitionId),
 }
@@ -160,6 +180,8 @@ pub struct ModelFacts {
     pub controllers: Vec<ControllerName>,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
+    /// What the ids of its partitions begin with (PartitionPrefix).
+    pub prefix: String,
     /// Who chooses the IPUs of a partition (Placement).
     pub placement: Placement,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
@@ -191,6 +213,8 @@ pub enum Action {
     CancelCreate(PartitionId),
     /// Remove the partition and its files, retrying until it is gone: [`Event::Gone`].
     Remove(Claim),
+    /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no answer.
+    Bind(Claim),
     /// Open the launch gate of the run: [`Event::Launched`] or [`Event::RunVanished`].
     OpenLaunch(Claim),
     /// End the run with this reason (batch jobs: requeue held): Slurm then says [`Event::Fini`];
@@ -203,7 +227,7 @@ pub enum Action {
     AwaitNodes(Claim),
     /// Open the completion gate, after the launch gate when that one is still raised.
     OpenCompletion {
-        /// The claim, gone by now.
+        /// The claim, gone by now unless it was overdue.
         claim: Claim,
         /// The launch gate was never opened.
         launch_raised: bool,
@@ -211,6 +235,19 @@ pub enum Action {
     /// Lower the launch gate of a run for which no completion gate is held; its job has ended, and may
     /// have a newer run that this must not launch.
     DropLaunch(Claim),
+    /// A partition is there that is named as ours are, and no claim has it: another cluster's, or a forgotten one.
+    /// Said once of each, and again when configuration was read. It has no answer.
+    Unclaimed {
+        /// Where it is.
+        pod: PodId,
+        /// What the listing says of it.
+        seen: SeenPartition,
+    },
+    /// The partition of a job that runs cannot be used (any more), in words for people. Said once until it changes; it
+    /// has no answer.
+    Broken(Claim, String),
+    /// The partition of a job that runs is on other IPUs now: its files have to be written anew. It has no answer.
+    Relocated(Claim),
     /// IPUs became free: let the scheduler look again.
     KickScheduler,
     /// Ask the controller for its IPUs and partitions: [`Event::Inventory`] or [`Event::Unreachable`].

@@ -11,7 +11,7 @@ use vipu_types::{PartitionId, PodId};
 
 use crate::claims::Serial;
 use crate::tenancy::Tenant;
-use crate::{Ledger, Phase, Place};
+use crate::{Ledger, Place};
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,7 +132,7 @@ impl Ledger {
         for (serial, record) in self.claims.all() {
             let id = &record.claim.partition;
             let is_me = |entry: Option<(Serial, _)>| entry.is_some_and(|(other, _)| other == serial);
-            let queued = record.phase == Phase::Queued;
+            let queued = record.phase.waits_for_id();
             let mut expect = |is: bool, should: bool, what| {
                 if is != should {
                     found.push(Violation::BadIndex { partition: id.clone(), what });

@@ -9,6 +9,7 @@ use crate::lifecycle::Signal;
 use crate::model::Model;
 use crate::plans::Plans;
 use crate::pod::{Hardware, MOST_IPUS, Pod, Unlisted};
+use crate::preparation::Failures;
 use crate::schedule::Outlooks;
 use crate::tenancy::Tenant;
 use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
@@ -23,6 +24,7 @@ pub struct Ledger {
     /// Who waits.
     pub(crate) plans: Plans,
     pub(crate) outlooks: Outlooks,
+    pub(crate) failures: Failures,
     /// How many events there were.
     pub(crate) events: u64,
 }
@@ -46,6 +48,12 @@ impl Ledger {
     #[must_use]
     pub fn launch_raised(&self, job: u32) -> bool {
         self.claims.live(job).is_some_and(|(_, record)| record.phase.launch_raised())
+    }
+
+    /// Whether this job's run has its partition, and its launch gate is lowered.
+    #[must_use]
+    pub fn is_launched(&self, job: u32) -> bool {
+        self.claims.live(job).is_some_and(|(_, record)| record.phase == Phase::Running)
     }
 
     /// The claim that has this partition id, live or being released.
@@ -73,7 +81,7 @@ impl Ledger {
         match event {
             Event::Models(models) => self.configure(now, models, &mut todo),
             Event::Inventory { pod, asked, ipus, faulty, partitions } => {
-                if self.list(&pod, asked, Hardware { ipus, faulty }, partitions, &mut todo) {
+                if self.list(now, &pod, asked, Hardware { ipus, faulty }, partitions, &mut todo) {
                     self.weigh_refusals(now, &pod, asked, &mut todo);
                 }
             }
@@ -82,6 +90,8 @@ impl Ledger {
                     pod.lost(reason);
                 }
             }
+            Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
+            Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
             Event::Begin(claim) => self.begin(now, claim, &mut todo),
             Event::Adopt(claim, _) | Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
             Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
@@ -94,13 +104,18 @@ impl Ledger {
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
-                self.answer(now, &id, Signal::CreateFailed(reason), &mut todo);
+                let is_away = self.is_away(&id);
+                if !is_away {
+                    self.note_failure(now, &id);
+                }
+                self.answer(now, &id, Signal::CreateFailed { reason, is_away }, &mut todo);
             }
             Event::NoRoom(id) => self.claims.refused(now, &id),
             Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
             Event::NodesDone(id) => self.answer(now, &id, Signal::NodesDone, &mut todo),
+            Event::Overdue(id) => self.answer(now, &id, Signal::Overdue, &mut todo),
             Event::Gone(id) => self.answer(now, &id, Signal::Gone, &mut todo),
         }
         todo
@@ -121,6 +136,7 @@ impl Ledger {
         }
         let models = &self.models;
         self.pods.retain(|id, _| models.get(&id.model).is_some_and(|model| model.pods().contains(id)));
+        self.pods.values_mut().for_each(|pod| pod.unclaimed.clear());
         if more_fits {
             todo.push(Action::KickScheduler);
         }
@@ -140,6 +156,7 @@ impl Ledger {
     /// A controller answered; whether that is news.
     fn list(
         &mut self,
+        now: Millis,
         id: &PodId,
         asked: Millis,
         hardware: Hardware,
@@ -152,6 +169,8 @@ impl Ledger {
             pod.lost(format!("it lists {} IPUs, more than any system has", hardware.ipus));
             return false;
         }
+        let findings = self.compare(id, asked, hardware.ipus, &partitions);
+        let Some(pod) = self.pods.get_mut(id) else { return false };
         // Of a claim the size is known, so its partition counts in full also without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
         if !pod.list(asked, hardware, partitions, |partition| self.claims.tenant(id, partition)) {
@@ -159,6 +178,7 @@ impl Ledger {
         }
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
         pod.place_claims(unplaced);
+        self.reconcile(now, id, findings, todo);
         if self.largest_now(&id.model) > before {
             todo.push(Action::KickScheduler);
         }
@@ -168,6 +188,9 @@ impl Ledger {
     /// A job got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
         self.plans.drop_of(claim.run.job);
+        if self.bind(now, &claim, todo) {
+            return;
+        }
         self.end_earlier(now, &claim, todo);
         if self.claims.holder(&claim.partition).is_some() {
             self.add(now, claim, Phase::Queued);
@@ -206,8 +229,8 @@ impl Ledger {
         }
     }
 
-    fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let waits_for_id = phase == Phase::Queued;
+    pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
+        let waits_for_id = phase.waits_for_id();
         let serial = self.claims.add(now, claim, phase);
         let Some(record) = self.claims.get(serial) else { return };
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
@@ -216,6 +239,15 @@ impl Ledger {
         } else {
             pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
         }
+    }
+
+    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did not answer
+    /// when it was asked last, or its model is in trouble.
+    fn is_away(&self, partition: &PartitionId) -> bool {
+        let Some((_, record)) = self.claims.holder(partition) else { return false };
+        let model = self.models.get(&record.claim.model);
+        let pod = self.pods.get(&record.claim.pod());
+        pod.is_some_and(Pod::is_lost) || model.is_some_and(|model| model.usable().is_err())
     }
 
     /// An answer for whoever has the partition id.
@@ -236,7 +268,7 @@ impl Ledger {
     }
 
     /// A claim is in another phase.
-    fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
+    pub(crate) fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
         self.claims.enter(now, serial, phase);
         let Some(record) = self.claims.get(serial) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
@@ -248,7 +280,7 @@ impl Ledger {
     fn close(&mut self, now: Millis, serial: Serial, todo: &mut Vec<Action>) {
         let Some(record) = self.claims.remove(serial) else { return };
         let (pod, id) = (record.claim.pod(), record.claim.partition);
-        let had_id = record.phase != Phase::Queued;
+        let had_id = !record.phase.waits_for_id();
         if let Some(pod) = self.pods.get_mut(&pod) {
             if had_id { pod.removed(now, serial, id.clone()) } else { pod.unclaim(serial) }
         }

@@ -29,6 +29,15 @@
 //!         Releasing:  the create's answer ─▶ nodes done ─▶ removal ──Gone──▶ over
 //! ```
 //!
+//! A job may have its partition before it has nodes, so that it starts at once when it gets them:
+//!
+//! ```text
+//! Prepare ─▶ Preparing ──Up──▶ Prepared ──Begin──▶ Running
+//!                │                 │
+//!                └─── Forgo, ──────┴──▶ Releasing
+//!                     a create that fails
+//! ```
+//!
 //! A create that the controller has no room for goes on trying while the listing, or what is on its way out, leaves
 //! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again. So it is when
 //! the controller refuses again what has room by its listing: the picture is wrong then, and is mended by taking IPUs
@@ -71,6 +80,8 @@ mod outlook;
 mod plan;
 mod plans;
 mod pod;
+mod preparation;
+mod reconcile;
 mod refusal;
 mod schedule;
 mod suspects;
@@ -78,11 +89,12 @@ mod tenancy;
 mod view;
 mod wait;
 
-pub use claim::{Awaits, Gates, Phase, Step};
+pub use claim::{Awaits, Gates, Making, Phase, Step};
 pub use event::*;
 pub use invariant::Violation;
 pub use ledger::Ledger;
 pub use plan::{Jobs, KnownJobs, Rank, Seconds, Wish};
+pub use preparation::Preparation;
 pub use schedule::Candidate;
 pub use view::{ClaimView, ModelView, PodView, View};
 pub use wait::Wait;

@@ -1,6 +1,6 @@
 //! What leads a claim from one phase to the next.
 
-use crate::{Action, Claim, Ending, Gates, Phase, Step};
+use crate::{Action, Claim, Ending, Gates, Making, Phase, Step};
 
 /// What can happen to one claim.
 pub(crate) enum Signal {
@@ -11,7 +11,12 @@ pub(crate) enum Signal {
     /// [`crate::Event::Up`]
     Up,
     /// [`crate::Event::CreateFailed`]
-    CreateFailed(String),
+    CreateFailed {
+        /// Why.
+        reason: String,
+        /// The controller does not answer anybody: the job may wait until it does.
+        is_away: bool,
+    },
     /// [`crate::Event::CreateCancelled`]
     CreateCancelled,
     /// There is no room for the partition, nor will there be soon.
@@ -24,6 +29,8 @@ pub(crate) enum Signal {
     Ended(Ending),
     /// [`crate::Event::NodesDone`]
     NodesDone,
+    /// [`crate::Event::Overdue`]
+    Overdue,
     /// [`crate::Event::Gone`]
     Gone,
 }
@@ -46,20 +53,23 @@ impl Phase {
     /// The phase after this one. None for what does not concern it: a late or repeated answer.
     pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Turn> {
         let turn = match (self, signal) {
+            (Phase::Preparing(making), signal) => return making.on(signal, claim),
             (Phase::Queued, Signal::IdFree) => Turn::to(Phase::Claimed, [Action::Create(claim.clone())]),
             (Phase::Claimed, Signal::CreateStarted) => Turn::to(Phase::Creating, []),
             (Phase::Claimed | Phase::Creating, Signal::Hopeless(reason)) => {
                 let cancel = Action::CancelCreate(claim.partition.clone());
                 Turn::to(Phase::GivenUp { reason }, [cancel])
             }
-            (Phase::GivenUp { reason }, Signal::CreateFailed(_) | Signal::CreateCancelled) => {
-                let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
-                Turn::to(Phase::Failed { reason: reason.clone() }, actions)
+            (Phase::GivenUp { reason }, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
+                sent_back(claim, reason.clone())
+            }
+            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, is_away: true }) => {
+                sent_back(claim, reason)
             }
             (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => {
                 Turn::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
             }
-            (Phase::Claimed | Phase::Creating, Signal::CreateFailed(reason)) => failed(claim, reason),
+            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, .. }) => failed(claim, reason),
             (Phase::Claimed | Phase::Creating, Signal::CreateCancelled) => {
                 failed(claim, "the partition's creation was given up".into())
             }
@@ -85,8 +95,8 @@ impl Phase {
         }
         let step = match self {
             // Nothing was created and no task was started: there is nothing to wait for.
-            Phase::Queued => return over(claim, gates, actions),
-            Phase::Claimed | Phase::Creating => {
+            Phase::Queued | Phase::Preparing(Making::Queued) => return over(claim, gates, actions),
+            Phase::Claimed | Phase::Creating | Phase::Preparing(_) => {
                 actions.push(Action::CancelCreate(claim.partition.clone()));
                 Step::CreateAnswer
             }
@@ -100,10 +110,39 @@ impl Phase {
     }
 }
 
+impl Making {
+    fn on(self, signal: Signal, claim: &Claim) -> Option<Turn> {
+        let turn = match (self, signal) {
+            (Self::Queued, Signal::IdFree) => {
+                Turn::to(Phase::Preparing(Self::Claimed), [Action::Create(claim.clone())])
+            }
+            (Self::Claimed, Signal::CreateStarted) => Turn::to(Phase::Preparing(Self::Creating), []),
+            (Self::Claimed | Self::Creating, Signal::Up) => {
+                Turn::to(Phase::Prepared, [Action::KickScheduler, survey(claim)])
+            }
+            (Self::Claimed | Self::Creating, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
+                let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
+                Turn::to(next, [Action::AwaitNodes(claim.clone()), survey(claim)])
+            }
+            // The job has no nodes in its hands: it waits as others do.
+            (Self::Claimed | Self::Creating, Signal::Hopeless(_)) => {
+                Phase::Preparing(self).ended(claim, Ending::Unheld)
+            }
+            (_, Signal::Ended(ending)) => Phase::Preparing(self).ended(claim, ending),
+            _ => return None,
+        };
+        Some(turn)
+    }
+}
+
 impl Step {
     fn on(self, signal: Signal, gates: Gates, claim: &Claim) -> Option<Turn> {
         let turn = match (self, signal) {
-            (Step::CreateAnswer, Signal::Up | Signal::CreateFailed(_) | Signal::CreateCancelled) => {
+            (step, Signal::Overdue) => {
+                let next = Phase::Releasing { step, gates: Gates::Open };
+                Turn::to(next, complete(claim, gates)?)
+            }
+            (Step::CreateAnswer, Signal::Up | Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
                 Turn::to(next, [Action::AwaitNodes(claim.clone())])
             }
@@ -127,14 +166,23 @@ fn failed(claim: &Claim, reason: String) -> Turn {
     Turn::to(Phase::Failed { reason }, actions)
 }
 
+/// The job waits in line again.
+fn sent_back(claim: &Claim, reason: String) -> Turn {
+    let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
+    Turn::to(Phase::Failed { reason }, actions)
+}
+
 /// The claim's IPUs are free.
 fn over(claim: &Claim, gates: Gates, mut actions: Vec<Action>) -> Turn {
-    if gates != Gates::Open {
-        let launch_raised = gates == Gates::Both;
-        actions.push(Action::OpenCompletion { claim: claim.clone(), launch_raised });
-    }
+    actions.extend(complete(claim, gates).into_iter().flatten());
     actions.push(Action::KickScheduler);
     Turn { next: None, actions }
+}
+
+/// Opens what gates are raised; none when none is.
+fn complete(claim: &Claim, gates: Gates) -> Option<[Action; 1]> {
+    let launch_raised = gates == Gates::Both;
+    (gates != Gates::Open).then(|| [Action::OpenCompletion { claim: claim.clone(), launch_raised }])
 }
 
 fn survey(claim: &Claim) -> Action {

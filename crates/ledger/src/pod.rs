@@ -86,6 +86,8 @@ pub(crate) struct Pod {
     listed: HashMap<PartitionId, Listed>,
     /// When partitions were removed: a listing asked for before may still name them.
     removed: HashMap<PartitionId, Millis>,
+    /// Partitions of the listing named as ours are, that no claim has; it was said of them.
+    pub(crate) unclaimed: HashSet<PartitionId>,
     /// Claims that the listing does not place, in the order in which their creates were asked for: a
     /// controller that fills the lowest block first puts them where the forecast does.
     unplaced: BTreeMap<Serial, Unlisted>,
@@ -105,6 +107,7 @@ impl Pod {
             asked: now,
             listed: HashMap::new(),
             removed: HashMap::new(),
+            unclaimed: HashSet::new(),
             unplaced: BTreeMap::new(),
             suspects: Suspects::default(),
         }
@@ -113,6 +116,11 @@ impl Pod {
     /// Whether the controller answered when it was asked last.
     pub(crate) fn is_reached(&self) -> bool {
         self.contact == Contact::Reached
+    }
+
+    /// Whether the controller did not answer when it was asked last.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.contact, Contact::Lost(_))
     }
 
     /// Why no partition at all can be made now; `model` is whose Pod it is.
@@ -168,7 +176,7 @@ impl Pod {
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
-        let listed = still_there.map(|SeenPartition { partition, places }| {
+        let listed = still_there.map(|SeenPartition { partition, places, .. }| {
             let tenant = tenant(&partition);
             (partition, Listed { places, tenant })
         });

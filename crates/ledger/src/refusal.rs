@@ -6,7 +6,7 @@ use crate::claims::Serial;
 use crate::lifecycle::Signal;
 use crate::pod::Occupant;
 use crate::tenancy::Tenant;
-use crate::{Action, Ledger, Millis, Phase};
+use crate::{Action, Ledger, Millis};
 
 /// A controller had no room for the partition of a claim.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,7 @@ impl Ledger {
     /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
         let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
-            let is_asked_for = matches!(record.phase, Phase::Claimed | Phase::Creating);
-            is_asked_for && record.refusal.is_some_and(|refusal| refusal.since <= asked)
+            record.phase.is_asked_for() && record.refusal.is_some_and(|refusal| refusal.since <= asked)
         });
         let in_vain: Vec<(Serial, IpuCount)> =
             in_vain.map(|(serial, record)| (serial, record.claim.size)).collect();

@@ -1,6 +1,6 @@
 //! What the ledger knows, as plain data for people and for checks.
 
-use vipu_types::{ControllerName, ModelName, PodId};
+use vipu_types::{ControllerName, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
 use crate::{Claim, Ledger, Millis, Phase, Wait};
@@ -39,6 +39,8 @@ pub struct PodView {
     pub claimed: u64,
     /// Partitions on the controller that no claim is for.
     pub foreign: usize,
+    /// Those of them that are named as ours are, by id: another cluster's, or forgotten.
+    pub unclaimed: Vec<PartitionId>,
     /// IPUs free.
     pub free: u32,
     /// The size of the largest partition that fits.
@@ -76,7 +78,10 @@ impl Ledger {
     }
 
     fn pod(&self, id: &PodId, pod: &Pod) -> PodView {
+        let mut unclaimed: Vec<_> = pod.unclaimed.iter().cloned().collect();
+        unclaimed.sort();
         PodView {
+            unclaimed,
             controller: id.controller.clone(),
             ipus: pod.hardware().ipus,
             faulty: pod.hardware().faulty,

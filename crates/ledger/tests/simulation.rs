@@ -12,8 +12,12 @@ mod world;
 #[derive(Clone, Debug)]
 enum Turn {
     Begin { job: u32, restart: u16, order: u32 },
+    Prepare { job: u32, restart: u16, order: u32 },
+    BeginPrepared { job: u32 },
+    Forgo { job: u32 },
     Fini { job: u32, held: bool },
     Vanish { job: u32 },
+    Overdue { job: u32, restart: u16 },
     CarryOut { pick: u32 },
     Ask { pick: u32 },
     Deliver { pick: u32 },
@@ -28,8 +32,12 @@ enum Turn {
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
     let turn = prop_oneof![
         6 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| Turn::Begin { job, restart, order }),
+        4 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| Turn::Prepare { job, restart, order }),
+        4 => (1..9_u32).prop_map(|job| Turn::BeginPrepared { job }),
+        1 => (1..9_u32).prop_map(|job| Turn::Forgo { job }),
         4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fini { job, held }),
         1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
+        1 => (1..9_u32, 0..2_u16).prop_map(|(job, restart)| Turn::Overdue { job, restart }),
         24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
         2 => any::<u32>().prop_map(|pick| Turn::Ask { pick }),
         6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
@@ -53,8 +61,16 @@ fn play(world: &mut World, turn: Turn) {
     let reason = || "connection refused".to_owned();
     match turn {
         Turn::Begin { job, restart, order } => world.begin(job, restart, IpuCount::new(1 << order).unwrap()),
+        Turn::Prepare { job, restart, order } => {
+            world.prepare(job, restart, IpuCount::new(1 << order).unwrap());
+        }
+        Turn::BeginPrepared { job } => world.begin_prepared(job),
+        Turn::Forgo { job } => world.tell(Event::Forgo { job, in_vain: job > 4 }),
         Turn::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
         Turn::Vanish { job } => world.vanish(job),
+        Turn::Overdue { job, restart } => {
+            world.tell(Event::Overdue(PartitionId::of_run("slurm", job, restart).unwrap()));
+        }
         Turn::CarryOut { pick } => world.carry_out(pick),
         Turn::Ask { pick } => world.ask(world.pod(pick)),
         Turn::Deliver { pick } => world.deliver(pick),
@@ -79,6 +95,8 @@ fn wind_up(world: &mut World) {
         let alive: Vec<u32> =
             world.runs.values().filter(|(_, run)| run.alive).map(|(claim, _)| claim.run.job).collect();
         alive.into_iter().for_each(|job| world.fini(job, Ending::Held));
+        let early: Vec<u32> = world.ledger.preparations().map(|it| it.claim.run.job).collect();
+        early.into_iter().for_each(|job| world.tell(Event::Forgo { job, in_vain: job > 4 }));
         world.carry_out(round * 13);
     }
     panic!("still under way: {:?}, claims {:?}", world.pending, world.ledger.view().claims);

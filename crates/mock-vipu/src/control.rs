@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `{"inject": FAULT}` | lets something go wrong from now on ([`Fault`]) |
 //! | `{"cause": INCIDENT}` | makes something happen ([`Incident`]) |
-//! | `"clear"` | lets nothing go wrong any more, accepts connections |
+//! | `"clear"` | lets nothing go wrong any more, sends held replies, accepts connections |
 //! | `"refuse"` | cuts all connections and refuses new ones; those to the control excepted |
 //! | `"accept"` | accepts connections again |
+//! | `"garble"` | sends noise in place of all replies |
 //! | `"report"` | answers `{"report": REPORT}` ([`Report`]), the others `"done"` |
 //!
 //! What is not understood or cannot be done is answered with `{"error": TEXT}`.
@@ -34,6 +35,7 @@ enum Command {
     Clear,
     Refuse,
     Accept,
+    Garble,
     Report,
 }
 
@@ -129,6 +131,14 @@ impl Control {
         self.command(&Command::Accept).map(drop)
     }
 
+    /// Sends noise in place of all replies.
+    ///
+    /// # Errors
+    /// When the mock cannot be reached.
+    pub fn garble(&mut self) -> Result<(), ControlError> {
+        self.command(&Command::Garble).map(drop)
+    }
+
     /// What the mock did.
     ///
     /// # Errors
@@ -216,6 +226,7 @@ async fn carry_out(command: Command, mock: &Mock) -> Answer {
         Command::Clear => mock.clear().await,
         Command::Refuse => mock.refuse().await,
         Command::Accept => mock.accept().await,
+        Command::Garble => mock.garble(),
         Command::Report => return Answer::Report(mock.report()),
     }
     Answer::Done

@@ -23,7 +23,7 @@ mod server;
 pub use moment::Nanos;
 pub use pod::{
     Allocation, Allocations, BadHardware, BadTime, DoubleOwner, Effect, Fault, Hardware, Incident, Latency,
-    NotOurs, PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange,
+    Made, NotOurs, PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange,
     StatusCode, Tenure, Topology, double_owners, parse_time,
 };
 pub use server::{Authority, BadUser, Mock, MockServer, Options, Report, Signed, StartError, Tls, User};

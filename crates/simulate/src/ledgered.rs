@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use ledger::{
     Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, SeenPartition, Wish,
 };
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
 use crate::controller::Controller;
 use crate::{DOMAIN, Job, Scheduler, Verdict};
@@ -30,6 +30,7 @@ impl Ledgered {
             model: known(ModelName::new("pod")),
             controllers: vec![known(ControllerName::new("vipu", 8090))],
             domain_size: size(DOMAIN),
+            prefix: "slurm".into(),
             placement,
             largest: ipus,
             trouble: None,
@@ -48,7 +49,7 @@ impl Ledgered {
 
     /// The controller is asked for its partitions.
     fn list(&mut self) {
-        let seen = |(job, places)| SeenPartition { partition: partition(job), places };
+        let seen = |(job, places)| SeenPartition { partition: partition(job), places, fault: None };
         let partitions = self.controller.partitions().map(seen).collect();
         let Some(pod) = self.facts.pods().next() else { return };
         let asked = Millis(self.clock.0 + 1);
@@ -72,7 +73,16 @@ impl Ledgered {
         let ipus: Vec<Place> = self.ledger.place(&wish, &controller, moment);
         let run = JobRun { job: job.id, restart: 0, start: moment.now.0 };
         let (partition, size) = (partition(job.id), wish.size);
-        Some(Claim { partition, run, user: 1000, model: wish.model, controller, size, ipus })
+        Some(Claim {
+            partition,
+            run,
+            user: 1000,
+            model: wish.model,
+            controller,
+            size,
+            shape: Shape::default(),
+            ipus,
+        })
     }
 }
 

@@ -3,18 +3,40 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use failpoints::NoIo;
+
 use crate::{log, replaced};
 
 /// Runs the body of an exported function; a panic in it becomes an error line and `otherwise`.
 ///
-/// `what` says which call, and for which job where there is one.
+/// `what` says which call, and for which job where there is one; its first word names a failpoint.
 pub fn guard<R>(what: &dyn Fn() -> String, otherwise: R, body: impl FnOnce() -> R) -> R {
+    guard_else(what, || otherwise, body)
+}
+
+/// The same where what is left to do after a panic takes more than a value. `otherwise` must not panic itself: what
+/// in it might goes into a guard of its own.
+pub fn guard_else<R>(
+    what: &dyn Fn() -> String,
+    otherwise: impl FnOnce() -> R,
+    body: impl FnOnce() -> R,
+) -> R {
     // A panic may leave our own state half-changed; it is behind mutexes that then report poison,
     // and Slurm's records are only changed by single stores.
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        failpoints::stop_at!(what().split(' ').next().unwrap_or_default());
+        body()
+    }));
+    caught.unwrap_or_else(|payload| {
         log::error(&format!("select/vipu: {}: internal error, please report: {}", what(), words(&*payload)));
-        otherwise
+        otherwise()
     })
+}
+
+/// The same for a callback of slurmctld, which runs under its locks: what it does waits for no disk and no network.
+pub fn callback<R>(what: &dyn Fn() -> String, otherwise: impl FnOnce() -> R, body: impl FnOnce() -> R) -> R {
+    let _no_io = NoIo::new();
+    guard_else(what, otherwise, body)
 }
 
 /// Sends the place of every panic of this object to Slurm's log, where the default is a lost stderr.

@@ -12,7 +12,7 @@ use crate::host::{Host, host};
 use crate::record::Record;
 use crate::symbols::RawJob;
 
-pub use change::JobMut;
+pub use change::{BEGIN_SOON, JobMut};
 
 /// A job record under at least a job read lock.
 #[derive(Clone, Copy)]
@@ -136,6 +136,20 @@ impl<'lock> JobRef<'lock> {
         self.has_flag(facts::BACKFILL_TEST)
     }
 
+    /// Whether it is backfill that looks at the job, and not the main scheduler.
+    #[must_use]
+    pub fn is_tried_by_backfill(self) -> bool {
+        /// `BACKFILL_SCHED`: backfill sets it, and the main scheduler clears it, before they look.
+        const BACKFILL_SCHED: u64 = 1 << 32;
+        self.record.read(self.layout().job_record.bit_flags) & BACKFILL_SCHED != 0
+    }
+
+    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job id.
+    #[must_use]
+    pub fn is_unsplit_array(self) -> bool {
+        !self.record.pointer(self.layout().job_record.array_recs).is_null()
+    }
+
     /// Whether it is of interest only if the job could start right now.
     #[must_use]
     pub fn is_test_of_now(self) -> bool {
@@ -171,6 +185,25 @@ impl<'lock> JobRef<'lock> {
     #[must_use]
     pub fn tres_per_node(self) -> Option<String> {
         self.record.text(self.layout().job_record.tres_per_node)
+    }
+
+    /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
+    #[must_use]
+    pub fn options(self, beginning: &str) -> Vec<String> {
+        let layout = &self.layout().job_record;
+        self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
+    }
+
+    /// How many nodes it has; 0 before it begins.
+    #[must_use]
+    pub fn node_count(self) -> u32 {
+        let bitmap = self.record.pointer(self.layout().job_record.node_bitmap);
+        if bitmap.is_null() {
+            return 0;
+        }
+        // SAFETY: under the job lock; a bitmap of the record, which bit_set_count only reads.
+        let count = unsafe { (self.host.slurmctld.call.bit_set_count)(bitmap) };
+        u32::try_from(count).unwrap_or(0)
     }
 
     /// Whether `tres_per_node` names `vipu` at all: cheap, for jobs that have nothing to do with us.

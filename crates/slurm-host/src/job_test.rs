@@ -80,6 +80,14 @@ impl<'lock> Test<'lock> {
         jobs
     }
 
+    /// Whether others are to be preempted for what the test found.
+    #[must_use]
+    pub fn has_victims(&self) -> bool {
+        let Some(list) = NonNull::new(self.raw.preemptees) else { return false };
+        // SAFETY: job write lock; Slurm's variable for the list.
+        !self.listed(unsafe { list.read() }).is_empty()
+    }
+
     /// Has Slurm preempt these jobs too, after a test that said yes.
     pub fn preempt(&mut self, victims: &[JobRef<'lock>]) {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return };

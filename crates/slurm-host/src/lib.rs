@@ -14,6 +14,7 @@ pub mod boundary;
 pub mod conf;
 pub mod controller;
 pub mod differences;
+pub mod gres;
 mod host;
 pub mod identity;
 pub mod inner;

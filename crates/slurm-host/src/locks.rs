@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use failpoints::NoIo;
 use slurm_release as facts;
 
 use crate::differences::lock_struct::Locks;
@@ -62,9 +63,19 @@ impl HostThread {
     }
 
     /// Runs `read` under the job read lock.
-    pub fn read<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<NodesDone>) -> R) -> R {
+    pub fn read<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<Seen>) -> R) -> R {
         let locked = Locked::take(self, READ_JOBS);
-        read(&|job| locked.find(job).map(|job| NodesDone(!job.is_completing() || job.nodes_done())))
+        let see = |job: JobRef<'_>| Seen {
+            nodes_done: !job.is_completing() || job.nodes_done(),
+            suspended: job.is_suspended(),
+        };
+        read(&|job| locked.find(job).map(see))
+    }
+
+    /// Runs `read` under the job read lock, for jobs that may wait in line; none for one that does not.
+    pub fn read_waiting<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<Waiting>) -> R) -> R {
+        let locked = Locked::take(self, READ_JOBS);
+        read(&|job| locked.find(job).and_then(Waiting::of))
     }
 
     /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised: the job may leave COMPLETING.
@@ -85,22 +96,49 @@ impl HostThread {
     }
 }
 
-/// Whether a job's nodes are done with it, read under a lock.
+/// What was read of a job under a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodesDone(pub bool);
+pub struct Seen {
+    /// Whether its nodes are done with it.
+    pub nodes_done: bool,
+    /// Whether it is suspended.
+    pub suspended: bool,
+}
+
+/// What a job asks for that has no nodes and is not held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// `user_id`
+    pub user: u32,
+    /// `restart_cnt`
+    pub restart: u16,
+    /// `tres_per_node`
+    pub tres: String,
+}
+
+impl Waiting {
+    /// None for a job that does not wait.
+    #[must_use]
+    pub fn of(job: JobRef<'_>) -> Option<Self> {
+        let waits = job.is_pending() && !job.is_completing() && job.priority() != 0;
+        let tres = job.tres_per_node()?;
+        waits.then(|| Self { user: job.user(), restart: job.restart_count(), tres })
+    }
+}
 
 /// slurmctld's locks, held until this is dropped.
 pub struct Locked<'thread> {
     host: &'static Host,
     locks: Locks,
     thread: PhantomData<&'thread mut HostThread>,
+    _no_io: NoIo,
 }
 
 impl<'thread> Locked<'thread> {
     fn take(thread: &'thread mut HostThread, locks: Locks) -> Self {
         // SAFETY: this thread holds no lock: the only way to one is this borrow of its HostThread.
         unsafe { (thread.host.slurmctld.call.lock)(locks) };
-        Self { host: thread.host, locks, thread: PhantomData }
+        Self { host: thread.host, locks, thread: PhantomData, _no_io: NoIo::new() }
     }
 
     fn find(&self, job: u32) -> Option<JobRef<'_>> {
@@ -121,6 +159,10 @@ impl<'thread> Locked<'thread> {
         if let Some(job) = self.find(job) {
             // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
             unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
+            // Slurm saves a job when it gets its nodes, not when it is launched later: for minutes a crash would bring it back as
+            // CONFIGURING, to be launched once more.
+            // SAFETY: takes its own mutex only and returns at once.
+            unsafe { (self.host.slurmctld.call.schedule_job_save)() };
         }
     }
 
@@ -142,6 +184,13 @@ impl<'thread> Locked<'thread> {
         }
     }
 
+    /// Writes a line to the terminal of the job's srun or salloc; a batch job has none.
+    pub fn tell_terminal(&mut self, job: u32, line: &str) {
+        if self.job(job).is_some_and(|job| !job.is_batch()) {
+            self.tell_user(job, line);
+        }
+    }
+
     /// Writes a line to the terminal of the job's srun or salloc, or into its batch output.
     pub fn tell_user(&mut self, job: u32, line: &str) {
         if let Some(job) = self.find(job) {
@@ -159,31 +208,44 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// Calls `visit` with every job, inside a callback that holds the job write lock (`reconfigure`).
+/// Calls `visit` with every job, inside a callback that holds the job write lock (`reconfigure`). False when some may
+/// have been left out, or a visit panicked: who is not among those seen need not be gone.
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its job write lock.
-pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) {
-    let Ok(host) = host() else { return };
+#[must_use]
+pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
+    let Ok(host) = host() else { return false };
     // SAFETY: job write lock (caller); job_list is NULL or Slurm's list of job records.
     let list = unsafe { host.slurmctld.var.job_list.get() };
     if list.is_null() {
-        return;
+        return false;
     }
-    let mut visit = visit;
-    let argument: *mut &mut dyn FnMut(JobMut<'_>) = &raw mut visit;
+    let mut walk = Walk { visit, fault: false };
+    let argument = &raw mut walk;
     // SAFETY: job write lock (caller); `each_job` gets each element and our argument, which outlives the call.
-    unsafe { (host.slurmctld.call.list_for_each)(list, each_job, argument.cast()) };
+    let visited = unsafe { (host.slurmctld.call.list_for_each)(list, each_job, argument.cast()) };
+    visited >= 0 && !walk.fault && !crate::selfcheck::is_pass_through()
+}
+
+/// A walk through the list of jobs.
+struct Walk<'a> {
+    visit: &'a mut dyn FnMut(JobMut<'_>),
+    /// The visit of some job panicked.
+    fault: bool,
 }
 
 unsafe extern "C" fn each_job(job: *mut c_void, argument: *mut c_void) -> c_int {
-    crate::boundary::guard(&|| "job list".into(), -1, || {
-        // SAFETY: list_for_each of for_each_job passes its argument through; job write lock held.
-        let visit = unsafe { &mut *argument.cast::<&mut dyn FnMut(JobMut<'_>)>() };
+    // SAFETY: list_for_each of for_each_job passes its argument through, and nobody else has it.
+    let walk = unsafe { &mut *argument.cast::<Walk<'_>>() };
+    let seen = crate::boundary::guard(&|| "job list".into(), false, || {
         // SAFETY: an element of job_list under the job write lock.
         if let Some(job) = unsafe { JobMut::from_callback(job) } {
-            visit(job);
+            (walk.visit)(job);
         }
-        0
-    })
+        true
+    });
+    // A fault in one visit is no reason to leave out the jobs that come after.
+    walk.fault |= !seen;
+    0
 }

@@ -14,8 +14,10 @@ use crate::selfcheck;
 pub struct NodeGres {
     /// `NodeName`
     pub node: String,
-    /// Such as `vipu:pod64:no_consume:64`.
+    /// Such as `vipu:pod64:64`: Slurm may have left out `no_consume`.
     pub gres: String,
+    /// The same as its line in slurm.conf has it.
+    pub line: String,
 }
 
 /// The GRES of every node that has any; of none when one does not look as the release says ([`crate::selfcheck`]).
@@ -45,9 +47,9 @@ pub unsafe fn gres_of_all() -> Vec<NodeGres> {
 
 fn gres_of(node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
     let fields = &layout.node_record;
-    let gres = node.text(fields.gres).or_else(|| {
-        // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
-        unsafe { node.follow(fields.config_ptr) }?.text(layout.config_record.gres)
-    })?;
-    Some(NodeGres { node: node.text(fields.name)?, gres })
+    // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
+    let line =
+        unsafe { node.follow(fields.config_ptr) }.and_then(|config| config.text(layout.config_record.gres));
+    let gres = node.text(fields.gres).or_else(|| line.clone())?;
+    Some(NodeGres { node: node.text(fields.name)?, line: line.unwrap_or_else(|| gres.clone()), gres })
 }

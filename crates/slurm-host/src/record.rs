@@ -76,6 +76,20 @@ impl<'lock> Record<'lock> {
         }
     }
 
+    /// Those of a list of so many texts that begin so.
+    pub(crate) fn texts(self, field: Field<Texts>, count: Field<u32>, beginning: &str) -> Vec<String> {
+        let first = self.texts_pointer(field).cast::<*const c_char>();
+        let count = if first.is_null() { 0 } else { self.read(count) as usize };
+        // SAFETY: as in `read`; the list has as many elements.
+        let texts = (0..count).map(|i| unsafe { first.add(i).read() }).filter(|text| !text.is_null());
+        // SAFETY: as in `text`.
+        let is_wanted = |text: &*const c_char| {
+            unsafe { CStr::from_ptr(*text) }.to_bytes().starts_with(beginning.as_bytes())
+        };
+        // SAFETY: as in `text`.
+        texts.filter(is_wanted).filter_map(|text| unsafe { text::from_c(text) }).collect()
+    }
+
     /// The struct that a pointer member points to.
     ///
     /// # Safety

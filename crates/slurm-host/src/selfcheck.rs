@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use slurm_release as facts;
-use slurm_release::{Field, Layout, Text};
+use slurm_release::{Field, Layout, Text, Texts};
 
 use crate::job::JobRef;
 use crate::loaded::loaded;
@@ -77,16 +77,35 @@ pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bo
     looked.inspect_err(|finding| mistrust(finding)).is_ok()
 }
 
-/// Checks that the texts of a message can be read, in every message, as most are NULL in most. What they say is their
-/// user's affair.
-pub(crate) fn texts_are_readable(message: Record<'_>, texts: &[Field<Text>]) -> bool {
+/// Checks that the texts of a message can be read, and the list of texts, in every message, as most are NULL in most.
+/// What they say is their user's affair.
+pub(crate) fn texts_are_readable(
+    message: Record<'_>,
+    texts: &[Field<Text>],
+    list: (Field<Texts>, Field<u32>),
+) -> bool {
     let Some(probe) = Probe::new() else { return false };
     let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
-    let all = texts.iter().all(|field| readable(message.text_pointer(*field)));
+    let texts = texts.iter().all(|field| readable(message.text_pointer(*field)));
+    let all = texts && is_list(&probe, message.texts_pointer(list.0), message.read(list.1));
     if !all {
         mistrust("a request in a job_desc_msg_t is no text");
     }
     all
+}
+
+/// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the first and the last
+/// show whether the number can be one.
+fn is_list(probe: &Probe, list: *const c_void, count: u32) -> bool {
+    let is_text = |at: *const c_void| {
+        let text = probe.pointer(at);
+        text.is_some_and(|text| text.is_null() || probe.can_read(text, 1))
+    };
+    let element = |place: u32| list.wrapping_byte_add(place as usize * size_of::<usize>());
+    match count {
+        0 => list.is_null() || probe.can_read(list, size_of::<usize>()),
+        _ => !list.is_null() && [0, count - 1].map(element).into_iter().all(is_text),
+    }
 }
 
 fn mistrust(finding: &str) {

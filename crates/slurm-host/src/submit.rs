@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use slurm_release::{Field, Layout, Text};
 
+use crate::differences::gres_list;
 use crate::host::{Host, host};
 use crate::record::Record;
 use crate::selfcheck;
@@ -29,7 +30,8 @@ impl JobDescription<'_> {
         let record = unsafe { Record::new(NonNull::new(message)?) };
         let fields = &host.layout.job_desc_msg;
         let texts = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
-        selfcheck::texts_are_readable(record, &texts).then_some(Self { record, host })
+        let options = (fields.spank_job_env, fields.spank_job_env_size);
+        selfcheck::texts_are_readable(record, &texts, options).then_some(Self { record, host })
     }
 
     fn layout(&self) -> &'static Layout {
@@ -51,6 +53,19 @@ impl JobDescription<'_> {
             ("per task", self.record.text(layout.tres_per_task)),
             ("per socket", self.record.text(layout.tres_per_socket)),
         ]
+    }
+
+    /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
+    #[must_use]
+    pub fn options(&self, beginning: &str) -> Vec<String> {
+        let layout = &self.layout().job_desc_msg;
+        self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
+    }
+
+    /// Adds an element to `--gres`.
+    pub fn add_gres(&mut self, element: &str) {
+        let earlier = self.tres_per_node();
+        self.set_tres_per_node(&gres_list::with(earlier.as_deref(), element));
     }
 
     /// Replaces `--gres`.

@@ -81,6 +81,7 @@ host_functions! {
         srun_user_message = c"srun_user_message": fn(RawJob, *const libc::c_char) -> libc::c_int;
         schedule = c"schedule": fn(bool);
         queue_job_scheduler = c"queue_job_scheduler": fn();
+        schedule_job_save = c"schedule_job_save": fn();
         list_for_each = c"slurm_list_for_each": fn(
             *mut c_void,
             unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int,

@@ -95,6 +95,12 @@ pub fn render(version: Version, soname: u32, measured: &Measured) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{key}={value}");
     }
+    sealed(text)
+}
+
+/// The text with the line after it that says it is whole.
+#[must_use]
+pub fn sealed(text: String) -> String {
     let sum = checksum(&text);
     text + &format!("Checksum={sum:016x}\n")
 }
@@ -105,6 +111,20 @@ pub fn render(version: Version, soname: u32, measured: &Measured) -> String {
 /// When it is damaged, or when something differs that is the same in every known release: then numbers alone
 /// do not make the plugins fit.
 pub fn parse(text: &str) -> Result<Table, TableError> {
+    let (version, layout, soname) = read_table(text)?;
+    // The plugins live as long as the process, and read one table.
+    Ok(Table { release: Release { version, layout: Box::leak(Box::new(layout)) }, soname })
+}
+
+/// Whether [`parse`] would read this; keeps nothing in memory.
+///
+/// # Errors
+/// As [`parse`].
+pub fn check(text: &str) -> Result<(), TableError> {
+    read_table(text).map(drop)
+}
+
+fn read_table(text: &str) -> Result<(Version, Layout, u32), TableError> {
     let damaged = |why: &str| TableError::Damaged(why.to_owned());
     let (body, sum) =
         text.trim_end().rsplit_once("Checksum=").ok_or_else(|| damaged("it has no checksum"))?;
@@ -142,8 +162,7 @@ pub fn parse(text: &str) -> Result<Table, TableError> {
         let locks = "slurmctld_lock_t is not five locks in the known order with at most one more";
         return Err(TableError::Differs(locks.into()));
     }
-    // The plugins live as long as the process, and read one table.
-    Ok(Table { release: Release { version, layout: Box::leak(Box::new(layout)) }, soname: number("Soname")? })
+    Ok((version, layout, number("Soname")?))
 }
 
 fn differs(what: &str, there: &str, known: &str) -> TableError {

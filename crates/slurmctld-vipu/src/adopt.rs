@@ -6,14 +6,18 @@
 
 use ledger::{AdoptedAs, Event};
 use slurm_host::job::JobMut;
+use slurm_host::locks::Waiting;
 use tracing::{error, info};
-use vipu_types::Grant;
+use vipu_types::{Grant, JobRun};
 
-use crate::callbacks;
 use crate::site::Site;
+use crate::{callbacks, gate};
 
 /// Takes over one job, if it was given a partition.
 pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
+    if let Some(waiting) = Waiting::of(*job).filter(|_| job.mentions_vipu()) {
+        site.waited_before.add(job.id(), waiting);
+    }
     let Some(found) = stage(&job) else { return };
     let granted = job.environment(&Grant::variable(job.id()));
     let Some(grant) = granted.and_then(|text| text.parse::<Grant>().ok()) else { return };
@@ -24,26 +28,34 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
             "job {job}: partition {partition} is on a controller of {model}, which is not configured"
         );
     };
-    match found {
-        AdoptedAs::Starting => job.raise_launch_gate(),
-        AdoptedAs::Running => {}
-        AdoptedAs::Ending => job.raise_completion_gate(),
-    }
     // A requeue counts before the run it ends has let go of its partition.
     let requeued = found == AdoptedAs::Ending && job.is_pending();
     let restart = job.restart_count().saturating_sub(requeued.into());
-    let claim = callbacks::claim(*job, restart, &grant, controller);
+    let run = JobRun { job: job.id(), restart, start: job.start_time() };
+    let claim = callbacks::claim(*job, run, &grant, controller);
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
-    site.tell(Event::Adopt(claim, found));
+    failpoints::stop_at!(format!("adopt_{}", claim.run.job));
+    site.tell(match found {
+        // Nobody would let it go: only its partition is left to see to.
+        AdoptedAs::Ending if !site.may_hold() => Event::Orphan(claim),
+        AdoptedAs::Ending => {
+            job.raise_completion_gate();
+            site.limit_completion(claim.clone());
+            Event::Adopt(claim, found)
+        }
+        AdoptedAs::Starting => {
+            gate::raise(&mut job);
+            Event::Adopt(claim, found)
+        }
+        AdoptedAs::Running => Event::Adopt(claim, found),
+    });
 }
 
 fn stage(job: &JobMut<'_>) -> Option<AdoptedAs> {
     if job.is_completing() {
         Some(AdoptedAs::Ending)
-    } else if job.is_running() && job.is_configuring() {
-        Some(AdoptedAs::Starting)
     } else if job.is_running() || job.is_suspended() {
-        Some(AdoptedAs::Running)
+        Some(if gate::was_raised(**job) { AdoptedAs::Starting } else { AdoptedAs::Running })
     } else {
         None
     }

@@ -1,19 +1,27 @@
 //! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
 
-use ledger::{Claim, Ending, Event};
+use std::cell::Cell;
+
+use ledger::{Claim, Ending, Event, Place};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
-use vipu_types::{ControllerName, Grant, GresRequest, JobRun};
+use vipu_types::{Asked, ControllerName, Grant, GresRequest, JobOption, JobRun, Shape};
 
-use crate::request::{Refusal, Resolved};
+use crate::gate;
+use crate::preparing;
+use crate::request::{Refusal, Request, Resolved};
 use crate::scheduling;
 use crate::site::Site;
 
 /// What a job asks for, if it asks for IPUs.
 pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, Refusal> {
-    let tres = job.tres_per_node().unwrap_or_default();
-    site.models(|models| models.find(&tres))
+    if !job.mentions_vipu() {
+        return Ok(None);
+    }
+    let request =
+        Request { tres: job.tres_per_node().unwrap_or_default(), options: job.options(JobOption::PREFIX) };
+    site.models(|models| models.find(&request))
 }
 
 /// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
@@ -38,28 +46,60 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
         "job {} begins",
         job.id()
     );
-    let Some((grant, claim)) = give(site, *job, wanted) else { return false };
+    let Some((grant, claim)) = give(site, *job, job.node_count(), wanted) else { return false };
     for (name, value) in grant.named() {
         job.set_environment(name, &value);
+        job.set_script_environment(name, &value);
     }
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
-    job.raise_launch_gate();
-    site.tell(Event::Begin(claim));
+    gate::raise(&mut job);
+    failpoints::stop!("begin");
+    if !site.tell(Event::Begin(claim)) {
+        undo_begin(site, job);
+        return false;
+    }
+    if site.ledger().is_launched(job.id()) {
+        // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
+        gate::forget(&mut job);
+        job.take_back_launch_gate();
+    }
     true
 }
 
-/// What a job that has its nodes is given, and the claim to it.
+/// Takes back what a [`job_begin`] has done that came to no good end.
+pub(crate) fn undo_begin(site: &Site, mut job: JobMut<'_>) {
+    let id = job.id();
+    site.begin_was_spoilt(id);
+    if site.ledger().live_claim(id).is_some() {
+        // It ends as any other does, its launch gate opened.
+        site.tell(Event::Fini { job: id, ending: Ending::Unheld });
+    } else {
+        job.take_back_launch_gate();
+    }
+    forget_grant(&mut job);
+}
+
+/// What a job is given that has its nodes, or that has its partition made before, and the claim to it.
 ///
 /// There was room a moment ago, under the same lock; should there be none any more, as when a controller was found
 /// to be away just now, the first controller is asked for it until there is.
-fn give(site: &Site, job: JobRef<'_>, wanted: Resolved) -> Option<(Grant, Claim)> {
-    let with_room = scheduling::controller_for(site, job, &wanted);
-    let controller = with_room.or_else(|| site.models(|models| models.first_controller(&wanted.model)))?;
-    let ipus = scheduling::place_for(site, job, &wanted, &controller);
-    let restart = job.restart_count();
-    let grant = site.models(|models| models.grant(job.id(), restart, wanted, controller.clone()))?;
-    let claim = Claim { ipus, ..claim(job, restart, &grant, controller) };
+pub(crate) fn give(site: &Site, job: JobRef<'_>, nodes: u32, wanted: Resolved) -> Option<(Grant, Claim)> {
+    let (controller, ipus) = match preparing::ready_for(site, job, &wanted) {
+        Some(prepared) => (prepared.controller, prepared.ipus),
+        None => choose(site, job, &wanted)?,
+    };
+    let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
+    let grant = site.models(|models| models.grant(run, nodes, wanted, controller.clone()))?;
+    let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
     Some((grant, claim))
+}
+
+/// Where the partition is to be made, and of which IPUs if that is not the controller's choice.
+fn choose(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<(ControllerName, Vec<Place>)> {
+    let with_room = scheduling::controller_for(site, job, wanted);
+    let controller = with_room.or_else(|| site.models(|models| models.first_controller(&wanted.model)))?;
+    let ipus = scheduling::place_for(site, job, wanted, &controller);
+    Some((controller, ipus))
 }
 
 /// An earlier run may have had IPUs, before the request was changed.
@@ -67,33 +107,47 @@ fn forget_grant(job: &mut JobMut<'_>) {
     let variable = Grant::variable(job.id());
     if job.environment(&variable).is_some() {
         job.remove_environment(&variable);
-        Grant::NAMES.iter().for_each(|name| job.remove_environment(name));
+        gate::forget(job);
+        for name in Grant::NAMES {
+            job.remove_environment(name);
+            job.remove_script_environment(name);
+        }
     }
 }
 
 /// The claim of one run of a job, wherever its IPUs are.
-pub(crate) fn claim(job: JobRef<'_>, restart: u16, grant: &Grant, controller: ControllerName) -> Claim {
-    let run = JobRun { job: job.id(), restart, start: job.start_time() };
-    let Grant { partition, model, size, .. } = grant.clone();
-    Claim { partition, run, user: job.user(), model, controller, size, ipus: Vec::new() }
+pub(crate) fn claim(job: JobRef<'_>, run: JobRun, grant: &Grant, controller: ControllerName) -> Claim {
+    let Grant { partition, model, size, gcds, .. } = grant.clone();
+    // What was no option at its submit is none now.
+    let asked = Asked::read(job.options(JobOption::PREFIX).iter().map(String::as_str)).unwrap_or_default();
+    let shape = Shape { gcds, ..asked.shape };
+    Claim { partition, run, user: job.user(), model, controller, size, shape, ipus: Vec::new() }
 }
 
-/// Whether the job's partition is ready, or it needs none.
+/// Whether the job's partition is ready, or it needs none. Of an IPU job that was not taken over from an earlier
+/// slurmctld, as that stopped half-way, nobody knows.
 pub(crate) fn job_ready(site: &Site, job: JobRef<'_>) -> bool {
-    !site.ledger().launch_raised(job.id())
+    let ledger = site.ledger();
+    let is_unknown = || !site.may_hold() && job.is_configuring() && job.mentions_vipu();
+    match ledger.live_claim(job.id()) {
+        Some(_) => !ledger.launch_raised(job.id()),
+        None => !is_unknown(),
+    }
 }
 
-/// Slurm takes the job's nodes away. Comes also for jobs that never began, and twice.
-pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>) {
-    if site.ledger().live_claim(job.id()).is_none() {
-        return;
-    }
-    let ending = if job.is_completing() {
+/// Slurm takes the job's nodes away. Comes also for jobs that never began, and twice. `done` is what was done to the
+/// job, should it come no further.
+pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>, done: &Cell<Option<Ending>>) {
+    let Some(claim) = site.ledger().live_claim(job.id()).cloned() else { return };
+    let ending = if job.is_completing() && site.may_hold() {
         job.raise_completion_gate();
+        site.limit_completion(claim);
         Ending::Held
     } else {
         Ending::Unheld
     };
+    done.set(Some(ending));
+    failpoints::stop!("fini");
     site.tell(Event::Fini { job: job.id(), ending });
 }
 
@@ -106,16 +160,25 @@ pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> R
             ));
         }
     }
-    let Some(tres) = description.tres_per_node() else { return Ok(()) };
-    let found = site.models(|models| models.find(&tres)).map_err(|refusal| refusal.to_string())?;
+    let gres = description.tres_per_node();
+    let request =
+        Request { tres: gres.clone().unwrap_or_default(), options: description.options(JobOption::PREFIX) };
+    let found = site.models(|models| models.find_new(&request)).map_err(|refusal| refusal.to_string())?;
     let Some(resolved) = found else { return Ok(()) };
     if slurm_host::selfcheck::is_pass_through() {
         return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
     }
-    let completed = resolved.canonical().replace_in(&tres);
-    if completed != tres {
-        description.set_tres_per_node(&completed);
+    let canonical = resolved.canonical();
+    match gres.filter(|gres| mentions_vipu(gres)) {
+        Some(gres) => {
+            let completed = canonical.replace_in(&gres);
+            if completed != gres {
+                description.set_tres_per_node(&completed);
+            }
+        }
+        None => description.add_gres(&canonical.to_string()),
     }
+    failpoints::stop!("submit");
     Ok(())
 }
 

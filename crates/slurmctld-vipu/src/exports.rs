@@ -1,5 +1,8 @@
 //! The table of functions that `select_vipu.so` and `job_submit_vipu.so` ask.
 
+mod after_a_fault;
+
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
@@ -8,14 +11,14 @@ use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
 use slurm_host::release::{
-    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_start,
+    ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_run_now, is_start,
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
 use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::scheduling::Verdict;
-use crate::site::{self, site};
+use crate::site::{self, Ends, Site, site};
 use crate::{adopt, callbacks, scheduling};
 
 static CONTROLLER: Controller =
@@ -29,7 +32,8 @@ extern "C" fn vipu_slurmctld_entry(build: u64) -> *const Controller {
 }
 
 unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c_int {
-    boundary::guard(&|| name("job_test", job), 0, || {
+    let unsure = || after_a_fault::unsure(job, mode, 0);
+    boundary::callback(&|| name("job_test", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(site), (Some(mut job), Some(mut test))) = (site(), seen) else {
@@ -52,19 +56,24 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
 }
 
 unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int {
-    boundary::guard(&|| name("job_tested", job), code, || {
+    // What the stock selector has found for a start is not taken back: job_begin comes next.
+    let unsure = || if is_run_now(mode) { code } else { after_a_fault::unsure(job, mode, code) };
+    boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(site), (Some(job), Some(mut test)), 0) = (site(), seen, code) else { return code };
+        let seen = *job;
         match scheduling::after(&site, job, mode, &mut test) {
             Verdict::Go | Verdict::Answered => code,
+            Verdict::Wait if is_run_now(mode) => refusal::of_start(seen, &test),
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
     })
 }
 
 unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
-    boundary::guard(&|| name("job_begin", job), -1, || {
+    let undo = || after_a_fault::undo_begin(job);
+    boundary::callback(&|| name("job_begin", job), undo, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) else { return 0 };
         if callbacks::job_begin(&site, job) { 0 } else { -1 }
@@ -72,29 +81,33 @@ unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
 }
 
 unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
-    boundary::guard(&|| name("job_ready", job), 0, || {
+    let unsure = || (!after_a_fault::is_for_ipus(job)).into();
+    boundary::callback(&|| name("job_ready", job), unsure, || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
-        let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) else { return 1 };
-        callbacks::job_ready(&site, job).into()
+        let Some(job) = (unsafe { JobRef::from_callback(job) }) else { return 1 };
+        // Without a site nobody has taken over the jobs of an earlier slurmctld yet.
+        site().map_or_else(|| !job.mentions_vipu(), |site| callbacks::job_ready(&site, job)).into()
     })
 }
 
 unsafe extern "C" fn job_fini(job: RawJob) {
-    boundary::guard(&|| name("job_fini", job), (), || {
+    let ending = Cell::new(None);
+    let again = || after_a_fault::end_later(job, ending.get());
+    boundary::callback(&|| name("job_fini", job), again, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::job_fini(&site, job);
+            callbacks::job_fini(&site, job, &ending);
         }
     });
 }
 
 unsafe extern "C" fn jobs_read() {
-    boundary::guard(&|| "jobs_read".into(), (), site::close_when_over);
+    boundary::callback(&|| "jobs_read".into(), after_a_fault::give_up, site::close_when_over);
 }
 
 unsafe extern "C" fn reconfigure() {
     static LOG: Once = Once::new();
-    boundary::guard(&|| "reconfigure".into(), (), || {
+    boundary::callback(&|| "reconfigure".into(), site::close_unstarted, || {
         LOG.call_once(|| {
             if let Err(why) = replaced::watch() {
                 log::error(&format!("select/vipu: no file to tell a reconfigure in place by: {why}; raise slurmctld's limit of open files"));
@@ -113,17 +126,50 @@ unsafe extern "C" fn reconfigure() {
         // SAFETY: select_p_reconfigure runs under the node lock.
         site.reconfigure(&unsafe { nodes::gres_of_all() });
         if let Some(ends) = ends {
-            // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.
-            unsafe { locks::for_each_job(&mut |job| adopt::adopt(&site, job)) };
-            if let Err(why) = ends.start_threads(&conf::state_save_location().unwrap_or_default()) {
-                log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
-            }
+            boundary::guard_else(&|| "take_over".into(), after_a_fault::give_up, || {
+                // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.
+                unsafe { take_over(&site, ends) };
+            });
         }
     });
 }
 
+/// Takes over the jobs of an earlier slurmctld, and starts the threads.
+///
+/// Where that stops half-way the partition of a job that was not seen would look forgotten: none is made or removed
+/// then, IPU jobs wait with the reason, and no job is held at its end.
+///
+/// # Safety
+/// Only in a reconfigure that runs under the job write lock.
+unsafe fn take_over(site: &Site, ends: Ends) {
+    site.set_started();
+    // All are looked at before any is taken over: nobody could open the gates of some.
+    // SAFETY: job write lock (caller).
+    let can_all_be_read = unsafe { locks::for_each_job(&mut |_| {}) };
+    if selfcheck::is_pass_through() {
+        return;
+    }
+    let threads = ends.start_host();
+    if let Err(why) = &threads {
+        site.distrust_because(&format!("{why}; restart slurmctld"));
+    }
+    // SAFETY: as above.
+    let adopted = unsafe { locks::for_each_job(&mut |job| adopt::adopt(site, job)) } && can_all_be_read;
+    if !adopted {
+        let what = "not all of Slurm's jobs could be read, see slurmctld's log; restart slurmctld";
+        site.distrust_because(what);
+        log::error(&format!("select/vipu: {what}; no partition is made or removed until then"));
+    }
+    let journal = adopted.then(|| conf::state_save_location().unwrap_or_default().join("vipu_journal"));
+    if let Err(why) = threads.and_then(|threads| threads.start_driver(journal)) {
+        log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
+        site.distrust_because(&format!("{why}; restart slurmctld"));
+    }
+}
+
 unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
-    boundary::guard(&|| "job_submit".into(), 0, || {
+    let unsure = || after_a_fault::refuse_ipus(description, err_msg);
+    boundary::callback(&|| "job_submit".into(), unsure, || {
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
         let (Some(site), Some(mut description)) = (site(), description) else { return 0 };

@@ -3,149 +3,233 @@
 //! What is due together goes under one lock. Under it, Slurm functions may call our callbacks back on this
 //! thread (a requeue runs job_fini), so the ledger is never locked while one of them is called.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use ledger::{Action, Claim, Event};
+use conf::OnPartitionError;
+use ledger::{Action, Claim, Ending, Event};
 use slurm_host::boundary;
+use slurm_host::job::JobMut;
 use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
-use vipu_types::PartitionId;
 
+use crate::callbacks;
+use crate::endings::Endings;
+use crate::gate;
+use crate::internal_error::INTERNAL;
+use crate::prepared::Prepared;
 use crate::site::{HostTask, Site};
-
-/// How often ended jobs are asked whether their nodes are done: most are within a second.
-const NODES_POLL: Duration = Duration::from_millis(25);
-
-/// The same for jobs whose nodes take long.
-const NODES_POLL_LATER: Duration = Duration::from_millis(250);
+use crate::suspended::Suspended;
+use crate::wakes::Wakes;
 
 /// Starts the thread.
 pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), String> {
-    HostThread::spawn("vipu-host", move |slurm| Worker { site, slurm, waiting: Vec::new() }.run(&tasks))
+    HostThread::spawn("vipu-host", move |slurm| {
+        Worker {
+            site,
+            slurm,
+            endings: Endings::default(),
+            suspended: Suspended::default(),
+            wakes: Wakes::default(),
+            prepared: Prepared::default(),
+        }
+        .run(&tasks)
+    })
 }
 
 struct Worker {
     site: Weak<Site>,
     slurm: HostThread,
-    waiting: Vec<EndedJob>,
-}
-
-/// A job that has ended on nodes that may not be done with it.
-struct EndedJob {
-    job: u32,
-    partition: PartitionId,
-    since: Instant,
-    patience: Duration,
+    endings: Endings,
+    suspended: Suspended,
+    wakes: Wakes,
+    prepared: Prepared,
 }
 
 /// What is to be done once the locks are released again.
 #[derive(Default)]
 struct Afterwards {
     completed: Vec<u32>,
+    suspended: Vec<Claim>,
     kick: bool,
+    begins_soon: bool,
 }
 
 impl Worker {
     fn run(mut self, tasks: &Receiver<HostTask>) {
         loop {
-            let first = match tasks.recv_timeout(self.pause()) {
+            let pauses = [
+                self.endings.pause(),
+                self.suspended.pause(),
+                self.prepared.pause(),
+                self.wakes.pause(Instant::now()),
+            ];
+            let pause = pauses.into_iter().min().unwrap_or(Duration::MAX);
+            let first = match tasks.recv_timeout(pause) {
                 Ok(task) => Some(task),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let Some(site) = self.site.upgrade() else { return };
             let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).collect();
-            if !batch.is_empty() {
-                self.work(&site, batch);
-            }
-            self.ask_nodes(&site);
-        }
-    }
-
-    fn pause(&self) -> Duration {
-        match self.waiting.iter().map(|ended| ended.since.elapsed()).min() {
-            Some(age) if age < Duration::from_secs(1) => NODES_POLL,
-            Some(_) => NODES_POLL_LATER,
-            None => Duration::MAX,
+            // What may panic for one job has a guard of its own. For whatever else does, orders may be lost.
+            boundary::guard_else(
+                &|| "vipu-host".into(),
+                || site.distrust(),
+                || {
+                    if !batch.is_empty() {
+                        self.work(&site, batch);
+                    }
+                    self.endings.look(&site, &mut self.slurm);
+                    self.prepared.look(&site, &mut self.slurm);
+                    let resumed = self.suspended.look(&mut self.slurm).into_iter();
+                    self.work(&site, resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect());
+                    if self.wakes.are_due(Instant::now()) {
+                        self.slurm.kick_scheduler();
+                    }
+                },
+            );
         }
     }
 
     fn work(&mut self, site: &Site, batch: Vec<HostTask>) {
         let mut reasons = HashMap::new();
-        let mut actions = Vec::new();
+        let (mut actions, mut ended, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for task in batch {
             match task {
-                HostTask::Act(Action::AwaitNodes(claim)) => self.await_nodes(site, claim),
+                HostTask::Act(Action::AwaitNodes(claim)) => self.endings.await_nodes(site, claim),
+                HostTask::Limit(claim) => self.endings.limit(site, claim),
+                HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
+                HostTask::Tell { job, line } => told.push((job, line)),
+                HostTask::End { job, ending } => ended.push((job, ending)),
             }
         }
         let mut afterwards = Afterwards::default();
-        if !(actions.is_empty() && reasons.is_empty()) {
+        if !(actions.is_empty() && reasons.is_empty() && ended.is_empty() && told.is_empty()) {
             let mut slurm = self.slurm.write();
             if site.is_closed() {
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
+            for (job, line) in told {
+                boundary::guard(&|| format!("line for job {job}"), (), || slurm.tell_terminal(job, &line));
+            }
             for action in actions {
-                boundary::guard(&|| "vipu-host".into(), (), || {
-                    act(site, &mut slurm, action, &mut afterwards);
+                act_or_end(site, &mut slurm, action, &mut afterwards);
+            }
+            for (job, ending) in ended {
+                boundary::guard(&|| format!("end of job {job}"), (), || {
+                    end_late(site, &mut slurm, job, ending)
                 });
             }
             for (job, text) in reasons {
-                show_reason(&mut slurm, job, &text);
+                boundary::guard(&|| format!("reason of job {job}"), (), || {
+                    show_reason(&mut slurm, job, &text)
+                });
             }
         }
+        self.suspended.await_resumed(afterwards.suspended);
         for job in afterwards.completed {
             self.slurm.open_completion_gate(job);
+        }
+        if afterwards.begins_soon {
+            self.wakes.set(Instant::now());
         }
         if afterwards.kick {
             self.slurm.kick_scheduler();
         }
     }
+}
 
-    fn await_nodes(&mut self, site: &Site, claim: Claim) {
-        let patience = site.models(|models| models.remove_wait(&claim.model));
-        self.waiting.push(EndedJob {
-            job: claim.run.job,
-            partition: claim.partition,
-            since: Instant::now(),
-            patience,
-        });
+/// Carries an action out. Should that panic, the job ends all the same: it must not wait for ever.
+fn act_or_end(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
+    let (call, job) = called(&action);
+    let again = action.clone();
+    let done = boundary::guard(&|| format!("{call} of job {job}"), false, || {
+        act(site, slurm, action, afterwards);
+        true
+    });
+    if !done {
+        boundary::guard(&|| format!("end of job {job}"), (), || end_run(site, slurm, again, afterwards));
     }
+}
 
-    /// Reports the ended jobs whose nodes are done, or were waited for long enough.
-    fn ask_nodes(&mut self, site: &Site) {
-        if self.waiting.is_empty() {
-            return;
+/// For the error line of a panic.
+fn called(action: &Action) -> (&'static str, u32) {
+    match action {
+        Action::OpenLaunch(claim) => ("open_launch", claim.run.job),
+        Action::FailRun(claim, _) => ("fail_run", claim.run.job),
+        Action::SendBack(claim, _) => ("send_back", claim.run.job),
+        Action::DropLaunch(claim) => ("drop_launch", claim.run.job),
+        Action::OpenCompletion { claim, .. } => ("open_completion", claim.run.job),
+        _ => ("action", 0),
+    }
+}
+
+/// Ends what an action was for that panicked.
+fn end_run(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
+    match action {
+        Action::OpenLaunch(claim) if was_launched(slurm, &claim) => {
+            site.tell(Event::Launched(claim.partition));
         }
-        let waiting = std::mem::take(&mut self.waiting);
-        let (done, still): (Vec<_>, Vec<_>) = self.slurm.read(|nodes_done| {
-            waiting.into_iter().partition(|ended| {
-                let late = ended.since.elapsed() >= ended.patience;
-                late || nodes_done(ended.job).is_none_or(|nodes| nodes.0)
-            })
-        });
-        self.waiting = still;
-        for ended in done {
-            site.tell(Event::NodesDone(ended.partition));
+        Action::OpenLaunch(claim) => {
+            let job = claim.run.job;
+            fail_run(site, slurm, claim, INTERNAL, true);
+            // The ledger takes it for opened, and asks for no more.
+            slurm.open_launch_gate(job);
+            if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
+                job.begin_soon();
+                afterwards.begins_soon = true;
+            }
+        }
+        Action::FailRun(claim, _) | Action::SendBack(claim, _) if starting(slurm, &claim).is_some() => {
+            slurm.end_failed(claim.run.job);
+        }
+        Action::OpenCompletion { claim, .. } => afterwards.completed.push(claim.run.job),
+        _ => {}
+    }
+}
+
+/// Does what a job_fini did not come to.
+fn end_late(site: &Site, slurm: &mut Locked<'_>, job: u32, ending: Option<Ending>) {
+    if let Some(ending) = ending {
+        site.tell(Event::Fini { job, ending });
+        return;
+    }
+    match slurm.job(job) {
+        // The next run has begun since, which has ended this one.
+        Some(job) if job.is_running() && !job.is_completing() => {}
+        Some(job) => callbacks::job_fini(site, job, &Cell::default()),
+        None => {
+            site.tell(Event::Fini { job, ending: Ending::Unheld });
         }
     }
 }
 
 fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
     match action {
-        Action::OpenLaunch(claim) => open_launch(site, slurm, claim),
+        Action::OpenLaunch(claim) => open_launch(site, slurm, claim, afterwards),
         Action::FailRun(claim, reason) => fail_run(site, slurm, claim, &reason, true),
         Action::SendBack(claim, reason) => fail_run(site, slurm, claim, &reason, false),
+        Action::Broken(claim, words) => broken(site, slurm, &claim, &words),
+        Action::Relocated(claim) => {
+            let text = format!(
+                "vipu: partition {} was moved to other IPUs; what starts from now on finds them",
+                claim.partition
+            );
+            tell(slurm, claim.run.job, &text);
+        }
         Action::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
         Action::OpenCompletion { claim, launch_raised } => {
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);
                 if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
                     job.begin_soon();
+                    afterwards.begins_soon = true;
                 }
             }
             afterwards.completed.push(claim.run.job);
@@ -156,46 +240,103 @@ fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Aft
     }
 }
 
-/// Lets the job start, if it is still there to start; the gate is lowered in any case.
-fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim) {
-    let starts = is_starting(slurm, &claim);
+/// Lets the job start, if it is still there to start; the gate is lowered in any case, but that of a suspended job is
+/// once it is not suspended any more: Slurm would not launch it.
+fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &mut Afterwards) {
+    let starting = starting(slurm, &claim);
+    if starting.as_ref().is_some_and(|job| job.is_suspended()) {
+        return afterwards.suspended.push(claim);
+    }
+    let begin = |mut job: JobMut<'_>| {
+        gate::forget(&mut job);
+        job.configure_again();
+    };
+    let starts = starting.map(begin).is_some();
     slurm.open_launch_gate(claim.run.job);
+    failpoints::stop!("launch");
     site.tell(if starts { Event::Launched(claim.partition) } else { Event::RunVanished(claim.partition) });
 }
 
-fn is_starting(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
-    slurm.job(claim.run.job).is_some_and(|job| {
-        let same_run = job.restart_count() == claim.run.restart && job.start_time() == claim.run.start;
-        // A job suspended meanwhile is no longer CONFIGURING, and keeps what it has.
-        same_run && (job.is_running() && job.is_configuring() || job.is_suspended())
+fn was_launched(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
+    let run = claim.run;
+    slurm.job(run.job).is_some_and(|job| {
+        let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
+        same_run && job.is_running() && !job.is_configuring()
     })
+}
+
+/// The job, if it is still in the run that was not launched yet. One that is or was suspended is no longer CONFIGURING,
+/// and keeps what it has.
+fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, claim: &Claim) -> Option<JobMut<'slurm>> {
+    slurm.job(claim.run.job).filter(|job| {
+        let same_run = job.restart_count() == claim.run.restart && job.start_time() == claim.run.start;
+        same_run && (job.is_running() || job.is_suspended())
+    })
+}
+
+/// The partition of a running job fails: the job is told, and ended where the site wants that.
+fn broken(site: &Site, slurm: &mut Locked<'_>, claim: &Claim, words: &str) {
+    let Some(job) = slurm.job(claim.run.job) else { return };
+    if job.restart_count() != claim.run.restart || !(job.is_running() || job.is_suspended()) {
+        return;
+    }
+    let (id, policy) = (job.id(), site.models(|models| models.on_partition_error(&claim.model)));
+    let text = format!("vipu: partition {} failed: {words}", claim.partition);
+    tell(slurm, id, &text);
+    let outcome = match policy {
+        OnPartitionError::Leave => "it runs on",
+        OnPartitionError::Requeue => end(slurm, id, Some(false)),
+        OnPartitionError::Kill => end(slurm, id, None),
+    };
+    warn!("{}: {text}; {outcome} (OnPartitionError={})", claim.run, policy.name());
+}
+
+/// Writes a line to the job's terminal and into its comment.
+fn tell(slurm: &mut Locked<'_>, job: u32, text: &str) {
+    slurm.tell_user(job, text);
+    if let Some(mut job) = slurm.job(job) {
+        job.add_system_comment(text);
+    }
+}
+
+/// Ends a job, or the heterogeneous one that it is part of; a batch job goes back into the queue if `requeue` says
+/// whether it shall be held there. Says what became of it.
+fn end(slurm: &mut Locked<'_>, job: u32, requeue: Option<bool>) -> &'static str {
+    let Some(seen) = slurm.job(job) else { return "gone" };
+    // A heterogeneous job is requeued as a whole, by its leader.
+    let whole = if seen.het_job() == 0 { job } else { seen.het_job() };
+    let is_batch = seen.is_batch();
+    match requeue {
+        Some(hold) if is_batch && slurm.requeue(whole, hold) => {
+            if hold {
+                "requeued and held"
+            } else {
+                "requeued"
+            }
+        }
+        _ => {
+            slurm.end_failed(whole);
+            "ended"
+        }
+    }
 }
 
 /// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
 fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hold: bool) {
     let text = format!("vipu: {reason}");
-    if !is_starting(slurm, &claim) {
+    if starting(slurm, &claim).is_none() {
         site.tell(Event::RunVanished(claim.partition));
         return;
     }
     let id = claim.run.job;
-    slurm.tell_user(id, &text);
-    let Some(mut job) = slurm.job(id) else { return };
-    job.add_system_comment(&text);
-    // A heterogeneous job is requeued as a whole, by its leader.
-    let whole = if job.het_job() == 0 { id } else { job.het_job() };
-    let requeued = job.is_batch() && slurm.requeue(whole, hold);
-    if !requeued {
-        slurm.end_failed(whole);
-    }
+    tell(slurm, id, &text);
+    let outcome = end(slurm, id, Some(hold));
     if let Some(mut job) = slurm.job(id) {
-        job.set_reason(&text);
+        let leader = if job.het_job() == 0 { id } else { job.het_job() };
+        let is_held = job.is_pending() && job.priority() == 0;
+        let hint = if is_held { format!("; then: scontrol release {leader}") } else { String::new() };
+        job.set_reason(&format!("{text}{hint}"));
     }
-    let outcome = match (requeued, hold) {
-        (true, true) => "requeued and held",
-        (true, false) => "requeued",
-        (false, _) => "ended",
-    };
     info!("{}: {outcome} ({text})", claim.run);
 }
 

@@ -3,19 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Weak;
 
-use driver::{
-    Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, MemoryJournal, Orders, World,
-};
+use driver::{Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, World};
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 use vipu_client::Client;
-use vipu_types::ModelName;
+use vipu_types::{JobRun, ModelName};
 
+use crate::preparing;
 use crate::site::Site;
 
-/// Starts the thread.
-pub(crate) fn start(orders: Orders<Client>, journal: PathBuf, site: Weak<Site>) -> Result<(), String> {
+/// Starts the thread; without a journal it makes and removes no partition, and lets jobs go that end.
+pub(crate) fn start(
+    orders: Orders<Client>,
+    journal: Option<PathBuf>,
+    site: Weak<Site>,
+) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .thread_name("vipu-disk")
@@ -38,8 +41,14 @@ fn stand_back(site: &Weak<Site>, by_another: &JournalError) {
     site.give_up(&format!("{by_another}; restart slurmctld if this is the one in charge"));
 }
 
-async fn run(orders: Orders<Client>, journal: PathBuf, site: &Weak<Site>) -> Result<(), JournalError> {
+async fn run(
+    orders: Orders<Client>,
+    journal: Option<PathBuf>,
+    site: &Weak<Site>,
+) -> Result<(), JournalError> {
     let first = |model: &ModelName| site.upgrade()?.models(|models| models.first_controller(model));
+    let without = || Outside { site: site.clone(), journal: NoJournal, files: IpuofFiles };
+    let Some(journal) = journal else { return Driver::new(without(), vec![]).run(orders).await };
     match FileJournal::open(journal, first) {
         Ok((journal, live)) => {
             if let Some(site) = site.upgrade() {
@@ -49,10 +58,9 @@ async fn run(orders: Orders<Client>, journal: PathBuf, site: &Weak<Site>) -> Res
             Driver::new(Outside { site: site.clone(), journal, files: IpuofFiles }, live).run(orders).await
         }
         Err(why) => {
-            // Partitions of jobs that run can still be removed; none is made that nobody would remember.
+            // Nobody knows what is ours: no partition is made, none removed, and jobs that end are let go.
             give_up(site, &format!("{why}; mend it and restart slurmctld"));
-            let journal = MemoryJournal::default();
-            Driver::new(Outside { site: site.clone(), journal, files: IpuofFiles }, vec![]).run(orders).await
+            Driver::new(without(), vec![]).run(orders).await
         }
     }
 }
@@ -69,11 +77,18 @@ fn give_up(site: &Weak<Site>, reason: &str) {
 fn give_up_orphans(site: &Site, live: &[LiveRecord]) {
     for record in live {
         let claim = &record.claim;
-        if site.ledger().holder(&claim.partition).is_none() {
+        if site.ledger().holder(&claim.partition).is_some() {
+            continue;
+        }
+        if preparing::is_still_wanted(site, record) {
+            info!("partition {}: {} still waits for it", claim.partition, claim.run);
+            site.prepare(claim.clone());
+        } else {
             warn!("partition {}: {} ended while slurmctld was away; removing it", claim.partition, claim.run);
             site.tell(Event::Orphan(claim.clone()));
         }
     }
+    site.waited_before.forget();
 }
 
 struct Outside<J> {
@@ -97,6 +112,12 @@ impl<J: Journal> World for Outside<J> {
 
     fn now(&self) -> Millis {
         self.site.upgrade().map_or(Millis(0), |site| site.now())
+    }
+
+    fn tell(&self, run: JobRun, line: String) {
+        if let Some(site) = self.site.upgrade() {
+            site.tell_user(run.job, line);
+        }
     }
 
     fn report(&self, event: Event) {

@@ -25,11 +25,14 @@ pub(crate) struct Keep {
 /// Starts the thread.
 pub(crate) fn start(orders: Receiver<Keep>) -> Result<(), String> {
     threads::spawn("vipu-conf", move || {
-        boundary::guard(&|| "vipu-conf".into(), (), || orders.iter().for_each(|order| keep(&order)));
+        for order in orders {
+            boundary::guard(&|| "vipu-conf".into(), (), || keep(&order));
+        }
     })
 }
 
 fn keep(Keep { kept, good }: &Keep) {
+    failpoints::io!("the kept texts of vipu.conf");
     for (model, text) in good {
         if let Err(why) = kept.keep(model, text) {
             error!(

@@ -8,15 +8,25 @@
 //! come back to it or wait: the two queues, and look-ups of job records.
 #![deny(unsafe_code)]
 
+mod about;
 mod adopt;
 mod callbacks;
+mod desk;
+mod endings;
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
+mod gate;
 mod handover;
 mod host_thread;
+mod internal_error;
 mod io_thread;
 mod keeper;
 mod models;
+mod prepared;
+mod preparing;
 mod request;
 mod scheduling;
 mod site;
+mod suspended;
+mod sync;
+mod wakes;

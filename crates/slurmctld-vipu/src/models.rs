@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Good, InForce, Kept, LoadError, Loaded, Settings};
+use conf::{Good, InForce, Kept, LoadError, Loaded, OnPartitionError, Settings};
 use driver::{ModelSettings, PodSetup};
 use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, Grant, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
 use crate::keeper::GoodTexts;
 use crate::request::Resolved;
@@ -35,6 +35,11 @@ impl Model {
         Self { largest, settings: None }
     }
 
+    /// IPUs in one IPU-Link domain; more than there are while it has no settings, and so no job.
+    pub(crate) fn link_domain(&self) -> IpuCount {
+        self.settings.as_ref().map_or(IpuCount::LARGEST, |own| own.link_domain_size)
+    }
+
     /// Its controllers, in the order in which they are tried.
     fn controllers(&self) -> &[ControllerName] {
         self.settings.as_ref().map_or(&[], |own| &own.controllers)
@@ -46,6 +51,7 @@ impl Model {
             model: name.clone(),
             controllers: self.controllers().to_vec(),
             domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
+            prefix: self.settings.as_ref().map(|own| own.partition_prefix.clone()).unwrap_or_default(),
             placement: match self.settings.as_ref().map(|own| own.placement) {
                 Some(conf::Placement::Explicit) => Placement::Explicit,
                 Some(conf::Placement::Controller) | None => Placement::Controller,
@@ -57,20 +63,23 @@ impl Model {
 }
 
 impl Models {
-    /// What a job is given for a request that was resolved, on this controller.
+    /// What a run of a job with so many nodes is given for a request that was resolved, on this controller.
     pub(crate) fn grant(
         &self,
-        job: u32,
-        restart: u16,
+        run: JobRun,
+        nodes: u32,
         wanted: Resolved,
         controller: ControllerName,
     ) -> Option<Grant> {
-        let settings = self.0.get(&wanted.model)?.settings.as_ref()?;
-        let partition = PartitionId::of_run(&settings.partition_prefix, job, restart)
-            .inspect_err(|why| error!("no partition for job {job}: {why}"))
+        let Resolved { model, size, shape } = wanted;
+        let settings = self.0.get(&model)?.settings.as_ref()?;
+        let partition = PartitionId::of_run(&settings.partition_prefix, run.job, run.restart)
+            .inspect_err(|why| error!("no partition for job {}: {why}", run.job))
             .ok()?;
-        let gcds = wanted.size.domains(settings.link_domain_size);
-        Some(Grant { partition, model: wanted.model, size: wanted.size, gcds, controller: Some(controller) })
+        let shape = shape.by_site(settings.use_reconfig_partition);
+        let gcds = shape.settled(size, settings.link_domain_size, nodes).gcds;
+        let delivery = settings.delivery;
+        Some(Grant { partition, model, size, gcds, controller: Some(controller), delivery })
     }
 
     /// The controller that is tried first, as long as the model has settings.
@@ -84,10 +93,28 @@ impl Models {
         settings.ipus_per_slurm_partition.get(slurm_partition).copied()
     }
 
+    /// Whether the partition of a job is made before the job has nodes.
+    pub(crate) fn prepares(&self, model: &ModelName, is_batch: bool) -> bool {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.is_some_and(|settings| settings.prepare.is_for(is_batch))
+    }
+
+    /// How long such a partition waits for the job's nodes.
+    pub(crate) fn prepare_wait(&self, model: &ModelName) -> Duration {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.map_or(Duration::ZERO, |settings| settings.prepare_wait)
+    }
+
     /// How long a removal waits for a job's nodes.
     pub(crate) fn remove_wait(&self, model: &ModelName) -> Duration {
         let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
         settings.map_or(Duration::ZERO, |settings| settings.remove_wait)
+    }
+
+    /// What becomes of a job whose partition fails while it runs.
+    pub(crate) fn on_partition_error(&self, model: &ModelName) -> OnPartitionError {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.map_or(OnPartitionError::Leave, |settings| settings.on_partition_error)
     }
 
     /// The Pods as the driver wants them.
@@ -110,6 +137,7 @@ pub(crate) struct Reading {
 /// need be.
 pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
     let sizes = sizes_on_nodes(nodes);
+    consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let names: Vec<_> = sizes.keys().cloned().collect();
     let loaded = conf::load(folder, &names);
     let mut reading = Reading { good: good_texts(&loaded), ..Reading::default() };
@@ -152,6 +180,9 @@ fn earlier(kept: &Kept, model: &ModelName) -> Option<Settings> {
 fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, String> {
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
+        max_retries: own.max_retries,
+        reconcile_interval: own.reconcile_interval,
+        remove_unknown: own.remove_unknown,
         domain_size: own.link_domain_size,
         force_remove: own.force_delete_partition,
         reconfigurable: own.use_reconfig_partition,
@@ -159,7 +190,7 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
         allocation_agents: own.allocation_agents.clone(),
         cluster: own.cluster.clone(),
         max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
-        ipuof_dir: own.ipuof_dir.as_path().into(),
+        ipuof_dir: own.ipuof_dir.as_deref().map(Into::into),
     };
     let setup = |name: &ControllerName| {
         let endpoint = Endpoint {
@@ -194,6 +225,30 @@ fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
     sizes
 }
 
+/// Elements that lack `no_consume`, each in one line with its nodes. A slurmd is not told of the word: only here it is seen.
+fn consumable(nodes: &[NodeGres]) -> Vec<String> {
+    let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+    for node in nodes {
+        let own = node.line.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"));
+        // The word is one flag for all of a node's models.
+        let Some(first) = own.clone().next() else { continue };
+        let is_word = |word: &str| word.eq_ignore_ascii_case("no_consume");
+        if !own.flat_map(|element| element.split(':')).any(is_word) {
+            found.entry(first).or_insert((&node.node, 0)).1 += 1;
+        }
+    }
+    let line = |(element, (node, count)): (&str, (&str, usize))| {
+        let others = if count == 1 { String::new() } else { format!(" (and {} more nodes)", count - 1) };
+        let good = element.rsplit_once(':').map(|(model, count)| format!("{model}:no_consume:{count}"));
+        format!(
+            "node {node}{others}: Gres=vipu:{element} lacks no_consume: Slurm counts the IPUs as the node's own, and jobs and steps \
+             wait for one another; write Gres=vipu:{}",
+            good.unwrap_or_else(|| "<model>:no_consume:<IPUs>".into())
+        )
+    };
+    found.into_iter().map(line).collect()
+}
+
 /// `pod64:no_consume:64`, as it stands after `vipu:`.
 fn model_of(element: &str) -> Result<(ModelName, u32), String> {
     // Slurm writes an index set such as `(S:0)` behind the count in some places.
@@ -212,7 +267,7 @@ mod tests {
     use super::*;
 
     fn node(gres: &str) -> NodeGres {
-        NodeGres { node: "n1".into(), gres: gres.into() }
+        NodeGres { node: "n1".into(), gres: gres.into(), line: gres.into() }
     }
 
     #[test]
@@ -227,6 +282,25 @@ mod tests {
         let sizes = sizes_on_nodes(&nodes);
         let sizes: Vec<_> = sizes.iter().map(|(model, size)| (model.as_str(), *size)).collect();
         assert_eq!(sizes, [("pod16", 16), ("pod4", 4), ("pod64", 64)]);
+    }
+
+    #[test]
+    fn a_node_whose_ipus_slurm_would_count_is_told_what_to_write() {
+        let nodes = [
+            node("vipu:pod64:64"),
+            node("gpu:2,vipu:pod64:64"),
+            node("vipu:pod64:no_consume:64,vipu:pod16:16"),
+            node("vipu:pod64:NO_CONSUME:64"),
+            node("gpu:2"),
+        ];
+        let told = consumable(&nodes);
+        let [line] = &told[..] else { panic!("{told:?}") };
+        assert!(
+            line.starts_with("node n1 (and 1 more nodes): Gres=vipu:pod64:64 lacks no_consume"),
+            "{line}"
+        );
+        assert!(line.ends_with("write Gres=vipu:pod64:no_consume:64"), "{line}");
+        assert_eq!(consumable(&nodes[2..]), [""; 0]);
     }
 
     /// What a slurmctld has that finds `file` in vipu.conf, and `kept` by an earlier one.

@@ -2,21 +2,33 @@
 
 use std::fmt;
 
-use vipu_types::{GresRequest, IpuCount, ModelName, NotASize, RequestError};
+use vipu_types::{
+    Asked, BadValue, Contradiction, GresRequest, IpuCount, Misfit, ModelName, NotASize, RequestError, Shape,
+};
 
 use crate::models::{Model, Models};
 
-/// A request that can be met: by which model, with how many IPUs.
+/// What a job's record or submit message says of IPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Its GRES list.
+    pub(crate) tres: String,
+    /// Its options, as Slurm keeps them.
+    pub(crate) options: Vec<String>,
+}
+
+/// A request that can be met: by which model, with how many IPUs, divided and wired how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resolved {
     pub(crate) model: ModelName,
     pub(crate) size: IpuCount,
+    pub(crate) shape: Shape,
 }
 
 impl Resolved {
     /// The request in full, as Slurm shall keep it.
     pub(crate) fn canonical(&self) -> GresRequest {
-        GresRequest { model: Some(self.model.clone()), count: self.size.get().into() }
+        GresRequest { model: Some(self.model.clone()), count: Some(self.size.get().into()) }
     }
 }
 
@@ -36,6 +48,12 @@ enum Fault {
     Grammar(#[from] RequestError),
     #[error(transparent)]
     NotASize(#[from] NotASize),
+    #[error(transparent)]
+    BadValue(#[from] BadValue),
+    #[error(transparent)]
+    Contradiction(#[from] Contradiction),
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
     #[error("a job on {model} gets at most {largest} IPUs")]
     TooLarge { model: ModelName, largest: u32 },
     #[error("there is no model {0}")]
@@ -81,21 +99,35 @@ impl fmt::Display for Offer {
 }
 
 impl Models {
-    /// What a job's GRES list comes to; `None` when it asks for no IPUs.
-    pub(crate) fn find(&self, tres: &str) -> Result<Option<Resolved>, Refusal> {
-        let request = GresRequest::find(tres).map_err(|why| self.refusal(why.into(), vec![]))?;
-        request.map(|request| self.resolve(&request)).transpose()
+    /// What a new request comes to; `None` when there are no IPUs in it.
+    pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
+        let (asked, gres) = self.parse(request)?;
+        let merged = asked.with_gres(gres).map_err(|why| self.refusal(why.into(), vec![]))?;
+        merged.map(|gres| self.resolve(&gres, asked.shape)).transpose()
+    }
+
+    /// What the request of a job comes to that was taken. Its GRES list has number and model by now, and may have
+    /// been changed since; the options cannot be.
+    pub(crate) fn find(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
+        let (asked, gres) = self.parse(request)?;
+        gres.map(|gres| self.resolve(&gres, asked.shape)).transpose()
+    }
+
+    fn parse(&self, request: &Request) -> Result<(Asked, Option<GresRequest>), Refusal> {
+        let gres = GresRequest::find(&request.tres).map_err(|why| self.refusal(why.into(), vec![]))?;
+        let asked = Asked::read(request.options.iter().map(String::as_str));
+        Ok((asked.map_err(|why| self.refusal(why.into(), vec![]))?, gres))
     }
 
     /// Judges a request. Without a model it goes where there is exactly one choice.
-    fn resolve(&self, request: &GresRequest) -> Result<Resolved, Refusal> {
+    fn resolve(&self, request: &GresRequest, shape: Shape) -> Result<Resolved, Refusal> {
         let (name, model) = self.choose(request)?;
         let valid = |sizes: &[u64]| {
             let fitting = sizes.iter().filter(|size| (1..=u64::from(model.largest)).contains(*size));
-            fitting.map(|&count| GresRequest { model: Some(name.clone()), count }).collect()
+            fitting.map(|&count| GresRequest { model: Some(name.clone()), count: Some(count) }).collect()
         };
         let most = size_below(model.largest);
-        let size = IpuCount::new(request.count).map_err(|why| {
+        let size = IpuCount::new(request.ipus()).map_err(|why| {
             let nearest = match why {
                 NotASize::Zero => valid(&[1]),
                 NotASize::NotPowerOfTwo { below, above, .. } => valid(&[below.min(most), above]),
@@ -107,18 +139,19 @@ impl Models {
             let fault = Fault::TooLarge { model: name.clone(), largest: model.largest };
             return Err(self.refusal(fault, valid(&[most])));
         }
-        Ok(Resolved { model: name.clone(), size })
+        shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), vec![]))?;
+        Ok(Resolved { model: name.clone(), size, shape })
     }
 
     fn choose(&self, request: &GresRequest) -> Result<(&ModelName, &Model), Refusal> {
         let found = match &request.model {
             Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
-            None => self.only_choice(request.count).ok_or(Fault::WhichModel),
+            None => self.only_choice(request.ipus()).ok_or(Fault::WhichModel),
         };
         found.map_err(|fault| {
             let same_size =
                 |(name, _): (&ModelName, _)| GresRequest { model: Some(name.clone()), ..request.clone() };
-            self.refusal(fault, self.with_size(request.count).map(same_size).collect())
+            self.refusal(fault, self.with_size(request.ipus()).map(same_size).collect())
         })
     }
 
@@ -144,7 +177,10 @@ impl Models {
 
     fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
         let offer = self.0.iter().map(|(name, model)| (name.clone(), model.largest)).collect();
-        let for_good = matches!(fault, Fault::Grammar(_) | Fault::NotASize(_));
+        let for_good = matches!(
+            fault,
+            Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
+        );
         Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(offer)), for_good }
     }
 }
@@ -164,8 +200,17 @@ mod tests {
         Models(known.collect())
     }
 
+    fn asks(tres: &str, options: &[&str]) -> Request {
+        let option = |option: &&str| format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}");
+        Request { tres: tres.into(), options: options.iter().map(option).collect() }
+    }
+
     fn answer(models: &Models, tres: &str) -> String {
-        let found = models.find(tres);
+        answer_to(models, &asks(tres, &[]))
+    }
+
+    fn answer_to(models: &Models, request: &Request) -> String {
+        let found = models.find_new(request);
         found.map_or_else(|why| why.to_string(), |done| done.unwrap().canonical().to_string())
     }
 
@@ -180,7 +225,7 @@ mod tests {
         ] {
             assert_eq!(answer(&one, asked), meaning);
         }
-        assert_eq!(one.find("gpu:2"), Ok(None));
+        assert_eq!(one.find(&asks("gpu:2", &[])), Ok(None));
     }
 
     #[test]
@@ -234,12 +279,36 @@ mod tests {
     }
 
     #[test]
+    fn options_are_part_of_the_request() {
+        let one = models(&[("pod64", 64)]);
+        for (tres, options, meaning) in [
+            ("", &["ipus=16"][..], "vipu:pod64:16"),
+            ("gres:gpu:2", &["ipus=16", "ipu_model=pod64"], "vipu:pod64:16"),
+            ("vipu:pod64", &["ipus=16"], "vipu:pod64:16"),
+        ] {
+            assert_eq!(answer_to(&one, &asks(tres, options)), meaning);
+        }
+        for (tres, options, line) in [
+            ("", &["ipus=3"][..], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
+            ("vipu:8", &["ipus=16"], "vipu: --ipus=16 and --gres=vipu:8 are two numbers of IPUs"),
+            ("vipu:8", &["ipu_gcds=3"], "vipu: --ipu-gcds=3: 8 IPUs cannot be divided"),
+            ("vipu:8", &["ipu_sync=x"], "vipu: --ipu-sync=x: one of c2-compatible, "),
+        ] {
+            let answer = answer_to(&one, &asks(tres, options));
+            assert!(answer.starts_with(line), "{answer}");
+        }
+        // Of a job that was taken the list counts, which an administrator may have changed.
+        let changed = one.find(&asks("gres:vipu:pod64:8", &["ipus=16"])).unwrap().unwrap();
+        assert_eq!(changed.size.get(), 8);
+    }
+
+    #[test]
     fn only_what_no_system_has_is_refused_for_good() {
         let one = models(&[("pod64", 64)]);
         for (asked, for_good) in
             [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
         {
-            assert_eq!(one.find(asked).unwrap_err().is_for_good(), for_good, "{asked}");
+            assert_eq!(one.find(&asks(asked, &[])).unwrap_err().is_for_good(), for_good, "{asked}");
         }
     }
 }

@@ -10,6 +10,8 @@ use slurm_host::release;
 use vipu_types::ControllerName;
 
 use crate::callbacks::wanted;
+use crate::internal_error;
+use crate::preparing::{self, OnNodes};
 use crate::request::Resolved;
 use crate::site::Site;
 
@@ -52,6 +54,7 @@ pub(crate) struct Told {
 /// Before the stock selector looks at a job.
 pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
     site.victims.clear();
+    site.on_nodes.clear();
     let told = site.told.take(&Asked::of(**job));
     let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
     let when_for_backfill = release::is_will_run(mode) && job.is_backfill_test();
@@ -62,6 +65,12 @@ pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Te
         Ok(None) => Verdict::Go,
         Err(refusal) if !test_only => wait(site, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
+        Ok(Some(wanted)) if !test_only && let Some(trouble) = site.out_of_order() => {
+            // The ledger says so too, if it still can be believed.
+            let why = Wait::Trouble { model: wanted.model, trouble: trouble.into() };
+            wait(site, **job, why.to_string())
+        }
+        Ok(Some(_)) if run_now && site.is_spoilt(job.id()) => wait(site, **job, internal_error::to_user()),
         Ok(Some(wanted)) if run_now => start_now(site, **job, &wanted, test),
         Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(site, job, &wanted, told, test),
         // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
@@ -71,12 +80,27 @@ pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Te
 
 /// Whether a job may start now, if need be by preempting others.
 fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -> Verdict {
+    failpoints::stop!("test");
     if let Some(why) = over_share(site, job, wanted) {
         return wait(site, job, why.to_string());
     }
+    if let Some(verdict) = preparing::of_prepared(site, job, wanted) {
+        return verdict;
+    }
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(site, job));
     let verdict = site.ledger().may_start(&wish, &jobs);
-    let Err(why) = verdict else { return Verdict::Go };
+    let Err(why) = verdict else {
+        if preparing::is_to_be_prepared(site, job, wanted) {
+            site.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+        }
+        return Verdict::Go;
+    };
+    if why.is_for_room()
+        && let Some(others) = preparing::displaced(site, &wish, &jobs)
+    {
+        site.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
+        return Verdict::Go;
+    }
     if !why.is_for_room() || !test.may_preempt() {
         return wait(site, job, why.to_string());
     }
@@ -102,7 +126,8 @@ fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
     }
     let same =
         |id| job.other(id).and_then(JobRef::slurm_partition).is_some_and(|name| name == slurm_partition);
-    let used = site.ledger().ipus_of(&wanted.model, same);
+    // What is prepared for it is not another's.
+    let used = site.ledger().ipus_of(&wanted.model, |id| id != job.id() && same(id));
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
@@ -127,6 +152,9 @@ fn asked_by_backfill(
 ) -> Verdict {
     if let Some(why) = over_share(site, **job, wanted) {
         return wait(site, **job, why.to_string());
+    }
+    if preparing::is_prepared(site, **job) {
+        return Verdict::Go;
     }
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
     // Whom it may preempt may differ from test to test.
@@ -161,7 +189,7 @@ pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mu
         let victims = site.victims.take(&job.id());
         let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
-        return Verdict::Go;
+        return preparing::on_nodes(site, *job, test);
     }
     if !release::is_will_run(mode) {
         return Verdict::Go;
@@ -175,6 +203,9 @@ pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mu
 
 /// The stock selector said when the job could start: not before its IPUs are free.
 fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+    if preparing::is_prepared(site, *job) {
+        return Verdict::Go;
+    }
     let (wish, jobs) = (wish(*job, wanted), InSlurm::new(site, *job));
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
@@ -219,12 +250,12 @@ pub(crate) fn place_for(
     site.ledger().place(&wish(job, wanted), controller, &InSlurm::new(site, job))
 }
 
-fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
+pub(crate) fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
     site.show_reason(job.id(), why);
     Verdict::Wait
 }
 
-fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
+pub(crate) fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
     let rank = Rank {
         reserved: job.is_in_reservation(),
         tier: job.priority_tier(),
@@ -235,7 +266,7 @@ fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
 }
 
 /// Slurm's jobs, under the lock of a callback.
-struct InSlurm<'lock> {
+pub(crate) struct InSlurm<'lock> {
     any: JobRef<'lock>,
     now: Seconds,
     patience: i64,
@@ -247,6 +278,11 @@ impl<'lock> InSlurm<'lock> {
         let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
         Self { any, now, patience: site.patience() }
     }
+
+    /// Another job.
+    pub(crate) fn job(&self, id: u32) -> Option<JobRef<'lock>> {
+        self.any.other(id)
+    }
 }
 
 impl Jobs for InSlurm<'_> {
@@ -255,8 +291,12 @@ impl Jobs for InSlurm<'_> {
     }
 
     fn end_of(&self, job: u32) -> Option<Seconds> {
-        let job = self.any.other(job).filter(|job| job.is_running() || job.is_suspended())?;
-        Some(Seconds(job.end_time()))
+        let job = self.any.other(job)?;
+        if job.is_pending() {
+            // Its partition is there before it: whenever it starts, that is how long it has it.
+            return Some(Seconds(self.now.0.saturating_add(job.time_limit())));
+        }
+        (job.is_running() || job.is_suspended()).then(|| Seconds(job.end_time()))
     }
 
     fn waits(&self, job: u32) -> bool {

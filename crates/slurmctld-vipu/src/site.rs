@@ -1,69 +1,72 @@
 //! The one place where everything meets: ledger, queues to the threads, models in force.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
 use conf::{InForce, Kept};
-use driver::{Handle, Host, Orders, Ownership};
-use ledger::{Action, Event, Ledger, Millis, ModelFacts};
+use driver::{Orders, Ownership};
+use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
 
+use crate::desk::{AtLedger, Desk};
 use crate::handover::Handover;
 use crate::keeper::Keep;
 use crate::models::{self, Models, Reading};
+use crate::preparing::{OnNodes, WaitedBefore};
 use crate::scheduling::{Asked, Told};
-use crate::{host_thread, io_thread, keeper};
+use crate::sync::{Mutex, lock};
+use crate::{host_thread, internal_error, io_thread, keeper};
+
+/// How long a job is not tried again whose job_begin panicked.
+const AFTER_A_FAULT: Duration = Duration::from_secs(10);
 
 /// What the vipu-host thread is asked to do.
 pub(crate) enum HostTask {
     /// Carry out an action of the ledger.
     Act(Action),
+    /// See that Slurm does not wait for ever for the end of this run.
+    Limit(Claim),
+    /// See that what is prepared for a job goes when the job does not wait for it any more.
+    Watch(Claim),
     /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
     ShowReason { job: u32, text: String },
+    /// Say this to the user of srun or salloc.
+    Tell { job: u32, line: String },
+    /// Do what a job_fini of this job did not come to; this much of it was done.
+    End { job: u32, ending: Option<Ending> },
 }
 
 /// Everything that lives as long as this slurmctld is in charge.
 pub(crate) struct Site {
-    ledger: Mutex<Ledger>,
+    desk: Desk,
     in_force: Mutex<InForce>,
     models: RwLock<Models>,
     /// Why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
     /// That the journal is ours, once it is open.
     journal: OnceLock<Ownership>,
-    driver: Handle<Client>,
-    host: HostQueue,
     keeper: Sender<Keep>,
     began: Instant,
     closed: AtomicBool,
+    started: AtomicBool,
+    /// The job whose job_begin panicked last, and when.
+    spoilt: Mutex<Option<(u32, Instant)>>,
     /// Seconds between two looks of Slurm's at a waiting job.
     scheduling_interval: AtomicI64,
     /// Who has to go for a job, from before the stock selector's test of it to after that.
     pub(crate) victims: Handover<u32, Vec<u32>>,
+    /// What follows when the stock selector finds nodes for a start, from before its test to after that.
+    pub(crate) on_nodes: Handover<u32, OnNodes>,
+    /// Who waited when this slurmctld took over.
+    pub(crate) waited_before: WaitedBefore,
     /// What backfill was told, until it asks again.
     pub(crate) told: Handover<Asked, Told>,
-}
-
-/// The way to the vipu-host thread; never waits.
-pub(crate) struct HostQueue(Mutex<Sender<HostTask>>);
-
-impl HostQueue {
-    fn push(&self, task: HostTask) {
-        // Fails only when the thread has ended, which it reported.
-        let _ = lock(&self.0).send(task);
-    }
-}
-
-impl Host for HostQueue {
-    fn send(&self, action: Action) {
-        self.push(HostTask::Act(action));
-    }
 }
 
 static SITE: RwLock<Option<Arc<Site>>> = RwLock::new(None);
@@ -101,16 +104,43 @@ pub(crate) fn close_when_over() {
     }
 }
 
+/// Closes a site that never came to Slurm's jobs: the next reconfigure makes another.
+pub(crate) fn close_unstarted() {
+    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(site) = current.take_if(|site| !site.started.load(Ordering::Acquire)) {
+        site.closed.store(true, Ordering::Release);
+    }
+}
+
+/// What the driver reads from, and whose it is.
+pub(crate) struct DriverEnds {
+    site: Weak<Site>,
+    orders: Orders<Client>,
+}
+
 impl Ends {
-    /// Starts vipu-host, vipu-io and vipu-conf: after the jobs of an earlier slurmctld were taken over, so that
-    /// none of their partitions looks forgotten.
+    /// Starts vipu-host and vipu-conf: before any job of an earlier slurmctld is held for vipu-host to let go.
     ///
     /// # Errors
-    /// When a thread cannot be started; one line. IPU jobs wait then.
-    pub(crate) fn start_threads(self, state_save_location: &Path) -> Result<(), String> {
-        host_thread::start(self.tasks, self.site.clone())?;
-        keeper::start(self.texts)?;
-        io_thread::start(self.orders, state_save_location.join("vipu_journal"), self.site)
+    /// When vipu-host cannot be started; one line.
+    pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
+        let Self { site, tasks, orders, texts } = self;
+        host_thread::start(tasks, site.clone())?;
+        if let Err(why) = keeper::start(texts) {
+            error!("{why}: a later slurmctld will not know the settings that are in force now");
+        }
+        Ok(DriverEnds { site, orders })
+    }
+}
+
+impl DriverEnds {
+    /// Starts vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of their partitions looks
+    /// forgotten. Without a journal it makes and removes nothing.
+    ///
+    /// # Errors
+    /// When the thread cannot be started; one line.
+    pub(crate) fn start_driver(self, journal: Option<PathBuf>) -> Result<(), String> {
+        io_thread::start(self.orders, journal, self.site)
     }
 }
 
@@ -120,18 +150,20 @@ impl Site {
         let (sender, tasks) = std::sync::mpsc::channel();
         let (keeper, texts) = std::sync::mpsc::channel();
         let site = Arc::new(Self {
-            ledger: Mutex::new(Ledger::new()),
+            desk: Desk::new(driver, sender),
             in_force: Mutex::new(InForce::default()),
             models: RwLock::new(Models::default()),
             out_of_order: OnceLock::new(),
             journal: OnceLock::new(),
-            driver,
-            host: HostQueue(Mutex::new(sender)),
             keeper,
             began: Instant::now(),
             closed: AtomicBool::new(false),
+            started: AtomicBool::new(false),
+            spoilt: Mutex::default(),
             scheduling_interval: AtomicI64::default(),
             victims: Handover::default(),
+            on_nodes: Handover::default(),
+            waited_before: WaitedBefore::default(),
             told: Handover::default(),
         });
         let ends = Ends { site: Arc::downgrade(&site), tasks, orders, texts };
@@ -143,9 +175,15 @@ impl Site {
         let _ = self.journal.set(journal);
     }
 
-    /// Whether another slurmctld has been in charge since. Reads a small file.
+    /// Slurm's jobs are being taken over, for which there is one try.
+    pub(crate) fn set_started(&self) {
+        self.started.store(true, Ordering::Release);
+    }
+
+    /// Whether another slurmctld was seen to have been in charge since. One that was within the last seconds only may
+    /// have been missed: then this one is found to be superseded a moment later, and stands back.
     fn is_superseded(&self) -> bool {
-        self.journal.get().is_some_and(|journal| journal.is_lost().unwrap_or(false))
+        self.journal.get().is_some_and(Ownership::was_lost)
     }
 
     /// Whether this is the site no more: what it still wanted done is of an earlier term.
@@ -153,18 +191,42 @@ impl Site {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Tells the ledger what happened and passes on what it wants done.
-    ///
-    /// The queues are filled while the ledger is locked, so that actions leave in the order they were decided.
-    pub(crate) fn tell(&self, event: Event) {
-        let mut ledger = self.ledger();
-        let actions = ledger.apply(self.now(), event);
-        self.driver.route(actions, &self.host);
+    /// Tells the ledger what happened and has done what it wants. False if that showed a fault in the ledger.
+    pub(crate) fn tell(&self, event: Event) -> bool {
+        let told = self.desk.tell(|| self.now(), event);
+        if !told {
+            self.distrust();
+        }
+        told
+    }
+
+    /// Makes every IPU job wait: what the ledger says may not be true.
+    pub(crate) fn distrust(&self) {
+        self.distrust_because(&internal_error::until_restart());
+    }
+
+    /// Makes every IPU job wait with this reason, and holds no job at its end: who is to let it go may not be there.
+    pub(crate) fn distrust_because(&self, reason: &str) {
+        self.desk.distrusted.store(true, Ordering::Release);
+        if self.out_of_order.set(reason.to_owned()).is_ok() {
+            error!("no IPU job starts until slurmctld is restarted");
+            self.tell_all_models();
+        }
+    }
+
+    /// Whether a job that ends may be held in COMPLETING: somebody has to let it go.
+    pub(crate) fn may_hold(&self) -> bool {
+        !self.desk.distrusted.load(Ordering::Acquire)
+    }
+
+    /// Why no IPU job may start until slurmctld is restarted, whatever the ledger says.
+    pub(crate) fn out_of_order(&self) -> Option<&str> {
+        self.out_of_order.get().map(String::as_str)
     }
 
     /// The ledger, for a question.
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        lock(&self.ledger)
+    pub(crate) fn ledger(&self) -> AtLedger<'_> {
+        self.desk.ledger()
     }
 
     /// Milliseconds since the site was started: the ledger's clock.
@@ -179,7 +241,47 @@ impl Site {
 
     /// Has the reason for waiting shown; [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
-        self.host.push(HostTask::ShowReason { job, text });
+        self.desk.host.push(HostTask::ShowReason { job, text });
+    }
+
+    /// Says a line to who waits for the job at a terminal; [`HostTask::Tell`].
+    pub(crate) fn tell_user(&self, job: u32, line: String) {
+        self.desk.host.push(HostTask::Tell { job, line });
+    }
+
+    /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].
+    pub(crate) fn limit_completion(&self, claim: Claim) {
+        self.desk.host.push(HostTask::Limit(claim));
+    }
+
+    /// Has the partition of a job made that has no nodes yet; [`HostTask::Watch`].
+    pub(crate) fn prepare(&self, claim: Claim) {
+        self.tell(Event::Prepare(claim.clone()));
+        self.desk.host.push(HostTask::Watch(claim));
+    }
+
+    /// Has all removed that was prepared: it may not be what jobs would be given from now on.
+    fn forgo_all(&self) {
+        let jobs: Vec<u32> = self.ledger().preparations().map(|it| it.claim.run.job).collect();
+        for job in jobs {
+            self.tell(Event::Forgo { job, in_vain: false });
+        }
+    }
+
+    /// The job's job_begin panicked.
+    pub(crate) fn begin_was_spoilt(&self, job: u32) {
+        *lock(&self.spoilt) = Some((job, Instant::now()));
+    }
+
+    /// Whether the job's job_begin panicked a moment ago: each time that happens nobody else in the Slurm partition is
+    /// looked at for the rest of the scheduler's pass.
+    pub(crate) fn is_spoilt(&self, job: u32) -> bool {
+        lock(&self.spoilt).is_some_and(|(spoilt, when)| spoilt == job && when.elapsed() < AFTER_A_FAULT)
+    }
+
+    /// Has a job ended that a job_fini was for; [`HostTask::End`].
+    pub(crate) fn end_job(&self, job: u32, ending: Option<Ending>) {
+        self.desk.host.push(HostTask::End { job, ending });
     }
 
     /// Asks the models in force.
@@ -200,19 +302,24 @@ impl Site {
         // Fails only when the thread has ended, which it reported.
         let _ = self.keeper.send(Keep { kept, good });
         if self.models(|before| *before != models) {
-            self.driver.configure(models.setups());
+            self.desk.driver.configure(models.setups());
             *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
+            self.forgo_all();
         }
         // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
         let look: Vec<_> = facts.iter().flat_map(ModelFacts::pods).map(Action::Survey).collect();
         self.tell_models(facts);
-        self.driver.route(look, &self.host);
+        self.desk.driver.route(look, &self.desk.host);
     }
 
     /// Makes every IPU job wait with this reason: what makes partitions has ended. Whether that is an error, the
     /// caller says in the log.
     pub(crate) fn give_up(&self, reason: &str) {
         let _ = self.out_of_order.set(reason.to_owned());
+        self.tell_all_models();
+    }
+
+    fn tell_all_models(&self) {
         let facts =
             self.models(|models| models.0.iter().map(|(name, model)| model.facts(name, None)).collect());
         self.tell_models(facts);
@@ -224,9 +331,4 @@ impl Site {
         }
         self.tell(Event::Models(facts));
     }
-}
-
-/// A panic elsewhere is no reason to stop here: each change behind these mutexes is complete in itself.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

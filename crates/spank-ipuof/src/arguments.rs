@@ -7,6 +7,25 @@ use std::path::PathBuf;
 pub(crate) struct Arguments {
     /// Where the config files are, or what is wrong with the arguments.
     pub(crate) directory: Result<PathBuf, BadArguments>,
+    /// Where a node that fetches config files finds vipu.conf, if not beside slurm.conf.
+    pub(crate) conf_dir: Option<PathBuf>,
+    /// Where it puts them.
+    pub(crate) run_dir: PathBuf,
+    /// What becomes of a task on a node that does not look fit for IPUs.
+    pub(crate) preflight: Preflight,
+}
+
+/// What becomes of a task on a node that does not look fit for IPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Preflight {
+    /// Nobody looks.
+    Off,
+    /// It is warned of what an RDMA node should not have; a node without RDMA is taken for one that needs none.
+    Usual,
+    /// It is warned.
+    Warn,
+    /// It does not start.
+    Fail,
 }
 
 /// What is wrong with the arguments.
@@ -14,25 +33,60 @@ pub(crate) struct Arguments {
 pub(crate) enum BadArguments {
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
     NoDirectory,
-    #[error("ipuof_dir={0} is not an absolute path")]
-    RelativeDirectory(String),
-    #[error("'{0}' is unknown: ipuof_dir=<path> is known")]
+    #[error("{0} is not an absolute path")]
+    Relative(String),
+    #[error("'{0}' is unknown: preflight=off, preflight=warn and preflight=fail are known")]
+    UnknownPreflight(String),
+    #[error(
+        "'{0}' is unknown: ipuof_dir=<path>, conf_dir=<path>, run_dir=<path> and preflight=<off, warn or fail> are known"
+    )]
     Unknown(String),
 }
+
+/// Where config files are put that a node fetches: in memory, so that none outlives a boot.
+const RUN_DIR: &str = "/run/slurm-vipu";
 
 impl Arguments {
     /// Reads the words. What is wrong with them matters to IPU jobs only, which `directory` stops.
     pub(crate) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
-        let mut directory = Err(BadArguments::NoDirectory);
-        let mut wrong = None;
-        for word in words.iter().map(AsRef::as_ref) {
-            match word.split_once('=') {
-                Some(("ipuof_dir", path)) if path.starts_with('/') => directory = Ok(path.into()),
-                Some(("ipuof_dir", path)) => wrong = Some(BadArguments::RelativeDirectory(path.into())),
-                _ => wrong = Some(BadArguments::Unknown(word.into())),
-            }
+        let mut arguments = Self {
+            directory: Err(BadArguments::NoDirectory),
+            conf_dir: None,
+            run_dir: RUN_DIR.into(),
+            preflight: Preflight::Usual,
+        };
+        let taken = words.iter().map(|word| arguments.take(word.as_ref()));
+        if let Some(wrong) = taken.filter_map(Result::err).last() {
+            arguments.directory = Err(wrong);
         }
-        Self { directory: wrong.map_or(directory, Err) }
+        arguments
+    }
+
+    fn take(&mut self, word: &str) -> Result<(), BadArguments> {
+        let path = |path: &str| match path.starts_with('/') {
+            true => Ok(PathBuf::from(path)),
+            false => Err(BadArguments::Relative(word.to_owned())),
+        };
+        match word.split_once('=') {
+            Some(("ipuof_dir", text)) => self.directory = Ok(path(text)?),
+            Some(("conf_dir", text)) => self.conf_dir = Some(path(text)?),
+            Some(("run_dir", text)) => self.run_dir = path(text)?,
+            Some(("preflight", text)) => {
+                self.preflight = match text {
+                    "off" => Preflight::Off,
+                    "warn" => Preflight::Warn,
+                    "fail" => Preflight::Fail,
+                    _ => return Err(BadArguments::UnknownPreflight(word.to_owned())),
+                }
+            }
+            _ => return Err(BadArguments::Unknown(word.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// What stops every job with IPUs, however it learns of them.
+    pub(crate) fn wrong(&self) -> Option<&BadArguments> {
+        self.directory.as_ref().err().filter(|error| **error != BadArguments::NoDirectory)
     }
 }
 
@@ -42,22 +96,45 @@ mod tests {
 
     #[test]
     fn good_words_are_taken() {
-        let arguments = Arguments::parse(&["ipuof_dir=/shared/ip=uof"]);
-        assert_eq!(arguments, Arguments { directory: Ok("/shared/ip=uof".into()) });
+        let expected = Arguments {
+            directory: Ok("/shared/ip=uof".into()),
+            conf_dir: None,
+            run_dir: "/run/slurm-vipu".into(),
+            preflight: Preflight::Usual,
+        };
+        assert_eq!(Arguments::parse(&["ipuof_dir=/shared/ip=uof"]), expected);
+        let all = ["preflight=fail", "run_dir=/run/x", "conf_dir=/etc/slurm", "ipuof_dir=/y"];
+        let expected = Arguments {
+            directory: Ok("/y".into()),
+            conf_dir: Some("/etc/slurm".into()),
+            run_dir: "/run/x".into(),
+            preflight: Preflight::Fail,
+        };
+        assert_eq!(Arguments::parse(&all), expected);
     }
 
     #[test]
     fn bad_words_are_named() {
         for (words, part) in [
-            (&[][..], "ipuof_dir= is missing"),
-            (&["ipuof_dir=shared"], "ipuof_dir=shared is not an absolute path"),
+            (&["ipuof_dir=shared"][..], "ipuof_dir=shared is not an absolute path"),
             (&["ipuof_dir=/x", "ipuof_dir="], "ipuof_dir= is not an absolute path"),
+            (&["conf_dir=etc", "ipuof_dir=/x"], "conf_dir=etc is not an absolute path"),
+            (&["run_dir=run", "ipuof_dir=/x"], "run_dir=run is not an absolute path"),
+            (&["preflight=on", "ipuof_dir=/x"], "'preflight=on' is unknown: preflight=off"),
             (&["ipuof_dir=/x", "prefix=c2"], "'prefix=c2' is unknown"),
             (&["ipuof_dir=/x", "IPUOF_DIR=/y"], "'IPUOF_DIR=/y' is unknown"),
             (&["ipuof_dir=/x", "debug"], "'debug' is unknown"),
         ] {
-            let error = Arguments::parse(words).directory.unwrap_err().to_string();
+            let arguments = Arguments::parse(words);
+            let error = arguments.wrong().unwrap().to_string();
             assert!(error.contains(part), "{words:?}: {error}");
         }
+    }
+
+    #[test]
+    fn without_a_directory_only_files_are_missing() {
+        let arguments = Arguments::parse(&["preflight=off"]);
+        assert_eq!((arguments.wrong(), &arguments.directory), (None, &Err(BadArguments::NoDirectory)));
+        assert!(BadArguments::NoDirectory.to_string().contains("ipuof_dir= is missing"));
     }
 }

@@ -4,16 +4,22 @@
 //! it is in, so that one object serves them all.
 
 mod host;
+mod hosts;
+mod options;
 mod release;
+mod srun;
+mod step;
 
 use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use self::host::{MissingSymbol, Spank};
-use crate::arguments::Arguments;
-use crate::task::prepare;
+use self::host::{Context, MissingSymbol, Registrar, Spank};
+use crate::arguments::{Arguments, Preflight};
+use crate::plan::grant;
+use crate::preflight;
+use crate::task::{Task, prepare};
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
@@ -44,13 +50,15 @@ static ON_LOAD: extern "C" fn() = set_version;
 
 /// Sets [`plugin_version`] before Slurm reads it.
 extern "C" fn set_version() {
-    match release::series() {
-        Ok(series) => plugin_version.store(series.first_version().0, Ordering::Relaxed),
-        Err(why) => eprintln!("spank_ipuof: {why}"),
+    match catch_unwind(release::series) {
+        Ok(Ok(series)) => plugin_version.store(series.first_version().0, Ordering::Relaxed),
+        Ok(Err(why)) => eprintln!("spank_ipuof: {why}"),
+        Err(panic) => eprintln!("spank_ipuof: a bug in spank_ipuof.so: {}", text_of(&*panic)),
     }
 }
 
-/// Tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs run all the same.
+/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs run all the
+/// same. In slurmd it cleans up after steps that were killed.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -60,10 +68,43 @@ pub unsafe extern "C" fn slurm_spank_init(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: the arguments are passed on as Slurm gave them.
-    let (spank, words) = unsafe { (Spank::new(spank), words(argc, argv)) };
-    answer(spank, |spank| match Arguments::parse(&words).directory {
-        Err(error) if spank.is_remote() => Err(format!("jobs with IPUs will fail on this node: {error}")),
+    // SAFETY: Slurm's own handle.
+    let registrar = unsafe { Registrar::new(spank) };
+    answer(registrar, |registrar| {
+        options::register(registrar);
+        // SAFETY: the arguments are passed on as Slurm gave them.
+        let arguments = Arguments::parse(&unsafe { words(argc, argv) });
+        match (arguments.wrong(), host::context()) {
+            (Some(error), Context::Slurmstepd) => {
+                Err(format!("jobs with IPUs will fail on this node: {error}"))
+            }
+            (_, Context::Slurmd) => step::slurmd_starts(&arguments),
+            _ => Ok(()),
+        }
+    });
+    SUCCESS
+}
+
+/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks are to find.
+/// Both run on, whatever happens.
+///
+/// # Safety
+/// Slurm calls it with its handle and `argc` words, all of them valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slurm_spank_init_post_opt(
+    spank: *mut c_void,
+    argc: c_int,
+    argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: Slurm's own handle.
+    let spank = unsafe { Spank::new(spank) };
+    answer(spank, |spank| match host::context() {
+        Context::Srun => {
+            srun::tell_tasks();
+            Ok(())
+        }
+        // SAFETY: the arguments are passed on as Slurm gave them.
+        Context::Slurmstepd => step::begins(spank, &Arguments::parse(&unsafe { words(argc, argv) })),
         _ => Ok(()),
     });
     SUCCESS
@@ -79,9 +120,30 @@ pub unsafe extern "C" fn slurm_spank_task_init(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: the arguments are passed on as Slurm gave them.
-    let (spank, words) = unsafe { (Spank::new(spank), words(argc, argv)) };
-    answer(spank, |spank| prepare(spank, &Arguments::parse(&words)).map_err(|failure| failure.to_string()))
+    // SAFETY: Slurm's own handle.
+    let spank = unsafe { Spank::new(spank) };
+    answer(spank, |spank| {
+        // SAFETY: the arguments are passed on as Slurm gave them.
+        let arguments = Arguments::parse(&unsafe { words(argc, argv) });
+        prepare(spank, &arguments, options::asked().ipus).map_err(|failure| failure.to_string())?;
+        look_at_node(spank, arguments.preflight)
+    })
+}
+
+/// Looks whether the node is fit for a task with IPUs. Of warnings one for each node of a job is enough.
+fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
+    let has_ipus = spank.job().is_ok_and(|job| grant(job, |name| spank.get(name)).is_some());
+    if !has_ipus || !(preflight == Preflight::Fail || spank.is_first_task()) {
+        return Ok(());
+    }
+    match preflight::warning(spank, preflight) {
+        Some(line) if preflight == Preflight::Fail => Err(format!("no IPUs: {line}")),
+        Some(line) => {
+            host::log(&format!("warning: {line}"));
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 /// What a callback returns when all is well.
@@ -91,7 +153,7 @@ const SUCCESS: c_int = 0;
 const FAILURE: c_int = -1;
 
 /// Does a callback's work: an error is told to Slurm, a panic goes no further than this.
-fn answer(spank: Result<Spank, MissingSymbol>, work: impl FnOnce(&mut Spank) -> Result<(), String>) -> c_int {
+fn answer<S>(spank: Result<S, MissingSymbol>, work: impl FnOnce(&mut S) -> Result<(), String>) -> c_int {
     let Ok(mut spank) = spank.inspect_err(|error| eprintln!("spank_ipuof: {error}")) else {
         return FAILURE;
     };
@@ -99,7 +161,7 @@ fn answer(spank: Result<Spank, MissingSymbol>, work: impl FnOnce(&mut Spank) -> 
     match result.unwrap_or_else(|panic| Err(format!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
         Ok(()) => SUCCESS,
         Err(error) => {
-            spank.log(&error);
+            host::log(&error);
             FAILURE
         }
     }

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ipuof::environment::{CONFIG_PATH, FAMILIES};
+use ipuof::environment::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES};
 use ipuof::file_name;
-use vipu_types::Grant;
+use vipu_types::{ControllerName, Delivery, Grant};
 
 use crate::arguments::{Arguments, BadArguments};
+use crate::without;
 
 /// What to do to a task's environment.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,14 +24,34 @@ pub(crate) struct Plan {
 pub(crate) struct Target {
     /// The partition.
     pub(crate) grant: Grant,
-    /// The config file of the task's GCD, which [`CONFIG_PATH`] has to name.
-    pub(crate) file: Result<PathBuf, BadArguments>,
+    /// The task's GCD.
+    pub(crate) gcd: u32,
+    /// What leads the task to it.
+    pub(crate) way: Result<Way, BadArguments>,
+}
+
+/// What leads a task to its GCD.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A config file, which [`CONFIG_PATH`] has to name.
+    File(PathBuf),
+    /// These variables.
+    Api(Vec<(&'static str, String)>),
+    /// A config file of this name, in the step's own directory.
+    Fetched(String),
+}
+
+/// What slurmctld gave the job of this id, if it gave it IPUs and this step has them.
+pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<Grant> {
+    let given = || env(&Grant::variable(job)).and_then(|text| text.to_str()?.parse().ok());
+    if without::is_told(job, &env) { None } else { given() }
 }
 
 impl Plan {
     /// Decides for the task of this rank of job `job` with the environment `env`.
     ///
-    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id. What is there of another job was
+    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for those of which srun
+    /// says otherwise ([`without`]): these see nothing of either family, whoever set it. What is there of another job was
     /// inherited: its names and the file it came with are taken away, while a job that never had any of it
     /// keeps its environment as the user made it.
     pub(crate) fn of_task(
@@ -39,14 +60,27 @@ impl Plan {
         rank: u32,
         env: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        if let Some(grant) = env(&Grant::variable(job)).and_then(|text| text.to_str()?.parse().ok()) {
+        if without::is_told(job, &env) {
+            return Self {
+                unset: [&FAMILIES[..], &Grant::NAMES, &Grant::NAMES_IN_TASK, &[without::VARIABLE]].concat(),
+                target: None,
+            };
+        }
+        if let Some(grant) = grant(job, &env) {
             return Self { unset: FAMILIES.into(), target: Some(Target::of(arguments, rank, grant)) };
         }
-        let mut unset: Vec<_> = Grant::NAMES.into_iter().filter(|name| env(name).is_some()).collect();
-        if let (false, Ok(directory)) = (unset.is_empty(), &arguments.directory) {
-            unset.extend(
-                env(CONFIG_PATH).filter(|path| Path::new(path).starts_with(directory)).map(|_| CONFIG_PATH),
-            );
+        let names = Grant::NAMES.into_iter().chain(Grant::NAMES_IN_TASK);
+        let mut unset: Vec<_> = names.filter(|name| env(name).is_some()).collect();
+        if !unset.is_empty() {
+            let is_of_jobs = |path: &OsString| {
+                let mut directories = arguments.directory.iter().chain([&arguments.run_dir]);
+                directories.any(|directory| Path::new(path).starts_with(directory))
+            };
+            unset.extend(env(CONFIG_PATH).filter(is_of_jobs).map(|_| CONFIG_PATH));
+            let [partition, ..] = Grant::NAMES;
+            if env(API_PARTITION_ID).is_some_and(|id| env(partition) == Some(id)) {
+                unset.extend([API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID]);
+            }
         }
         Self { unset, target: None }
     }
@@ -55,10 +89,27 @@ impl Plan {
 impl Target {
     /// GCDs go to tasks by rank; with more tasks than GCDs it starts again at the first.
     fn of(arguments: &Arguments, rank: u32, grant: Grant) -> Self {
-        let name = file_name(&grant.partition, rank % grant.gcds, grant.gcds);
-        let file = arguments.directory.as_ref().map(|directory| directory.join(name));
-        Self { file: file.map_err(BadArguments::clone), grant }
+        let gcd = rank % grant.gcds;
+        let name = file_name(&grant.partition, gcd, grant.gcds);
+        let way = match (grant.delivery, arguments.wrong()) {
+            (Delivery::File, _) => {
+                arguments.directory.clone().map(|directory| Way::File(directory.join(name)))
+            }
+            (_, Some(wrong)) => Err(wrong.clone()),
+            (Delivery::Api, None) => Ok(Way::Api(api(&grant, gcd))),
+            (Delivery::Node, None) => Ok(Way::Fetched(name)),
+        };
+        Self { gcd, way, grant }
     }
+}
+
+/// The variables for a program that asks the controller. One that is the only one of its partition needs no GCD.
+fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
+    let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
+    let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
+    let gcd = (grant.gcds > 1).then(|| (API_GCD_ID, gcd.to_string()));
+    let partition = Some((API_PARTITION_ID, grant.partition.to_string()));
+    [host, port, partition, gcd].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -88,7 +139,7 @@ mod tests {
         let plan = plan(&["ipuof_dir=/shared/ipuof"], &env);
         assert_eq!(plan.unset, FAMILIES);
         let target = plan.target.unwrap();
-        assert_eq!((target.grant.to_string().as_str(), target.file), (GRANT.1, Ok(OWN.into())));
+        assert_eq!((target.grant.to_string().as_str(), target.way), (GRANT.1, Ok(Way::File(OWN.into()))));
     }
 
     #[test]
@@ -98,7 +149,33 @@ mod tests {
             [(0, "/d/slurm_42_gcd0.conf"), (1, "/d/slurm_42_gcd1.conf"), (2, "/d/slurm_42_gcd0.conf")]
         {
             let target = plan_of(rank, &["ipuof_dir=/d"], &env).target.unwrap();
-            assert_eq!(target.file, Ok(file.into()), "rank {rank}");
+            assert_eq!(target.way, Ok(Way::File(file.into())), "rank {rank}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_asks_the_controller_is_told_where_and_for_what() {
+        let told = |grant: &str, rank: u32| {
+            let env = [("SLURM_VIPU_JOB_42", grant), (CONFIG_PATH, OTHER)];
+            let Plan { unset, target } = plan_of(rank, &[], &env);
+            assert_eq!(unset, FAMILIES);
+            target.unwrap().way.unwrap()
+        };
+        let api = |variables: &[(&'static str, &str)]| {
+            Way::Api(variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
+        };
+        let one = [(API_HOST, "::1"), (API_PORT, "8091"), (API_PARTITION_ID, "slurm_42")];
+        assert_eq!(told("slurm_42,pod64,4,1,[::1]:8091,api", 1), api(&one));
+        let second = [(API_HOST, "v"), (API_PORT, "1"), (API_PARTITION_ID, "slurm_42"), (API_GCD_ID, "1")];
+        assert_eq!(told("slurm_42,pod128,128,2,v:1,api", 3), api(&second));
+    }
+
+    #[test]
+    fn a_file_that_the_node_fetches_needs_no_shared_directory() {
+        for (rank, file) in [(0, "slurm_42_gcd0.conf"), (1, "slurm_42_gcd1.conf")] {
+            let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2,v:1,node")];
+            let target = plan_of(rank, &[], &env).target.unwrap();
+            assert_eq!(target.way, Ok(Way::Fetched(file.into())));
         }
     }
 
@@ -112,6 +189,22 @@ mod tests {
         ] {
             assert_eq!(plan(&["ipuof_dir=/d"], &[(name, value)]), Plan::default(), "{name}={value}");
         }
+    }
+
+    #[test]
+    fn a_step_without_ipus_sees_nothing_of_its_jobs() {
+        let env = [GRANT, (CONFIG_PATH, OWN), (without::VARIABLE, "42")];
+        let plan = plan(&["ipuof_dir=/shared/ipuof"], &env);
+        assert_eq!(plan.target, None);
+        for name in FAMILIES.into_iter().chain(Grant::NAMES).chain([without::VARIABLE]) {
+            assert!(plan.unset.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_step_of_another_job_left_means_nothing() {
+        let env = [GRANT, (without::VARIABLE, "41")];
+        assert!(plan(&["ipuof_dir=/d"], &env).target.is_some());
     }
 
     #[test]
@@ -132,6 +225,16 @@ mod tests {
             (ours, &[(PARTITION, "slurm_41"), (CONFIG_PATH, "/shared/ipuof2/x")], &[PARTITION]),
             (ours, &[(PARTITION, "slurm_41"), ("IPUOF_VIPU_API_HOST", "x")], &[PARTITION]),
             (&[], &[(PARTITION, "slurm_41"), (CONFIG_PATH, OTHER)], &[PARTITION]),
+            (
+                &[],
+                &[(PARTITION, "slurm_41"), (CONFIG_PATH, "/run/slurm-vipu/41-7/x")],
+                &[PARTITION, CONFIG_PATH],
+            ),
+            (
+                &[],
+                &[(PARTITION, "slurm_41"), (API_PARTITION_ID, "slurm_41")],
+                &[PARTITION, API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID],
+            ),
         ] {
             assert_eq!(plan(words, env), Plan { unset: unset.into(), target: None }, "{env:?}");
         }
@@ -139,8 +242,11 @@ mod tests {
 
     #[test]
     fn bad_arguments_stop_jobs_with_ipus() {
-        let target = plan(&["ipuof_dir=x"], &[GRANT]).target.unwrap();
-        assert_eq!(target.file, Err(BadArguments::RelativeDirectory("x".into())));
+        for delivery in ["", ",v:1", ",v:1,api", ",v:1,node"] {
+            let grant = format!("slurm_42,pod64,4,1{delivery}");
+            let target = plan(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
+            assert_eq!(target.way, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
+        }
     }
 
     #[test]

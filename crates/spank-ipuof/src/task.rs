@@ -1,26 +1,33 @@
 //! Carrying a plan out in a task that is about to start, as the user.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use ipuof::environment::CONFIG_PATH;
-use vipu_types::PartitionId;
+use vipu_types::{IpuCount, PartitionId};
 
 use crate::arguments::{Arguments, BadArguments};
-use crate::plan::{Plan, Target};
+use crate::plan::{Plan, Target, Way};
 
 /// The task, as far as the plugin deals with it.
 pub(crate) trait Task {
     /// The id of its job.
     fn job(&self) -> Result<u32, Refused>;
+    /// Whether its step is one that its user started, not the batch script or a shell that Slurm itself did.
+    fn is_step_of_user(&self) -> Result<bool, Refused>;
+    /// The names in a list of nodes as Slurm writes it.
+    fn hosts(&self, list: &str) -> Vec<String>;
     /// A variable of its environment.
     fn get(&self, name: &str) -> Option<OsString>;
     /// Sets a variable.
     fn set(&mut self, name: &str, value: &OsStr) -> Result<(), Refused>;
     /// Takes a variable away; it need not be there.
     fn unset(&mut self, name: &str) -> Result<(), Refused>;
+    /// Where the config files are that were fetched for its step, or why there are none.
+    fn fetched(&self) -> Result<PathBuf, String>;
 }
 
 /// Slurm did not do what it was asked.
@@ -42,51 +49,98 @@ pub(crate) enum Failure {
         .file.display()
     )]
     NoFile { partition: PartitionId, node: String, file: PathBuf, source: io::Error },
+    #[error("no IPUs: partition {partition} on node {node}: {why}")]
+    NotFetched { partition: PartitionId, node: String, why: String },
     #[error(
         "no IPUs: partition {partition} on node {node}: the administrator should check spank_ipuof.so \
          in plugstack.conf: {source}"
     )]
     BadArguments { partition: PartitionId, node: String, source: BadArguments },
+    #[error(
+        "no IPUs: job {job} has none, though --ipus={asked} was given; a job gets them when it is submitted, and only if \
+         JobSubmitPlugins in slurm.conf has vipu: ask the administrator to check that"
+    )]
+    NoPartition { job: u32, asked: u64 },
+    #[error(
+        "not enough IPUs: --ipus={asked}, and job {job} has {has}; a step shares the partition of its job: leave the \
+         option out, or submit the job with --ipus={asked}"
+    )]
+    TooFew { job: u32, asked: u64, has: IpuCount },
     #[error(transparent)]
     Refused(#[from] Refused),
 }
 
-/// Gives a task its environment.
-pub(crate) fn prepare(task: &mut impl Task, arguments: &Arguments) -> Result<(), Failure> {
+/// Gives a task its environment; `asked` is what its step was started with as `--ipus`.
+pub(crate) fn prepare(
+    task: &mut impl Task,
+    arguments: &Arguments,
+    asked: Option<u64>,
+) -> Result<(), Failure> {
     // Slurm sets the rank in every task; a batch script is rank 0.
     let rank = task.get("SLURM_PROCID").and_then(|rank| rank.to_str()?.parse().ok()).unwrap_or(0);
-    let Plan { unset, target } = Plan::of_task(arguments, task.job()?, rank, |name| task.get(name));
+    let job = task.job()?;
+    let Plan { unset, target } = Plan::of_task(arguments, job, rank, |name| task.get(name));
+    check(task, job, asked, target.as_ref())?;
     for name in unset {
         task.unset(name)?;
     }
-    let Some(Target { grant, file }) = target else { return Ok(()) };
+    let Some(Target { grant, gcd, way }) = target else { return Ok(()) };
+    let partition = grant.partition.clone();
     let node = || task.get("SLURMD_NODENAME").unwrap_or_default().to_string_lossy().into_owned();
-    let file = match file {
-        Ok(file) => file,
-        Err(source) => {
-            return Err(Failure::BadArguments { partition: grant.partition, node: node(), source });
+    match way {
+        Err(source) => return Err(Failure::BadArguments { partition, node: node(), source }),
+        Ok(Way::Api(variables)) => {
+            variables.iter().try_for_each(|(name, value)| task.set(name, OsStr::new(value)))?;
         }
-    };
-    if let Err(source) = File::open(&file) {
-        return Err(Failure::NoFile { partition: grant.partition, node: node(), file, source });
+        Ok(Way::File(file)) => match open(&file) {
+            Err(source) => return Err(Failure::NoFile { partition, node: node(), file, source }),
+            Ok(()) => task.set(CONFIG_PATH, file.as_os_str())?,
+        },
+        Ok(Way::Fetched(name)) => match task.fetched() {
+            Err(why) => return Err(Failure::NotFetched { partition, node: node(), why }),
+            Ok(directory) => task.set(CONFIG_PATH, directory.join(name).as_os_str())?,
+        },
     }
-    task.set(CONFIG_PATH, file.as_os_str())?;
-    for (name, value) in grant.named() {
+    let nodes = task.get("SLURM_JOB_NODELIST").unwrap_or_default();
+    let hosts = task.hosts(&nodes.to_string_lossy());
+    for (name, value) in grant.named().chain(grant.in_task(gcd, &hosts)) {
         task.set(name, OsStr::new(&value))?;
     }
     Ok(())
 }
 
+/// Whether the job has what its step was told to use. The request of a whole job may have been changed since.
+fn check(task: &impl Task, job: u32, asked: Option<u64>, target: Option<&Target>) -> Result<(), Failure> {
+    match (asked, target) {
+        (Some(asked), None) => Err(Failure::NoPartition { job, asked }),
+        (Some(asked), Some(Target { grant, .. }))
+            if asked > grant.size.get().into() && task.is_step_of_user()? =>
+        {
+            Err(Failure::TooFew { job, asked, has: grant.size })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is refused.
+fn open(file: &Path) -> io::Result<()> {
+    let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let found = OpenOptions::new().read(true).custom_flags(options).open(file)?.metadata()?;
+    if found.is_file() { Ok(()) } else { Err(io::Error::other("it is no regular file")) }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::path::Path;
-
     use super::*;
+    use std::collections::BTreeMap;
 
     const GRANT: (&str, &str) = ("SLURM_VIPU_JOB_42", "slurm_42,pod64,4,1");
 
     struct Fake(BTreeMap<String, OsString>);
+
+    fn prepare(task: &mut Fake, arguments: &Arguments) -> Result<(), Failure> {
+        super::prepare(task, arguments, None)
+    }
 
     impl Fake {
         fn new(env: &[(&str, &str)]) -> Self {
@@ -98,6 +152,12 @@ mod tests {
         fn job(&self) -> Result<u32, Refused> {
             Ok(42)
         }
+        fn is_step_of_user(&self) -> Result<bool, Refused> {
+            Ok(self.get("SLURM_STEP_ID").is_some())
+        }
+        fn hosts(&self, list: &str) -> Vec<String> {
+            list.split_whitespace().map(str::to_owned).collect()
+        }
         fn get(&self, name: &str) -> Option<OsString> {
             self.0.get(name).cloned()
         }
@@ -108,6 +168,9 @@ mod tests {
         fn unset(&mut self, name: &str) -> Result<(), Refused> {
             self.0.remove(name);
             Ok(())
+        }
+        fn fetched(&self) -> Result<PathBuf, String> {
+            self.0.get("FETCHED").map(PathBuf::from).ok_or_else(|| "controller v:1: away".into())
         }
     }
 
@@ -121,16 +184,58 @@ mod tests {
         let file = directory.path().join("slurm_42.conf");
         std::fs::write(&file, "{}").unwrap();
         let mut task = Fake::new(&[GRANT, ("SLURM_VIPU_PARTITION", "slurm_41")]);
+        task.set("SLURM_JOB_NODELIST", OsStr::new("a b")).unwrap();
         for name in ipuof::environment::FAMILIES {
             task.set(name, OsStr::new("inherited")).unwrap();
         }
         prepare(&mut task, &arguments(directory.path())).unwrap();
-        let named =
-            [("SLURM_VIPU_PARTITION", "slurm_42"), ("SLURM_VIPU_IPUS", "4"), ("SLURM_VIPU_MODEL", "pod64")];
+        let named = [
+            ("SLURM_VIPU_PARTITION", "slurm_42"),
+            ("SLURM_VIPU_IPUS", "4"),
+            ("SLURM_VIPU_MODEL", "pod64"),
+            ("SLURM_VIPU_GCDS", "1"),
+            ("SLURM_VIPU_GCD", "0"),
+            ("SLURM_VIPU_HOSTS", "a,b"),
+            ("SLURM_VIPU_POPRUN", "--host=a,b --vipu-partition=slurm_42 --num-instances=1"),
+            ("SLURM_JOB_NODELIST", "a b"),
+        ];
         let mut expected = Fake::new(&named).0;
         expected.insert(GRANT.0.into(), GRANT.1.into());
         expected.insert(CONFIG_PATH.into(), file.into());
         assert_eq!(task.0, expected);
+    }
+
+    #[test]
+    fn what_was_fetched_leads_the_task_or_says_why_not() {
+        let grant = (GRANT.0, "slurm_42,pod64,4,1,v:1,node");
+        let mut task = Fake::new(&[grant, ("FETCHED", "/run/42-7"), (CONFIG_PATH, "/other")]);
+        prepare(&mut task, &Arguments::parse::<&str>(&[])).unwrap();
+        assert_eq!(task.get(CONFIG_PATH), Some("/run/42-7/slurm_42.conf".into()));
+        let mut without = Fake::new(&[grant, ("SLURMD_NODENAME", "n1"), (CONFIG_PATH, "/other")]);
+        let error = prepare(&mut without, &Arguments::parse::<&str>(&[])).unwrap_err().to_string();
+        assert_eq!(error, "no IPUs: partition slurm_42 on node n1: controller v:1: away");
+        assert_eq!(without.get(CONFIG_PATH), None);
+    }
+
+    #[test]
+    fn a_task_that_asks_the_controller_has_no_file() {
+        let mut task = Fake::new(&[(GRANT.0, "slurm_42,pod64,4,1,v:1,api"), (CONFIG_PATH, "/other")]);
+        prepare(&mut task, &Arguments::parse::<&str>(&[])).unwrap();
+        assert_eq!(task.get("IPUOF_VIPU_API_HOST"), Some("v".into()));
+        assert_eq!(task.get(CONFIG_PATH), None);
+    }
+
+    #[test]
+    fn what_is_no_file_stops_the_task_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("slurm_42.conf");
+        let refused = || prepare(&mut Fake::new(&[GRANT]), &arguments(directory.path())).unwrap_err();
+        // Whoever opens a FIFO waits until another does.
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        assert!(refused().to_string().contains("no regular file"));
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &file).unwrap();
+        assert!(refused().to_string().contains("symbolic links"));
     }
 
     #[test]
@@ -144,6 +249,21 @@ mod tests {
             assert!(error.contains(part), "{part}: {error}");
         }
         assert!(!error.contains('\n') && task.get(CONFIG_PATH).is_none());
+    }
+
+    #[test]
+    fn a_step_that_wants_more_than_its_job_has_is_stopped() {
+        let arguments = Arguments::parse(&["ipuof_dir=/nowhere"]);
+        let stopped = |env: &[(&str, &str)], asked| {
+            super::prepare(&mut Fake::new(env), &arguments, Some(asked)).unwrap_err().to_string()
+        };
+        assert!(stopped(&[], 4).starts_with("no IPUs: job 42 has none, though --ipus=4 was given"));
+        let step = ("SLURM_STEP_ID", "0");
+        assert!(stopped(&[GRANT, step], 8).starts_with("not enough IPUs: --ipus=8, and job 42 has 4;"));
+        // These come as far as the file.
+        for (env, asked) in [(&[GRANT, step][..], 4), (&[GRANT], 8)] {
+            assert!(stopped(env, asked).contains("slurm_42.conf"), "{env:?} {asked}");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Cluster {
     /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
         *held(&self.backup) = held(&self.slurmctld).take();
-        self.launch_slurmctld()?;
+        self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;
             // While control is handed over nobody answers.

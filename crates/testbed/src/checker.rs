@@ -19,9 +19,9 @@ impl Cluster {
     /// Everything that does not hold; the logs are printed then.
     pub fn finish(self) -> Result<()> {
         let checked = self.check();
-        match checked {
+        match &checked {
             Ok(()) => self.verdict.passed(),
-            Err(_) => self.verdict.failed(),
+            Err(error) => self.verdict.failed(error),
         }
         checked
     }
@@ -37,12 +37,14 @@ impl Cluster {
         if self.settings.cloud.is_some() { self.check_with_jobs() } else { invariants::check(self) }
     }
 
-    /// The files in IpuofDir.
+    /// The files in IpuofDir, and the folders of steps that fetched some.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn ipuof_files(&self) -> Result<Vec<String>> {
-        let entries = fs::read_dir(self.layout.ipuof())?;
+        let steps = self.layout.steps();
+        let steps = if steps.is_dir() { Some(fs::read_dir(steps)?) } else { None };
+        let entries = fs::read_dir(self.layout.ipuof())?.chain(steps.into_iter().flatten());
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         names.collect()
     }
@@ -51,6 +53,12 @@ impl Cluster {
     #[must_use]
     pub fn slurmctld_log(&self) -> String {
         self.verdict.logs().read("slurmctld")
+    }
+
+    /// The log of the node of this number, counted from 1, up to now: its slurmd's and slurmstepd's.
+    #[must_use]
+    pub fn node_log(&self, number: u16) -> String {
+        self.verdict.logs().read(&node_name(number - 1))
     }
 }
 

@@ -34,9 +34,11 @@ pub struct Cluster {
     pub(crate) verdict: Verdict,
     pub(crate) slurmctld: Mutex<Option<Leashed>>,
     pub(crate) backup: Mutex<Option<Leashed>>,
-    pub(crate) slurmd: Vec<Leashed>,
+    /// By the node's index; none while it is stopped.
+    pub(crate) slurmd: Mutex<Vec<Option<Leashed>>>,
     pub(crate) mocks: Vec<Mock>,
     pub(crate) munged: Leashed,
+    disk: Option<Leashed>,
     pub(crate) lead: Lead,
     pub(crate) at: Addresses,
     _ports: Ports,
@@ -59,6 +61,9 @@ impl Cluster {
     pub(crate) fn start(settings: Settings) -> Result<Self> {
         let (slurm, root) = (Account::named("slurm")?, Account::root()?);
         let layout = Layout::make(&slurm)?;
+        if settings.failpoints {
+            layout.make_failpoints(&slurm)?;
+        }
         let mut ports = Ports::reserve()?;
         let mut port = || ports.take();
         let vipu: Vec<_> = (0..=settings.more_mocks.len())
@@ -76,24 +81,26 @@ impl Cluster {
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
 
+        let disk = settings.small_disk.map(|disk| disk.mount(&lead, &layout, &slurm)).transpose()?;
         say(format!("starting munged, mock-vipu-server, slurmctld and {} slurmd", settings.nodes));
         daemon::write_munge_key(&layout)?;
         let munged = start(&daemon::munged(&layout, &root))?;
         let mocks = vipu.into_iter().enumerate();
-        let mut mocks: Vec<_> =
+        let mocks: Vec<_> =
             mocks.map(|mock| Mock::start(&lead, &layout, &root, mock, &settings)).collect::<Result<_>>()?;
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
-        mocks.iter_mut().try_for_each(|mock| mock.connect(START_LIMIT))?;
-        let slurmctld = start(&daemon::slurmctld(&slurm, &settings))?;
+        mocks.iter().try_for_each(|mock| mock.connect(START_LIMIT))?;
+        let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
-        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)));
+        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)).map(Some));
         let cluster = Self {
             verdict: Verdict::pending(Logs::new(&layout)),
             slurmctld: Mutex::new(Some(slurmctld)),
             backup: Mutex::new(backup),
-            slurmd: slurmd.collect::<Result<_>>()?,
+            slurmd: Mutex::new(slurmd.collect::<Result<_>>()?),
             mocks,
             munged,
+            disk,
             at,
             _ports: ports,
             slurm,
@@ -106,7 +113,7 @@ impl Cluster {
             layout,
         };
         if let Err(error) = cluster.await_nodes().and_then(|()| cluster.await_backup()) {
-            cluster.abandon();
+            cluster.abandon(&error);
             return Err(error);
         }
         Ok(cluster)
@@ -154,8 +161,8 @@ impl Cluster {
     }
 
     /// Gives the cluster up after a failure: prints the logs, checks nothing.
-    pub fn abandon(self) {
-        self.verdict.failed();
+    pub fn abandon(self, why: &anyhow::Error) {
+        self.verdict.failed(why);
     }
 
     /// Leaves the cluster running after this process.
@@ -163,7 +170,7 @@ impl Cluster {
     /// # Errors
     /// When it cannot be handed over.
     pub fn keep(self) -> Result<Kept> {
-        let Self { verdict, slurmctld, backup, slurmd, mocks, munged, lead, mut layout, .. } = self;
+        let Self { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } = self;
         verdict.passed();
         let environment = layout.root().join("environment");
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
@@ -171,7 +178,13 @@ impl Cluster {
         layout.keep();
         let controllers =
             [slurmctld, backup].map(|daemon| daemon.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let others = slurmd.into_iter().chain(mocks.into_iter().map(Mock::into_process)).chain([munged]);
+        let slurmd = slurmd.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let others = slurmd
+            .into_iter()
+            .flatten()
+            .chain(disk)
+            .chain(mocks.into_iter().map(Mock::into_process))
+            .chain([munged]);
         for daemon in controllers.into_iter().flatten().chain(others) {
             daemon.let_run();
         }

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::{
     Account, Cluster,
     daemon::environment,
-    process::{Leashed, Start},
+    process::{Leashed, Process, Start},
     programs, wait_for,
 };
 
@@ -129,6 +129,7 @@ impl ClusterCommand<'_> {
             args: &args,
             account: &account,
             hostname: None,
+            disk: None,
             environment: &all,
             directory: &cluster.layout.jobs(),
             output: &stdout,
@@ -180,6 +181,14 @@ impl Running {
     /// When the system refuses.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
         Ok(self.process.signal(signal)?)
+    }
+
+    /// The command's process; `None` when it has ended.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn process(&mut self) -> Result<Option<Process>> {
+        Ok(self.process.process()?)
     }
 
     /// Whether it still runs.

@@ -4,6 +4,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use anyhow::{Context, Result};
 use slurm_release::Series;
+use vipu_types::Delivery;
 
 use crate::{
     Layout, programs,
@@ -63,17 +64,17 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
     if !settings.plugin {
         return write("plugstack.conf", "");
     }
-    install_plugins(&layout.plugins(), settings.selector)?;
+    install_plugins(&layout.plugins(), settings)?;
     write("v-ipu-plugin.conf", &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
-    let spank = layout.plugins().join("spank_ipuof.so");
-    let ipuof_dir = layout.ipuof();
-    write("plugstack.conf", &format!("required {} ipuof_dir={}\n", spank.display(), ipuof_dir.display()))?;
+    write("plugstack.conf", &plugstack_conf(layout, settings))?;
     symlink("vipu.conf", layout.conf("pod64.conf"))?;
     for OwnConf { model, listed, lines } in &settings.models {
-        write(&format!("{model}.conf"), &vipu_conf(layout, at, listed, lines))?;
+        write(&format!("{model}.conf"), &vipu_conf(layout, settings.delivery, at, listed, lines))?;
     }
     match &settings.vipu_conf {
-        VipuConf::With(lines) => write("vipu.conf", &vipu_conf(layout, at, &settings.listed, lines)),
+        VipuConf::With(lines) => {
+            write("vipu.conf", &vipu_conf(layout, settings.delivery, at, &settings.listed, lines))
+        }
         VipuConf::Only(text) => write("vipu.conf", text),
         VipuConf::Absent => Ok(()),
     }
@@ -81,21 +82,50 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
 
 /// A vipu.conf that works, with the controllers of these numbers, with `lines` after the keys every one needs, and
 /// in place of those of the same key.
-pub(crate) fn vipu_conf(layout: &Layout, at: &Addresses, numbers: &[usize], lines: &[String]) -> String {
-    let (api_host, ipuof_dir) = (at.api_host(numbers), layout.ipuof());
-    let needed = format!("{api_host}\nIpuofDir={}\nMaxIpusPerJob=64\n", ipuof_dir.display());
+pub(crate) fn vipu_conf(
+    layout: &Layout,
+    delivery: Delivery,
+    at: &Addresses,
+    numbers: &[usize],
+    lines: &[String],
+) -> String {
+    let delivery = match delivery {
+        Delivery::File => format!("IpuofDir={}", layout.ipuof().display()),
+        Delivery::Api | Delivery::Node => format!("Delivery={delivery}"),
+    };
+    let needed = format!("{}\n{delivery}\nMaxIpusPerJob=64\n", at.api_host(numbers));
     without(&needed, lines) + &text_of(lines)
+}
+
+/// The line for the nodes.
+fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
+    let spank = layout.plugins().join("spank_ipuof.so");
+    let directory = match settings.delivery {
+        Delivery::File => format!("ipuof_dir={}", layout.ipuof().display()),
+        Delivery::Api => String::new(),
+        Delivery::Node => format!("run_dir={}", layout.steps().display()),
+    };
+    format!("required {} {directory} {}\n", spank.display(), settings.spank.join(" "))
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn install_plugins(dir: &Path, selector: &str) -> Result<()> {
-    for name in programs::PLUGINS {
-        let from = programs::own_plugin(name)?;
-        let wanted = name.replace("select_vipu", &format!("select_{selector}"));
+fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
+    let wanted = |name: &&str| settings.gres_plugin || *name != programs::OPTIONAL;
+    for name in programs::PLUGINS.into_iter().filter(wanted) {
+        let from = match settings.failpoints && name == programs::WITH_FAILPOINTS {
+            true => programs::test_plugin()?,
+            false => programs::own_plugin(name)?,
+        };
+        let wanted = name.replace("select_vipu", &format!("select_{}", settings.selector));
         fs::copy(&from, dir.join(wanted)).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    if settings.delivery == Delivery::Node {
+        let from = programs::own_helper()?;
+        let to = dir.join(programs::HELPER);
+        fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
     }
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! How each daemon is started.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 
@@ -14,12 +17,14 @@ use crate::{
 };
 
 /// One daemon, in the foreground.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     program: &'static str,
     args: Vec<String>,
     account: Account,
     hostname: Option<&'static str>,
+    /// The small disk that it holds.
+    disk: Option<PathBuf>,
     /// What its log is called.
     log: String,
 }
@@ -27,7 +32,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     pub(crate) fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        Self { program, args, account: account.clone(), hostname: None, log: program.into() }
+        Self { program, args, account: account.clone(), hostname: None, disk: None, log: program.into() }
     }
 
     /// With a log of this name.
@@ -41,6 +46,7 @@ impl Daemon {
             args: &self.args,
             account: &self.account,
             hostname: self.hostname,
+            disk: self.disk.as_deref(),
             environment: &environment(layout, &self.account),
             directory: layout.root(),
             output: Path::new("/dev/null"),
@@ -54,6 +60,8 @@ pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, St
     let path = std::env::var("PATH").unwrap_or_default();
     let conf = layout.conf("slurm.conf").display().to_string();
     let home = layout.jobs().display().to_string();
+    let failpoints = layout.failpoints();
+    let failpoints = failpoints.is_dir().then(|| ("VIPU_FAILPOINTS", failpoints.display().to_string()));
     let pairs = [
         ("PATH", format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin")),
         ("SLURM_CONF", conf),
@@ -61,7 +69,7 @@ pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, St
         ("USER", account.name.clone()),
         ("LANG", "C.UTF-8".into()),
     ];
-    pairs.map(|(key, value)| (key.to_owned(), value)).into()
+    pairs.into_iter().chain(failpoints).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// The key that this cluster's munged and no other knows.
@@ -91,9 +99,16 @@ pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
     Daemon::new("munged", &args.each_ref().map(String::as_str), account)
 }
 
-pub(crate) fn slurmctld(account: &Account, settings: &Settings) -> Daemon {
+/// slurmctld with these options besides.
+pub(crate) fn slurmctld(account: &Account, settings: &Settings, options: &[&str]) -> Daemon {
     let hostname = settings.backup.then_some(CONTROLLERS[0]);
-    Daemon { hostname, ..Daemon::new("slurmctld", &["-D"], account) }
+    Daemon { hostname, ..Daemon::new("slurmctld", &[&["-D"], options].concat(), account) }
+}
+
+/// What makes a folder a small disk of `account`'s.
+pub(crate) fn disk(account: &Account, folder: PathBuf) -> Daemon {
+    let disk = Some(folder);
+    Daemon { disk, ..Daemon::new("sleep", &["infinity"], account) }
 }
 
 pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
@@ -105,4 +120,11 @@ pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
 pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
     let name = node_name(index);
     Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
+}
+
+/// As after its node has booted.
+pub(crate) fn slurmd_after_boot(account: &Account, index: u16) -> Daemon {
+    let mut slurmd = slurmd(account, index);
+    slurmd.args.push("-b".into());
+    slurmd
 }

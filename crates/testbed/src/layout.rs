@@ -42,6 +42,17 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Where nodes put the files that they fetch: `/run/slurm-vipu` of this cluster. The first to need it makes it.
+    #[must_use]
+    pub fn steps(&self) -> PathBuf {
+        self.root().join("steps")
+    }
+
+    /// Makes the folder in which tests stop the plugin, which writes there as `slurm`.
+    pub(crate) fn make_failpoints(&self, slurm: &Account) -> Result<()> {
+        Ok(chown(self.make_dir("failpoints", 0o755)?, Some(slurm.uid), Some(slurm.gid))?)
+    }
+
     fn make_dir(&self, name: &str, mode: u32) -> Result<PathBuf> {
         let path = self.root().join(name);
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
@@ -77,6 +88,12 @@ impl Layout {
     #[must_use]
     pub fn state(&self) -> PathBuf {
         self.root().join("state")
+    }
+
+    /// Where tests stop the plugin: see the crate `failpoints`.
+    #[must_use]
+    pub fn failpoints(&self) -> PathBuf {
+        self.root().join("failpoints")
     }
 
     /// Our plugins under the names Slurm looks for.

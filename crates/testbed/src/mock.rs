@@ -1,13 +1,19 @@
 //! The mock controllers of a cluster, seen through their control channels.
 
 use std::{
+    fs,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Mutex, OnceLock},
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::{Context, Result};
-use mock_vipu::{Fault, Incident, PartitionRecord, Report, control::Control};
+use mock_vipu::{
+    Fault, Incident, PartitionRecord, Report,
+    control::{Control, ControlError},
+};
+use rustix::process::Signal;
 
 use crate::{
     Account, Layout,
@@ -15,15 +21,20 @@ use crate::{
     daemon::Daemon,
     process::{Lead, Leashed},
     settings::Settings,
-    wait_for,
+    wait_for, wait_until,
 };
+
+/// How long it may take to end, and to answer again.
+const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running `mock-vipu-server`.
 #[derive(Debug)]
 pub struct Mock {
-    process: Leashed,
-    control: OnceLock<Mutex<Control>>,
+    daemon: Daemon,
+    process: Mutex<Leashed>,
+    control: Mutex<Option<Control>>,
     control_at: SocketAddr,
+    state_file: PathBuf,
     port: u16,
 }
 
@@ -46,36 +57,52 @@ impl Mock {
         let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let control_at = at(ports.control);
         let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
+        let state_file = layout.root().join(format!("mock/state-{number}.json"));
         let own = [
             format!("--listen={}", at(ports.api)),
             format!("--control={control_at}"),
             format!("--create-latency={}", milliseconds(settings.create_time)),
             format!("--remove-latency={}", milliseconds(settings.remove_time)),
-            format!("--state-file={}", layout.root().join(format!("mock/state-{number}.json")).display()),
         ];
+        let state = settings.keeps_state.then(|| format!("--state-file={}", state_file.display()));
         let more = number.checked_sub(1).map_or(&settings.mock, |later| &settings.more_mocks[later]);
-        let args: Vec<_> = own.iter().chain(more).map(String::as_str).collect();
+        let args: Vec<_> = own.iter().chain(&state).chain(more).map(String::as_str).collect();
         let daemon = Daemon::new("mock-vipu-server", &args, account);
-        let process = match number {
+        let daemon = match number {
             0 => daemon,
             _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
-        }
-        .start(lead, layout)?;
-        Ok(Self { process, control: OnceLock::new(), control_at, port: ports.api })
+        };
+        let process = Mutex::new(daemon.start(lead, layout)?);
+        Ok(Self { daemon, process, control: Mutex::default(), control_at, state_file, port: ports.api })
     }
 
     /// Waits until it answers.
-    pub(crate) fn connect(&mut self, limit: Duration) -> Result<()> {
+    pub(crate) fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
-            anyhow::ensure!(self.process.ended()?.is_none(), "mock-vipu-server has ended");
+            anyhow::ensure!(held(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
             Ok(Control::connect(self.control_at).ok())
         })?;
-        self.control.get_or_init(|| Mutex::new(control));
+        *held(&self.control) = Some(control);
         Ok(())
     }
 
-    fn control(&self) -> Result<&Mutex<Control>> {
-        self.control.get().context("mock-vipu-server was never reached")
+    /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
+    pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
+        let mut process = held(&self.process);
+        process.signal(Signal::KILL)?;
+        wait_until("the end of mock-vipu-server", RESTART_LIMIT, || Ok(process.ended()?.is_some()))?;
+        if forgotten {
+            fs::remove_file(&self.state_file)?;
+        }
+        *process = self.daemon.start(lead, layout)?;
+        drop(process);
+        self.connect(RESTART_LIMIT)
+    }
+
+    /// Steers it.
+    fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T, ControlError>) -> Result<T> {
+        let mut control = held(&self.control);
+        Ok(steer(control.as_mut().context("mock-vipu-server was never reached")?)?)
     }
 
     /// The port of its API.
@@ -89,7 +116,7 @@ impl Mock {
     /// # Errors
     /// When it does not answer.
     pub fn report(&self) -> Result<Report> {
-        Ok(held(self.control()?).report()?)
+        self.control(Control::report)
     }
 
     /// The names of the partitions that exist, those of others excepted.
@@ -148,7 +175,7 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn inject(&self, fault: Fault) -> Result<()> {
-        Ok(held(self.control()?).inject(fault)?)
+        self.control(|control| control.inject(fault))
     }
 
     /// Makes something happen.
@@ -156,7 +183,7 @@ impl Mock {
     /// # Errors
     /// When it cannot happen.
     pub fn cause(&self, incident: Incident) -> Result<()> {
-        Ok(held(self.control()?).cause(incident)?)
+        self.control(|control| control.cause(incident))
     }
 
     /// Cuts its connections and refuses new ones, as a controller that is down does.
@@ -164,18 +191,26 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn refuse(&self) -> Result<()> {
-        Ok(held(self.control()?).refuse()?)
+        self.control(Control::refuse)
     }
 
-    /// Lets nothing go wrong any more, and accepts connections again.
+    /// Sends noise in place of all its replies.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn garble(&self) -> Result<()> {
+        self.control(Control::garble)
+    }
+
+    /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
     ///
     /// # Errors
     /// When the mock does not answer.
     pub fn clear(&self) -> Result<()> {
-        Ok(held(self.control()?).clear()?)
+        self.control(Control::clear)
     }
 
     pub(crate) fn into_process(self) -> Leashed {
-        self.process
+        self.process.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,8 +13,17 @@ use slurm_release::Version;
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// Our plugins, under the names Slurm looks for.
-pub const PLUGINS: [&str; 4] =
-    ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "spank_ipuof.so"];
+pub const PLUGINS: [&str; 5] =
+    ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so", "spank_ipuof.so"];
+
+/// The plugin that a cluster can do without.
+pub const OPTIONAL: &str = "gres_vipu.so";
+
+/// The program of ours that a plugin runs, from beside itself.
+pub const HELPER: &str = "ipuof-fetch";
+
+/// The plugin of which there is a test build, with failpoints.
+pub const WITH_FAILPOINTS: &str = "vipu_slurmctld.so";
 
 /// Finds a program: `SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`; then beside
 /// the running binary or one folder up, where cargo puts programs; then in PATH.
@@ -74,10 +83,32 @@ pub fn stock_plugins() -> Result<PathBuf> {
 /// # Errors
 /// When it is not there.
 pub fn own_plugin(name: &str) -> Result<PathBuf> {
-    let named = env::var_os("VIPU_PLUGIN_DIR").map(|dir| Path::new(&dir).join(name));
+    built("VIPU_PLUGIN_DIR", "release", name, &format!("lib{name}"))
+}
+
+/// [`HELPER`], which is looked for as [`own_plugin`] looks for plugins.
+///
+/// # Errors
+/// When it is not there.
+pub fn own_helper() -> Result<PathBuf> {
+    built("VIPU_PLUGIN_DIR", "release", HELPER, HELPER)
+}
+
+/// The test build of [`WITH_FAILPOINTS`]: in the folder `VIPU_FAULTS_DIR`, else as [`own_plugin`], in the folder
+/// of its own profile.
+///
+/// # Errors
+/// When it is not there.
+pub fn test_plugin() -> Result<PathBuf> {
+    built("VIPU_FAULTS_DIR", "faults", WITH_FAILPOINTS, &format!("lib{WITH_FAILPOINTS}"))
+}
+
+/// A file that is called `name` where `variable` points to, and `as_built` where cargo puts it.
+fn built(variable: &str, profile: &str, name: &str, as_built: &str) -> Result<PathBuf> {
+    let named = env::var_os(variable).map(|dir| Path::new(&dir).join(name));
     let own = env::current_exe()?;
-    let built = own.ancestors().skip(2).map(|dir| dir.join("release").join(format!("lib{name}")));
+    let built = own.ancestors().skip(2).map(|dir| dir.join(profile).join(as_built));
     named.into_iter().chain(built).find(|file| file.is_file()).with_context(|| {
-        format!("{name} is not built: run `cargo xtask test`, or name its folder in VIPU_PLUGIN_DIR")
+        format!("{name} is not built: run `cargo xtask test`, or name its folder in {variable}")
     })
 }

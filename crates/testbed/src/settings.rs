@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::Result;
+use vipu_types::Delivery;
 
-use crate::{Cluster, cloud::Cloud};
+use crate::{Cluster, cloud::Cloud, faults::Disk};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]
@@ -12,13 +13,19 @@ pub struct Settings {
     pub(crate) nodes: u16,
     pub(crate) cpus: u32,
     pub(crate) plugin: bool,
+    pub(crate) gres_plugin: bool,
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
     pub(crate) slurm_conf: Vec<String>,
     pub(crate) vipu_conf: VipuConf,
+    pub(crate) delivery: Delivery,
+    /// More words for spank_ipuof.so in plugstack.conf.
+    pub(crate) spank: Vec<String>,
     pub(crate) create_time: Duration,
     pub(crate) remove_time: Duration,
     pub(crate) mock: Vec<String>,
+    /// Whether controllers keep their state for a restart.
+    pub(crate) keeps_state: bool,
     /// The arguments of the second controller and on.
     pub(crate) more_mocks: Vec<Vec<String>>,
     /// The numbers of the controllers in vipu.conf, in order.
@@ -30,6 +37,8 @@ pub struct Settings {
     pub(crate) cloud: Option<Cloud>,
     pub(crate) files: Vec<(&'static str, String)>,
     pub(crate) expected: Vec<String>,
+    pub(crate) failpoints: bool,
+    pub(crate) small_disk: Option<Disk>,
 }
 
 /// The text of `vipu.conf`.
@@ -58,13 +67,17 @@ impl Default for Settings {
             nodes: 4,
             cpus: 16,
             plugin: true,
+            gres_plugin: true,
             selector: "vipu",
             backup: false,
             slurm_conf: Vec::new(),
             vipu_conf: VipuConf::With(Vec::new()),
+            delivery: Delivery::File,
+            spank: Vec::new(),
             create_time: Duration::from_secs(2),
             remove_time: Duration::from_millis(300),
             mock: Vec::new(),
+            keeps_state: true,
             more_mocks: Vec::new(),
             listed: vec![0],
             models: Vec::new(),
@@ -73,6 +86,8 @@ impl Default for Settings {
             cloud: None,
             files: Vec::new(),
             expected: Vec::new(),
+            failpoints: false,
+            small_disk: None,
         }
     }
 }
@@ -96,6 +111,13 @@ impl Settings {
     #[must_use]
     pub fn without_plugin(mut self) -> Self {
         self.plugin = false;
+        self
+    }
+
+    /// Our plugins without `gres_vipu.so`, which Slurm does without where it is not installed.
+    #[must_use]
+    pub fn without_gres_plugin(mut self) -> Self {
+        self.gres_plugin = false;
         self
     }
 
@@ -144,6 +166,20 @@ impl Settings {
         self
     }
 
+    /// Tasks learn of their IPUs on this way; with another than files there is no IpuofDir for anybody.
+    #[must_use]
+    pub fn delivery(mut self, delivery: Delivery) -> Self {
+        self.delivery = delivery;
+        self
+    }
+
+    /// One more word for `spank_ipuof.so` in plugstack.conf.
+    #[must_use]
+    pub fn spank(mut self, word: &str) -> Self {
+        self.spank.push(word.into());
+        self
+    }
+
     /// This text as the whole vipu.conf.
     #[must_use]
     pub fn broken_vipu_conf(mut self, text: &str) -> Self {
@@ -169,6 +205,14 @@ impl Settings {
     #[must_use]
     pub fn remove_time(mut self, time: Duration) -> Self {
         self.remove_time = time;
+        self
+    }
+
+    /// Controllers that keep no state for a restart: the mock writes all that ever was at each change, which is too much for
+    /// thousands of partitions.
+    #[must_use]
+    pub fn forgetful(mut self) -> Self {
+        self.keeps_state = false;
         self
     }
 
@@ -230,6 +274,20 @@ impl Settings {
         self
     }
 
+    /// With the test build of the plugin, which can be stopped on its way: [`Cluster::arm`].
+    #[must_use]
+    pub fn failpoints(mut self) -> Self {
+        self.failpoints = true;
+        self
+    }
+
+    /// With a small disk of its own at this folder, which can be filled: [`Cluster::fill_disk`].
+    #[must_use]
+    pub fn small_disk(mut self, disk: Disk) -> Self {
+        self.small_disk = Some(disk);
+        self
+    }
+
     /// Starts the cluster and waits until all its nodes are idle.
     ///
     /// # Errors
@@ -247,7 +305,7 @@ impl Settings {
         match body(&cluster) {
             Ok(value) => cluster.finish().map(|()| value),
             Err(error) => {
-                cluster.abandon();
+                cluster.abandon(&error);
                 Err(error)
             }
         }

@@ -89,7 +89,20 @@ impl Cluster {
     /// # Errors
     /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
-        self.launch_slurmctld()?;
+        self.start_slurmctld_with(&[])
+    }
+
+    /// As [`Cluster::start_slurmctld`], without any memory: `slurmctld -c`. No job is known any more.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start_slurmctld_anew(&self) -> Result<()> {
+        held(&self.submitted).clear();
+        self.start_slurmctld_with(&["-c"])
+    }
+
+    fn start_slurmctld_with(&self, options: &[&str]) -> Result<()> {
+        self.launch_slurmctld(options)?;
         wait_until("slurmctld to answer", START_LIMIT, || {
             self.slurmctld()?;
             Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
@@ -99,8 +112,9 @@ impl Cluster {
         })
     }
 
-    pub(crate) fn launch_slurmctld(&self) -> Result<()> {
-        let leashed = daemon::slurmctld(&self.slurm, &self.settings).start(&self.lead, &self.layout)?;
+    pub(crate) fn launch_slurmctld(&self, options: &[&str]) -> Result<()> {
+        let daemon = daemon::slurmctld(&self.slurm, &self.settings, options);
+        let leashed = daemon.start(&self.lead, &self.layout)?;
         *held(&self.slurmctld) = Some(leashed);
         Ok(())
     }
@@ -111,6 +125,12 @@ impl Cluster {
     /// When it refuses.
     pub fn reconfigure(&self) -> Result<()> {
         self.scontrol(&["reconfigure"]).map(drop)
+    }
+
+    /// The port that slurmctld listens on.
+    #[must_use]
+    pub fn slurmctld_port(&self) -> u16 {
+        self.at.slurmctld
     }
 
     /// The line of vipu.conf with the controllers of these numbers, in this order.
@@ -125,7 +145,13 @@ impl Cluster {
     /// When it cannot be written.
     pub fn write_vipu_conf(&self, lines: &[&str]) -> Result<()> {
         let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
-        let text = conf_files::vipu_conf(&self.layout, &self.at, &self.settings.listed, &lines);
+        let text = conf_files::vipu_conf(
+            &self.layout,
+            self.settings.delivery,
+            &self.at,
+            &self.settings.listed,
+            &lines,
+        );
         self.write_vipu_conf_text(&text)
     }
 

@@ -75,7 +75,8 @@ impl Ipu {
         (state != "no errors").then_some(state)
     }
 
-    pub(crate) fn of_entry(entry: wire::list_ipu_attributes_reply::Entry) -> impl Iterator<Item = Self> {
+    /// The IPUs of one agent, as a reply lists them.
+    pub fn of_entry(entry: wire::list_ipu_attributes_reply::Entry) -> impl Iterator<Item = Self> {
         let agent = entry.agent;
         entry.ipu_attributes.into_iter().map(move |(hardware_id, known)| Self {
             agent: agent.clone(),

@@ -34,6 +34,9 @@ impl IpuCount {
     /// One IPU.
     pub const ONE: IpuCount = IpuCount(1);
 
+    /// The largest that can be written.
+    pub const LARGEST: IpuCount = IpuCount(1 << 31);
+
     /// Checks that `n` IPUs can make a partition.
     ///
     /// # Errors

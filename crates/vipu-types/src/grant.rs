@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{ControllerName, IpuCount, ModelName, PartitionId};
+use crate::{ControllerName, Delivery, IpuCount, ModelName, PartitionId};
 
 /// The partition that a job was given, as slurmctld writes it into the job's environment and tasks read it.
 ///
@@ -21,11 +21,13 @@ pub struct Grant {
     pub gcds: u32,
     /// The controller it is on; `None` in a grant from before a model could have several.
     pub controller: Option<ControllerName>,
+    /// How tasks come to know it; any but a file needs the controller.
+    pub delivery: Delivery,
 }
 
 /// The text is not what slurmctld writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected <partition>,<model>,<IPUs>,<GCDs>,<controller>")]
+#[error("expected <partition>,<model>,<IPUs>,<GCDs>,<controller>,<delivery>")]
 pub struct BadGrant;
 
 impl Grant {
@@ -41,20 +43,49 @@ impl Grant {
             Some(self.partition.to_string()),
             Some(self.size.to_string()),
             Some(self.model.to_string()),
+            Some(self.gcds.to_string()),
             self.controller.as_ref().map(ControllerName::to_string),
         ];
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
     /// The names of [`Grant::named`].
-    pub const NAMES: [&'static str; 4] =
-        ["SLURM_VIPU_PARTITION", "SLURM_VIPU_IPUS", "SLURM_VIPU_MODEL", "SLURM_VIPU_CONTROLLER"];
+    pub const NAMES: [&'static str; 5] = [
+        "SLURM_VIPU_PARTITION",
+        "SLURM_VIPU_IPUS",
+        "SLURM_VIPU_MODEL",
+        "SLURM_VIPU_GCDS",
+        "SLURM_VIPU_CONTROLLER",
+    ];
+
+    /// What the task has besides that is to use this GCD, and can start others on these hosts: variables by name.
+    pub fn in_task(&self, gcd: u32, hosts: &[String]) -> impl Iterator<Item = (&'static str, String)> {
+        let hosts = hosts.join(",");
+        let poprun = self.poprun(&hosts);
+        Self::NAMES_IN_TASK.into_iter().zip([gcd.to_string(), hosts, poprun])
+    }
+
+    /// The names of [`Grant::in_task`].
+    pub const NAMES_IN_TASK: [&'static str; 3] = ["SLURM_VIPU_GCD", "SLURM_VIPU_HOSTS", "SLURM_VIPU_POPRUN"];
+
+    /// Arguments for `poprun`: an instance for each GCD, on the job's hosts and partition.
+    fn poprun(&self, hosts: &str) -> String {
+        let mut words = vec![format!("--host={hosts}"), format!("--vipu-partition={}", self.partition)];
+        if let Some(controller) = &self.controller {
+            words.push(format!("--vipu-server-host={}", controller.host()));
+            words.push(format!("--vipu-server-port={}", controller.port()));
+        }
+        words.push(format!("--num-instances={}", self.gcds));
+        words.join(" ")
+    }
 }
 
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},{},{}", self.partition, self.model, self.size, self.gcds)?;
-        self.controller.iter().try_for_each(|controller| write!(f, ",{controller}"))
+        self.controller.iter().try_for_each(|controller| write!(f, ",{controller}"))?;
+        // What reads grants on a node that was not upgraded yet knows files only.
+        if self.delivery == Delivery::File { Ok(()) } else { write!(f, ",{}", self.delivery) }
     }
 }
 
@@ -63,10 +94,12 @@ impl FromStr for Grant {
 
     fn from_str(text: &str) -> Result<Self, BadGrant> {
         let parts: Vec<_> = text.split(',').collect();
-        let (&[partition, model, size, gcds], controller) = parts.split_first_chunk().ok_or(BadGrant)?;
-        let controller = match controller {
-            [] => None,
-            [controller] => Some(controller.parse().map_err(|_| BadGrant)?),
+        let (&[partition, model, size, gcds], others) = parts.split_first_chunk().ok_or(BadGrant)?;
+        let controller = |text: &str| text.parse().map(Some).map_err(|_| BadGrant);
+        let (controller, delivery) = match others {
+            [] => (None, Delivery::File),
+            [name] => (controller(name)?, Delivery::File),
+            [name, delivery] => (controller(name)?, delivery.parse().map_err(|_| BadGrant)?),
             _ => return Err(BadGrant),
         };
         Ok(Self {
@@ -75,6 +108,7 @@ impl FromStr for Grant {
             size: size.parse().ok().and_then(|size| IpuCount::new(size).ok()).ok_or(BadGrant)?,
             gcds: gcds.parse().ok().filter(|gcds| *gcds > 0).ok_or(BadGrant)?,
             controller,
+            delivery,
         })
     }
 }
@@ -93,11 +127,30 @@ mod tests {
     }
 
     #[test]
+    fn a_task_has_its_gcd_and_what_poprun_wants() {
+        let grant: Grant = "slurm_42,pod64,16,2,vipu:8090".parse().unwrap();
+        let told: Vec<_> = grant.in_task(1, &["a".into(), "b".into()]).map(|(_, value)| value).collect();
+        let poprun = "--host=a,b --vipu-partition=slurm_42 --vipu-server-host=vipu --vipu-server-port=8090 \
+                      --num-instances=2";
+        assert_eq!(told, ["1", "a,b", poprun]);
+    }
+
+    #[test]
+    fn another_delivery_than_a_file_is_told() {
+        for (delivery, text) in
+            [(Delivery::Api, "s,p,1,1,vipu:8090,api"), (Delivery::Node, "s,p,1,1,vipu:8090,node")]
+        {
+            let grant: Grant = text.parse().unwrap();
+            assert_eq!((grant.delivery, grant.to_string().as_str()), (delivery, text));
+        }
+    }
+
+    #[test]
     fn a_grant_from_before_there_were_several_controllers_is_read() {
         let text = "slurm_42r1,pod64,128,2";
         let grant: Grant = text.parse().unwrap();
         assert_eq!((grant.controller.as_ref(), grant.to_string().as_str()), (None, text));
-        assert!(grant.named().map(|(name, _)| name).eq(Grant::NAMES[..3].iter().copied()));
+        assert!(grant.named().map(|(name, _)| name).eq(Grant::NAMES[..4].iter().copied()));
     }
 
     #[test]
@@ -111,6 +164,8 @@ mod tests {
             "s,pod64,16,0",
             "s,p,1,1,vipu",
             "s,p,1,1,vipu:8090,",
+            "s,p,1,1,vipu:8090,post",
+            "s,p,1,1,vipu:8090,api,",
         ] {
             assert_eq!(bad.parse::<Grant>(), Err(BadGrant), "{bad}");
         }

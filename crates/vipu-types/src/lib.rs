@@ -1,4 +1,4 @@
-//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs and GRES requests.
+//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and options.
 //!
 //! Nothing here knows Slurm's memory or the controller's wire; these are the values
 //! that travel between the two.
@@ -6,20 +6,27 @@
 
 mod controller;
 mod count;
+mod delivery;
 mod gcd;
 mod grant;
 mod names;
+mod options;
 mod pod;
 mod request;
 mod run;
 mod security;
+mod shape;
+mod shown;
 
 pub use controller::ControllerName;
 pub use count::{IpuCount, NotASize};
+pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
+pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
 pub use pod::PodId;
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;
 pub use security::{Access, Tls, TlsIdentity};
+pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};

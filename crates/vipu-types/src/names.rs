@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::shown::shown;
+
 /// Why a text is not a name of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} '{text}': {rule}")]
@@ -15,7 +17,7 @@ pub struct BadName {
 
 impl BadName {
     pub(crate) fn new(kind: &'static str, text: String, rule: &'static str) -> Self {
-        Self { kind, text, rule }
+        Self { kind, text: shown(&text), rule }
     }
 }
 
@@ -100,6 +102,16 @@ impl PartitionId {
             k => Self::new(format!("{prefix}_{job}r{k}")),
         }
     }
+
+    /// The job and the number of its requeues, if this is the id of a run with that prefix.
+    #[must_use]
+    pub fn run(&self, prefix: &str) -> Option<(u32, u16)> {
+        let number = self.0.strip_prefix(prefix)?.strip_prefix('_')?;
+        let (job, restart) = number.split_once('r').unwrap_or((number, "0"));
+        let run = (job.parse().ok()?, restart.parse().ok()?);
+        // Not `+7` or `07`.
+        (Self::of_run(prefix, run.0, run.1).as_ref() == Ok(self)).then_some(run)
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +122,26 @@ mod tests {
     fn a_requeue_gets_a_name_of_its_own() {
         assert_eq!(PartitionId::of_run("slurm", 42, 0).unwrap().as_str(), "slurm_42");
         assert_eq!(PartitionId::of_run("slurm", 42, 3).unwrap().as_str(), "slurm_42r3");
+    }
+
+    #[test]
+    fn the_id_of_a_run_tells_the_run() {
+        let run = |id: &str| PartitionId::new(id).unwrap().run("slurm");
+        assert_eq!(run("slurm_42"), Some((42, 0)));
+        assert_eq!(run("slurm_42r3"), Some((42, 3)));
+        for other in [
+            "slurm",
+            "slurm_",
+            "slurm_042",
+            "slurm_4r0",
+            "slurm_4r",
+            "slurm_x",
+            "slurms_4",
+            "p_4",
+            "slurm_4-1",
+        ] {
+            assert_eq!(run(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::shown::shown;
 use crate::{BadName, ModelName};
 
 /// The `vipu` part of a job's GRES request, before anybody judged it.
@@ -12,8 +13,8 @@ use crate::{BadName, ModelName};
 pub struct GresRequest {
     /// The model, when the user named one.
     pub model: Option<ModelName>,
-    /// The number of IPUs; one when the user gave none.
-    pub count: u64,
+    /// The number of IPUs, when the user gave one.
+    pub count: Option<u64>,
 }
 
 /// Why a GRES request cannot be understood.
@@ -64,11 +65,17 @@ impl GresRequest {
         for element in tres.split(',').map(str::trim) {
             let Some(rest) = vipu_part(element) else { continue };
             if let Some((first, _)) = found {
-                return Err(RequestError::Twice { first: first.into(), second: element.into() });
+                return Err(RequestError::Twice { first: shown(first), second: shown(element) });
             }
             found = Some((element, parse(element, rest)?));
         }
         Ok(found.map(|(_, request)| request))
+    }
+
+    /// The number of IPUs; one when the user gave none.
+    #[must_use]
+    pub fn ipus(&self) -> u64 {
+        self.count.unwrap_or(1)
     }
 
     /// `tres` with its `vipu` element replaced by this request, in the spelling of that element.
@@ -84,10 +91,9 @@ impl GresRequest {
 
 impl fmt::Display for GresRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.model {
-            Some(model) => write!(f, "vipu:{model}:{}", self.count),
-            None => write!(f, "vipu:{}", self.count),
-        }
+        f.write_str("vipu")?;
+        self.model.iter().try_for_each(|model| write!(f, ":{model}"))?;
+        self.count.iter().try_for_each(|count| write!(f, ":{count}"))
     }
 }
 
@@ -112,7 +118,7 @@ fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
     let mut parts = rest.split([':', '=']).skip(1).filter(|part| !part.is_empty());
     let (first, second) = (parts.next(), parts.next());
     if parts.next().is_some() {
-        return Err(RequestError::TooManyParts { element: element.into() });
+        return Err(RequestError::TooManyParts { element: shown(element) });
     }
     let is_count = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     let (model, count) = match (first, second) {
@@ -120,13 +126,13 @@ fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
         other => other,
     };
     let model = model.map(ModelName::new).transpose();
-    let model = model.map_err(|source| RequestError::BadModel { element: element.into(), source })?;
-    Ok(GresRequest { model, count: count.map_or(Ok(1), |text| parse_count(element, text))? })
+    let model = model.map_err(|source| RequestError::BadModel { element: shown(element), source })?;
+    Ok(GresRequest { model, count: count.map(|text| parse_count(element, text)).transpose()? })
 }
 
 /// A count with Slurm's binary suffixes.
 fn parse_count(element: &str, text: &str) -> Result<u64, RequestError> {
-    let bad = || RequestError::BadCount { element: element.into(), count: text.into() };
+    let bad = || RequestError::BadCount { element: shown(element), count: shown(text) };
     let (digits, factor) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
@@ -149,9 +155,9 @@ mod tests {
     #[test]
     fn every_documented_spelling_is_read() {
         for (tres, meaning) in [
-            ("vipu", "vipu:1"),
+            ("vipu", "vipu"),
             ("vipu:4", "vipu:4"),
-            ("vipu:pod64", "vipu:pod64:1"),
+            ("vipu:pod64", "vipu:pod64"),
             ("vipu:pod64:16", "vipu:pod64:16"),
             ("gres:vipu:pod64:16", "vipu:pod64:16"),
             ("gres/vipu:pod64:16", "vipu:pod64:16"),
@@ -187,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_request_is_completed_in_its_own_spelling() {
-        let request = GresRequest { model: Some(ModelName::new("pod64").unwrap()), count: 1 };
+        let request = GresRequest { model: Some(ModelName::new("pod64").unwrap()), count: Some(1) };
         assert_eq!(request.replace_in("gres:gpu:2,gres:vipu"), "gres:gpu:2,gres:vipu:pod64:1");
         assert_eq!(request.replace_in("gres/vipu:4"), "gres/vipu:pod64:1");
     }

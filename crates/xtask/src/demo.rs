@@ -39,10 +39,10 @@ pub fn run(keep: bool) -> Result<ExitCode> {
             ExitCode::FAILURE
         }
     };
-    match (keep, held) {
+    match (keep, &held) {
         (true, _) => leave_up(cluster)?,
         (false, Ok(())) => cluster.finish()?,
-        (false, Err(_)) => cluster.abandon(),
+        (false, Err(error)) => cluster.abandon(error),
     }
     Ok(code)
 }

@@ -59,7 +59,7 @@ impl Suite {
 /// Builds what the containers mount, and the image; `mirror` is where Debian's packages are.
 pub fn make(suite: Suite, mirror: &str) -> Result<()> {
     compose::find_engine()?;
-    build::plugins_and_programs()?;
+    build::for_tests()?;
     let staged = stage()?;
     say(format!("plugins and mock are in {}", staged.display()));
     build(suite, mirror)?;
@@ -86,6 +86,9 @@ pub fn stage() -> Result<PathBuf> {
     for name in programs::PLUGINS {
         stage_file(&programs::own_plugin(name)?, &folder.join("plugins").join(name))?;
     }
+    stage_file(&programs::own_helper()?, &folder.join("plugins").join(programs::HELPER))?;
+    let name = programs::WITH_FAILPOINTS;
+    stage_file(&programs::test_plugin()?, &folder.join("faults").join(name))?;
     for name in PROGRAMS {
         stage_file(&programs::find(name)?, &folder.join("bin").join(name))?;
     }

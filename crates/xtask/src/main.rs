@@ -1,17 +1,22 @@
-//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
 #![forbid(unsafe_code)]
 
 mod bench;
 mod build;
 mod cost;
 mod demo;
+mod faults;
+mod fuzz;
 mod image;
+mod launch;
 mod layout;
 mod matrix;
 mod packages;
 mod results;
 mod run;
+mod second_try;
 mod test_run;
+mod valgrind;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -40,6 +45,9 @@ enum Task {
     Test {
         /// Part of a test's name.
         filter: Option<String>,
+        /// Instead, run every step of a job x every fault, and write the table of docs/faults.md.
+        #[arg(long, value_enum, conflicts_with = "matrix")]
+        faults: Option<faults::Extent>,
         /// Run the end-to-end tests in containers, on the Slurm of each Debian suite, with the same plugin files.
         #[arg(long)]
         matrix: bool,
@@ -83,6 +91,19 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Have libFuzzer feed a target of crates/fuzz: conf, gres, journal, table, wire or ipuof.
+    Fuzz {
+        /// The target.
+        target: String,
+        /// For how long.
+        #[arg(long, default_value_t = 600)]
+        seconds: u32,
+        /// Take what it found into crates/fuzz/corpus, and leave there only what reaches something of its own.
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
+    Valgrind,
     /// Formatting, clippy, all tests.
     Ci,
 }
@@ -92,6 +113,9 @@ enum Task {
 enum Bench {
     /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs: docs/bench.md.
     Slurmctld(bench::Extent),
+    /// Measure how long a job waits when its partition is there, with Prepare and without, and behind a PrologSlurmctld of
+    /// stock Slurm: docs/bench.md.
+    Launch(launch::Extent),
 }
 
 fn main() -> Result<ExitCode> {
@@ -102,8 +126,15 @@ fn main() -> Result<ExitCode> {
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
-        Task::Test { filter, matrix: true, suite, mirror } => {
-            build::plugins_and_programs()?;
+        Task::Test { filter, faults: Some(faults::Extent::Full), .. } => {
+            packages::install_missing(&packages::SLURM)?;
+            build::for_tests()?;
+            let mut table = Table::default();
+            table.add(here()?, faults::run(filter.as_deref())?);
+            Ok(table.finish())
+        }
+        Task::Test { filter, matrix: true, suite, mirror, .. } => {
+            build::for_tests()?;
             let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
             let mut table = Table::default();
             matrix::run(suites, filter.as_deref(), &mirror, &mut table)?;
@@ -114,7 +145,7 @@ fn main() -> Result<ExitCode> {
             if filter.as_deref().is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
-            build::plugins_and_programs()?;
+            build::for_tests()?;
             let mut table = Table::default();
             table.add(here()?, test_run::run(filter.as_deref())?);
             Ok(table.finish())
@@ -125,6 +156,7 @@ fn main() -> Result<ExitCode> {
         }
         Task::Layout { source, out } => layout::run(&source, &out),
         Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
+        Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
         Task::Bench { instead: None } => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)
@@ -135,12 +167,23 @@ fn main() -> Result<ExitCode> {
             run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::Fuzz { target, seconds, keep } => {
+            fuzz::run(&target, seconds, keep)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Valgrind => {
+            packages::install_missing(&packages::SLURM)?;
+            packages::install_missing(&packages::VALGRIND)?;
+            build::plugins_and_programs()?;
+            valgrind::run()?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::Ci => {
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
             packages::install_missing(&packages::SLURM)?;
             layout::prepare_tests()?;
-            build::plugins_and_programs()?;
+            build::for_tests()?;
             let mut table = Table::default();
             table.add(here()?, test_run::run(None)?);
             let in_containers = [image::Suite::Trixie, image::Suite::Forky];

@@ -15,35 +15,42 @@ use testbed::{compose, programs, say};
 use crate::{
     image::{self, Suite},
     results::{Results, Table},
-    run, test_run,
+    run, second_try, test_run,
 };
 
 /// Where the containers find what was built.
 const INSIDE: &str = "/opt/vipu";
 
-/// The tests that run inside one container, and those that drive many.
-const TARGETS: [&str; 2] = ["e2e", "matrix"];
+/// The tests that run inside one container.
+const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
+
+/// The tests that drive many.
+const DRIVING: &str = "matrix";
 
 /// What is wrong with a suite, but with none of its tests, is counted as a failure of this group.
 const OF_SUITE: &str = "matrix_";
 
-/// Runs both kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`.
+/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`.
 pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Table) -> Result<()> {
-    let [e2e, matrix] = TARGETS.map(build);
-    let (e2e, matrix) = (e2e?, matrix?);
-    let skip_both = |why: &str| {
-        let mut results = skip(&e2e, filter, why)?;
-        results.add(&skip(&matrix, filter, why)?);
+    let [e2e, faults] = INSIDE_ONE.map(build);
+    let (inside, matrix) = ([e2e?, faults?], build(DRIVING)?);
+    let skip_all = |why: &str| {
+        let mut results = Results::default();
+        for program in inside.iter().chain([&matrix]) {
+            results.add(&skip(program, filter, why)?);
+        }
         Ok::<_, anyhow::Error>(results)
     };
     if let Err(why) = compose::find_engine() {
         for suite in suites {
-            table.add(format!("{} in containers", suite.name()), skip_both(&format!("{why:#}"))?);
+            table.add(format!("{} in containers", suite.name()), skip_all(&format!("{why:#}"))?);
         }
         return Ok(());
     }
     let files = image::stage()?;
-    image::stage_file(&e2e, &files.join("bin/e2e"))?;
+    for (name, program) in INSIDE_ONE.iter().zip(&inside) {
+        image::stage_file(program, &files.join("bin").join(name))?;
+    }
     let mut here = Command::new("sh");
     here.arg("-c").arg(sums_in(&files.display().to_string()));
     let staged = checksums(here)?;
@@ -55,7 +62,7 @@ pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Tab
         } else {
             let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
             let why = format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}");
-            let mut results = skip_both(&why)?;
+            let mut results = skip_all(&why)?;
             results.group(OF_SUITE).failed += 1;
             results
         };
@@ -71,11 +78,19 @@ pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Tab
     Ok(())
 }
 
-/// Runs both kinds of tests on one suite.
+/// Runs all kinds of tests on one suite.
 fn run_suite(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
-    let mut results = test_run::count(inside(suite, files, filter))?;
+    let mut results = Results::default();
+    let threads = test_run::threads();
+    // All kinds of jobs run on this machine; what differs by release is in matrix_job_kinds.
+    let selected = filter.map_or_else(|| vec!["--skip", "kinds::"], |filter| vec![filter]);
+    let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
+    for program in INSIDE_ONE {
+        results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
+    }
+    let harness: Vec<_> = ["--test-threads", "1"].into_iter().chain(filter).collect();
     results.add(&match compose::find_compose() {
-        Ok(_) => test_run::count(driving(suite, files, matrix, filter))?,
+        Ok(_) => second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?,
         Err(why) => skip(matrix, filter, &format!("{why:#}"))?,
     });
     Ok(results)
@@ -131,22 +146,22 @@ fn checksums(mut command: Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The tests on daemons of one host, in one container.
-fn inside(suite: Suite, files: &Path, filter: Option<&str>) -> Command {
+/// The tests on daemons of one host, in one container; `harness` is for the test harness.
+fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Command {
     // For the tests alone: a backup controller needs a host name of its own, and slurmctld's open files are looked at.
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
     let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
-    options.push(&plugins);
-    let (program, threads) = (format!("{INSIDE}/bin/e2e"), test_run::threads());
-    let mut command = vec![program.as_str(), "--test-threads", &threads];
-    command.extend(filter);
+    let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
+    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CELLS=smoke"]);
+    let program = format!("{INSIDE}/bin/{program}");
+    let command: Vec<_> = [program.as_str()].into_iter().chain(harness.iter().copied()).collect();
     container(suite, files, &options, &command)
 }
 
-/// The tests that start a cluster of containers.
-fn driving(suite: Suite, files: &Path, program: &Path, filter: Option<&str>) -> Command {
+/// The tests that start a cluster of containers; `harness` is for the test harness.
+fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Command {
     let mut tests = Command::new(program);
-    tests.args(["--test-threads", "1"]).args(filter);
+    tests.args(harness);
     tests.env("SUITE", suite.name()).env("VIPU_FILES", files).current_dir(run::workspace().join("tests"));
     tests
 }

@@ -22,6 +22,9 @@ pub const SLURM: [Needed; 5] = [
     ("slurm-wlm-basic-plugins", "", "Slurm's own plugins; ours are layered over its selectors"),
 ];
 
+/// What `cargo xtask valgrind` runs slurmctld under.
+pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
+
 /// What a base image is made with where it cannot be pulled.
 pub const BASE_IMAGE: [Needed; 1] =
     [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];

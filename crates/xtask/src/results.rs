@@ -1,6 +1,6 @@
 //! How many tests ended how, by release of Slurm and group of tests.
 
-use std::{collections::BTreeMap, fmt, process::ExitCode};
+use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
 
 /// The groups that a test's name may begin with; all others test parts of the program alone.
 const GROUPS: [&str; 6] = ["job", "sched", "fault", "user", "matrix", "cli"];
@@ -16,9 +16,15 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-/// The results of the runs on one release, by group.
+/// The results of the runs on one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Results(BTreeMap<&'static str, Counts>);
+pub struct Results {
+    by_group: BTreeMap<&'static str, Counts>,
+    /// The tests that failed.
+    pub failed: Vec<String>,
+    /// The tests that failed, and passed when they were tried again.
+    at_second_try: Vec<String>,
+}
 
 impl Results {
     /// Takes account of a line that a test harness printed.
@@ -28,7 +34,10 @@ impl Results {
         let counts = self.group(name);
         match outcome {
             "ok" => counts.passed += 1,
-            "FAILED" => counts.failed += 1,
+            "FAILED" => {
+                counts.failed += 1;
+                self.failed.push(name.to_owned());
+            }
             ignored if ignored.starts_with("ignored") => counts.skipped += 1,
             _ => {}
         }
@@ -38,7 +47,7 @@ impl Results {
     pub fn group(&mut self, test: &str) -> &mut Counts {
         let name = test.rsplit("::").next().unwrap_or(test);
         let is_of = |group: &&str| name.strip_prefix(*group).is_some_and(|rest| rest.starts_with('_'));
-        self.0.entry(GROUPS.into_iter().find(is_of).unwrap_or(PARTS)).or_default()
+        self.by_group.entry(GROUPS.into_iter().find(is_of).unwrap_or(PARTS)).or_default()
     }
 
     /// Counts tests as skipped, by their names.
@@ -49,14 +58,27 @@ impl Results {
     }
 
     pub fn add(&mut self, more: &Self) {
-        for (group, counts) in &more.0 {
-            self.0.entry(group).or_default().add(counts);
+        for (group, counts) in &more.by_group {
+            self.by_group.entry(group).or_default().add(counts);
         }
+        self.failed.extend_from_slice(&more.failed);
+        self.at_second_try.extend_from_slice(&more.at_second_try);
+    }
+
+    /// Counts instead what the tests that failed came to when they, and no others, were tried again.
+    pub fn replace_failed(&mut self, again: &Self) {
+        for name in mem::take(&mut self.failed) {
+            self.group(&name).failed -= 1;
+            if !again.failed.contains(&name) {
+                self.at_second_try.push(name);
+            }
+        }
+        self.add(again);
     }
 
     pub fn total(&self) -> Counts {
         let mut total = Counts::default();
-        self.0.values().for_each(|counts| total.add(counts));
+        self.by_group.values().for_each(|counts| total.add(counts));
         total
     }
 }
@@ -96,6 +118,9 @@ impl Table {
         if self.0.len() > 1 {
             println!("{self}");
         }
+        for name in &all.at_second_try {
+            println!("passed at its second try only: {name}");
+        }
         let total = all.total();
         println!("{total}");
         if total.failed == 0 && total.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -106,7 +131,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "| Slurm | group | passed | failed | skipped |\n|---|---|---:|---:|---:|")?;
         for (release, results) in &self.0 {
-            for (group, Counts { passed, failed, skipped }) in &results.0 {
+            for (group, Counts { passed, failed, skipped }) in &results.by_group {
                 writeln!(f, "| {release} | {group} | {passed} | {failed} | {skipped} |")?;
             }
         }
@@ -136,13 +161,22 @@ mod tests {
              test result: FAILED. 2 passed; 3 failed; 1 ignored; 0 measured; 9 filtered out\n\
              test user_y has been running for over 60 seconds\n",
         );
-        let mut wanted = Results::default();
+        assert_eq!(results.failed, ["job_salloc"]);
+        let mut wanted = Results { failed: results.failed.clone(), ..Results::default() };
         *wanted.group("job_") = Counts { passed: 1, failed: 1, skipped: 0 };
         *wanted.group("anything") = Counts { passed: 2, ..Counts::default() };
         *wanted.group("cli_") = Counts { passed: 1, ..Counts::default() };
         *wanted.group("user_") = Counts { skipped: 1, ..Counts::default() };
         assert_eq!(results, wanted);
         assert_eq!(results.total().to_string(), "4 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_test_counts_as_what_it_came_to_when_tried_again() {
+        let mut results = read("test job_a ... FAILED\ntest user_b ... FAILED\ntest job_c ... ok");
+        results.replace_failed(&read("test job_a ... ok\ntest user_b ... FAILED"));
+        assert_eq!(results.total().to_string(), "2 passed, 1 failed, 0 skipped");
+        assert_eq!((results.failed, results.at_second_try), (vec!["user_b".into()], vec!["job_a".into()]));
     }
 
     #[test]

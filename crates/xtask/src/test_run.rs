@@ -9,13 +9,13 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use testbed::say;
 
-use crate::{cost, layout, results::Results, run};
+use crate::{cost, layout, results::Results, run, second_try};
 
 /// The packages whose tests start real daemons, which needs root.
 const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
 
-/// Tests whose name contains this give a second slurmctld a host name of its own.
-const NAMES_A_HOST: &str = "_backup_";
+/// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small disk.
+const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 
 /// Runs the tests whose name contains `filter` on this machine.
 pub fn run(filter: Option<&str>) -> Result<Results> {
@@ -28,7 +28,11 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
         leave_out(&mut results, &others, layout::TESTS, why, filter)?;
         harness.extend(["--skip", layout::TESTS]);
     }
-    results.add(&cargo_test(&others, &harness, filter, false)?);
+    build(&others)?;
+    harness.extend(filter);
+    let mut tests = run::cargo_command(&["test", "--no-fail-fast"]);
+    tests.args(&others).arg("--").args(&harness);
+    results.add(&count(tests)?);
     let on_daemons = [
         "--package",
         "testbed",
@@ -40,15 +44,26 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
         "clusters",
         "--test",
         "e2e",
+        "--test",
+        "faults",
     ];
     let threads = threads();
     let mut harness = vec!["--test-threads", &threads];
     if !may_name_hosts() {
         let why = "no CAP_SYS_ADMIN here (a container?)";
-        leave_out(&mut results, &on_daemons, NAMES_A_HOST, why, filter)?;
-        harness.extend(["--skip", NAMES_A_HOST]);
+        for word in NEED_CAPABILITY {
+            leave_out(&mut results, &on_daemons, word, why, filter)?;
+            harness.extend(["--skip", word]);
+        }
     }
-    results.add(&cargo_test(&on_daemons, &harness, filter, true)?);
+    build(&on_daemons)?;
+    harness.extend(filter);
+    let tests = |harness: &[&str]| {
+        let mut tests = as_root(&on_daemons);
+        tests.args(["--no-fail-fast", "--"]).args(harness);
+        tests
+    };
+    results.add(&second_try::count(tests, &harness)?);
     results.add(&cost::gate(filter)?);
     Ok(results)
 }
@@ -83,28 +98,31 @@ fn leave_out(
     Ok(())
 }
 
-/// Builds these tests, which has to succeed, and runs them.
-fn cargo_test(packages: &[&str], harness: &[&str], filter: Option<&str>, as_root: bool) -> Result<Results> {
-    let command = || {
-        let mut command = run::cargo_command(&["test"]);
-        command.args(packages);
-        command
-    };
-    let mut build = command();
-    build.arg("--no-run");
-    run::visibly(build)?;
-    let mut tests = command();
-    tests.arg("--no-fail-fast");
-    if as_root && !run::is_root() {
+/// Builds the tests of these packages.
+fn build(packages: &[&str]) -> Result<()> {
+    let mut build = run::cargo_command(&["test", "--no-run"]);
+    build.args(packages);
+    run::visibly(build)
+}
+
+/// The command that builds these tests and runs them as root.
+pub fn as_root(packages: &[&str]) -> Command {
+    let mut tests = run::cargo_command(&["test"]);
+    tests.args(packages);
+    if !run::is_root() {
         let words: Vec<_> = run::to_root().iter().map(|word| format!("{word:?}")).collect();
         tests.arg("--config").arg(format!("target.'cfg(all())'.runner = [{}]", words.join(", ")));
     }
-    tests.args(filter).arg("--").args(harness);
-    count(tests)
+    tests
 }
 
 /// Runs tests, shows what they print, and counts.
-pub fn count(mut tests: Command) -> Result<Results> {
+pub fn count(tests: Command) -> Result<Results> {
+    watch(tests, str::to_owned)
+}
+
+/// Runs tests, shows what they print in the words of `shown`, and counts.
+pub fn watch(mut tests: Command, shown: impl Fn(&str) -> String) -> Result<Results> {
     // Where an error came from is in its text; a stack trace of the test would hide it.
     if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
         tests.env("RUST_LIB_BACKTRACE", "0");
@@ -115,7 +133,7 @@ pub fn count(mut tests: Command) -> Result<Results> {
     let mut results = Results::default();
     for line in BufReader::new(output).lines() {
         let line = line?;
-        println!("{line}");
+        println!("{}", shown(&line));
         results.read(&line);
     }
     let status = child.wait()?;

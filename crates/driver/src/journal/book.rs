@@ -14,19 +14,26 @@ impl Book {
     pub fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Create { claim, ipuof_dir } => {
-                let record =
-                    LiveRecord { ipuof_dir: Some(ipuof_dir), stage: Stage::Creating, claim: claim.clone() };
+                let record = LiveRecord { ipuof_dir, stage: Stage::Creating, claim: claim.clone() };
                 self.0.insert(claim.partition, record);
             }
             Entry::Created(partition) => {
                 if let Some(record) = self.0.get_mut(&partition) {
-                    record.stage = Stage::Created;
+                    // What is made late, when it is to go already, is not taken back into use.
+                    record.stage = match record.stage {
+                        Stage::Creating | Stage::Created => Stage::Created,
+                        Stage::GivenUp | Stage::Removing => Stage::Removing,
+                    };
                 }
             }
             Entry::Remove { claim } => {
                 let record = self.0.entry(claim.partition.clone());
                 let unknown = LiveRecord { ipuof_dir: None, stage: Stage::Removing, claim };
-                record.or_insert(unknown).stage = Stage::Removing;
+                let record = record.or_insert(unknown);
+                record.stage = match record.stage {
+                    Stage::Creating | Stage::GivenUp => Stage::GivenUp,
+                    Stage::Created | Stage::Removing => Stage::Removing,
+                };
             }
             Entry::Gone(partition) => {
                 self.0.remove(&partition);
@@ -41,13 +48,15 @@ impl Book {
     /// The fewest entries that amount to the same.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.live().flat_map(|LiveRecord { claim, ipuof_dir, stage }| {
-            let create = ipuof_dir.clone().map(|ipuof_dir| Entry::Create { claim: claim.clone(), ipuof_dir });
-            let after = match stage {
-                Stage::Creating => None,
-                Stage::Created => Some(Entry::Created(claim.partition.clone())),
-                Stage::Removing => Some(Entry::Remove { claim: claim.clone() }),
-            };
-            create.into_iter().chain(after)
+            // Of a removal whose create is not on record, nothing more can be said.
+            let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
+            let create = Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone() };
+            let create = (!is_removal_alone).then_some(create);
+            let was_up = matches!(stage, Stage::Created | Stage::Removing);
+            let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);
+            let created = was_up.then(|| Entry::Created(claim.partition.clone()));
+            let remove = is_leaving.then(|| Entry::Remove { claim: claim.clone() });
+            create.into_iter().chain(created).chain(remove)
         })
     }
 }

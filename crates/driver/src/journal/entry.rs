@@ -12,8 +12,8 @@ pub enum Entry {
     Create {
         /// Whose it is.
         claim: Claim,
-        /// Where its IPUoF files go.
-        ipuof_dir: PathBuf,
+        /// Where its IPUoF files go, if it gets any.
+        ipuof_dir: Option<PathBuf>,
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
@@ -31,7 +31,7 @@ pub enum Entry {
 pub struct LiveRecord {
     /// Whose it is.
     pub claim: Claim,
-    /// Where its IPUoF files went, when its create is on record.
+    /// Where its IPUoF files went, if its create is on record and it was to get any.
     pub ipuof_dir: Option<PathBuf>,
     /// How far it had come.
     pub stage: Stage,
@@ -46,4 +46,6 @@ pub enum Stage {
     Created,
     /// It was about to be removed.
     Removing,
+    /// The same before it was up: a create call may not have been answered.
+    GivenUp,
 }

@@ -45,6 +45,7 @@ impl FileJournal {
         path: impl Into<PathBuf>,
         first: impl Fn(&ModelName) -> Option<ControllerName>,
     ) -> Result<(Self, Vec<LiveRecord>), JournalError> {
+        failpoints::io!("the journal");
         let path = path.into();
         let cannot_read = |error: &dyn Display| JournalError::new(&path, "read it", error);
         let cannot_write = |error: io::Error| JournalError::new(&path, "write it", &error);
@@ -70,23 +71,31 @@ impl FileJournal {
         self.ownership.clone()
     }
 
-    fn ended(&self) -> JournalError {
-        JournalError::new(&self.path, "write it", &"its thread has ended")
-    }
-}
-
-impl Journal for FileJournal {
-    async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+    async fn write(&self, entry: Option<Entry>) -> Result<(), JournalError> {
         let (done, flushed) = oneshot::channel();
         let records = self.records.as_ref().ok_or_else(|| self.ended())?;
         records.send(Record { entry, done }).map_err(|_| self.ended())?;
         flushed.await.map_err(|_| self.ended())?
     }
 
+    fn ended(&self) -> JournalError {
+        JournalError::thread_ended(&self.path)
+    }
+}
+
+impl Journal for FileJournal {
+    async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        self.write(Some(entry)).await
+    }
+
+    async fn confirm(&self) -> Result<(), JournalError> {
+        self.write(None).await
+    }
+
     async fn superseded(&self) -> JournalError {
         match self.superseded.clone().wait_for(Option::is_some).await.map(|by| by.clone()) {
             Ok(Some(by_another)) => by_another,
-            _ => std::future::pending().await, // Its thread has ended, as every record says.
+            _ => self.ended(),
         }
     }
 }
@@ -123,7 +132,7 @@ fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> i
         let (path, bad, count) = (path.display(), bad.display(), damage.len());
         tracing::error!(
             "journal {path}: {which}; {count} such lines are passed over, the file is kept as {bad}: partitions that \
-             only they name are removed only for jobs that Slurm still knows"
+             only they name are reported and left alone"
         );
     }
     Ok(book)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ledger::Claim;
 use tempfile::TempDir;
-use vipu_types::{IpuCount, JobRun, PartitionId};
+use vipu_types::{IpuCount, JobRun, PartitionId, Shape};
 
 use super::*;
 use crate::Stage;
@@ -46,12 +46,13 @@ fn claim(job: u32) -> Claim {
         model: ModelName::new("pod64").unwrap(),
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(16).unwrap(),
+        shape: Shape::default(),
         ipus: vec![],
     }
 }
 
 fn create(job: u32) -> Entry {
-    Entry::Create { claim: claim(job), ipuof_dir: "/ipuof".into() }
+    Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()) }
 }
 
 /// The entry of `create(1)`, as it is written.
@@ -86,6 +87,47 @@ async fn what_is_not_gone_is_live_in_the_next_life() {
     for _ in 0..2 {
         assert_eq!(desk.open().1, expected);
     }
+}
+
+#[tokio::test]
+async fn a_partition_without_files_is_known_as_well_as_others() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    let entries = (1..=4).map(|job| Entry::Create { claim: claim(job), ipuof_dir: None });
+    let ups = [2, 3].map(|job| Entry::Created(id(job)));
+    let removes = [3, 4].map(|job| Entry::Remove { claim: claim(job) });
+    for entry in entries.chain(ups).chain(removes) {
+        journal.record(entry).await.unwrap();
+    }
+    drop(journal);
+    assert!(!fs::read_to_string(desk.path()).unwrap().contains("ipuof_dir"));
+    let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp];
+    let expected: Vec<_> =
+        (1..).zip(stages).map(|(job, stage)| LiveRecord { ipuof_dir: None, ..live(job, stage) }).collect();
+    // What was opened was written anew.
+    for _ in 0..2 {
+        assert_eq!(desk.open().1, expected);
+    }
+}
+
+#[tokio::test]
+async fn who_is_to_go_stays_so_whatever_is_made_late() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    // Of 1 the line of the create is lost, as by a damaged disk.
+    let entries = [create(2), Entry::Remove { claim: claim(1) }, Entry::Remove { claim: claim(2) }];
+    for entry in entries.into_iter().chain([1, 2].map(|job| Entry::Created(id(job)))) {
+        journal.record(entry).await.unwrap();
+    }
+    drop(journal);
+    let removing = |(journal, found): (FileJournal, Vec<LiveRecord>)| {
+        drop(journal);
+        found.into_iter().map(|record| (record.claim.partition, record.stage)).collect::<Vec<_>>()
+    };
+    let expected = [1, 2].map(|job| (id(job), Stage::Removing));
+    assert_eq!(removing(desk.open()), expected);
+    // What was opened was written anew.
+    assert_eq!(removing(desk.open()), expected);
 }
 
 #[tokio::test]
@@ -240,6 +282,7 @@ async fn who_is_superseded_writes_nothing_any_more() {
     let desk = Desk::new();
     let (journal, _) = desk.open();
     journal.record(create(1)).await.unwrap();
+    assert!(!journal.ownership().was_lost());
     desk.lose();
     for job in [2, 3] {
         let error = journal.record(create(job)).await.unwrap_err();
@@ -249,7 +292,7 @@ async fn who_is_superseded_writes_nothing_any_more() {
             "{error}"
         );
     }
-    assert!(journal.ownership().is_lost().unwrap());
+    assert!(journal.ownership().was_lost());
     drop(journal);
     assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
 }
@@ -281,7 +324,7 @@ async fn a_successor_here_may_give_it_back_by_its_end() {
     assert!(mark.contains(&me));
     fs::write(&path, mark.replace(&me, " 4194305 ")).unwrap();
     earlier.record(create(4)).await.unwrap();
-    assert!(!earlier.ownership().is_lost().unwrap());
+    assert!(earlier.ownership().was_lost(), "for a while");
     drop(earlier);
     let expected = [1, 3, 4].map(|job| live(job, Stage::Creating));
     assert_eq!(desk.open().1, expected);
@@ -344,6 +387,16 @@ async fn it_does_not_grow_for_ever() {
     // Each of the 16000 partitions wrote some 200 bytes.
     let length = fs::metadata(desk.path()).unwrap().len();
     assert!(length < 2_000_000, "{length}");
+}
+
+/// Its thread never ends on its own.
+#[tokio::test]
+async fn one_that_writes_no_more_is_told_at_once() {
+    let desk = Desk::new();
+    let (mut journal, _) = desk.open();
+    drop(journal.records.take());
+    let error = journal.superseded().await;
+    assert!(error.is_final() && error.to_string().ends_with("its thread has ended"), "{error}");
 }
 
 #[test]

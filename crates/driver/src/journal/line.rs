@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ledger::Claim;
 use serde::{Deserialize, Serialize};
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
 use super::Entry;
 
@@ -12,9 +12,15 @@ use super::Entry;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
-    Create { claim: ClaimFields, ipuof_dir: PathBuf },
+    Create {
+        claim: ClaimFields,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ipuof_dir: Option<PathBuf>,
+    },
     Created(PartitionId),
-    Remove { claim: ClaimFields },
+    Remove {
+        claim: ClaimFields,
+    },
     Gone(PartitionId),
 }
 
@@ -28,6 +34,9 @@ pub(super) struct ClaimFields {
     /// Not there in what was written before a model could have several.
     controller: Option<ControllerName>,
     size: IpuCount,
+    /// Not there in what was written before users could ask for one.
+    #[serde(default, skip_serializing_if = "Shape::is_open")]
+    shape: Shape,
 }
 
 impl From<&Entry> for Line {
@@ -52,6 +61,7 @@ impl From<&Claim> for ClaimFields {
             model: claim.model.clone(),
             controller: Some(claim.controller.clone()),
             size: claim.size,
+            shape: claim.shape,
         }
     }
 }
@@ -73,11 +83,11 @@ impl Line {
 
 impl ClaimFields {
     fn claim(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Claim, String> {
-        let Self { partition, run, user, model, controller, size } = self;
+        let Self { partition, run, user, model, controller, size, shape } = self;
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
         // Where its IPUs are, the controller lists.
-        Ok(Claim { partition, run, user, model, controller, size, ipus: Vec::new() })
+        Ok(Claim { partition, run, user, model, controller, size, shape, ipus: Vec::new() })
     }
 }

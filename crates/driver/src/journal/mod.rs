@@ -20,10 +20,25 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use vipu_types::{ControllerName, ModelName};
+
 pub use entry::{Entry, LiveRecord, Stage};
 pub use file::FileJournal;
-pub use memory::MemoryJournal;
+pub use memory::{MemoryJournal, NoJournal};
 pub use owner::Ownership;
+
+/// What the text of a journal amounts to, and the shortest text that amounts to the same.
+///
+/// # Errors
+/// When a newer version wrote it; says which.
+pub fn compacted(
+    text: &[u8],
+    first: impl Fn(&ModelName) -> Option<ControllerName>,
+) -> Result<(Vec<LiveRecord>, Vec<u8>), String> {
+    let book = format::parse(text, &first)?.book;
+    let shortest = format::whole(&book).map_err(|error| error.to_string())?;
+    Ok((book.live().cloned().collect(), shortest))
+}
 
 /// Where entries are kept.
 pub trait Journal: 'static {
@@ -31,7 +46,19 @@ pub trait Journal: 'static {
     /// calls, also of those whose future is dropped once it was polled.
     fn record(&self, entry: Entry) -> impl Future<Output = Result<(), JournalError>>;
 
-    /// Waits until another slurmctld has taken the journal over: [`JournalError::is_final`].
+    /// Returns once it is certain that nobody had taken the journal over when this was called: for who is about to remove what
+    /// the journal does not have.
+    fn confirm(&self) -> impl Future<Output = Result<(), JournalError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Whether what it does not have was not made by this cluster, as far as it can know.
+    fn is_complete(&self) -> bool {
+        true
+    }
+
+    /// Waits until nothing can be recorded any more, as when another slurmctld has taken the journal over:
+    /// [`JournalError::is_final`].
     fn superseded(&self) -> impl Future<Output = JournalError> {
         std::future::pending()
     }
@@ -53,11 +80,30 @@ impl JournalError {
         Self { path: path.display().to_string(), doing, cause: cause.to_string(), is_final: false }
     }
 
-    /// Another slurmctld has taken over: whoever hears of this is not in charge any more, and must do nothing.
+    /// `who` has taken the journal at `path` over, in words: [`JournalError::is_final`].
+    #[must_use]
+    pub fn taken_over(path: &Path, who: &str) -> Self {
+        Self { is_final: true, ..Self::new(path, "write it", &format!("{who} has taken it over")) }
+    }
+
+    /// What writes the journal at `path` broke: nothing that is done can be recorded any more.
+    #[must_use]
+    pub fn thread_ended(path: &Path) -> Self {
+        Self { is_final: true, ..Self::new(path, "write it", &"its thread has ended") }
+    }
+
+    /// Nothing can be recorded any more, as when another slurmctld has taken over: whoever hears of this must do nothing.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.is_final
     }
+}
+
+/// The partitions that may exist once these entries were recorded, by name: what one reads who opens a journal of them.
+pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<LiveRecord> {
+    let mut book = book::Book::default();
+    entries.into_iter().for_each(|entry| book.apply(entry));
+    book.live().cloned().collect()
 }
 
 /// A new, empty file in the place of any other, for its owner only.

@@ -14,6 +14,8 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::beside;
@@ -23,6 +25,8 @@ use super::beside;
 pub struct Ownership {
     path: PathBuf,
     mark: String,
+    /// Another's mark was found.
+    was_lost: Arc<AtomicBool>,
 }
 
 /// Who owns the journal now.
@@ -43,17 +47,20 @@ impl Ownership {
         let before = read(&path)?.and_then(|mark| mark.split(' ').next()?.parse::<u64>().ok());
         let epoch = before.unwrap_or(0).saturating_add(1);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let ours = Self { path, mark: format!("{epoch} {} {} {since}\n", place()?, process::id()) };
+        let ours = Self {
+            path,
+            mark: format!("{epoch} {} {} {since}\n", place()?, process::id()),
+            was_lost: Arc::default(),
+        };
         ours.write()?;
         Ok(ours)
     }
 
-    /// Whether another has opened the journal since.
-    ///
-    /// # Errors
-    /// When the file system does not say.
-    pub fn is_lost(&self) -> io::Result<bool> {
-        Ok(read(&self.path)?.is_some_and(|mark| mark != self.mark))
+    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the journal looks
+    /// every few seconds; this does not.
+    #[must_use]
+    pub fn was_lost(&self) -> bool {
+        self.was_lost.load(Ordering::Acquire)
     }
 
     /// Who owns the journal now. One that has ended here and left no successor of its own gives it back to us.
@@ -61,6 +68,7 @@ impl Ownership {
         let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
             return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
         };
+        self.was_lost.store(true, Ordering::Release);
         let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
             return Ok(Owner::Here); // It is being written.
         };
@@ -75,6 +83,7 @@ impl Ownership {
     }
 
     fn write(&self) -> io::Result<()> {
+        failpoints::io!("the journal's owner");
         // Not cut short first: others may read it at any moment.
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path)?;
@@ -91,6 +100,7 @@ fn place() -> io::Result<String> {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
+    failpoints::io!("the journal's owner");
     match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         mark => Ok(Some(String::from_utf8_lossy(&mark?).into_owned())),

@@ -1,6 +1,5 @@
 //! The thread that writes the file.
 
-use std::fmt::Display;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -26,9 +25,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// What is about to replace the file has a name of its own for each process: there may be two for a moment.
 const NEW: &str = "new";
 
-/// An entry, and who waits until it is durable.
+/// An entry, if there is one, and who waits until it is durable.
 pub(super) struct Record {
-    pub entry: Entry,
+    pub entry: Option<Entry>,
     pub done: oneshot::Sender<Result<(), JournalError>>,
 }
 
@@ -81,8 +80,10 @@ impl Writer {
     }
 
     fn take(&mut self, Record { entry, done }: Record) {
-        self.sound &= format::line(&mut self.text, &entry).is_ok();
-        self.book.apply(entry);
+        if let Some(entry) = entry {
+            self.sound &= format::line(&mut self.text, &entry).is_ok();
+            self.book.apply(entry);
+        }
         self.waiting.push(done);
     }
 
@@ -90,17 +91,15 @@ impl Writer {
     /// take our place.
     fn work(&mut self) {
         let flushed = self.flush();
-        let cannot = |error: &dyn Display| JournalError::new(&self.path, "write it", error);
         let result = match flushed {
             Ok(Owner::Us) => Ok(()),
             Ok(Owner::Here) => return,
             Ok(Owner::Elsewhere(who)) => {
-                let by_another =
-                    JournalError { is_final: true, ..cannot(&format!("{who} has taken it over")) };
+                let by_another = JournalError::taken_over(&self.path, &who);
                 self.superseded.send_replace(Some(by_another.clone()));
                 Err(by_another)
             }
-            Err(error) => Err(cannot(&error)),
+            Err(error) => Err(JournalError::new(&self.path, "write it", &error)),
         };
         // What was not written for an error is in the book, and will be with the next.
         self.sound &= result.is_ok();
@@ -117,6 +116,7 @@ impl Writer {
     /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
     fn flush(&mut self) -> io::Result<Owner> {
+        failpoints::io!("the journal");
         let owner = self.ownership.owner()?;
         let is_whole = self.sound && self.is_in_place();
         if owner != Owner::Us || (is_whole && self.waiting.is_empty()) {
@@ -189,7 +189,7 @@ mod tests {
         let (sender, receiver) = channel();
         let record = |job| {
             let (done, flushed) = oneshot::channel();
-            let entry = Entry::Gone(PartitionId::of_run("slurm", job, 0).unwrap());
+            let entry = Some(Entry::Gone(PartitionId::of_run("slurm", job, 0).unwrap()));
             sender.send(Record { entry, done }).unwrap();
             flushed
         };
@@ -224,7 +224,7 @@ mod tests {
         let path = dir.path().join("journal");
         let mut writer = broken(&path);
         let (done, flushed) = oneshot::channel();
-        writer.take(Record { entry: Entry::Gone(PartitionId::of_run("slurm", 1, 0).unwrap()), done });
+        writer.take(Record { entry: Some(Entry::Gone(PartitionId::of_run("slurm", 1, 0).unwrap())), done });
         writer.work();
         assert!(flushed.blocking_recv().unwrap().is_err());
         assert_eq!(write(writer, 1), [true]);

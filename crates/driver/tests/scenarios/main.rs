@@ -9,6 +9,8 @@ mod create;
 mod pod;
 mod real_client;
 mod remove;
+#[path = "../common/settings.rs"]
+mod settings;
 mod stage;
 mod survey;
-mod with_ledger;
+mod unclaimed;

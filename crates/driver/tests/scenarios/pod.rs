@@ -74,6 +74,8 @@ pub struct Inner {
     pub make_time: Cell<Duration>,
     pub remove_time: Cell<Duration>,
     pub survey_time: Cell<Duration>,
+    /// It lists nothing, and asked of a partition it says nothing until that long has passed.
+    pub silent_for: Cell<Option<Duration>>,
 }
 
 impl std::ops::Deref for Pod {
@@ -114,6 +116,7 @@ impl Pod {
             make_time: Cell::new(Duration::from_secs(2)),
             remove_time: Cell::new(Duration::from_secs(1)),
             survey_time: Cell::default(),
+            silent_for: Cell::default(),
         }))
     }
 
@@ -184,6 +187,10 @@ impl Controller for Pod {
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         self.log.add_once(format!("call status {partition}"));
         pass(self.call_time.get()).await;
+        if let Some(limit) = self.silent_for.get() {
+            pass(limit).await;
+            return Err(error(Failure::Unclear));
+        }
         let (now, partitions) = (Instant::now(), self.partitions.borrow());
         Ok(match partitions.get(partition) {
             None => PartitionState::Absent,
@@ -231,8 +238,12 @@ impl Controller for Pod {
         if let Some(failure) = self.surveys.borrow_mut().pop_front() {
             return Err(error(failure));
         }
-        let seen =
-            |id: String| SeenPartition { partition: PartitionId::new(id).unwrap(), places: Vec::new() };
-        Ok(Listing { ipus: 64, faulty: 0, partitions: self.partitions().into_iter().map(seen).collect() })
+        let seen = |id: String| SeenPartition {
+            partition: PartitionId::new(id).unwrap(),
+            places: Vec::new(),
+            fault: None,
+        };
+        let shown = if self.silent_for.get().is_some() { Vec::new() } else { self.partitions() };
+        Ok(Listing { ipus: 64, faulty: 0, partitions: shown.into_iter().map(seen).collect() })
     }
 }

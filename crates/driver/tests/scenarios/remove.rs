@@ -93,7 +93,33 @@ async fn a_model_without_configuration_is_waited_for() {
 async fn files_are_deleted_where_they_were_written() {
     play(vec![], async |stage| {
         up(stage).await;
-        stage.settings.ipuof_dir = PathBuf::from("/elsewhere").into();
+        stage.settings.ipuof_dir = Some(PathBuf::from("/elsewhere").into());
+        stage.configure();
+        remove(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_without_files_is_made_and_removed_as_others_are() {
+    play(vec![], async |stage| {
+        stage.settings.ipuof_dir = None;
+        stage.configure();
+        up(stage).await;
+        remove(stage).await;
+        assert!(!stage.log.lines().iter().any(|line| line.starts_with("files")), "{:?}", stage.log.lines());
+        assert_eq!(stage.log.count("journal created slurm_1"), 1);
+    })
+    .await;
+}
+
+/// Those it has from before go all the same.
+#[tokio::test(start_paused = true)]
+async fn what_has_files_keeps_them_when_others_get_none() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.settings.ipuof_dir = None;
         stage.configure();
         remove(stage).await;
         assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
@@ -114,14 +140,28 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_create_cut_off_by_a_crash_may_still_take_effect() {
-    let record = LiveRecord { claim: claim(1), ipuof_dir: None, stage: Point::Creating };
+async fn files_move_with_their_directory() {
+    let record =
+        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Creating };
     play(vec![record], async |stage| {
-        stage.act(Action::Remove(claim(1)));
-        stage.pass(3 * SECOND).await;
-        stage.pod.put(&id(1), None);
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert!(stage.pod.partitions().is_empty());
+        up(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /old"), 1);
+        remove(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_now() {
+    let record =
+        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/ipuof")), stage: Point::Creating };
+    play(vec![record], async |stage| {
+        stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
+        stage.act(Action::Create(claim(1)));
+        assert!(matches!(stage.answer().await.1, Event::CreateFailed { .. }));
+        remove(stage).await;
+        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }

@@ -13,9 +13,10 @@ use driver::{
 use ledger::{Action, Claim, Event, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 use crate::pod::Pod;
+use crate::settings::settings;
 
 /// What happened, in order, without surveys.
 #[derive(Clone, Default)]
@@ -110,8 +111,12 @@ struct Outside {
     notes: Notes,
     shelf: Shelf,
     began: Instant,
+    told: Told,
     events: UnboundedSender<(Duration, Event)>,
 }
+
+/// What was said to users at their terminals.
+type Told = Rc<RefCell<Vec<String>>>;
 
 impl World for Outside {
     type Controller = Pod;
@@ -128,6 +133,10 @@ impl World for Outside {
 
     fn now(&self) -> Millis {
         Millis(self.began.elapsed().as_millis().try_into().unwrap())
+    }
+
+    fn tell(&self, run: JobRun, line: String) {
+        self.told.borrow_mut().push(format!("{run}: {line}"));
     }
 
     fn report(&self, event: Event) {
@@ -161,6 +170,7 @@ pub struct Stage {
     pub shelf: Shelf,
     pub late_notes: Late,
     pub settings: ModelSettings,
+    pub told: Told,
     handle: Handle<Pod>,
     began: Instant,
     events: UnboundedReceiver<(Duration, Event)>,
@@ -174,28 +184,22 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
     let (sender, events) = unbounded_channel();
     let (late_notes, pod) = (Late::default(), Pod::new(log.clone()));
     let notes = Notes { log: log.clone(), late: late_notes.clone() };
-    let outside = Outside { log: log.clone(), notes, shelf: shelf.clone(), began, events: sender };
+    let told = Told::default();
+    let outside = Outside {
+        log: log.clone(),
+        notes,
+        shelf: shelf.clone(),
+        began,
+        told: Rc::clone(&told),
+        events: sender,
+    };
     let driver = Driver::new(outside, live);
-    let mut stage = Stage { log, pod, shelf, late_notes, settings: settings(), handle, began, events };
+    let mut stage = Stage { log, pod, shelf, late_notes, settings: settings(), told, handle, began, events };
     stage.configure();
     tokio::select! {
         biased;
         () = scene(&mut stage) => {}
         ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
-    }
-}
-
-pub fn settings() -> ModelSettings {
-    ModelSettings {
-        create_timeout: Duration::from_secs(300),
-        domain_size: IpuCount::new(64).unwrap(),
-        force_remove: false,
-        reconfigurable: false,
-        allocation: None,
-        cluster: None,
-        allocation_agents: Vec::new(),
-        max_concurrent_creates: 64,
-        ipuof_dir: Path::new("/ipuof").into(),
     }
 }
 
@@ -217,7 +221,16 @@ pub fn id(job: u32) -> PartitionId {
 pub fn claim(job: u32) -> Claim {
     let run = JobRun { job, restart: 0, start: 1_700_000_000 };
     let PodId { model, controller } = pod();
-    Claim { partition: id(job), run, user: 1000 + job, model, controller, size: IpuCount::ONE, ipus: vec![] }
+    Claim {
+        partition: id(job),
+        run,
+        user: 1000 + job,
+        model,
+        controller,
+        size: IpuCount::ONE,
+        shape: Shape::default(),
+        ipus: vec![],
+    }
 }
 
 impl Stage {

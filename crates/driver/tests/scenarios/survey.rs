@@ -95,3 +95,28 @@ async fn partitions_are_listed() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn one_that_falls_silent_is_not_asked_of_each_partition() {
+    play(vec![], async |stage| {
+        stage.survey().await;
+        for job in [1, 2, 3] {
+            stage.act(Action::Create(claim(job)));
+            assert_eq!(stage.answer().await.1, Event::Up(id(job)));
+        }
+        ask(stage).await;
+        let (before, _) = stage.survey().await;
+        stage.pod.silent_for.set(Some(50 * SECOND));
+        ask(stage).await;
+        let (when, event) = stage.survey().await;
+        assert_eq!(when - before, 50 * SECOND);
+        match event {
+            Event::Inventory { partitions, .. } => {
+                let there: Vec<_> = partitions.into_iter().map(|seen| seen.partition).collect();
+                assert_eq!(there, [id(1), id(2), id(3)]);
+            }
+            other => panic!("{other:?}"),
+        }
+    })
+    .await;
+}

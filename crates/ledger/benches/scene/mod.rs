@@ -7,7 +7,7 @@ use ledger::{
     AdoptedAs, Candidate, Claim, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
     Seconds, SeenPartition, Wish,
 };
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 pub mod case;
 
@@ -53,6 +53,7 @@ impl Scene {
         let partitions = running().map(|job| SeenPartition {
             partition: claim(job).partition,
             places: vec![Place { domain: (job - 1) / DOMAIN, index: (job - 1) % DOMAIN }],
+            fault: None,
         });
         let partitions = partitions.collect();
         scene.tell(Event::Inventory { pod: pod(), asked: Millis(1), ipus, faulty: 0, partitions });
@@ -131,6 +132,7 @@ fn facts() -> ModelFacts {
         model,
         controllers: vec![controller],
         domain_size,
+        prefix: "slurm".into(),
         placement: Placement::Controller,
         largest: 4096,
         trouble: None,
@@ -146,6 +148,7 @@ fn claim(job: u32) -> Claim {
         model,
         controller,
         size: IpuCount::ONE,
+        shape: Shape::default(),
         ipus: vec![],
     }
 }

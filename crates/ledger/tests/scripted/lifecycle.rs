@@ -1,16 +1,6 @@
 //! The life of single claims, event by event.
 
-use crate::script::Scripted;
-
-/// Plays each script on a ledger of its own; all claims are gone at its end.
-fn play(scripts: &[(&str, &str)]) {
-    for (what, script) in scripts {
-        println!("{what}");
-        let mut scripted = Scripted::new();
-        scripted.play(script);
-        assert_eq!(scripted.ledger.view().claims, [], "{what}");
-    }
-}
+use crate::script::{Scripted, play};
 
 #[test]
 fn a_job_that_runs() {
@@ -84,6 +74,42 @@ fn a_job_that_ends_before_its_partition_is_there() {
 }
 
 #[test]
+fn slurm_does_not_wait_for_ever() {
+    play(&[
+        (
+            "its nodes were done, its partition does not go",
+            "begin 7       -> create 7
+             up 7          -> launch 7, survey pod64
+             launched 7    ->
+             overdue 7     ->
+             fini 7 held   -> await-nodes 7
+             nodes-done 7  -> remove 7
+             overdue 7     -> complete 7
+             overdue 7     ->
+             gone 7        -> kick, survey pod64",
+        ),
+        (
+            "the create does not answer",
+            "begin 7       -> create 7
+             fini 7 held   -> cancel 7
+             overdue 7     -> complete-both 7
+             cancelled 7   -> await-nodes 7
+             nodes-done 7  -> remove 7
+             gone 7        -> kick, survey pod64",
+        ),
+        (
+            "it waited for nothing",
+            "begin 7       -> create 7
+             fini 7        -> drop 7, cancel 7
+             overdue 7     ->
+             cancelled 7   -> await-nodes 7
+             nodes-done 7  -> remove 7
+             gone 7        -> kick, survey pod64",
+        ),
+    ]);
+}
+
+#[test]
 fn a_create_that_fails() {
     play(&[
         (
@@ -104,6 +130,15 @@ fn a_create_that_fails() {
              vanished 7    -> drop 7, await-nodes 7
              nodes-done 7  -> remove 7
              gone 7        -> kick, survey pod64",
+        ),
+        (
+            "its controller answers nobody",
+            "begin 7       -> create 7
+             away 7        ->
+             failed 7      -> back 7 (no room), survey pod64
+             fini 7 held   -> await-nodes 7
+             nodes-done 7  -> remove 7
+             gone 7        -> complete-both 7, kick, survey pod64",
         ),
         (
             "given up without anybody asking",

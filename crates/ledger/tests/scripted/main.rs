@@ -6,5 +6,7 @@ mod forecast;
 mod lifecycle;
 mod line;
 mod pods;
+mod preparations;
+mod reconcile;
 mod refusals;
 mod script;

@@ -9,7 +9,7 @@ use ledger::{
     Action, AdoptedAs, Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
     Seconds, SeenPartition, Wish,
 };
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 /// A ledger, and a clock that each event moves on.
 pub struct Scripted {
@@ -50,6 +50,7 @@ pub fn pod(model: &str) -> ModelFacts {
         model,
         controllers: vec![controller],
         domain_size,
+        prefix: "slurm".into(),
         placement: Placement::Controller,
         largest: 64,
         trouble: None,
@@ -74,6 +75,7 @@ pub fn claim(run: &str) -> Claim {
         model,
         controller,
         size: IpuCount::new(16).unwrap(),
+        shape: Shape::default(),
         ipus: vec![],
     }
 }
@@ -90,7 +92,7 @@ fn model(name: &str) -> ModelName {
 /// A partition on the IPUs of domain 0 with these indexes.
 pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
     let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
-    SeenPartition { partition: PartitionId::new(id).unwrap(), places }
+    SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None }
 }
 
 /// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
@@ -130,6 +132,11 @@ fn event_of(text: &str) -> Event {
     let (what, run) = (words[0], claim(words[1]));
     let ending = if words.get(2) == Some(&"held") { Ending::Held } else { Ending::Unheld };
     match what {
+        "prepare" => {
+            let early = JobRun::waiting(run.run.job, run.run.restart, 1_799_999_999);
+            Event::Prepare(Claim { run: early, ..run })
+        }
+        "forgo" => Event::Forgo { job: run.run.job, in_vain: words.get(2) == Some(&"in-vain") },
         "begin" => Event::Begin(run),
         "adopt-starting" => Event::Adopt(run, AdoptedAs::Starting),
         "adopt-running" => Event::Adopt(run, AdoptedAs::Running),
@@ -144,6 +151,8 @@ fn event_of(text: &str) -> Event {
         "launched" => Event::Launched(run.partition),
         "vanished" => Event::RunVanished(run.partition),
         "nodes-done" => Event::NodesDone(run.partition),
+        "away" => Event::Unreachable { pod: run.pod(), reason: "connection refused".into() },
+        "overdue" => Event::Overdue(run.partition),
         "gone" => Event::Gone(run.partition),
         other => panic!("no event '{other}'"),
     }
@@ -155,6 +164,7 @@ fn short(action: &Action) -> String {
         Action::Create(claim) => format!("create {}", run(&claim.partition)),
         Action::CancelCreate(id) => format!("cancel {}", run(id)),
         Action::Remove(claim) => format!("remove {}", run(&claim.partition)),
+        Action::Bind(claim) => format!("bind {}", run(&claim.partition)),
         Action::OpenLaunch(claim) => format!("launch {}", run(&claim.partition)),
         Action::FailRun(claim, reason) => format!("fail {} ({reason})", run(&claim.partition)),
         Action::SendBack(claim, reason) => format!("back {} ({reason})", run(&claim.partition)),
@@ -164,8 +174,21 @@ fn short(action: &Action) -> String {
         }
         Action::OpenCompletion { claim, .. } => format!("complete-both {}", run(&claim.partition)),
         Action::DropLaunch(claim) => format!("drop {}", run(&claim.partition)),
+        Action::Unclaimed { seen, .. } => format!("unclaimed {}", run(&seen.partition)),
+        Action::Broken(claim, words) => format!("broken {} ({words})", run(&claim.partition)),
+        Action::Relocated(claim) => format!("relocated {}", run(&claim.partition)),
         Action::KickScheduler => "kick".into(),
         Action::Survey(pod) if pod.controller.host() == "vipu" => format!("survey {}", pod.model),
         Action::Survey(pod) => format!("survey {} at {}", pod.model, pod.controller.host()),
+    }
+}
+
+/// Plays each script on a ledger of its own; all claims are gone at its end.
+pub fn play(scripts: &[(&str, &str)]) {
+    for (what, script) in scripts {
+        println!("{what}");
+        let mut scripted = Scripted::new();
+        scripted.play(script);
+        assert_eq!(scripted.ledger.view().claims, [], "{what}");
     }
 }

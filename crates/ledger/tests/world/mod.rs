@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement,
-    SeenPartition,
+    Preparation, SeenPartition,
 };
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 use watch::{answers, partition_of};
 
 pub use controller::Controller;
@@ -84,6 +84,7 @@ impl World {
             model: Self::model(),
             controllers,
             domain_size,
+            prefix: "slurm".into(),
             placement: Placement::Controller,
             largest: 64,
             trouble,
@@ -138,8 +139,37 @@ impl World {
     pub fn begin(&mut self, job: u32, restart: u16, size: IpuCount) {
         if let Ok(controller) = self.ledger.fits_now(&Self::model(), size) {
             let claim = self.new_run((job, restart), controller, size, 1, 0);
-            self.tell(Event::Begin(claim));
+            self.tell_begin(&claim);
         }
+    }
+
+    /// Slurm takes the launch gate back where the ledger has the partition already.
+    fn tell_begin(&mut self, claim: &Claim) {
+        self.tell(Event::Begin(claim.clone()));
+        if self.ledger.is_launched(claim.run.job) {
+            self.run(claim).launch.0 = 0;
+        }
+    }
+
+    /// A partition is made for a job that waits, if the ledger has room.
+    pub fn prepare(&mut self, job: u32, restart: u16, size: IpuCount) {
+        let found = self.ledger.fits_now(&Self::model(), size);
+        let Some(controller) = found.ok().filter(|_| self.ledger.may_prepare(self.now, job)) else { return };
+        let claim = self.new_run((job, restart), controller, size, 0, 0);
+        self.run(&claim).alive = false;
+        self.tell(Event::Prepare(claim));
+    }
+
+    /// A job gets its nodes for which a partition was prepared; or while it is being made, if there is room for another.
+    pub fn begin_prepared(&mut self, job: u32) {
+        let Some(Preparation { claim: early, ready }) = self.ledger.preparation(job) else { return };
+        if ready.is_none() && self.ledger.fits_now(&Self::model(), early.size) != Ok(early.controller.clone())
+        {
+            return;
+        }
+        let claim = self.new_run((job, early.run.restart), early.controller, early.size, 1, 0);
+        self.tell_begin(&claim);
+        assert_eq!(self.ledger.is_launched(job), ready.is_some(), "{} has what was prepared", claim.run);
     }
 
     /// A partition of an earlier slurmctld is found, and its job if there still is one.
@@ -174,8 +204,16 @@ impl World {
             .for_each(|(_, run)| run.alive = false);
         let run = JobRun { job, restart, start: self.runs.len() as i64 };
         let partition = PartitionId::of_run("slurm", job, restart).unwrap();
-        let claim =
-            Claim { partition, run, user: 1000, model: Self::model(), controller, size, ipus: vec![] };
+        let claim = Claim {
+            partition,
+            run,
+            user: 1000,
+            model: Self::model(),
+            controller,
+            size,
+            shape: Shape::default(),
+            ipus: vec![],
+        };
         let state = Run { alive: true, launch: (launch, 0), completion: (completion, 0) };
         self.runs.insert(run, (claim.clone(), state));
         claim
@@ -195,6 +233,9 @@ impl World {
     /// Slurm loses a run that was not launched yet, and tells nobody.
     pub fn vanish(&mut self, job: u32) {
         let Some(claim) = self.ledger.live_claim(job).cloned() else { return };
+        if self.ledger.preparation(job).is_some() {
+            return;
+        }
         let opening = self.under_way(|action| answers(action) == Some((Awaits::Launch, claim.run)));
         let run = self.run(&claim);
         if run.launch == (1, 0) || opening > 0 {
@@ -211,6 +252,7 @@ impl World {
         let seen = |(id, places): (&PartitionId, &Vec<Place>)| SeenPartition {
             partition: id.clone(),
             places: places.clone(),
+            fault: None,
         };
         self.listings.push(Event::Inventory {
             pod,

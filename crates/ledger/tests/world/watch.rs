@@ -30,9 +30,26 @@ impl World {
                 run.completion.1 += 1;
                 run.launch.1 += u32::from(*launch_raised);
             }
+            Action::Bind(claim) => {
+                let early = self.ledger.holder(&claim.partition);
+                assert_eq!(early.map(|early| early.run), Some(claim.run), "{action:?} of another's");
+            }
+            Action::Unclaimed { seen, .. } => {
+                assert!(self.ledger.holder(&seen.partition).is_none(), "{action:?} of a claim");
+            }
             _ => {}
         }
-        if !matches!(action, Action::DropLaunch(_) | Action::OpenCompletion { .. } | Action::KickScheduler) {
+        let has_no_answer = matches!(
+            action,
+            Action::DropLaunch(_)
+                | Action::OpenCompletion { .. }
+                | Action::KickScheduler
+                | Action::Unclaimed { .. }
+                | Action::Broken(..)
+                | Action::Relocated(_)
+                | Action::Bind(_)
+        );
+        if !has_no_answer {
             self.pending.push(action);
         }
     }
@@ -44,6 +61,9 @@ impl World {
             let (awaits, run) = (view.phase.awaits(), view.claim.run);
             match awaits {
                 Awaits::Predecessor => continue,
+                Awaits::JobStart => {
+                    assert!(!self.runs[&run].1.alive, "{run} has begun, but is Prepared after {told}")
+                }
                 Awaits::JobEnd => {
                     assert!(self.runs[&run].1.alive, "{run} ended, but is Running after {told}")
                 }

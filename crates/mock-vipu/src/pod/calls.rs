@@ -73,6 +73,7 @@ impl Pod {
         let mut record = PartitionRecord {
             id: spec.id.clone(),
             foreign,
+            made: spec.made(),
             create_request: now,
             active: None,
             remove_request: None,

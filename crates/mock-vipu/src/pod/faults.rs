@@ -59,6 +59,12 @@ pub enum Effect {
         #[serde(default)]
         rpc: Option<Rpc>,
     },
+    /// The call is carried out, and the reply waits until the faults are cleared.
+    HeldReply {
+        /// The method.
+        #[serde(default)]
+        rpc: Option<Rpc>,
+    },
     /// The partition ends up in error instead of ACTIVE when it is made.
     CreateError {
         /// The error in its status.
@@ -127,6 +133,7 @@ pub(crate) struct CallFate {
     pub(crate) rejected: Option<(StatusCode, String)>,
     pub(crate) hangs: bool,
     pub(crate) reply_lost: bool,
+    pub(crate) reply_held: bool,
 }
 
 impl Faults {
@@ -159,7 +166,12 @@ impl Faults {
         });
         let mut fate = CallFate { delay: delay.unwrap_or_default(), ..CallFate::default() };
         let end = self.take(partition, |effect| match effect {
-            Effect::Reject { rpc, .. } | Effect::Hang { rpc } | Effect::LostReply { rpc } if meant(rpc) => {
+            Effect::Reject { rpc, .. }
+            | Effect::Hang { rpc }
+            | Effect::LostReply { rpc }
+            | Effect::HeldReply { rpc }
+                if meant(rpc) =>
+            {
                 Some(effect.clone())
             }
             _ => None,
@@ -168,6 +180,7 @@ impl Faults {
             Some(Effect::Reject { code, text, .. }) => fate.rejected = Some((code, text)),
             Some(Effect::Hang { .. }) => fate.hangs = true,
             Some(Effect::LostReply { .. }) => fate.reply_lost = true,
+            Some(Effect::HeldReply { .. }) => fate.reply_held = true,
             _ => {}
         }
         fate

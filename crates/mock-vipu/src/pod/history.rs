@@ -11,6 +11,8 @@ pub struct PartitionRecord {
     pub id: String,
     /// Whether it appeared by [`super::Incident::Foreign`] instead of by a call.
     pub foreign: bool,
+    /// What it is, nothing left open.
+    pub made: Made,
     /// When CreatePartition was carried out.
     pub create_request: Nanos,
     /// From when on GetPartitionStatus said PS_ACTIVE for the first time, asked or not.
@@ -23,6 +25,23 @@ pub struct PartitionRecord {
     pub tenures: Vec<Tenure>,
     /// Every change of its state.
     pub events: Vec<StateChange>,
+}
+
+/// What a partition is like. Enumerations are the API's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// Graph compilation domains.
+    pub gcds: u32,
+    /// Replicas of all GCDs together.
+    pub replicas: u32,
+    /// Whether programs may use parts of it.
+    pub reconfigurable: bool,
+    /// `SyncType`
+    pub sync_type: i32,
+    /// `IpuLinkRoutingType`
+    pub ipulink_routing: i32,
+    /// `GatewayRoutingType`
+    pub gateway_routing: i32,
 }
 
 /// A time in which a partition had certain IPUs.
@@ -117,6 +136,14 @@ mod tests {
         PartitionRecord {
             id: id.into(),
             foreign: false,
+            made: Made {
+                gcds: 1,
+                replicas: 1,
+                reconfigurable: false,
+                sync_type: 1,
+                ipulink_routing: 1,
+                gateway_routing: 1,
+            },
             create_request: Nanos(from),
             active: None,
             remove_request: None,

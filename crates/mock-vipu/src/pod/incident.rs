@@ -48,6 +48,11 @@ pub enum Incident {
         #[serde(default)]
         first: Option<u32>,
     },
+    /// Somebody has a partition reset, onto other IPUs if its own do not work.
+    Relocate {
+        /// The partition.
+        partition: String,
+    },
     /// A partition is gone at once: somebody removed it, or a removal that was stuck is through.
     Vanish {
         /// The partition.
@@ -81,6 +86,7 @@ impl Pod {
                 }
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
+            Incident::Relocate { partition } => self.reset(partition, true, now)?,
             Incident::Vanish { partition } => self.vanish(partition, now)?,
         }
         self.advance(now);

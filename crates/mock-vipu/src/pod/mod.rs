@@ -35,7 +35,7 @@ use faults::Faults;
 pub use faults::{Effect, Fault};
 use ground::Ground;
 pub use hardware::{Allocation, BadHardware, Hardware, Topology};
-pub use history::{DoubleOwner, PartitionRecord, StateChange, Tenure, double_owners};
+pub use history::{DoubleOwner, Made, PartitionRecord, StateChange, Tenure, double_owners};
 pub use incident::Incident;
 pub use latency::{BadTime, Latency, parse_time};
 use partition::Partition;

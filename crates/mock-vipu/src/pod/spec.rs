@@ -10,6 +10,7 @@ use vipu_types::{IpuCount, PartitionId};
 use super::Refusal;
 use super::caller::Allocations;
 use super::hardware::{Hardware, Topology, agent_name, agent_of};
+use super::history::Made;
 use super::placement::Block;
 
 /// What a partition is, nothing left open but its place. Enumerations are the API's numbers.
@@ -74,6 +75,12 @@ impl Spec {
                 one => Allocations::Only([one].into()),
             },
         })
+    }
+
+    /// The same, to be looked up later.
+    pub(crate) fn made(&self) -> Made {
+        let Self { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing, .. } = *self;
+        Made { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing }
     }
 
     /// A plain partition that somebody else made; its name need not follow any rule.

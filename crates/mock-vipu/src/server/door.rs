@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -18,9 +20,15 @@ const BACKLOG: u32 = 1024;
 pub(crate) struct Handle {
     wanted: watch::Sender<bool>,
     open: watch::Receiver<bool>,
+    garbles: Arc<AtomicBool>,
 }
 
 impl Handle {
+    /// Whether what is sent from now on is noise.
+    pub(crate) fn garble(&self, garbles: bool) {
+        self.garbles.store(garbles, Ordering::Relaxed);
+    }
+
     /// Opens or shuts; on return it is so, unless the server has ended.
     pub(crate) async fn set_open(&self, open: bool) {
         self.wanted.send_replace(open);
@@ -41,14 +49,15 @@ pub(crate) fn open(
     let (wanted, wanted_seen) = watch::channel(true);
     let (open, open_seen) = watch::channel(true);
     let (lines, lines_out) = mpsc::channel(16);
-    let keeper = Keeper { address, wanted: wanted_seen, open, lines };
+    let garbles = Arc::<AtomicBool>::default();
+    let keeper = Keeper { address, wanted: wanted_seen, open, lines, garbles: Arc::clone(&garbles) };
     tokio::spawn(async move {
         let ended = stop.clone().run_until_cancelled_owned(keeper.keep(listener, &stop)).await;
         if let Some(Err(error)) = ended {
             tracing::error!(%address, %error, "cannot listen any more");
         }
     });
-    Ok((address, Handle { wanted, open: open_seen }, lines_out))
+    Ok((address, Handle { wanted, open: open_seen, garbles }, lines_out))
 }
 
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
@@ -63,6 +72,7 @@ struct Keeper {
     wanted: watch::Receiver<bool>,
     open: watch::Sender<bool>,
     lines: mpsc::Sender<io::Result<Line>>,
+    garbles: Arc<AtomicBool>,
 }
 
 impl Keeper {
@@ -87,7 +97,8 @@ impl Keeper {
             tokio::select! {
                 () = until(&mut self.wanted, false) => return,
                 accepted = listener.accept() => {
-                    let line = accepted.map(|(stream, _)| Line::new(stream, cut.child_token()));
+                    let garbles = Arc::clone(&self.garbles);
+                    let line = accepted.map(|(stream, _)| Line::new(stream, cut.child_token(), garbles));
                     if self.lines.send(line).await.is_err() {
                         return;
                     }
@@ -109,6 +120,7 @@ pub(crate) struct Line {
     stream: TcpStream,
     cut: Cut,
     is_cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    garbles: Arc<AtomicBool>,
 }
 
 /// Cuts a connection: whatever was not sent yet is lost.
@@ -122,11 +134,11 @@ impl Cut {
 }
 
 impl Line {
-    fn new(stream: TcpStream, token: CancellationToken) -> Self {
+    fn new(stream: TcpStream, token: CancellationToken, garbles: Arc<AtomicBool>) -> Self {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "answers on this connection may be delayed");
         }
-        Self { stream, is_cut: Box::pin(token.clone().cancelled_owned()), cut: Cut(token) }
+        Self { stream, is_cut: Box::pin(token.clone().cancelled_owned()), cut: Cut(token), garbles }
     }
 
     fn poll_whole(&mut self, context: &mut Context<'_>) -> io::Result<()> {
@@ -162,7 +174,11 @@ impl AsyncWrite for Line {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.poll_whole(context)?;
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        if !self.garbles.load(Ordering::Relaxed) {
+            return Pin::new(&mut self.stream).poll_write(context, bytes);
+        }
+        let noise: Vec<_> = bytes.iter().map(|byte| !byte).collect();
+        Pin::new(&mut self.stream).poll_write(context, &noise)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

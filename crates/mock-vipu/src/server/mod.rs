@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
@@ -122,7 +123,8 @@ impl MockServer {
         let opened = door::open(address, stop.clone());
         let (address, door, lines) = opened.map_err(|source| StartError::Listen { address, source })?;
         let desk = Desk { pod, rpcs: BTreeMap::new() };
-        let mock = Arc::new(Mock { desk: Mutex::new(desk), clock: Clock::start(), door, state_file, users });
+        let (desk, clock, cleared) = (Mutex::new(desk), Clock::start(), Arc::default());
+        let mock = Arc::new(Mock { desk, clock, door, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
             .add_service(UserServiceServer::new(service.clone()))
@@ -175,6 +177,8 @@ pub struct Mock {
     door: door::Handle,
     state_file: Option<StateFile>,
     users: Users,
+    /// Told whenever the faults are cleared.
+    cleared: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -225,10 +229,17 @@ impl Mock {
         self.look(|pod, _| pod.inject(fault));
     }
 
-    /// Lets nothing go wrong any more, and accepts connections again.
+    /// Sends noise in place of all replies from now on.
+    pub fn garble(&self) {
+        self.door.garble(true);
+    }
+
+    /// Lets nothing go wrong any more, sends held replies, and accepts connections again.
     pub async fn clear(&self) {
         self.look(|pod, _| pod.clear_faults());
+        self.door.garble(false);
         self.accept().await;
+        self.cleared.notify_waiters();
     }
 
     /// Makes something happen.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::futures::OwnedNotified;
 use tonic::{Request, Response, Status};
 use vipu_client::Call;
 use vipu_client::wire::user_service_server::UserService;
@@ -17,27 +18,46 @@ use vipu_client::wire::{
 use super::Mock;
 use super::door::Cut;
 use crate::moment::Nanos;
-use crate::pod::{Caller, Refusal};
+use crate::pod::{CallFate, Caller, Refusal};
 
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Mock>);
 
 impl Service {
     /// Carries out a call as far as the faults in force and the caller's rights let it.
-    async fn answer<Q, R>(
+    async fn answer<Q: Send + 'static, R: Send + 'static>(
         &self,
         call: Call,
         request: Request<Q>,
         partition: impl FnOnce(&Q) -> &str,
+        carry_out: impl FnOnce(&mut Caller<'_>, &Q, Nanos) -> Result<R, Refusal> + Send + 'static,
+    ) -> Result<Response<R>, Status> {
+        // Before the faults are looked at: it must not miss that they are cleared.
+        let cleared = Arc::clone(&self.0.cleared).notified_owned();
+        let fate = self.0.arrived(call, partition(request.get_ref()));
+        let delay = fate.delay;
+        let answer = self.clone().carry_out(call, request, (fate, cleared), carry_out);
+        if delay.is_zero() {
+            return answer.await;
+        }
+        // Who gives up waiting does not take the call back.
+        let late = tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            answer.await
+        });
+        late.await.unwrap_or_else(|broken| Err(Status::internal(broken.to_string())))
+    }
+
+    async fn carry_out<Q, R>(
+        self,
+        call: Call,
+        request: Request<Q>,
+        (fate, cleared): (CallFate, OwnedNotified),
         carry_out: impl FnOnce(&mut Caller<'_>, &Q, Nanos) -> Result<R, Refusal>,
     ) -> Result<Response<R>, Status> {
         let cut = request.extensions().get::<Cut>().cloned();
         let granted = self.0.users.granted(request.metadata());
         let request = request.into_inner();
-        let fate = self.0.arrived(call, partition(&request));
-        if !fate.delay.is_zero() {
-            tokio::time::sleep(fate.delay).await;
-        }
         if let Some((code, text)) = fate.rejected {
             return Err(Status::new(code.0, text));
         }
@@ -55,6 +75,9 @@ impl Service {
         {
             cut.cut();
             return std::future::pending().await;
+        }
+        if fate.reply_held {
+            cleared.await;
         }
         Ok(Response::new(answer?))
     }

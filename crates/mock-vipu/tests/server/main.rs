@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mock_vipu::control::{Control, ControlError};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, MockServer, Options, Report, Settings};
+use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, MockServer, Options, Report, Rpc, Settings};
 use vipu_client::{Call, Client, Endpoint, ErrorClass, ReadyState, Requirements};
 use vipu_types::{IpuCount, PartitionId};
 
@@ -95,6 +95,31 @@ async fn the_program_is_steered_and_reports() {
     control.refuse().unwrap();
     assert_eq!(client.version().await.unwrap_err().class(), ErrorClass::Unreachable);
     control.clear().unwrap();
+    client.version().await.unwrap();
+}
+
+#[tokio::test]
+async fn replies_can_be_held_and_garbled() {
+    let server = MockServer::start(Options::new(Hardware::preset("pod4").unwrap())).await.unwrap();
+    let (client, mock) = (client_at(server.address()), server.mock());
+    mock.inject(Fault::new(Effect::HeldReply { rpc: Some(Rpc(Call::CreatePartition)) }));
+    let create = tokio::spawn({
+        let client = client.clone();
+        async move { client.create_partition(&wanted("slurm_1", 4)).await }
+    });
+    let deadline = Instant::now() + PATIENT;
+    while mock.report().partition("slurm_1").is_none() {
+        assert!(Instant::now() < deadline, "it was not carried out");
+        tokio::task::yield_now().await;
+    }
+    client.version().await.unwrap();
+    assert!(!create.is_finished());
+    mock.clear().await;
+    create.await.unwrap().unwrap();
+
+    mock.garble();
+    assert_eq!(client.version().await.unwrap_err().class(), ErrorClass::Unreachable);
+    mock.clear().await;
     client.version().await.unwrap();
 }
 

@@ -1,4 +1,5 @@
-//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector.
+//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector, which gets its turn and has its
+//! say also when the asking panics: hence a guard for each.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -6,7 +7,7 @@ use std::sync::OnceLock;
 use slurm_host::controller::{self, Controller};
 use slurm_host::job_test::RawTest;
 use slurm_host::symbols::{self, RawJob};
-use slurm_host::{blind, log, release};
+use slurm_host::{blind, boundary, log, release};
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
 static CONTROLLER: OnceLock<Option<&'static Controller>> = OnceLock::new();
@@ -17,11 +18,13 @@ fn controller() -> Option<&'static Controller> {
 
 /// Answers for jobs whose IPUs are not free; `None` lets the stock selector decide.
 pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
-    let code = match CONTROLLER.get()? {
+    let controller = CONTROLLER.get()?;
+    let unsure = || refuse_without_controller(job, mode);
+    let code = boundary::guard_else(&|| "hook_job_test".into(), unsure, || match controller {
         // SAFETY: Slurm's job and arguments under the job write lock of this callback.
         Some(controller) => unsafe { (controller.job_test)(job, mode, test) },
         None => refuse_without_controller(job, mode),
-    };
+    });
     match code {
         0 => None,
         controller::ANSWERED => Some(0),
@@ -32,8 +35,10 @@ pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> 
 /// Has an answer of the stock selector corrected for the job's IPUs.
 pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
     let Some(controller) = controller() else { return code };
-    // SAFETY: Slurm's job and arguments under the job write lock of this callback.
-    unsafe { (controller.job_tested)(job, mode, test, code) }
+    boundary::guard(&|| "hook_job_tested".into(), code, || {
+        // SAFETY: Slurm's job and arguments under the job write lock of this callback.
+        unsafe { (controller.job_tested)(job, mode, test, code) }
+    })
 }
 
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
@@ -45,39 +50,50 @@ fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
 
 /// Claims the job's IPUs once it has its nodes.
 pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
-    match controller() {
+    boundary::guard(&|| "hook_job_begin".into(), -1, || match controller() {
         // SAFETY: Slurm's job under the job write lock of this callback.
         Some(controller) if code == 0 => unsafe { (controller.job_begin)(job) },
         _ => code,
-    }
+    })
 }
 
 /// `Some(0)`, not yet, while the job's partition is not ready. Never an error: Slurm takes -1 for ready.
 pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
-    // SAFETY: Slurm's job under at least the job read lock of this callback.
-    let ready = unsafe { (controller()?.job_ready)(job) };
+    let controller = controller()?;
+    let ready = boundary::guard(&|| "hook_job_ready".into(), 0, || {
+        // SAFETY: Slurm's job under at least the job read lock of this callback.
+        unsafe { (controller.job_ready)(job) }
+    });
     (ready == 0).then_some(0)
 }
 
 /// Begins to give the job's IPUs back. The stock selector always gets its turn.
 pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
-    // SAFETY: Slurm's job under the job write lock of this callback.
-    unsafe { (controller()?.job_fini)(job) };
+    let controller = controller()?;
+    boundary::guard(&|| "hook_job_fini".into(), (), || {
+        // SAFETY: Slurm's job under the job write lock of this callback.
+        unsafe { (controller.job_fini)(job) };
+    });
     None
 }
 
 /// Runs when Slurm has read its jobs, before it does anything with them.
 pub(super) fn node_init(code: c_int) -> c_int {
     if let Some(controller) = controller() {
-        // SAFETY: under the locks that Slurm holds around select_p_node_init.
-        unsafe { (controller.jobs_read)() };
+        boundary::guard(&|| "hook_node_init".into(), (), || {
+            // SAFETY: under the locks that Slurm holds around select_p_node_init.
+            unsafe { (controller.jobs_read)() };
+        });
     }
     code
 }
 
 /// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary.
 pub(super) fn reconfigure(code: c_int) -> c_int {
-    if symbols::in_slurmctld() {
+    boundary::guard(&|| "hook_reconfigure".into(), (), || {
+        if !symbols::in_slurmctld() {
+            return;
+        }
         let controller = CONTROLLER.get_or_init(|| {
             controller::load()
                 .inspect_err(|why| log::error(&format!("select/vipu: {why}; IPU jobs will not start")))
@@ -87,6 +103,6 @@ pub(super) fn reconfigure(code: c_int) -> c_int {
             // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
             unsafe { (controller.reconfigure)() };
         }
-    }
+    });
     code
 }

@@ -86,6 +86,8 @@ fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) ->
     for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment", "resv_name"] {
         record.put(none, null_mut::<c_char>());
     }
+    record.put("spank_job_env", null_mut::<c_void>());
+    record.put("spank_job_env_size", 0_u32);
     record.put("job_state", state);
     record.put("state_reason", host.release.constant("WAIT_RESOURCES"));
     record.put("batch_flag", u16::from(id == RUNNING));
@@ -96,6 +98,7 @@ fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) ->
     record.put("wait_all_nodes", 0xfffe_u16);
     record.put("prep_epilog_cnt", 0_u32);
     record.put("epilog_running", false);
+    record.put("node_bitmap", null_mut::<c_void>());
     record.put("node_bitmap_cg", bitmap(3));
     details.put("magic", host.release.constant("DETAILS_MAGIC"));
     details.put("prolog_running", 0_u8);

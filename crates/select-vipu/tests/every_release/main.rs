@@ -21,6 +21,7 @@ use std::fs;
 use anyhow::{Context as _, Result, bail, ensure};
 use slurm_release::Version;
 use slurm_release::table_file::{self, Measured};
+use testbed::programs;
 
 use crate::releases::Release;
 use crate::room::{Room, Scene};
@@ -107,7 +108,7 @@ fn matrix_fake_unknown_release() -> Result<()> {
     let workshop = Workshop::new(&releases)?;
     for release in &releases {
         let said = play(&workshop.room(release)?, release, Scene::Load)?;
-        for plugin in ["select_vipu.so", "job_submit_vipu.so"] {
+        for plugin in ["select_vipu.so", "job_submit_vipu.so", "gres_vipu.so"] {
             let [refused, why] = of(&said, plugin)[..] else { bail!("not one line: {said}") };
             ensure!(refused.ends_with("refused for its version 0x0"), "{said}");
             for part in
@@ -146,14 +147,40 @@ fn matrix_fake_wrong_table() -> Result<()> {
         ("part_record", "name"),
         ("job_desc_msg", "tres_per_node"),
         ("job_desc_msg", "tres_per_socket"),
+        ("job_record", "spank_job_env_size"),
+        ("job_desc_msg", "spank_job_env_size"),
     ];
     in_parallel(texts, |(kind, member)| {
         let room = workshop.room(&release)?;
         let mut measured = release.measured();
-        measured.insert(format!("{kind}.{member}"), format!("{} str", release.size(kind) - 8));
+        let place = format!("{kind}.{member}");
+        let c_type = measured[&place].split_once(' ').context("a place without a kind")?.1.to_owned();
+        measured.insert(place, format!("{} {c_type}", release.size(kind) - 8));
         write_table(&room, &release, &measured)?;
         play(&room, &release, Scene::Misled).map(drop).with_context(|| format!("{kind}.{member}"))
     })
+}
+
+/// The test build takes the place of the plugin.
+#[test]
+fn matrix_fake_adoption_panics() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| {
+        let room = workshop.room(release)?;
+        let installed = room.plugins().join(programs::WITH_FAILPOINTS);
+        fs::remove_file(&installed)?;
+        fs::copy(programs::test_plugin()?, installed)?;
+        fs::create_dir(room.failpoints())?;
+        play(&room, release, Scene::HalfWayPanic).map(drop)
+    })
+}
+
+#[test]
+fn matrix_fake_adoption_without_threads() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::HalfWayThreads).map(drop))
 }
 
 #[test]

@@ -21,14 +21,20 @@ pub enum Scene {
     LoadInStepd,
     /// Go on as usual though the table of this release is wrong.
     Misled,
+    /// Taking over the jobs of an earlier slurmctld panics.
+    HalfWayPanic,
+    /// It comes to nothing as no thread can be started.
+    HalfWayThreads,
 }
 
-const SCENES: [(&str, Scene); 5] = [
+const SCENES: [(&str, Scene); 7] = [
     ("whole", Scene::Whole),
     ("load", Scene::Load),
     ("load_other_cons_tres", Scene::LoadOtherConsTres),
     ("load_in_stepd", Scene::LoadInStepd),
     ("misled", Scene::Misled),
+    ("half_way_panic", Scene::HalfWayPanic),
+    ("half_way_threads", Scene::HalfWayThreads),
 ];
 
 const ROOM: &str = "EVERY_RELEASE_ROOM";
@@ -54,6 +60,11 @@ impl Room {
 
     pub fn ipuof(&self) -> PathBuf {
         self.0.join("ipuof")
+    }
+
+    /// Where a test build looks for what it is to stop at.
+    pub fn failpoints(&self) -> PathBuf {
+        self.0.join("failpoints")
     }
 
     /// Installs our selector under the name that satisfies Slurm's tests for `cons_tres` in SelectType.

@@ -101,6 +101,7 @@ pub fn play(room: &Room, release: &Release, scene: Scene) -> Result<String> {
         .args(["--exact", crate::ENTRY, "--nocapture", "--test-threads=1"])
         .envs(room.variables(&release.name, scene))
         .env("RUST_BACKTRACE", "0")
+        .env("VIPU_FAILPOINTS", room.failpoints())
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)

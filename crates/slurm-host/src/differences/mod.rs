@@ -5,6 +5,7 @@
 //! that the plugins use is the same from 22.05 to 26.05 (SAFETY.md, "Signatures").
 
 pub(crate) mod end_job;
+pub(crate) mod gres_list;
 pub mod job_modify;
 pub mod jobs_read;
 pub(crate) mod lock_struct;

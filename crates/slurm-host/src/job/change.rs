@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ops::Deref;
+use std::time::Duration;
 
 use slurm_release as facts;
 use slurm_release::{Field, Text};
@@ -9,6 +10,9 @@ use slurm_release::{Field, Text};
 use super::JobRef;
 use crate::symbols::RawJob;
 use crate::text::c_string;
+
+/// How far ahead [`JobMut::begin_soon`] lies.
+pub const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// A job record under the job write lock.
 pub struct JobMut<'lock>(JobRef<'lock>);
@@ -37,13 +41,37 @@ impl<'lock> JobMut<'lock> {
 
     /// Holds the job in CONFIGURING until the gate is opened; see [`crate::locks::Locked::open_launch_gate`].
     ///
-    /// In job_begin and at adoption after a restart only: elsewhere `job_state` is not ours to write.
+    /// In job_begin and at adoption after a restart only.
     pub fn raise_launch_gate(&mut self) {
         let layout = self.layout();
         let Some(details) = self.details() else { return };
         let field = layout.job_details.prolog_running;
         details.write(field, details.read(field).saturating_add(1));
+        // A suspended job has forgotten that it is CONFIGURING, in Slurm's own code as well.
+        if !self.is_suspended() {
+            self.configure_again();
+        }
+    }
+
+    /// Has a job that was suspended while its launch gate was raised, and resumed, be CONFIGURING again: Slurm has forgotten
+    /// that, and launches nobody else when the gate is opened. To be called right before that.
+    pub fn configure_again(&mut self) {
         let state = self.state() | facts::JOB_CONFIGURING;
+        self.record.write(self.layout().job_record.job_state, state);
+    }
+
+    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending; nothing where it was
+    /// not raised.
+    pub fn take_back_launch_gate(&mut self) {
+        let layout = self.layout();
+        let Some(details) = self.details() else { return };
+        // Before job_begin returns, nobody else has made it CONFIGURING.
+        if !self.is_pending() || !self.is_configuring() {
+            return;
+        }
+        let field = layout.job_details.prolog_running;
+        details.write(field, details.read(field).saturating_sub(1));
+        let state = self.state() & !facts::JOB_CONFIGURING;
         self.record.write(layout.job_record.job_state, state);
     }
 
@@ -65,7 +93,7 @@ impl<'lock> JobMut<'lock> {
         let Some(details) = self.details() else { return };
         let field = self.layout().job_details.begin_time;
         // SAFETY: time has no preconditions.
-        let soon = unsafe { libc::time(std::ptr::null_mut()) } + 2;
+        let soon = unsafe { libc::time(std::ptr::null_mut()) } + BEGIN_SOON.as_secs().cast_signed();
         details.write(field, details.read(field).max(soon));
     }
 
@@ -85,10 +113,11 @@ impl<'lock> JobMut<'lock> {
         self.record.text(self.layout().job_record.state_desc)
     }
 
-    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show.
+    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show, what it does not say yet.
     pub fn add_system_comment(&mut self, text: &str) {
         let field = self.layout().job_record.system_comment;
         let all = match self.record.text(field) {
+            Some(earlier) if earlier.contains(text) => return,
             Some(earlier) => format!("{earlier}; {text}"),
             None => text.to_owned(),
         };

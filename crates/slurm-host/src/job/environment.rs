@@ -1,37 +1,84 @@
-//! A job's supplementary environment (`env_sup`), which Slurm hands to the batch script, to salloc and to srun.
+//! The variables that slurmctld has for a job: those of `env_sup`, which Slurm hands to the batch script, to salloc and to srun,
+//! and those of `spank_job_env`, which it hands to Prolog and Epilog, on nodes and in slurmctld.
 
 use std::ffi::c_void;
 
 use super::{JobMut, JobRef};
 use crate::text::{c_string, from_c};
 
+/// Before a name in `spank_job_env`: Slurm drops what has another.
+const OF_SCRIPTS: &str = "SPANK_";
+
+/// One of a job's two lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum List {
+    EnvSup,
+    SpankJobEnv,
+}
+
 impl JobRef<'_> {
-    /// A variable that is there.
+    /// A variable that is there, of the job's own.
     #[must_use]
     pub fn environment(self, name: &str) -> Option<String> {
-        self.env_sup().find_map(|slot| value_of(slot, name))
+        self.slots(List::EnvSup).find_map(|slot| value_of(slot, name))
     }
 
-    /// The entries of `env_sup`, each a place that holds a C string.
-    fn env_sup(self) -> impl Iterator<Item = *mut *mut c_void> {
-        let layout = &self.layout().job_details;
-        let array = self.details().map(|details| {
-            let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
-            // SAFETY: under the job lock; a pointer member of the details.
-            (unsafe { array.read() }, usize::from(details.read(layout.env_cnt)))
-        });
-        let (first, count) = array.unwrap_or((std::ptr::null_mut(), 0));
-        // SAFETY: env_sup holds env_cnt strings (SAFETY.md, "env_sup").
+    /// A variable that is there, of those for Prolog and Epilog; `name` without the `SPANK_` that they see before it.
+    #[must_use]
+    pub fn script_environment(self, name: &str) -> Option<String> {
+        let name = format!("{OF_SCRIPTS}{name}");
+        self.slots(List::SpankJobEnv).find_map(|slot| value_of(slot, &name))
+    }
+
+    /// The entries of a list, each a place that holds a C string.
+    fn slots(self, list: List) -> impl Iterator<Item = *mut *mut c_void> {
+        let array = self.array(list);
+        // SAFETY: under the job lock; a pointer member of the record or its details.
+        let (first, count) =
+            array.map_or((std::ptr::null_mut(), 0), |(at, count)| (unsafe { at.read() }, count));
+        // SAFETY: the array holds so many strings (SAFETY.md, "env_sup").
         (0..count).map(move |i| unsafe { first.add(i) })
+    }
+
+    /// The member that points to a list, and how many entries this has.
+    fn array(self, list: List) -> Option<(*mut *mut *mut c_void, usize)> {
+        let (record, layout) = (self.record(), self.host().layout);
+        let (job, of_details) = (&layout.job_record, &layout.job_details);
+        let (at, count) = match list {
+            List::EnvSup => {
+                let details = self.details()?;
+                (details.member(of_details.env_sup), u32::from(details.read(of_details.env_cnt)))
+            }
+            List::SpankJobEnv => (record.member(job.spank_job_env), record.read(job.spank_job_env_size)),
+        };
+        Some((at.cast(), usize::try_from(count).ok()?))
     }
 }
 
 impl JobMut<'_> {
-    /// Sets a variable.
+    /// Sets a variable of the job's own.
     pub fn set_environment(&mut self, name: &str, value: &str) {
-        let slot =
-            self.env_sup().find(|slot| value_of(*slot, name).is_some()).or_else(|| self.grow_env_sup());
-        let Some(slot) = slot else { return };
+        self.set(List::EnvSup, name, value);
+    }
+
+    /// Sets a variable for Prolog and Epilog, which see `SPANK_` before its name.
+    pub fn set_script_environment(&mut self, name: &str, value: &str) {
+        self.set(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"), value);
+    }
+
+    /// Takes a variable of the job's own out; it need not be there.
+    pub fn remove_environment(&mut self, name: &str) {
+        self.remove(List::EnvSup, name);
+    }
+
+    /// Takes one for Prolog and Epilog out; it need not be there.
+    pub fn remove_script_environment(&mut self, name: &str) {
+        self.remove(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"));
+    }
+
+    fn set(&mut self, list: List, name: &str, value: &str) {
+        let known = self.slots(list).find(|slot| value_of(*slot, name).is_some());
+        let Some(slot) = known.or_else(|| self.grow(list)) else { return };
         let call = &self.host.slurmctld.call;
         let entry = c_string(&format!("{name}={value}"));
         // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes back,
@@ -42,44 +89,58 @@ impl JobMut<'_> {
         }
     }
 
-    /// Takes a variable out; it need not be there.
-    pub fn remove_environment(&mut self, name: &str) {
-        let slots: Vec<_> = self.env_sup().collect();
+    fn remove(&mut self, list: List, name: &str) {
+        let slots: Vec<_> = self.slots(list).collect();
         let Some(place) = slots.iter().position(|slot| value_of(*slot, name).is_some()) else { return };
-        let (Some(details), Some(last)) = (self.details(), slots.last()) else { return };
-        // SAFETY: job write lock; the string is of Slurm's allocator. The last entry takes the freed place, and
-        // the array, one shorter now, keeps its memory.
+        let Some(last) = slots.last() else { return };
+        // SAFETY: job write lock; the string is of Slurm's allocator. The last entry takes the freed place and leaves
+        // NULL, and the array, one shorter now, keeps its memory.
         unsafe {
             (self.host.slurmctld.call.xfree)(slots[place]);
             slots[place].swap(*last);
         }
-        let field = self.layout().job_details.env_cnt;
-        details.write(field, details.read(field).saturating_sub(1));
+        self.set_count(list, slots.len() - 1);
     }
 
-    /// One more entry at the end of `env_sup`, still NULL.
-    fn grow_env_sup(&mut self) -> Option<*mut *mut c_void> {
-        let layout = &self.layout().job_details;
-        let details = self.details()?;
-        let count = details.read(layout.env_cnt);
-        let new_count = count.checked_add(1)?;
-        let array: *mut *mut *mut c_void = details.member(layout.env_sup).cast();
-        let (file, function) = (c"slurm-vipu".as_ptr(), c"grow_env_sup".as_ptr());
+    /// One more entry at the end of a list, still NULL.
+    fn grow(&mut self, list: List) -> Option<*mut *mut c_void> {
+        let (array, count) = self.array(list)?;
+        // Slurm looks for a NULL behind the last of some lists.
+        let slots = count.checked_add(2)?;
+        let (file, function) = (c"slurm-vipu".as_ptr(), c"grow".as_ptr());
         let bytes = size_of::<*mut c_void>();
-        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes one longer, its new end
-        // cleared, as Slurm itself does for burst buffers.
-        unsafe {
-            let call = &self.host.slurmctld.call;
-            (call.xrecalloc)(array.cast(), usize::from(new_count), bytes, true, false, file, 0, function);
-            details.write(layout.env_cnt, new_count);
-            Some((*array).add(usize::from(count)))
+        let call = &self.host.slurmctld.call;
+        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes longer, as Slurm itself does for burst
+        // buffers; what is behind its last entry is nobody's.
+        let new = unsafe {
+            (call.xrecalloc)(array.cast(), slots, bytes, true, false, file, 0, function);
+            let new = (*array).add(count);
+            new.write_bytes(0, slots - count);
+            new
+        };
+        self.set_count(list, count + 1).then_some(new)
+    }
+
+    /// Whether so many can be counted there.
+    fn set_count(&mut self, list: List, count: usize) -> bool {
+        let (record, layout) = (self.record(), self.host().layout);
+        match list {
+            List::EnvSup => {
+                let (Some(details), Ok(count)) = (self.details(), u16::try_from(count)) else { return false };
+                details.write(layout.job_details.env_cnt, count);
+            }
+            List::SpankJobEnv => {
+                let Ok(count) = u32::try_from(count) else { return false };
+                record.write(layout.job_record.spank_job_env_size, count);
+            }
         }
+        true
     }
 }
 
 /// The value of an entry `name=value`.
 fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
-    // SAFETY: a slot of env_sup under the job lock: NULL or a C string.
+    // SAFETY: a slot of a job's list under the job lock: NULL or a C string.
     let entry = unsafe { from_c(slot.read().cast()) }?;
     entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
 }

@@ -69,9 +69,12 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
             |text| probe.can_read(text, 1) && probe.beginning(text).first().is_none_or(u8::is_ascii);
         wanted(is_null_or(record.text_pointer(field), begins_as_text), member)?;
     }
-    let bitmap = record.pointer(fields.node_bitmap_cg);
     let is_bitmap = |bitmap| probe.number(bitmap) == Some(BITMAP_MAGIC);
-    wanted(is_null_or(bitmap, is_bitmap), "node_bitmap_cg")
+    for (member, field) in [("node_bitmap", fields.node_bitmap), ("node_bitmap_cg", fields.node_bitmap_cg)] {
+        wanted(is_null_or(record.pointer(field), is_bitmap), member)?;
+    }
+    let options = record.texts_pointer(fields.spank_job_env);
+    wanted(super::is_list(probe, options, record.read(fields.spank_job_env_size)), "spank_job_env")
 }
 
 pub(super) fn is_null_or(pointer: *const c_void, is_right: impl Fn(*const c_void) -> bool) -> bool {
@@ -100,12 +103,8 @@ fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
     wanted(details.read(fields.magic) == facts::DETAILS_MAGIC, "details")?;
     wanted(u32::from(details.read(fields.prolog_running)) < MANY / 10, "prolog_running")?;
     wanted((0..LATEST).contains(&details.read(fields.begin_time)), "begin_time")?;
-    let array = details.texts_pointer(fields.env_sup);
-    let right = match details.read(fields.env_cnt) {
-        0 => is_null_or(array, |array| probe.can_read(array, size_of::<usize>())),
-        _ => probe.pointer(array).is_some_and(|first| probe.can_read(first, 1)),
-    };
-    wanted(right, "env_sup")
+    let env_sup = details.texts_pointer(fields.env_sup);
+    wanted(super::is_list(probe, env_sup, details.read(fields.env_cnt).into()), "env_sup")
 }
 
 fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {

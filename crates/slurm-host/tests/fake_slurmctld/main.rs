@@ -10,7 +10,7 @@ use std::sync::mpsc;
 
 use slurm::{Call, FakeJob, TEST_JOB};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::HostThread;
+use slurm_host::locks::{HostThread, Seen};
 use slurm_host::{blind, loaded, locks, selfcheck};
 
 #[test]
@@ -75,9 +75,11 @@ fn lists_every_job(job: &FakeJob) {
     let mut ids = Vec::new();
     slurm::with_job_list(&[job], || {
         // SAFETY: no other thread touches the fake's job list.
-        unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) };
+        assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) }, "all of them");
     });
     assert_eq!(ids, [TEST_JOB]);
+    // SAFETY: as above.
+    assert!(!unsafe { locks::for_each_job(&mut |_| {}) }, "there is no list");
 }
 
 fn opens_gates_under_the_right_locks() {
@@ -90,7 +92,8 @@ fn opens_gates_under_the_right_locks() {
         assert!(locked.requeue(TEST_JOB, true));
         locked.tell_user(TEST_JOB, "hello");
         drop(locked);
-        assert_eq!(slurm.read(|nodes_done| nodes_done(TEST_JOB).map(|nodes| nodes.0)), Some(true));
+        let as_it_is = Seen { nodes_done: true, suspended: false };
+        assert_eq!(slurm.read(|seen| seen(TEST_JOB)), Some(as_it_is));
         slurm.open_completion_gate(TEST_JOB);
         slurm.kick_scheduler();
         done.send(()).unwrap();
@@ -105,6 +108,7 @@ fn opens_gates_under_the_right_locks() {
         [
             Call::Lock(WRITE),
             Call::LaunchGateOpened,
+            Call::Saved,
             Call::Requeued { job: TEST_JOB, flags: 0x800 },
             Call::Told("hello".into()),
             Call::Unlock(WRITE),
@@ -129,6 +133,10 @@ fn a_wrong_layout_ends_all_reading(good: &FakeJob) {
     assert!(unsafe { JobRef::from_callback(good.raw()) }.is_none(), "one lie is enough");
     // SAFETY: as above.
     assert!(unsafe { blind::wants_ipus(bad.raw()) }, "still told apart, without its layout");
+    slurm::with_job_list(&[good], || {
+        // SAFETY: as above.
+        assert!(!unsafe { locks::for_each_job(&mut |_| {}) }, "who was not seen need not be gone");
+    });
     let other = FakeJob::new(8, "gres:gpu:2");
     // SAFETY: as above.
     assert!(!unsafe { blind::wants_ipus(other.raw()) });

@@ -21,6 +21,7 @@ pub enum Call {
     Requeued { job: u32, flags: u32 },
     Told(String),
     Scheduled { deferred: bool },
+    Saved,
     Logged(String),
 }
 
@@ -190,6 +191,7 @@ mod exported {
     }
     #[unsafe(no_mangle)] extern "C" fn schedule(_full: bool) { note(Call::Scheduled { deferred: false }); }
     #[unsafe(no_mangle)] extern "C" fn queue_job_scheduler() { note(Call::Scheduled { deferred: true }); }
+    #[unsafe(no_mangle)] extern "C" fn schedule_job_save() { note(Call::Saved); }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_ffs(_bits: *mut c_void) -> i64 { -1 }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_set_count(_bits: *mut c_void) -> c_int { 1 }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_clear_all(_bits: *mut c_void) {}

@@ -1,5 +1,6 @@
-//! `testbed-leash [--hostname NAME] UID GID PROGRAM [ARG...]`: runs a program that cannot outlive whoever
-//! wanted it. With a name, the program finds its host called that.
+//! `testbed-leash [--hostname NAME | --disk FOLDER] UID GID PROGRAM [ARG...]`: runs a program that cannot outlive
+//! whoever wanted it. With a name, the program finds its host called that; with a folder, that is a small disk of
+//! its own, which belongs to UID and GID and goes with the program.
 //!
 //! Standard input is the leash: when nobody holds the other end any more, however its holder
 //! died, the program and all that descends from it is killed. Descendants cannot slip away by
@@ -19,25 +20,49 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use nix::{
+    mount::{MntFlags, MsFlags, mount, umount2},
     sched::{CloneFlags, unshare},
     unistd::sethostname,
 };
 use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use testbed::process::descendants;
 
+/// What a disk has room for, in bytes: the state of a small cluster.
+const DISK_SIZE: &str = "8m";
+
 fn main() -> Result<ExitCode> {
     let args: Vec<_> = env::args().skip(1).collect();
-    let (hostname, args) = match args.as_slice() {
-        [option, hostname, args @ ..] if option == "--hostname" => (Some(hostname), args),
+    let (option, args) = match args.as_slice() {
+        [option, value, args @ ..] if option.starts_with("--") => (Some((option.as_str(), value)), args),
         args => (None, args),
     };
     let [uid, gid, program, args @ ..] = args else {
-        bail!("usage: testbed-leash [--hostname NAME] UID GID PROGRAM [ARG...]");
+        bail!("usage: testbed-leash [--hostname NAME | --disk FOLDER] UID GID PROGRAM [ARG...]");
     };
-    if let Some(hostname) = hostname {
-        unshare(CloneFlags::CLONE_NEWUTS).context("a host name of its own takes root")?;
-        sethostname(hostname)?;
+    match option {
+        Some(("--hostname", name)) => {
+            unshare(CloneFlags::CLONE_NEWUTS).context("a host name of its own takes root")?;
+            sethostname(name)?;
+        }
+        Some(("--disk", folder)) => mount_disk(folder, uid, gid)?,
+        Some((other, _)) => bail!("there is no option {other}"),
+        None => {}
     }
+    let ended = hold(program, args, uid, gid);
+    if let Some(("--disk", folder)) = option {
+        umount2(folder.as_str(), MntFlags::MNT_DETACH)?;
+    }
+    ended
+}
+
+fn mount_disk(folder: &str, uid: &str, gid: &str) -> Result<()> {
+    let data = format!("size={DISK_SIZE},mode=0755,uid={uid},gid={gid}");
+    let mounted = mount(Some("testbed"), folder, Some("tmpfs"), MsFlags::empty(), Some(data.as_str()));
+    mounted.with_context(|| format!("a disk of its own at {folder} takes root"))
+}
+
+/// Runs the program until it, or whoever holds the other end of standard input, has ended.
+fn hold(program: &str, args: &[String], uid: &str, gid: &str) -> Result<ExitCode> {
     // In a session of its own no signal from a terminal comes between the holder's death and the clean-up.
     setsid().context("the leash must not lead a process group already")?;
     set_child_subreaper(Some(getpid()))?;

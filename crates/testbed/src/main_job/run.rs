@@ -39,6 +39,15 @@ pub fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
     batch_ended(cluster, job, ipus)
 }
 
+/// `sbatch`, where a partition is made too fast for squeue to be sure to show it.
+///
+/// # Errors
+/// As [`batch`].
+pub fn sbatch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
+    let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
+    batch_ended(cluster, job, ipus)
+}
+
 /// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
 ///
 /// # Errors

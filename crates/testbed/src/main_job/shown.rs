@@ -55,7 +55,8 @@ impl Shown {
     pub fn check(&self, partition: &str, ipus: u32) -> Result<()> {
         let Self { environment, file, .. } = self;
         let names: Vec<_> = environment.keys().map(String::as_str).collect();
-        let ours = ["CONTROLLER", "IPUS", "MODEL", "PARTITION"].map(|what| format!("SLURM_VIPU_{what}"));
+        let ours = ["CONTROLLER", "GCD", "GCDS", "HOSTS", "IPUS", "MODEL", "PARTITION", "POPRUN"]
+            .map(|what| format!("SLURM_VIPU_{what}"));
         let expected: Vec<_> =
             ["IPUOF_CONFIG_PATH"].into_iter().chain(ours.iter().map(String::as_str)).collect();
         ensure!(names == expected, "the job's IPU variables are {names:?}");
@@ -75,7 +76,8 @@ mod tests {
     use super::*;
 
     const OUTPUT: &str = "started 17000000000\nenv IPUOF_CONFIG_PATH=/x/slurm_4.conf\nenv SLURM_VIPU_IPUS=1\n\
-        env SLURM_VIPU_CONTROLLER=vipu:8090\n\
+        env SLURM_VIPU_CONTROLLER=vipu:8090\nenv SLURM_VIPU_GCD=0\nenv SLURM_VIPU_GCDS=1\n\
+        env SLURM_VIPU_HOSTS=a\nenv SLURM_VIPU_POPRUN=--host=a\n\
         env SLURM_VIPU_MODEL=pod64\nenv SLURM_VIPU_PARTITION=slurm_4\n\
         file {\"devices\": [{}], \"attributes\": {\"GCD Id\": \"0\"}}\n";
 

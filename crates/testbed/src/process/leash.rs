@@ -43,11 +43,12 @@ impl Lead {
     /// # Errors
     /// When it cannot be started.
     pub fn start(&self, start: &Start<'_>) -> Result<Leashed> {
-        let Start { program, args, account, hostname, environment, directory, output, errors } = start;
+        let Start { program, args, account, hostname, disk, environment, directory, output, errors } = start;
         let file =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
         let mut command = Command::new(&self.leash);
         command.args(hostname.iter().flat_map(|name| ["--hostname", name]));
+        command.args(disk.iter().flat_map(|folder| [Path::new("--disk"), folder]));
         command.arg(account.uid.to_string()).arg(account.gid.to_string()).arg(program).args(*args);
         command.env_clear().envs(environment.iter().map(|(key, value)| (key, value)));
         command.current_dir(directory).stdin(Stdio::from(OwnedFd::from(self.reader.try_clone()?)));
@@ -79,6 +80,8 @@ pub struct Start<'a> {
     pub account: &'a Account,
     /// What it finds its host to be called; the machine's own name when `None`.
     pub hostname: Option<&'a str>,
+    /// A folder that is to be a small disk as long as it runs; not together with a host name.
+    pub disk: Option<&'a Path>,
     /// Its whole environment.
     pub environment: &'a [(String, String)],
     /// Where it runs.

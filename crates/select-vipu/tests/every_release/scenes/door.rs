@@ -56,6 +56,11 @@ fn writes(host: Host, job: Job) {
     seen.set_environment("A", "1");
     seen.set_environment("B", "2");
     seen.remove_environment("A");
+    for (name, value) in [("A", "1"), ("B", "2"), ("C", "3"), ("B", "4")] {
+        seen.set_script_environment(name, value);
+    }
+    seen.remove_script_environment("A");
+    assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
     seen.expect_start(1_800_000_000);
     seen.begin_soon();
     assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
@@ -66,6 +71,11 @@ fn writes(host: Host, job: Job) {
     let environment: *const *const c_char = job.details.get("env_sup");
     // SAFETY: env_sup holds env_cnt texts.
     assert_eq!(text_at(unsafe { environment.read() }).as_deref(), Some("B=2"));
+    assert_eq!(job.record.get::<u32>("spank_job_env_size"), 2);
+    let scripts: *const *const c_char = job.record.get("spank_job_env");
+    // SAFETY: two texts and a NULL behind them.
+    let scripts = [0, 1, 2].map(|i| text_at(unsafe { scripts.add(i).read() }));
+    assert_eq!(scripts, [Some("SPANK_C=3".into()), Some("SPANK_B=4".into()), None]);
     assert!(host.get::<i64>("last_job_update") > 0, "clients must see the change");
 }
 
@@ -83,7 +93,7 @@ fn raises_gates(host: Host, job: Job) {
 fn lists_jobs_and_nodes() {
     let mut ids = Vec::new();
     // SAFETY: under slurmctld's locks.
-    unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) };
+    assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) });
     assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
     // SAFETY: as above.
     let nodes = unsafe { nodes::gres_of_all() };
@@ -107,7 +117,7 @@ fn opens_gates(host: Host, job: Job) {
         locked.end_failed(RUNNING);
         locked.tell_user(RUNNING, "hello");
         drop(locked);
-        assert_eq!(slurm.read(|nodes_done| nodes_done(RUNNING).map(|nodes| nodes.0)), Some(true));
+        assert_eq!(slurm.read(|seen| seen(RUNNING).map(|job| job.nodes_done)), Some(true));
         slurm.open_completion_gate(RUNNING);
         slurm.kick_scheduler();
         done.send(()).unwrap();
@@ -126,6 +136,7 @@ fn opens_gates(host: Host, job: Job) {
     let expected = [
         format!("lock {write}"),
         format!("prolog_running_decr {at:p}"),
+        "schedule_job_save".to_owned(),
         requeue.clone(),
         requeue,
         format!("job_complete {RUNNING} 0 0 0 0x100"),

@@ -1,6 +1,7 @@
 //! A slurmctld that is not laid out as the table says: it lives on, IPU jobs wait, all others start.
 
 use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
 
 use super::submit::job_submit;
 use crate::cluster::{Cluster, gres};
@@ -24,6 +25,8 @@ pub fn play(host: Host, room: &Room) {
     for tres in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"] {
         message.put(tres, gres(host, "gpu:1"));
     }
+    message.put("spank_job_env", null_mut::<c_void>());
+    message.put("spank_job_env_size", 0_u32);
     assert_eq!(job_submit(host, submit.wanted("job_submit"), message).0, 0);
 
     let job_test = |job| host.job_test(select.wanted("select_p_job_test"), job, 0);

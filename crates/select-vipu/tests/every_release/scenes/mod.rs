@@ -3,6 +3,8 @@
 mod controller;
 mod door;
 mod forwarding;
+mod gres;
+mod half_way;
 mod misled;
 mod submit;
 mod task;
@@ -12,6 +14,7 @@ use crate::host::{CR_OTHER_CONS_TRES, Host, notes};
 use crate::object::{Plugin, Refused};
 use crate::releases::Release;
 use crate::room::{Room, Scene};
+use half_way::Stop;
 
 /// The last word of a scene that was played to its end.
 pub const END: &str = "the scene was played";
@@ -23,6 +26,8 @@ pub fn play(room: &Room, release: &str, scene: Scene) {
     match scene {
         Scene::Whole => whole(host, room),
         Scene::Misled => misled::play(host, room),
+        Scene::HalfWayPanic => half_way::play(host, room, Stop::Panic),
+        Scene::HalfWayThreads => half_way::play(host, room, Stop::Threads),
         Scene::Load => load(host, room),
         Scene::LoadInStepd => {
             for untold in ["slurm_conf", "state_save_location", "sched_params"] {
@@ -63,11 +68,12 @@ fn whole(host: Host, room: &Room) {
     controller::play(host, select, &cluster);
     submit::play(host, job_submit);
     task::play(host, room);
+    gres::play(host, room);
 }
 
 /// Says what comes of loading each plugin, and what was done meanwhile, for the test that wants it so.
 fn load(host: Host, room: &Room) {
-    for name in ["select_vipu.so", "job_submit_vipu.so", "spank_ipuof.so"] {
+    for name in ["select_vipu.so", "job_submit_vipu.so", "gres_vipu.so", "spank_ipuof.so"] {
         match Plugin::load(&room.plugins().join(name), host.release) {
             Ok(plugin) if name.starts_with("select") => {
                 println!("\n{name}: loaded with id {}", plugin.number("plugin_id"));

@@ -15,6 +15,8 @@ pub fn play(host: Host, plugin: Plugin) {
         for none in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"] {
             message.put(none, null_mut::<c_char>());
         }
+        message.put("spank_job_env", null_mut::<c_void>());
+        message.put("spank_job_env_size", 0_u32);
         message.put(member, gres(host, words));
     };
     let refused = host.release.constant("ESLURM_INVALID_GRES").cast_signed();
@@ -30,6 +32,19 @@ pub fn play(host: Host, plugin: Plugin) {
     assert_eq!(code, refused);
     if host.release.series > 2205 {
         assert_eq!(told_at_modify, told);
+    }
+
+    ask("tres_per_node", "gpu:1");
+    for (option, told_or_kept) in [("ipus=32", "vipu:pod64:32"), ("ipus=two", "--ipus=two: a number of IPUs")]
+    {
+        // As many others as a user may think of.
+        let mut kept = vec![host.text("OTHER=1"); 20_000];
+        kept.push(host.text(&format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}")));
+        message.put("spank_job_env_size", u32::try_from(kept.len()).unwrap());
+        message.put("spank_job_env", kept.leak().as_mut_ptr());
+        let (code, told) = job_submit(host, submit, message);
+        let said = told.or_else(|| message.text("tres_per_node")).unwrap();
+        assert!(said.contains(told_or_kept) && (code == refused) == said.contains("--ipus"), "{code} {said}");
     }
 
     for (member, what) in

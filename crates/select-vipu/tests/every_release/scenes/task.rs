@@ -4,7 +4,8 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::fs;
 use std::ptr::null_mut;
 
-use crate::host::{Host, notes};
+use crate::cluster::gres as gres_words;
+use crate::host::{Host, notes, text_at};
 use crate::object::Plugin;
 use crate::room::Room;
 
@@ -15,7 +16,10 @@ pub fn play(host: Host, room: &Room) {
     assert_eq!(plugin.number("spank_plugin_version"), 1);
     let file = room.ipuof().join("slurm_42.conf");
     fs::write(&file, "{}").unwrap();
-    host.set("fake_environment", texts(&["SLURM_PROCID=0", "SLURM_VIPU_JOB_42=slurm_42,pod64,16,1"]));
+    host.set(
+        "fake_environment",
+        texts(&["SLURM_PROCID=0", "SLURM_VIPU_JOB_42=slurm_42,pod64,16,1", "SLURM_JOB_NODELIST=n1"]),
+    );
     let words = texts(&[&format!("ipuof_dir={}", room.ipuof().display())]);
     notes();
     for name in ["slurm_spank_init", "slurm_spank_task_init"] {
@@ -25,11 +29,34 @@ pub fn play(host: Host, room: &Room) {
         assert_eq!(unsafe { callback(null_mut(), 1, words) }, 0, "{:?}", notes());
     }
     let notes = notes();
-    let wanted = format!("spank_setenv IPUOF_CONFIG_PATH={} 1", file.display());
-    assert!(
-        notes.contains(&wanted) && notes.contains(&"spank_setenv SLURM_VIPU_IPUS=16 1".into()),
-        "{notes:?}"
-    );
+    let path = format!("IPUOF_CONFIG_PATH={}", file.display());
+    for variable in [&path, "SLURM_VIPU_IPUS=16", "SLURM_VIPU_HOSTS=n1"] {
+        assert!(notes.contains(&format!("spank_setenv {variable} 1")), "{variable}: {notes:?}");
+    }
+    tells_of_a_step_without_ipus(host, plugin);
+}
+
+/// srun's part: what it puts into its environment, and so into its tasks'.
+fn tells_of_a_step_without_ipus(host: Host, plugin: Plugin) {
+    const VARIABLE: &str = "SLURM_VIPU_STEP_WITHOUT";
+    // SAFETY: a callback, as above.
+    let callback =
+        unsafe { std::mem::transmute::<*mut c_void, Callback>(plugin.wanted("slurm_spank_init_post_opt")) };
+    let (in_srun, in_sbatch) = (1_i32, 3_i32);
+    for (context, gres, told) in [
+        (in_sbatch, host.text("none"), None),
+        (in_srun, host.text("none"), Some("42")),
+        (in_srun, gres_words(host, "gpu:1"), Some("42")),
+        // The next component of the same step: they share one environment.
+        (in_srun, null_mut(), None),
+        (in_srun, host.text("none"), None),
+    ] {
+        host.set("fake_context", context);
+        host.set("fake_gres", gres);
+        // SAFETY: the callback uses none of its arguments.
+        assert_eq!(unsafe { callback(null_mut(), 0, std::ptr::null()) }, 0);
+        assert_eq!(std::env::var(VARIABLE).ok().as_deref(), told, "{context} {:?}", text_at(gres));
+    }
 }
 
 /// A list of C strings that ends with NULL, for the life of the process.

@@ -99,8 +99,9 @@ char *slurm_xstrdup(const char *text)
 int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), void *argument)
 {
 	int count = 0;
-	while (list[count] && each(list[count], argument) >= 0)
-		count++;
+	while (list[count])
+		if (each(list[count++], argument) < 0)
+			return -count;
 	return count;
 }
 
@@ -229,6 +230,11 @@ void schedule(bool full_queue)
 	fake_tell("schedule %d", full_queue);
 }
 
+void schedule_job_save(void)
+{
+	fake_tell("schedule_job_save");
+}
+
 void queue_job_scheduler(void)
 {
 	fake_tell("queue_job_scheduler");
@@ -269,7 +275,28 @@ int job_complete(slurm_step_id_t *step_id, uint32_t uid, bool requeue, bool node
 }
 #endif
 
+/* srun */
+
+char *opt = "srun's options, which only Slurm can read";
+const char *fake_gres; /* --gres */
+
+char *slurm_option_get(void *options, const char *name)
+{
+	must(options == &opt, "options asked of something else");
+	if (!strcmp(name, "gres"))
+		return slurm_xstrdup(fake_gres);
+	must(!strcmp(name, "jobid"), "an option that srun has not");
+	return slurm_xstrdup("42");
+}
+
 /* slurmstepd */
+
+int fake_context = 2; /* S_CTX_REMOTE */
+
+int spank_context(void)
+{
+	return fake_context;
+}
 
 int spank_get_item(void *spank, int item, ...)
 {
@@ -295,9 +322,31 @@ int spank_unsetenv(void *spank, const char *name)
 	return 0;
 }
 
-int spank_remote(void *spank)
+int spank_option_register(void *spank, void *option)
 {
-	return 1;
+	return 0;
+}
+
+/* A list of one name. */
+
+void *slurm_hostlist_create(const char *list)
+{
+	char **name = malloc(sizeof(*name));
+	*name = strdup(list);
+	return name;
+}
+
+char *slurm_hostlist_shift(void *list)
+{
+	char *name = *(char **) list;
+	*(char **) list = NULL;
+	return name;
+}
+
+void slurm_hostlist_destroy(void *list)
+{
+	must(!*(char **) list, "a list destroyed before its end");
+	free(list);
 }
 
 void slurm_spank_log(const char *format, ...)

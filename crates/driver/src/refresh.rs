@@ -1,0 +1,49 @@
+//! New files for a partition whose controller moved it to other IPUs.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ledger::Claim;
+use tokio::time::sleep;
+
+use crate::lane::{Lane, Owner};
+use crate::pace::Backoff;
+use crate::shop::Shop;
+use crate::{Controller, Files, World};
+
+/// The longest pause between two tries.
+const RETRY_CAP: Duration = Duration::from_secs(5);
+
+/// A job that ends waits for this: after so many tries it has the old files.
+const TRIES: u32 = 5;
+
+/// Writes the files of a running job's partition anew.
+pub(crate) async fn refresh<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
+    let (run, partition) = (claim.run, &claim.partition);
+    let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
+    let _turn = lane.turn.lock().await;
+    while matches!(lane.owner.get(), Owner::Run(owner) if owner.becomes(run)) {
+        let Err(trouble) = rewritten(&shop, &lane, &claim).await else {
+            return tracing::info!(
+                "{run}: partition {partition} was relocated; the files it has are written anew"
+            );
+        };
+        let pause = backoff.next_pause();
+        if backoff.tries() == TRIES {
+            return tracing::error!(
+                "{run}: partition {partition} was relocated, its files are the old ones or gone: {trouble}"
+            );
+        }
+        sleep(pause).await;
+    }
+}
+
+async fn rewritten<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim) -> Result<(), String> {
+    let pod = shop.pod(claim)?;
+    let Some(directory) = lane.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone()) else {
+        return Ok(());
+    };
+    let config = pod.controller.ipuof_config(&claim.partition).await.map_err(|error| error.message)?;
+    let _alone = lane.files.lock().await;
+    shop.world.files().deliver(&directory, claim, config).await.map_err(|error| error.to_string())
+}

@@ -1,0 +1,132 @@
+//! Partitions that are named as ours are, and that no job has.
+//!
+//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal has is
+//! removed: such as a partition that a create call made after it was given up. All else is left alone and reported,
+//! unless the site says that nobody else makes partitions there (RemoveUnknown).
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ledger::SeenPartition;
+use tokio::time::sleep;
+use tracing::{info, warn};
+use vipu_types::PodId;
+
+use crate::faults::see_through;
+use crate::lane::{Lane, Owner};
+use crate::pace::Backoff;
+use crate::pod::Pod;
+use crate::remove::removed;
+use crate::shop::Shop;
+use crate::{Controller, Journal, World};
+
+/// The longest pause between two tries.
+const RETRY_CAP: Duration = Duration::from_secs(30);
+
+/// The same, unless that is under way: one that cannot be removed is found again at each reconfigure.
+pub(crate) async fn settle_once<W: World>(shop: Rc<Shop<W>>, id: PodId, seen: SeenPartition) {
+    let which = (id.clone(), seen.partition.clone());
+    if shop.unclaimed.borrow_mut().insert(which.clone()) {
+        see_through(&which.1, || settle(Rc::clone(&shop), id.clone(), seen.clone())).await;
+        shop.unclaimed.borrow_mut().remove(&which);
+    }
+}
+
+/// Removes it if it is ours to remove, else says that it is there.
+async fn settle<W: World>(shop: Rc<Shop<W>>, id: PodId, seen: SeenPartition) {
+    let lane = shop.lane(&seen.partition);
+    let mut backoff = Backoff::new(seen.partition.as_str(), RETRY_CAP);
+    while let Some(pod) = shop.configured(&id) {
+        // Between two tries others may have their turn, such as a new job of that id.
+        let Err(why) = settled(&shop, &id, &pod, &lane, &seen).await else { break };
+        let pause = backoff.next_pause();
+        if backoff.worth_a_line() {
+            warn!("partition {}, which no job has, is not removed: {why}; trying again", seen.partition);
+        }
+        sleep(pause).await;
+    }
+    shop.survey(&id);
+    if lane.owner.get() == Owner::Unknown {
+        shop.close(&seen.partition, lane);
+    }
+}
+
+async fn settled<W: World>(
+    shop: &Shop<W>,
+    id: &PodId,
+    pod: &Pod<W::Controller>,
+    lane: &Lane,
+    seen: &SeenPartition,
+) -> Result<(), String> {
+    let (controller, partition) = (pod.controller.name(), &seen.partition);
+    let _turn = lane.turn.lock().await;
+    // Another cluster may have one of the same name on another controller.
+    let is_home = lane.may_come_late_on(id);
+    match lane.owner.get() {
+        Owner::Late(run) if is_home => {
+            in_charge(shop).await?;
+            removed(pod, partition).await?;
+            info!("{run}: partition {partition} was made after its create was given up; it is removed");
+        }
+        Owner::Unknown | Owner::Late(_)
+            if pod.settings.remove_unknown && shop.world.journal().is_complete() =>
+        {
+            in_charge(shop).await?;
+            removed(pod, partition).await?;
+            warn!(
+                "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
+            );
+        }
+        Owner::Unknown | Owner::Late(_) if shop.world.journal().is_complete() => report(pod, seen),
+        Owner::Unknown | Owner::Late(_) => report_unread(pod, seen),
+        // Whoever has it now sees to it.
+        Owner::Run(_) | Owner::Others => {}
+    }
+    Ok(())
+}
+
+/// What no job of ours has, a successor's may have by now: nothing is on record that would tell.
+async fn in_charge<W: World>(shop: &Shop<W>) -> Result<(), String> {
+    shop.confirm().await.map_err(|error| error.to_string())
+}
+
+fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
+    let SeenPartition { partition, places, .. } = seen;
+    let size = size(places.len());
+    warn!(
+        "controller {}: partition {partition} ({size}) is named as ours are, but no job has it and the journal does \
+         not know it: another cluster's, or forgotten. It is left alone and its IPUs count as used. If it is nobody's, \
+         `vipu remove partition {partition}`; if no other cluster uses this controller, RemoveUnknown=1 removes such",
+        pod.controller.name(),
+    );
+}
+
+/// The same while the journal cannot be read: it may be one of ours, and in use.
+fn report_unread<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
+    let SeenPartition { partition, places, .. } = seen;
+    let size = size(places.len());
+    warn!(
+        "controller {}: partition {partition} ({size}) is named as ours are, but no job is known to have it, and the journal \
+         cannot be read. It is left alone and its IPUs count as used until the journal is mended and slurmctld restarted",
+        pod.controller.name(),
+    );
+}
+
+/// In words; a controller need not say where the IPUs are.
+fn size(places: usize) -> String {
+    match places {
+        0 => "of unknown size".into(),
+        1 => "1 IPU".into(),
+        several => format!("{several} IPUs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_told_is_not_called_nothing() {
+        assert_eq!([0, 1, 16].map(size), ["of unknown size", "1 IPU", "16 IPUs"]);
+    }
+}

@@ -1,0 +1,24 @@
+//! What configuration says of a model, where a test does not care.
+
+use std::path::Path;
+use std::time::Duration;
+
+use driver::ModelSettings;
+use vipu_types::IpuCount;
+
+pub fn settings() -> ModelSettings {
+    ModelSettings {
+        create_timeout: Duration::from_secs(300),
+        max_retries: 10,
+        reconcile_interval: Duration::from_secs(30),
+        remove_unknown: false,
+        domain_size: IpuCount::new(64).unwrap(),
+        force_remove: false,
+        reconfigurable: false,
+        allocation: None,
+        cluster: None,
+        allocation_agents: Vec::new(),
+        max_concurrent_creates: 64,
+        ipuof_dir: Some(Path::new("/ipuof").into()),
+    }
+}

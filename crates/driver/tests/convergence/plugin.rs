@@ -1,0 +1,131 @@
+//! Ledger, driver and client, as they are in slurmctld.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+
+use driver::{
+    Driver, Handle, Host, IpuofFiles, LiveRecord, MemoryJournal, ModelSettings, PodSetup, Stage, World,
+    channel,
+};
+use ledger::{Action, AdoptedAs, Event, Ledger, Millis, ModelFacts, Placement};
+use mock_vipu::MockServer;
+use tokio::sync::Notify;
+use tokio::time::{Duration, timeout};
+use vipu_client::{Client, Endpoint};
+use vipu_types::{IpuCount, PartitionId};
+
+use crate::settings::settings;
+use crate::{LIMIT, LOST, ORPHANS, healthy, lost, orphans, pod};
+
+struct Plugin {
+    ledger: RefCell<Ledger>,
+    driver: Handle<Client>,
+    began: Instant,
+    /// A Slurm that knows which nodes are done, and counts what it hears of.
+    done: RefCell<Vec<PartitionId>>,
+    broken: Cell<u32>,
+    gone: Cell<u32>,
+    news: Notify,
+    journal: MemoryJournal,
+}
+
+impl Host for Plugin {
+    fn send(&self, action: Action) {
+        match action {
+            Action::AwaitNodes(claim) => self.done.borrow_mut().push(claim.partition),
+            Action::Broken(..) => self.broken.set(self.broken.get() + 1),
+            _ => {}
+        }
+        self.news.notify_one();
+    }
+}
+
+impl Plugin {
+    fn tell(&self, event: Event) {
+        if matches!(event, Event::Gone(_)) {
+            self.gone.set(self.gone.get() + 1);
+        }
+        let now = Millis(self.began.elapsed().as_millis().try_into().unwrap());
+        let actions = self.ledger.borrow_mut().apply(now, event);
+        self.driver.route(actions, self);
+        self.news.notify_one();
+    }
+}
+
+struct Outside(Rc<Plugin>);
+
+impl World for Outside {
+    type Controller = Client;
+    type Journal = MemoryJournal;
+    type Files = IpuofFiles;
+
+    fn journal(&self) -> &MemoryJournal {
+        &self.0.journal
+    }
+
+    fn files(&self) -> &IpuofFiles {
+        &IpuofFiles
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.0.began.elapsed().as_millis().try_into().unwrap())
+    }
+
+    fn report(&self, event: Event) {
+        self.0.tell(event);
+    }
+}
+
+/// Returns when all orphans are removed and all that is lost is known.
+pub async fn converge(server: &MockServer) {
+    let directory = tempfile::tempdir().unwrap();
+    let (driver, orders) = channel();
+    let plugin = Rc::new(Plugin {
+        ledger: RefCell::default(),
+        driver,
+        began: Instant::now(),
+        done: RefCell::default(),
+        broken: Cell::default(),
+        gone: Cell::default(),
+        news: Notify::new(),
+        journal: MemoryJournal::default(),
+    });
+    let (address, one_call) = (server.address(), Duration::from_secs(50));
+    let controller =
+        Client::new(Endpoint::plain(address.ip().to_string(), address.port(), one_call)).unwrap();
+    let ipuof_dir = Some(directory.path().into());
+    let settings =
+        ModelSettings { create_timeout: LIMIT, reconcile_interval: LIMIT, ipuof_dir, ..settings() };
+    plugin.driver.configure(vec![PodSetup { pod: pod(), settings, controller }]);
+    find_what_an_earlier_one_had(&plugin);
+    let record =
+        |claim| LiveRecord { claim, ipuof_dir: Some(directory.path().into()), stage: Stage::Created };
+    let live = healthy().chain(lost()).chain(orphans()).map(record).collect();
+    let work = async {
+        while (plugin.broken.get(), plugin.gone.get()) != (LOST, ORPHANS) {
+            for partition in plugin.done.take() {
+                plugin.tell(Event::NodesDone(partition));
+            }
+            plugin.news.notified().await;
+        }
+    };
+    tokio::select! {
+        in_time = timeout(LIMIT, work) => in_time.unwrap(),
+        ended = Driver::new(Outside(Rc::clone(&plugin)), live).run(orders) => panic!("it ended by itself: {ended:?}"),
+    }
+}
+
+fn find_what_an_earlier_one_had(plugin: &Plugin) {
+    plugin.tell(Event::Models(vec![ModelFacts {
+        model: pod().model,
+        controllers: vec![pod().controller],
+        domain_size: IpuCount::new(64).unwrap(),
+        prefix: "slurm".into(),
+        placement: Placement::Controller,
+        largest: 64,
+        trouble: None,
+    }]));
+    healthy().chain(lost()).for_each(|claim| plugin.tell(Event::Adopt(claim, AdoptedAs::Running)));
+    orphans().for_each(|claim| plugin.tell(Event::Orphan(claim)));
+}

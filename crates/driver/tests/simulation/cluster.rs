@@ -1,0 +1,248 @@
+//! Everything of one seed: what outlives a slurmctld, and what the parts of the simulation meet at.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use driver::ModelSettings;
+use ledger::{Claim, ModelFacts, Placement};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use vipu_types::{ControllerName, IpuCount, ModelName};
+
+use crate::check::Check;
+use crate::controller::{Machine, Maker};
+use crate::disk::{Disk, Shelf};
+use crate::schedule::Schedule;
+use crate::settings::settings;
+use crate::slurm::{Next, Slurm};
+use crate::slurmctld::Slurmctld;
+
+/// PartitionPrefix, of this cluster and of others.
+pub const PREFIX: &str = "slurm";
+
+/// CreateTimeout.
+pub const CREATE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// ReconcileInterval.
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Slurm's clock when a seed begins.
+const EPOCH: i64 = 1_700_000_000;
+
+/// How many states of Slurm's are kept, one a second.
+const SAVED: usize = 5;
+
+/// vipu.conf, as far as it changes.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// By how much the controllers of a model are rotated.
+    pub rotation: usize,
+    /// The last controller of a model is not in its list.
+    pub one_less: bool,
+    pub force_remove: bool,
+    pub max_concurrent_creates: usize,
+    pub ipuof_dir: &'static str,
+    pub placement: Placement,
+    /// What becomes of a batch job whose partition fails while it runs; none: it runs on.
+    pub on_partition_error: Option<Next>,
+}
+
+impl Config {
+    pub fn new(placement: Placement) -> Self {
+        Self {
+            rotation: 0,
+            one_less: false,
+            force_remove: false,
+            max_concurrent_creates: 64,
+            ipuof_dir: "/ipuof",
+            placement,
+            on_partition_error: None,
+        }
+    }
+
+    pub fn settings(&self) -> ModelSettings {
+        ModelSettings {
+            create_timeout: CREATE_TIMEOUT,
+            reconcile_interval: RECONCILE_INTERVAL,
+            domain_size: domain_size(),
+            force_remove: self.force_remove,
+            cluster: (self.placement == Placement::Explicit).then(|| "cluster".to_owned()),
+            max_concurrent_creates: self.max_concurrent_creates,
+            ipuof_dir: Some(Path::new(self.ipuof_dir).into()),
+            ..settings()
+        }
+    }
+}
+
+fn domain_size() -> IpuCount {
+    IpuCount::new(64).unwrap()
+}
+
+/// What came of jobs.
+#[derive(Default)]
+pub struct Counts {
+    pub launched: Cell<u64>,
+    /// Of those, on partitions that were prepared.
+    pub at_once: Cell<u64>,
+    pub failed: Cell<u64>,
+}
+
+type Work = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Everything of one seed.
+pub struct Cluster {
+    pub schedule: Schedule,
+    pub random: RefCell<StdRng>,
+    pub check: Check,
+    pub counts: Counts,
+    pub disk: Disk,
+    pub shelf: Shelf,
+    pub machines: Vec<Rc<Machine>>,
+    pub slurm: RefCell<Slurm>,
+    /// Slurm's own state as it was saved before, the oldest first.
+    saved: RefCell<VecDeque<Slurm>>,
+    pub config: RefCell<Config>,
+    began: Instant,
+    outside: UnboundedSender<Work>,
+    /// The slurmctld in charge, when there is one.
+    pub ctld: RefCell<Option<(Rc<Slurmctld>, JoinHandle<()>)>>,
+    terms: Cell<u32>,
+}
+
+impl Cluster {
+    pub fn new(schedule: Schedule, outside: UnboundedSender<Work>, keeps_all: bool) -> Rc<Self> {
+        let began = Instant::now();
+        let machine = |(model, ipus): &(&str, u32), letter| {
+            let name = format!("{model}-{letter}:8090");
+            Rc::new(Machine::new(&name, ModelName::new(*model).unwrap(), *ipus, began))
+        };
+        let machines =
+            schedule.models.iter().flat_map(|model| ["a", "b"].map(|letter| machine(model, letter)));
+        Rc::new(Self {
+            random: RefCell::new(schedule.random()),
+            check: Check::new(keeps_all),
+            counts: Counts::default(),
+            disk: Disk::default(),
+            shelf: Shelf::default(),
+            machines: machines.collect(),
+            slurm: RefCell::new(Slurm { jobs: Default::default(), next_id: 1 }),
+            saved: RefCell::default(),
+            config: RefCell::new(Config::new(schedule.placement)),
+            schedule,
+            began,
+            outside,
+            ctld: RefCell::default(),
+            terms: Cell::new(0),
+        })
+    }
+
+    /// Has `work` done whatever becomes of the slurmctld that wants it.
+    pub fn outside(&self, work: impl Future<Output = ()> + 'static) {
+        self.outside.send(Box::pin(work)).unwrap();
+    }
+
+    /// A random time.
+    pub fn up_to(&self, longest: Duration) -> Duration {
+        self.random.borrow_mut().random_range(Duration::ZERO..=longest)
+    }
+
+    pub fn chance(&self, probability: f64) -> bool {
+        self.random.borrow_mut().random_bool(probability)
+    }
+
+    /// Slurm's clock.
+    pub fn seconds(&self) -> i64 {
+        EPOCH + i64::try_from(self.began.elapsed().as_secs()).unwrap()
+    }
+
+    pub fn note(&self, line: impl Display) {
+        self.check.note(self.began.elapsed(), line);
+    }
+
+    /// The controller of this name.
+    pub fn machine(&self, name: &ControllerName) -> Option<&Rc<Machine>> {
+        self.machines.iter().find(|machine| machine.name == *name)
+    }
+
+    /// The models, as configuration has them now.
+    pub fn facts(&self) -> Vec<ModelFacts> {
+        let config = self.config.borrow();
+        let facts = |(model, ipus): &(&str, u32)| {
+            let mut controllers: Vec<_> =
+                self.machines.iter().filter(|it| it.model.as_str() == *model).collect();
+            controllers.rotate_left(config.rotation);
+            if config.one_less {
+                controllers.pop();
+            }
+            ModelFacts {
+                model: ModelName::new(*model).unwrap(),
+                controllers: controllers.into_iter().map(|machine| machine.name.clone()).collect(),
+                domain_size: domain_size(),
+                prefix: PREFIX.to_owned(),
+                placement: config.placement,
+                largest: *ipus,
+                trouble: None,
+            }
+        };
+        self.schedule.models.iter().map(facts).collect()
+    }
+
+    /// The slurmctld in charge.
+    pub fn in_charge(&self) -> Option<Rc<Slurmctld>> {
+        self.ctld.borrow().as_ref().map(|(ctld, _)| Rc::clone(ctld))
+    }
+
+    /// Starts a slurmctld.
+    pub fn start(self: &Rc<Self>) {
+        self.terms.set(self.terms.get() + 1);
+        self.note(format!("slurmctld {} starts", self.terms.get()));
+        let ctld = Slurmctld::start(self, self.terms.get());
+        self.ctld.replace(Some(ctld));
+    }
+
+    /// Saves Slurm's own state.
+    pub fn save(&self) {
+        let mut saved = self.saved.borrow_mut();
+        if saved.len() == SAVED {
+            saved.pop_front();
+        }
+        saved.push_back(self.slurm.borrow().clone());
+    }
+
+    /// Slurm's own state as the next slurmctld reads it: as it is, or as it was up to [`SAVED`] seconds ago.
+    pub fn read_saved(&self, forgetful: bool) {
+        let truth = self.slurm.borrow().clone();
+        let saved = std::mem::take(&mut *self.saved.borrow_mut());
+        let pick = self.random.borrow_mut().random_range(0..SAVED);
+        let found = saved.into_iter().nth(pick).filter(|_| forgetful).unwrap_or_else(|| truth.clone());
+        self.note(format!("jobs up to {} are found, of {}", found.next_id - 1, truth.next_id - 1));
+        self.slurm.replace(found.restored(&truth));
+    }
+
+    /// A run is launched: on the partition that was made for it, and told of that one.
+    pub fn check_launch(&self, claim: &Claim) {
+        let Claim { partition, run, controller, .. } = claim;
+        let Some(machine) = self.machine(controller) else { return };
+        let directories = ["/ipuof", "/other"].map(Path::new);
+        let files: Vec<_> =
+            directories.into_iter().filter_map(|dir| self.shelf.file(dir, partition)).collect();
+        let wrong = match (&files[..], machine.tag(partition.as_str())) {
+            ([], _) => "it has no file".to_owned(),
+            ([file], _) if file.maker != Maker::Us(*run) => format!("its file is of {:?}", file.maker),
+            ([file], Some(tag)) if *file != tag => format!("its partition is another, of {:?}", tag.maker),
+            ([file], None) if !machine.has_lost(*file) => "it has no partition".into(),
+            ([_], _) => return,
+            (several, _) => format!("it has files {several:?}"),
+        };
+        self.check.breach(format!("{run:?} is launched on {partition}: {wrong}"));
+    }
+}

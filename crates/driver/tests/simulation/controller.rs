@@ -1,0 +1,358 @@
+//! V-IPU controllers: the mock's Pods behind the driver's trait, over a network that loses things.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::rc::Rc;
+use std::time::Duration;
+
+use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
+use ledger::{Place, SeenPartition};
+use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, Nanos, Pod, Refusal, Settings};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout};
+use vipu_client::wire::{
+    CreatePartitionRequest, PartitionIpu, PartitionOperationState as Operation, PartitionReadyState as Ready,
+    PartitionRequirements,
+};
+use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
+
+use crate::cluster::Cluster;
+use crate::slurmctld::Slurmctld;
+
+/// How long the driver's side waits for an answer.
+pub const API_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long after that a create may still take effect that the driver reckons with.
+const LATE: Duration = Duration::from_millis(4_900);
+
+/// How long after that one may still take effect that nobody reckons with.
+const VERY_LATE: Duration = Duration::from_secs(120);
+
+/// Who made a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// This cluster, for this run.
+    Us(JobRun),
+    /// Another cluster.
+    Others,
+}
+
+/// Tells one partition from another of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub maker: Maker,
+    serial: u32,
+}
+
+/// How a controller treats calls at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mood {
+    #[default]
+    Well,
+    /// No connection.
+    Refuses,
+    /// No answer, nothing done.
+    Hangs,
+    /// An error that does not tell, whether it was done or not.
+    Garbles,
+    /// It is done, and the connection breaks.
+    LosesReplies,
+    /// We are not known.
+    Stranger,
+    /// Creates are carried out up to [`LATE`] after their caller has given up.
+    Late,
+    /// The same, up to [`VERY_LATE`].
+    VeryLate,
+}
+
+/// One controller.
+pub struct Machine {
+    pub name: ControllerName,
+    pub model: ModelName,
+    ipus: u32,
+    pod: RefCell<Pod>,
+    /// What tells the partitions there are, or were, from others of their names.
+    tags: RefCell<BTreeMap<String, Tag>>,
+    /// Partitions that a fault took away.
+    lost: RefCell<BTreeSet<u32>>,
+    made: Cell<u32>,
+    pub mood: Cell<Mood>,
+    /// When the last call that is still on its way takes effect.
+    pub settled: Cell<Instant>,
+    began: Instant,
+}
+
+impl Machine {
+    pub fn new(name: &str, model: ModelName, ipus: u32, began: Instant) -> Self {
+        Self {
+            name: name.parse().unwrap(),
+            model,
+            ipus,
+            pod: RefCell::new(pod(ipus)),
+            tags: RefCell::default(),
+            lost: RefCell::default(),
+            made: Cell::new(0),
+            mood: Cell::default(),
+            settled: Cell::new(began),
+            began,
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        Nanos(0) + self.began.elapsed()
+    }
+
+    /// The partitions there are, with their makers, by name.
+    pub fn partitions(&self) -> Vec<(PartitionId, Tag)> {
+        let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
+        let tags = self.tags.borrow();
+        listed.into_iter().map(|it| (PartitionId::new(it.id.as_str()).unwrap(), tags[&it.id])).collect()
+    }
+
+    /// The partition of this name, if there is one.
+    pub fn tag(&self, partition: &str) -> Option<Tag> {
+        let is_there = self.pod.borrow_mut().status(partition, self.now()).is_ok();
+        self.tags.borrow().get(partition).copied().filter(|_| is_there)
+    }
+
+    /// Whether a fault took this partition away.
+    pub fn has_lost(&self, tag: Tag) -> bool {
+        self.lost.borrow().contains(&tag.serial)
+    }
+
+    /// IPUs that two partitions had at once, ever.
+    pub fn double_owners(&self) -> Vec<mock_vipu::DoubleOwner> {
+        let mut pod = self.pod.borrow_mut();
+        pod.advance(self.now());
+        mock_vipu::double_owners(pod.records())
+    }
+
+    /// Lets something go wrong with the next partition.
+    pub fn inject(&self, effect: Effect) {
+        self.pod.borrow_mut().inject(Fault::new(effect).times(1));
+    }
+
+    /// Comes back without any partition.
+    pub fn forget(&self) {
+        let gone = self.partitions();
+        self.lost.borrow_mut().extend(gone.iter().map(|(_, tag)| tag.serial));
+        self.pod.replace(pod(self.ipus));
+    }
+
+    /// A partition goes into error, if it is active.
+    pub fn break_one(&self, partition: &PartitionId) {
+        let incident =
+            Incident::PartitionError { partition: partition.to_string(), text: "link down".into() };
+        // It may be none that can break.
+        let _ = self.pod.borrow_mut().cause(&incident, self.now());
+    }
+
+    /// A partition is gone.
+    pub fn vanish(&self, partition: &PartitionId) {
+        self.lost.borrow_mut().extend(self.tag(partition.as_str()).map(|tag| tag.serial));
+        let incident = Incident::Vanish { partition: partition.to_string() };
+        let _ = self.pod.borrow_mut().cause(&incident, self.now());
+    }
+
+    /// Nothing goes wrong any more, and nobody waits for ever for what already did.
+    pub fn calm(&self) {
+        self.mood.set(Mood::Well);
+        self.pod.borrow_mut().clear_faults();
+        for (partition, _) in self.partitions() {
+            let status = self.pod.borrow_mut().status(partition.as_str(), self.now());
+            if status.is_ok_and(|it| it.operation_state == i32::from(Operation::PosRemoving)) {
+                self.vanish(&partition);
+            }
+        }
+    }
+
+    /// Carries out a create.
+    pub fn make(&self, wanted: PartitionRequirements, maker: Maker) -> Result<(), Refusal> {
+        let id = wanted.id.clone();
+        let request = CreatePartitionRequest { requirements: Some(wanted), ..Default::default() };
+        self.pod.borrow_mut().create(&request, self.now())?;
+        self.made.set(self.made.get() + 1);
+        self.tags.borrow_mut().insert(id, Tag { maker, serial: self.made.get() });
+        Ok(())
+    }
+
+    /// Carries out a remove; whether there was something to remove.
+    pub fn remove(&self, partition: &str, force: bool) -> bool {
+        self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
+    }
+
+    fn state(&self, partition: &PartitionId) -> PartitionState {
+        let Ok(status) = self.pod.borrow_mut().status(partition.as_str(), self.now()) else {
+            return PartitionState::Absent;
+        };
+        match (status.ready_state(), status.operation_state()) {
+            (_, Operation::PosRemoving) => PartitionState::Removing,
+            (Ready::PsActive, _) => PartitionState::Active,
+            (Ready::PsError, Operation::PosResetting) => PartitionState::Resetting,
+            (Ready::PsError, _) => PartitionState::Failed(status.errors.join("; ")),
+            _ => PartitionState::Pending,
+        }
+    }
+
+    fn listing(&self) -> Listing {
+        let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
+        let place =
+            |ipu: &PartitionIpu| Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id };
+        let seen = listed.into_iter().map(|it| SeenPartition {
+            fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
+            partition: PartitionId::new(it.id).unwrap(),
+            places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
+        });
+        Listing { ipus: self.ipus, faulty: 0, partitions: seen.collect() }
+    }
+}
+
+fn pod(ipus: u32) -> Pod {
+    let settings = Settings {
+        create: Latency::Fixed(Duration::from_millis(250)),
+        remove: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    Pod::new(Hardware::new(ipus), settings).unwrap()
+}
+
+/// The way from one slurmctld to a controller.
+#[derive(Clone)]
+pub struct Line {
+    pub machine: Rc<Machine>,
+    pub caller: Rc<Slurmctld>,
+}
+
+impl Line {
+    fn error(&self, failure: Failure, cause: &str) -> CallError {
+        let message = format!("controller {}: {cause}", self.machine.name);
+        CallError { failure, message, cause: cause.to_owned() }
+    }
+
+    fn cluster(&self) -> &Rc<Cluster> {
+        &self.caller.cluster
+    }
+
+    /// Has `work` done by the controller, or not, as its mood is.
+    async fn call<T: 'static>(
+        &self,
+        is_create: bool,
+        time: Duration,
+        work: impl FnOnce(&Machine) -> T + 'static,
+    ) -> Result<T, CallError> {
+        let unclear = |cause: &str| Err(self.error(Failure::Unclear, cause));
+        let cluster = self.cluster();
+        let beyond = |longest: Duration| API_TIMEOUT + cluster.up_to(longest);
+        let often = cluster.chance(0.5);
+        match self.machine.mood.get() {
+            Mood::Refuses => unclear("connection refused"),
+            Mood::Stranger => Err(self.error(Failure::Stranger, "who are you?")),
+            Mood::Hangs if often => {
+                sleep(API_TIMEOUT).await;
+                unclear("no answer")
+            }
+            Mood::Garbles if often => {
+                if cluster.chance(0.5) {
+                    work(&self.machine);
+                }
+                unclear("<html>Bad Gateway</html>")
+            }
+            Mood::LosesReplies if often => {
+                work(&self.machine);
+                unclear("connection reset")
+            }
+            Mood::Late if often && is_create => self.deliver(beyond(LATE), work).await,
+            Mood::VeryLate if often && is_create => self.deliver(beyond(VERY_LATE), work).await,
+            _ if time.is_zero() => Ok(work(&self.machine)),
+            _ => self.deliver(cluster.up_to(time), work).await,
+        }
+    }
+
+    /// Has `work` done after `time`, whatever becomes of the caller.
+    async fn deliver<T: 'static>(
+        &self,
+        time: Duration,
+        work: impl FnOnce(&Machine) -> T + 'static,
+    ) -> Result<T, CallError> {
+        let (machine, (reply, replied)) = (Rc::clone(&self.machine), oneshot::channel());
+        machine.settled.set(machine.settled.get().max(Instant::now() + time));
+        self.cluster().outside(async move {
+            sleep(time).await;
+            // Nobody may be there any more to hear it.
+            let _ = reply.send(work(&machine));
+        });
+        let answer = timeout(API_TIMEOUT, replied).await;
+        answer.ok().and_then(Result::ok).ok_or_else(|| self.error(Failure::Unclear, "no answer"))
+    }
+
+    fn told(&self, refusal: &Refusal) -> CallError {
+        let failure = match vipu_client::code::name(refusal.code) {
+            "INVALID_ARGUMENT" | "PERMISSION_DENIED" => Failure::Refused,
+            "RESOURCE_EXHAUSTED" => Failure::NoRoom,
+            "ALREADY_EXISTS" => Failure::Exists,
+            _ => Failure::Unclear,
+        };
+        self.error(failure, &refusal.text)
+    }
+}
+
+impl Controller for Line {
+    type Config = Tag;
+
+    fn name(&self) -> impl Display {
+        &self.machine.name
+    }
+
+    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+        let machine = self.cluster().machine(name).ok_or_else(|| format!("no controller {name}"))?;
+        Ok(Self { machine: Rc::clone(machine), caller: Rc::clone(&self.caller) })
+    }
+
+    async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
+        let run = self.caller.about_to_make(request.partition);
+        let ipu = |place: &Place| PartitionIpu {
+            ipulink_domain_topology_id: place.domain,
+            topology_id: place.index,
+            ..Default::default()
+        };
+        let wanted = PartitionRequirements {
+            id: request.partition.to_string(),
+            size: request.size.get(),
+            reconfigurable: request.shape.reconfigurable == Some(true),
+            num_gcds: request.shape.gcds,
+            cluster_id: request.cluster.filter(|_| !request.ipus.is_empty()).unwrap_or_default().to_owned(),
+            ipus: request.ipus.iter().map(ipu).collect(),
+            ..Default::default()
+        };
+        let work = move |machine: &Machine| machine.make(wanted, Maker::Us(run));
+        self.call(true, Duration::from_millis(20), work).await?.map_err(|refusal| self.told(&refusal))
+    }
+
+    async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
+        let id = partition.clone();
+        self.call(false, Duration::ZERO, move |machine| machine.state(&id)).await
+    }
+
+    async fn ipuof_config(&self, partition: &PartitionId) -> Result<Tag, CallError> {
+        let id = partition.clone();
+        let tag = self.call(false, Duration::ZERO, move |machine| match machine.state(&id) {
+            PartitionState::Active => machine.tag(id.as_str()),
+            _ => None,
+        });
+        tag.await?.ok_or_else(|| self.error(Failure::Unclear, "it is not active"))
+    }
+
+    async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
+        let (id, caller) = (partition.clone(), Rc::clone(&self.caller));
+        let work = move |machine: &Machine| {
+            caller.about_to_remove(machine, &id);
+            machine.remove(id.as_str(), force);
+        };
+        self.call(false, Duration::from_millis(20), work).await
+    }
+
+    async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
+        self.call(false, Duration::ZERO, Machine::listing).await
+    }
+}

@@ -1,0 +1,211 @@
+//! StateSaveLocation and IpuofDir: the journal and the IPUoF files, on disks that fail.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use driver::{Entry, Files, FilesError, Journal, JournalError, LiveRecord, journal};
+use ledger::Claim;
+use rand::RngExt;
+use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
+use vipu_types::{JobRun, PartitionId};
+
+use crate::cluster::Cluster;
+use crate::controller::Tag;
+
+/// How long one who was superseded may not notice.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Who waits until an entry is written.
+type Waiting = oneshot::Sender<Result<(), JournalError>>;
+
+/// The journal's file.
+#[derive(Default)]
+pub struct Disk {
+    /// What a new reader reads.
+    durable: RefCell<Vec<Entry>>,
+    /// Entries on their way to it, with whoever waits; in the order of the calls.
+    pending: RefCell<Vec<(Entry, Option<Waiting>)>>,
+    /// The partitions that `durable` has open.
+    open: RefCell<BTreeMap<PartitionId, JobRun>>,
+    /// The slurmctld that opened it last.
+    owner: watch::Sender<u32>,
+    /// Nothing can be written.
+    pub full: Cell<bool>,
+    flush_is_due: Cell<bool>,
+}
+
+impl Disk {
+    /// The run that a partition is on record for.
+    pub fn on_record(&self, partition: &PartitionId) -> Option<JobRun> {
+        self.open.borrow().get(partition).copied()
+    }
+
+    /// Whether a partition is on record, or about to be.
+    pub fn knows(&self, partition: &PartitionId) -> bool {
+        let about = |entry: &Entry| match entry {
+            Entry::Create { claim, .. } | Entry::Remove { claim } => claim.partition == *partition,
+            Entry::Created(_) | Entry::Gone(_) => false,
+        };
+        self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
+    }
+
+    /// What is on record, for people.
+    pub fn open_entries(&self) -> Vec<String> {
+        self.open.borrow().keys().map(PartitionId::to_string).collect()
+    }
+
+    /// The writer is gone. A part of what nobody was told to be written is.
+    pub fn crash(&self, written: usize) {
+        for (number, (entry, _)) in self.pending.take().into_iter().enumerate() {
+            if number < written && !self.full.get() {
+                self.write(entry);
+            }
+        }
+    }
+
+    /// How many entries are on their way.
+    pub fn underway(&self) -> usize {
+        self.pending.borrow().len()
+    }
+
+    /// A slurmctld takes the journal, and reads it.
+    pub fn open(&self, term: u32) -> Vec<LiveRecord> {
+        self.owner.send_replace(term);
+        for (_, waiting) in self.pending.take() {
+            waiting.map(|waiting| waiting.send(Err(taken_over())));
+        }
+        journal::replay(self.durable.borrow().iter().cloned())
+    }
+
+    fn write(&self, entry: Entry) {
+        let mut open = self.open.borrow_mut();
+        match &entry {
+            Entry::Create { claim, .. } => drop(open.insert(claim.partition.clone(), claim.run)),
+            Entry::Remove { claim } => {
+                open.entry(claim.partition.clone()).or_insert(claim.run);
+            }
+            Entry::Created(_) => {}
+            Entry::Gone(id) => drop(open.remove(id)),
+        }
+        self.durable.borrow_mut().push(entry);
+    }
+
+    /// Writes what is on its way. What cannot be written now is written with what comes next.
+    fn flush(&self) {
+        self.flush_is_due.set(false);
+        let mut kept = Vec::new();
+        for (entry, waiting) in self.pending.take() {
+            let result = if self.full.get() {
+                kept.push((entry, None));
+                Err(JournalError::new(Path::new("journal"), "write it", &"no space left on device"))
+            } else {
+                self.write(entry);
+                Ok(())
+            };
+            waiting.map(|waiting| waiting.send(result));
+        }
+        self.pending.replace(kept);
+    }
+}
+
+fn taken_over() -> JournalError {
+    JournalError::taken_over(Path::new("journal"), "another slurmctld")
+}
+
+/// The journal as one slurmctld has it open.
+pub struct Notes {
+    pub cluster: Rc<Cluster>,
+    pub term: u32,
+}
+
+impl Journal for Notes {
+    async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        let disk = &self.cluster.disk;
+        if *disk.owner.borrow() != self.term {
+            return Err(taken_over());
+        }
+        let (done, written) = oneshot::channel();
+        disk.pending.borrow_mut().push((entry, Some(done)));
+        if !disk.flush_is_due.replace(true) {
+            let (cluster, time) = (Rc::clone(&self.cluster), self.cluster.up_to(Duration::from_millis(20)));
+            self.cluster.outside(async move {
+                sleep(time).await;
+                cluster.disk.flush();
+            });
+        }
+        // The writer is killed only together with who waits here.
+        written.await.unwrap_or_else(|_| Err(taken_over()))
+    }
+
+    async fn confirm(&self) -> Result<(), JournalError> {
+        if *self.cluster.disk.owner.borrow() == self.term { Ok(()) } else { Err(taken_over()) }
+    }
+
+    async fn superseded(&self) -> JournalError {
+        let mut owner = self.cluster.disk.owner.subscribe();
+        // The sender lives as long as the cluster.
+        let _ = owner.wait_for(|owner| *owner != self.term).await;
+        sleep(self.cluster.up_to(LOOK)).await;
+        taken_over()
+    }
+}
+
+/// IpuofDir: which file tells of which partition.
+#[derive(Default)]
+pub struct Shelf {
+    there: RefCell<BTreeMap<(PathBuf, PartitionId), Tag>>,
+    /// Nothing can be written or deleted.
+    pub refuses: Cell<bool>,
+}
+
+impl Shelf {
+    /// What the file of a partition tells of.
+    pub fn file(&self, directory: &Path, partition: &PartitionId) -> Option<Tag> {
+        self.there.borrow().get(&(directory.to_owned(), partition.clone())).copied()
+    }
+
+    /// The files there are.
+    pub fn files(&self) -> Vec<String> {
+        self.there.borrow().keys().map(|(directory, id)| format!("{}/{id}", directory.display())).collect()
+    }
+}
+
+/// The files as one slurmctld reaches them.
+pub struct Hands(pub Rc<Cluster>);
+
+impl Hands {
+    async fn reach(&self) -> Result<(), FilesError> {
+        if self.0.chance(0.3) {
+            sleep(self.0.up_to(Duration::from_millis(30))).await;
+        }
+        match self.0.shelf.refuses.get() {
+            true => Err(FilesError("no space left on device".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Files for Hands {
+    type Config = Tag;
+
+    async fn deliver(&self, directory: &Path, claim: &Claim, config: Tag) -> Result<(), FilesError> {
+        self.reach().await?;
+        let place = (directory.to_owned(), claim.partition.clone());
+        self.0.shelf.there.borrow_mut().insert(place, config);
+        if self.0.random.borrow_mut().random_bool(0.3) {
+            // It is there before anybody is told.
+            sleep(self.0.up_to(Duration::from_millis(30))).await;
+        }
+        Ok(())
+    }
+
+    async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+        self.reach().await?;
+        self.0.shelf.there.borrow_mut().remove(&(directory.to_owned(), claim.partition.clone()));
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! How a seed ends: all faults stop, every job comes to its end, and nothing may be left.
+//!
+//! What the numbers allow for is what `SPECIFICATION.md` promises: 60 s after all is up.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+use vipu_types::{ControllerName, PartitionId};
+
+use crate::check;
+use crate::cluster::{CREATE_TIMEOUT, Cluster, Config};
+use crate::controller::{Maker, Tag};
+use crate::slurm::{Job, State};
+use crate::slurmctld::REMOVE_WAIT;
+
+/// The promise: what nobody owns is gone by then.
+const PROMISE: Duration = Duration::from_secs(60);
+
+/// How long a job may wait for its partition: one of the same name may have to go first, and others before it in
+/// its controller's queue may each take all their time.
+const CONFIGURING: Duration = Duration::from_secs(60 + 4 * CREATE_TIMEOUT.as_secs());
+
+/// How long a job may be ending: until its nodes are done, which may be after RemoveWait.
+const COMPLETING: Duration = Duration::from_secs(2 * REMOVE_WAIT.as_secs() + 5);
+
+/// How long the journal remembers a partition of which a create call was never answered.
+const WATCHED: Duration = Duration::from_secs(600);
+
+/// How long all jobs together may take. An IPU that a controller refused without reason is not used for up to an hour.
+const DRAIN: Duration = Duration::from_secs(7200);
+
+/// Everything is up and well, and what is on its way arrives.
+pub async fn all_is_well_again(cluster: &Rc<Cluster>) {
+    cluster.note("*** all is well again");
+    cluster.disk.full.set(false);
+    cluster.shelf.refuses.set(false);
+    cluster.config.replace(Config::new(cluster.schedule.placement));
+    for machine in &cluster.machines {
+        machine.calm();
+        for (partition, tag) in machine.partitions() {
+            if tag.maker == Maker::Others {
+                machine.vanish(&partition);
+            }
+        }
+    }
+    if let Some(ctld) = cluster.in_charge() {
+        ctld.configure();
+    }
+    for machine in &cluster.machines {
+        sleep_until(machine.settled.get()).await;
+    }
+}
+
+/// Every job comes to its end.
+pub async fn drain(cluster: &Rc<Cluster>) -> Result<(), String> {
+    let (calm, mut leaks) = (Instant::now(), Leaks::new());
+    loop {
+        cluster.slurm.borrow_mut().jobs.retain(|_, job| job.state != State::Held);
+        if cluster.slurm.borrow().jobs.is_empty() {
+            return Ok(());
+        }
+        for job in cluster.slurm.borrow().jobs.values() {
+            if let Some(longest) = longest(job).filter(|longest| job.since.max(calm).elapsed() > *longest) {
+                return Err(format!("{:?} has been {:?} for more than {longest:?}", job.run(), job.state));
+            }
+        }
+        no_leak(cluster, &mut leaks)?;
+        if calm.elapsed() > DRAIN {
+            return Err(format!("still there: {:?}", cluster.slurm.borrow().jobs));
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// How long a job may be in its state, but for those that others have to leave it to leave.
+fn longest(job: &Job) -> Option<Duration> {
+    match job.state {
+        State::Pending | State::Held => None,
+        State::Configuring => Some(CONFIGURING),
+        State::Running => Some(job.length + Duration::from_secs(10)),
+        State::Completing(_) => Some(COMPLETING),
+    }
+}
+
+/// Since when nobody owns which partition.
+type Leaks = BTreeMap<(ControllerName, PartitionId), Instant>;
+
+/// Every partition of ours belongs to a run that has nodes, or had them a moment ago, or is about to.
+fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
+    let before = std::mem::take(leaks);
+    for machine in &cluster.machines {
+        for (partition, Tag { maker, .. }) in machine.partitions() {
+            let Maker::Us(run) = maker else { continue };
+            let jobs = &cluster.slurm.borrow().jobs;
+            let has_nodes = |job: &Job| !matches!(job.state, State::Pending | State::Held);
+            if jobs.get(&run.job).is_some_and(|job| has_nodes(job) && job.made_for == Some(run)) {
+                continue;
+            }
+            let place = (machine.name.clone(), partition);
+            let since = before.get(&place).copied().unwrap_or_else(Instant::now);
+            if since.elapsed() > PROMISE {
+                return Err(format!("{} of {run:?} is leaked: nobody owns it for {PROMISE:?}", place.1));
+            }
+            leaks.insert(place, since);
+        }
+    }
+    Ok(())
+}
+
+/// When there is no job any more, all is gone within the time promised. Says after what time it was.
+pub async fn nothing_is_left(cluster: &Rc<Cluster>) -> Result<Duration, String> {
+    let gone = wait_for_none(PROMISE, || left(cluster)).await?;
+    wait_for_none(WATCHED + PROMISE, || cluster.disk.open_entries()).await?;
+    for machine in &cluster.machines {
+        check::double_owners(&cluster.check, machine);
+    }
+    Ok(gone)
+}
+
+/// Waits until there is nothing left, and says how long that took.
+async fn wait_for_none(longest: Duration, left: impl Fn() -> Vec<String>) -> Result<Duration, String> {
+    let began = Instant::now();
+    loop {
+        let left = left();
+        if left.is_empty() {
+            return Ok(began.elapsed());
+        }
+        if began.elapsed() > longest {
+            return Err(format!("left after {longest:?}: {}", left.join(", ")));
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Every trace of ours but in the journal.
+fn left(cluster: &Cluster) -> Vec<String> {
+    let partitions = cluster.machines.iter().flat_map(|machine| {
+        let of_whom =
+            |(id, tag): (PartitionId, Tag)| format!("partition {id} of {:?} on {}", tag.maker, machine.name);
+        machine.partitions().into_iter().map(of_whom)
+    });
+    let files = cluster.shelf.files().into_iter().map(|file| format!("file {file}"));
+    let claims = cluster.in_charge().map_or(Vec::new(), |ctld| ctld.claims());
+    partitions.chain(files).chain(claims).collect()
+}

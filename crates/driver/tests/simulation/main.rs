@@ -1,0 +1,98 @@
+//! Recovery, as it is promised: ledger and driver against the mock's controllers, with a Slurm that plays along, in
+//! one process and under virtual time.
+//!
+//! A *seed* is a schedule of jobs and faults ([`schedule`], [`faults`]). It is played ([`play`]) by one [`cluster`] at a
+//! time: [`slurm`] has the jobs, a [`slurmctld`] the plugin, and both are killed and started again; the [`controller`]s
+//! and the [`disk`] fail. Whatever happens, the rules hold that the parts check as they go, and [`check`]; and when all
+//! faults stop, nothing may be left ([`end`]).
+//!
+//! Nothing here is random but for the seed: a failure says the command that plays it again.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
+
+mod check;
+mod cluster;
+mod controller;
+mod disk;
+mod end;
+mod faults;
+mod play;
+mod schedule;
+#[path = "../common/settings.rs"]
+mod settings;
+mod slurm;
+mod slurmctld;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use schedule::Schedule;
+
+/// How many seeds are played.
+const SEEDS: u64 = 120;
+
+/// How many events ledgers must have been told in them.
+const EVENTS: u64 = 1_000_000;
+
+/// Plays one seed; says what went wrong and how to see it again.
+fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
+    let schedule = Schedule::of(seed);
+    let kinds = schedule.kinds();
+    play::play(schedule, story).unwrap_or_else(|why| {
+        panic!(
+            "{why}\n\nseed {seed}, faults {kinds:?}; again, with the whole story: {COMMAND}{seed} {NEXTEST}"
+        )
+    })
+}
+
+/// Plays one seed again.
+const COMMAND: &str = "SIMULATION_SEED=";
+const NEXTEST: &str = "cargo nextest run -p driver --test simulation --no-capture whatever_dies";
+
+#[test]
+fn nothing_leaks_whatever_dies() {
+    if let Ok(seed) = std::env::var("SIMULATION_SEED") {
+        let story = std::env::temp_dir().join(format!("simulation-{seed}.log"));
+        println!("what happens is left in {}", story.display());
+        let outcome = play(seed.parse().expect("SIMULATION_SEED is a number"), Some(&story));
+        return println!("{} events", outcome.events);
+    }
+    let (next, began) = (AtomicU64::new(0), Instant::now());
+    let outcomes = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= SEEDS {
+                return;
+            }
+            let outcome = play(seed, None);
+            outcomes.lock().unwrap().insert(seed, outcome);
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, |count| count.get());
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let outcomes = outcomes.into_inner().unwrap();
+    let sum = |of: fn(&play::Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
+    println!(
+        "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
+        sum(|outcome| outcome.events),
+        sum(|outcome| outcome.launched),
+        sum(|outcome| outcome.at_once),
+        sum(|outcome| outcome.failed),
+        sum(|outcome| outcome.virtual_time.as_secs()),
+        outcomes.values().map(|outcome| outcome.last_trace).max().unwrap_or_default(),
+        began.elapsed().as_secs_f64(),
+    );
+    assert!(sum(|outcome| outcome.events) >= EVENTS, "too few events to say anything");
+}
+
+#[test]
+fn a_seed_is_the_same_each_time() {
+    let digest = |seed| play(seed, None).digest;
+    assert_eq!(digest(3), digest(3));
+}

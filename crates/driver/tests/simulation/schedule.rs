@@ -1,0 +1,78 @@
+//! What a seed comes to: how many jobs, on what, and what goes wrong when.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ledger::Placement;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+use crate::faults::{self, Fault, Kind};
+
+/// How many job ids are given out in one seed.
+const JOBS: u32 = 1200;
+
+/// The mean time between two submissions.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A seed, spelled out. What remains open, such as who asks for how many IPUs, is drawn from `random` as it happens.
+#[derive(Clone)]
+pub struct Schedule {
+    pub seed: u64,
+    pub jobs: u32,
+    pub pause: Duration,
+    /// IPUs of each controller, model by model.
+    pub models: Vec<(&'static str, u32)>,
+    pub placement: Placement,
+    /// Partitions are made while their jobs still wait (Prepare).
+    pub prepares: bool,
+    /// In the order of their times.
+    pub faults: Vec<Fault>,
+}
+
+impl Schedule {
+    pub fn of(seed: u64) -> Self {
+        let mut random = StdRng::seed_from_u64(seed);
+        let models =
+            if random.random_bool(0.5) { vec![("pod64", 64)] } else { vec![("pod64", 64), ("pod16", 16)] };
+        let explicit = random.random_bool(0.2);
+        let placement = if explicit { Placement::Explicit } else { Placement::Controller };
+        let faults = faults_of(&mut random);
+        let prepares = random.random_bool(0.5);
+        Self { seed, jobs: JOBS, pause: PAUSE, models, placement, prepares, faults }
+    }
+
+    /// The randomness of what is left open.
+    pub fn random(&self) -> StdRng {
+        StdRng::seed_from_u64(!self.seed)
+    }
+
+    /// The kinds of its faults.
+    pub fn kinds(&self) -> BTreeSet<Kind> {
+        self.faults.iter().map(|fault| fault.kind).collect()
+    }
+}
+
+/// Some kinds of faults, some seeds few and some many: what goes wrong together is not the same everywhere.
+fn faults_of(random: &mut StdRng) -> Vec<Fault> {
+    let variety = random.random_range(1..=10);
+    let mut kinds: BTreeSet<Kind> = (0..variety)
+        .filter_map(|_| faults::KINDS.choose_weighted(random, |(_, weight)| *weight).ok())
+        .map(|(kind, _)| *kind)
+        .collect();
+    faults::leave_out_fatal(&mut kinds);
+    let kinds: Vec<Kind> = kinds.into_iter().collect();
+    let pause = Duration::from_secs(random.random_range(4..40));
+    let horizon = PAUSE * JOBS;
+    let mut faults = Vec::new();
+    let mut at = pause;
+    while at < horizon {
+        if let Some(&kind) = kinds.choose(random) {
+            let length = Duration::from_millis(random.random_range(500..20_000));
+            faults.push(Fault { kind, at, length, pick: random.random_range(0..1_000_000) });
+        }
+        at += random.random_range(Duration::ZERO..2 * pause);
+    }
+    faults
+}

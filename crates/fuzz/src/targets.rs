@@ -1,0 +1,16 @@
+//! The targets.
+
+mod text;
+mod wire;
+
+use crate::Target;
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target { name: "conf", check: text::conf, seeds: text::conf_seeds },
+    Target { name: "gres", check: text::gres, seeds: text::gres_seeds },
+    Target { name: "journal", check: text::journal, seeds: text::journal_seeds },
+    Target { name: "table", check: text::table, seeds: text::table_seeds },
+    Target { name: "wire", check: wire::replies, seeds: wire::seeds },
+    Target { name: "ipuof", check: wire::ipuof, seeds: wire::ipuof_seeds },
+];

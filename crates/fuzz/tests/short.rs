@@ -1,0 +1,65 @@
+//! Each target for some seconds, from its corpus on: `FUZZ_SECONDS`, two when that is not set.
+
+#![allow(clippy::unwrap_used, reason = "all of this is a test")]
+
+use std::panic::catch_unwind;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use fuzz::Target;
+use fuzz::mutation::Mutator;
+
+/// No input may take longer, on however slow a machine.
+const LONGEST: Duration = Duration::from_secs(5);
+
+fn check(target: &Target, input: &[u8]) {
+    let began = Instant::now();
+    let result = catch_unwind(|| (target.check)(input));
+    assert!(result.is_ok(), "{}: {}", target.name, input.escape_ascii());
+    let took = began.elapsed();
+    assert!(took < LONGEST, "{} takes {took:?}: {}", target.name, input.escape_ascii());
+}
+
+fn run(name: &str) {
+    let target = Target::named(name).unwrap();
+    let files = fs::read_dir(target.corpus()).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
+    let corpus: Vec<_> = files.chain((target.seeds)()).collect();
+    corpus.iter().for_each(|input| check(target, input));
+    let seconds = env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    let (began, mut mutator, mut runs) = (Instant::now(), Mutator::new(1), 0);
+    while began.elapsed() < Duration::from_secs(seconds) {
+        check(target, &mutator.next(&corpus));
+        runs += 1;
+    }
+    println!("{name}: {runs} inputs in {seconds} s from {} of the corpus", corpus.len());
+}
+
+#[test]
+fn no_conf_upsets_its_reader() {
+    run("conf");
+}
+
+#[test]
+fn no_request_upsets_its_reader() {
+    run("gres");
+}
+
+#[test]
+fn no_journal_upsets_its_reader() {
+    run("journal");
+}
+
+#[test]
+fn no_table_upsets_its_reader() {
+    run("table");
+}
+
+#[test]
+fn no_reply_upsets_client_and_ledger() {
+    run("wire");
+}
+
+#[test]
+fn no_configuration_upsets_the_file() {
+    run("ipuof");
+}

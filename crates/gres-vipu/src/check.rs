@@ -1,0 +1,148 @@
+//! What is wrong with what a node offers: a decision from Slurm's records and the files beside slurm.conf.
+
+use std::path::Path;
+
+use conf::LoadError;
+use slurm_host::gres::Record;
+use vipu_types::{IpuCount, ModelName, NotASize};
+
+/// The faults, each in one line that says what to do. `folder` is that of slurm.conf, if Slurm told it.
+///
+/// A node needs no vipu.conf. What is there is read by slurmctld too, which tells what is wrong inside.
+pub(crate) fn faults(offers: &[Record], folder: Option<&Path>) -> Vec<String> {
+    offers.iter().flat_map(|offer| of_record(offer).or_else(|| of_files(offer, folder?))).collect()
+}
+
+/// What an administrator is told of a good configuration: `vipu:pod64:64`.
+pub(crate) fn in_words(offers: &[Record]) -> String {
+    if offers.is_empty() {
+        return "no IPUs".into();
+    }
+    offers.iter().map(element).collect::<Vec<_>>().join(",")
+}
+
+/// As in `Gres=`, without the words between.
+fn element(offer: &Record) -> String {
+    let model = offer.kind.iter().map(|model| format!("{model}:"));
+    format!("vipu:{}{}", model.collect::<String>(), offer.count)
+}
+
+fn of_record(offer: &Record) -> Option<String> {
+    let (shown, count) = (element(offer), offer.count);
+    if let Some(file) = &offer.file {
+        return Some(format!(
+            "gres.conf has File={file} for {shown}: IPUs are no devices of a node; remove the line from gres.conf, none is needed"
+        ));
+    }
+    let Some(model) = &offer.kind else {
+        return Some(format!(
+            "Gres={shown} of this node in slurm.conf has no model, and no job gets its IPUs; write \
+             Gres=vipu:<model>:no_consume:{count}"
+        ));
+    };
+    if let Err(why) = ModelName::new(model) {
+        return Some(format!(
+            "Gres={shown} of this node in slurm.conf: {why}; write Gres=vipu:<model>:no_consume:{count}"
+        ));
+    }
+    let size = IpuCount::new(count).err()?;
+    let valid = match size {
+        NotASize::NotPowerOfTwo { below, above, .. } => {
+            format!("{model}:no_consume:{below} or Gres=vipu:{model}:no_consume:{above}")
+        }
+        NotASize::Zero | NotASize::TooLarge(_) => format!("{model}:no_consume:<IPUs of the Pod>"),
+    };
+    Some(format!("Gres={shown} of this node in slurm.conf: {}; write Gres=vipu:{valid}", no_pod(&size)))
+}
+
+/// Why no Pod has so many IPUs.
+fn no_pod(size: &NotASize) -> String {
+    match size {
+        NotASize::Zero => "a Pod has at least 1 IPU".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A model whose file leads nowhere.
+fn of_files(offer: &Record, folder: &Path) -> Option<String> {
+    let model = ModelName::new(offer.kind.as_ref()?).ok()?;
+    let read = conf::load(folder, std::slice::from_ref(&model)).remove(&model)?;
+    match read {
+        Err(why @ LoadError::DanglingLink { .. }) => {
+            Some(format!("Gres={}: {why}; create that file, or remove the link", element(offer)))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn offer(kind: &str, count: u64) -> Record {
+        Record { kind: (!kind.is_empty()).then(|| kind.into()), count, file: None }
+    }
+
+    #[test]
+    fn a_good_configuration_has_no_fault() {
+        let offers = [offer("pod64", 64), offer("pod16", 16)];
+        assert_eq!(faults(&offers, None), [""; 0]);
+        assert_eq!(in_words(&offers), "vipu:pod64:64,vipu:pod16:16");
+        assert_eq!((faults(&[], None).len(), in_words(&[])), (0, "no IPUs".into()));
+    }
+
+    #[test]
+    fn each_fault_says_what_to_write() {
+        for (offer, parts) in [
+            (
+                offer("", 64),
+                [
+                    "Gres=vipu:64 of this node in slurm.conf has no model",
+                    "write Gres=vipu:<model>:no_consume:64",
+                ],
+            ),
+            (offer("pod/64", 64), ["'pod/64'", "write Gres=vipu:<model>:no_consume:64"]),
+            (
+                offer("pod64", 48),
+                [
+                    "48 IPUs is not a power of two",
+                    "vipu:pod64:no_consume:32 or Gres=vipu:pod64:no_consume:64",
+                ],
+            ),
+            (
+                offer("pod64", 0),
+                ["a Pod has at least 1 IPU", "write Gres=vipu:pod64:no_consume:<IPUs of the Pod>"],
+            ),
+            (offer("pod64", 1 << 40), ["is more than any system has", "<IPUs of the Pod>"]),
+            (
+                Record { file: Some("/dev/ipu0".into()), ..offer("pod64", 64) },
+                ["File=/dev/ipu0 for vipu:pod64:64", "remove the line from gres.conf"],
+            ),
+        ] {
+            let told = faults(std::slice::from_ref(&offer), None);
+            let [fault] = &told[..] else { panic!("{offer:?}: {told:?}") };
+            assert!(parts.iter().all(|part| fault.contains(part)), "{fault}");
+        }
+    }
+
+    #[test]
+    fn only_the_record_that_is_wrong_is_told() {
+        let told = faults(&[offer("pod64", 64), offer("pod16", 15)], None);
+        assert!(matches!(&told[..], [fault] if fault.contains("vipu:pod16:15")), "{told:?}");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_a_fault_and_no_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let offers = [offer("pod64", 64)];
+        assert_eq!(faults(&offers, Some(folder.path())), [""; 0]);
+        symlink("vipu.conf", folder.path().join("pod64.conf")).unwrap();
+        let told = faults(&offers, Some(folder.path()));
+        assert!(
+            matches!(&told[..], [fault] if fault.contains("which does not exist; create that file")),
+            "{told:?}"
+        );
+    }
+}

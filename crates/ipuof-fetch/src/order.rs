@@ -1,0 +1,188 @@
+//! What is to be fetched, and whether the job may have it.
+//!
+//! The grant comes from the step's environment, where its user may have put anything. So it is believed only as far as
+//! slurmctld could have written it for this job: nobody else's partition is asked for, and no controller that the
+//! administrator did not name is told an access key.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use conf::Settings;
+use vipu_client::{BadEndpoint, Endpoint};
+use vipu_types::{ControllerName, Grant, ModelName, PartitionId};
+
+/// What is to be fetched, for whom, to where.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// The folder of vipu.conf on this node.
+    pub(crate) conf_dir: PathBuf,
+    /// The job, as Slurm's credential has it.
+    pub(crate) job: u32,
+    /// Its user, as Slurm's credential has it.
+    pub(crate) user: u32,
+    /// What the step says it was given.
+    pub(crate) grant: Grant,
+    /// Where the files go.
+    pub(crate) directory: PathBuf,
+}
+
+/// Why nothing was fetched: one line for the job's user.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error(
+        "ipuof-fetch and spank_ipuof.so are not of the same build; the administrator should install both anew"
+    )]
+    Usage,
+    #[error(
+        "the settings of model {model} in {} on the node cannot be used: slurmd's log there says why; \
+         the administrator should put the vipu.conf of slurmctld's host there",
+        .conf_dir.display()
+    )]
+    Settings {
+        model: ModelName,
+        conf_dir: PathBuf,
+        /// Not for users: they choose what is read here, and errors quote it.
+        detail: String,
+    },
+    #[error(
+        "partition {partition} is not of job {job}; unless the job itself changed SLURM_VIPU_JOB_{job}, the administrator \
+         should see that PartitionPrefix on the node is that of slurmctld's host"
+    )]
+    NotOfTheJob { partition: PartitionId, job: u32 },
+    #[error(
+        "controller {} is not in ApiHost of the node's vipu.conf; the administrator should add it there",
+        .0.as_ref().map_or("(none)".to_owned(), ControllerName::to_string)
+    )]
+    Unlisted(Option<ControllerName>),
+    #[error(transparent)]
+    Endpoint(#[from] BadEndpoint),
+    #[error("{0}; the administrator should check that this controller answers the node")]
+    Controller(#[from] vipu_client::Error),
+    #[error(
+        "controller {controller} gave {found} IPUoF configurations of partition {partition}, not {wanted} with devices"
+    )]
+    Unusable { controller: String, partition: PartitionId, found: usize, wanted: u32 },
+    #[error(transparent)]
+    File(#[from] ipuof::Error),
+    #[error("ipuof-fetch cannot start: {0}")]
+    Runtime(std::io::Error),
+}
+
+impl Refusal {
+    /// What the administrator may know besides.
+    pub(crate) fn detail(&self) -> Option<&str> {
+        match self {
+            Refusal::Settings { detail, .. } => Some(detail),
+            _ => None,
+        }
+    }
+}
+
+impl Order {
+    /// The order in these words.
+    pub(crate) fn from_args(words: impl Iterator<Item = OsString>) -> Result<Self, Refusal> {
+        let words: Vec<_> = words.collect();
+        let [conf_dir, job, user, grant, directory] = &words[..] else { return Err(Refusal::Usage) };
+        let text = |word: &OsString| word.to_str().map(str::to_owned).ok_or(Refusal::Usage);
+        Ok(Self {
+            conf_dir: conf_dir.into(),
+            job: text(job)?.parse().map_err(|_| Refusal::Usage)?,
+            user: text(user)?.parse().map_err(|_| Refusal::Usage)?,
+            grant: text(grant)?.parse().map_err(|_| Refusal::Usage)?,
+            directory: directory.into(),
+        })
+    }
+
+    /// The way to the controller, if this node's settings say that the job may have what it asks for.
+    pub(crate) fn endpoint(&self) -> Result<Endpoint, Refusal> {
+        let settings = self.settings()?;
+        let Grant { partition, controller, .. } = &self.grant;
+        let run = partition.run(&settings.partition_prefix);
+        if run.is_none_or(|(job, _)| job != self.job) {
+            return Err(Refusal::NotOfTheJob { partition: partition.clone(), job: self.job });
+        }
+        let listed = controller.as_ref().filter(|name| settings.controllers.contains(name));
+        let name = listed.ok_or_else(|| Refusal::Unlisted(controller.clone()))?;
+        let plain = Endpoint::plain(name.host(), name.port(), settings.api_timeout);
+        Ok(Endpoint { tls: settings.tls, access: settings.access, ..plain })
+    }
+
+    fn settings(&self) -> Result<Settings, Refusal> {
+        let model = &self.grant.model;
+        let refused = |detail: String| Refusal::Settings {
+            model: model.clone(),
+            conf_dir: self.conf_dir.clone(),
+            detail,
+        };
+        let mut loaded = conf::load(&self.conf_dir, std::slice::from_ref(model));
+        let good = loaded.remove(model).ok_or_else(|| refused("nothing was read".to_owned()))?;
+        good.map(|good| good.settings).map_err(|why| refused(why.one_line()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The order of job 42 for this grant, on a node with this vipu.conf.
+    fn endpoint(vipu_conf: &str, grant: &str) -> Result<Endpoint, Refusal> {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("vipu.conf"), vipu_conf).unwrap();
+        fs::write(dir.path().join("slurmdbd.conf"), "StoragePass=hidden\n").unwrap();
+        let words = [dir.path().to_str().unwrap(), "42", "1001", grant, "/run/x"];
+        Order::from_args(words.iter().map(OsString::from)).and_then(|order| order.endpoint())
+    }
+
+    const CONF: &str = "ApiHost=vipu,other:1 Delivery=node ApiTimeout=7 ApiAccessFile=/etc/slurm/vipu.key";
+
+    #[test]
+    fn a_job_gets_what_it_was_granted() {
+        for partition in ["slurm_42", "slurm_42r3"] {
+            let found = endpoint(CONF, &format!("{partition},pod64,4,1,other:1,node")).unwrap();
+            assert_eq!((found.host.as_str(), found.port, found.timeout.as_secs()), ("other", 1, 7));
+            assert!(found.access.is_some());
+        }
+    }
+
+    #[test]
+    fn another_jobs_partition_is_refused() {
+        for partition in ["slurm_41", "slurm_421", "slurm_4", "other_42", "slurm_42x"] {
+            let refused = endpoint(CONF, &format!("{partition},pod64,4,1,vipu:8090,node")).unwrap_err();
+            assert!(matches!(refused, Refusal::NotOfTheJob { .. }), "{partition}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_strangers_controller_is_told_nothing() {
+        for controller in [",evil:8090", ",vipu:8091", ""] {
+            let refused = endpoint(CONF, &format!("slurm_42,pod64,4,1{controller}")).unwrap_err();
+            assert!(matches!(refused, Refusal::Unlisted(_)), "{controller}: {refused}");
+            assert!(!refused.to_string().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn what_a_file_holds_is_for_the_administrator_only() {
+        for model in ["slurmdbd", "pod64"] {
+            let broken = format!("{CONF} StoragePass=hidden");
+            let refused = endpoint(&broken, &format!("slurm_42,{model},4,1,vipu:8090,node")).unwrap_err();
+            let told = refused.to_string();
+            assert!(
+                told.contains("slurmd's log") && told.contains(model) && !told.contains("Storage"),
+                "{told}"
+            );
+            assert!(refused.detail().unwrap().contains("unknown key 'StoragePass'"));
+        }
+    }
+
+    #[test]
+    fn other_words_are_of_another_build() {
+        let words = ["/etc/slurm", "42", "1001", "slurm_42,pod64,4,1,vipu:8090,post", "/run/x"];
+        for count in [0, 4, 5] {
+            let refused = Order::from_args(words[..count].iter().map(OsString::from)).unwrap_err();
+            assert!(matches!(refused, Refusal::Usage), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Partitions that are made while their jobs still wait in line.
+
+use std::collections::BTreeMap;
+
+use vipu_types::PartitionId;
+
+use crate::claims::Record;
+use crate::lifecycle::Signal;
+use crate::{Action, Claim, Ending, Ledger, Making, Millis, Phase};
+
+/// How long a job is not prepared again whose partition could not be made, or waited in vain: it starts the ordinary way
+/// meanwhile, and ends as any other does whose create fails.
+const AFTER_A_FAILURE: u64 = 600_000;
+
+/// A partition for a job that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preparation {
+    /// What was claimed, for [`vipu_types::JobRun::waiting`].
+    pub claim: Claim,
+    /// Since when the partition is there; none while it is being made.
+    pub ready: Option<Millis>,
+}
+
+impl Preparation {
+    fn of(record: &Record) -> Option<Self> {
+        let ready = (record.phase == Phase::Prepared).then_some(record.since);
+        record.phase.is_early().then(|| Self { claim: record.claim.clone(), ready })
+    }
+}
+
+/// Jobs whose partitions could not be made, or were made in vain, and when that was.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failures(BTreeMap<u32, Millis>);
+
+impl Failures {
+    fn add(&mut self, now: Millis, job: u32) {
+        self.0.retain(|_, failed| now.0.saturating_sub(failed.0) < AFTER_A_FAILURE);
+        self.0.insert(job, now);
+    }
+
+    fn is_recent(&self, now: Millis, job: u32) -> bool {
+        self.0.get(&job).is_some_and(|failed| now.0.saturating_sub(failed.0) < AFTER_A_FAILURE)
+    }
+}
+
+impl Ledger {
+    /// The partition that is, or is being, made for this job before it starts.
+    #[must_use]
+    pub fn preparation(&self, job: u32) -> Option<Preparation> {
+        self.claims.live(job).and_then(|(_, record)| Preparation::of(record))
+    }
+
+    /// All such partitions, the oldest first.
+    pub fn preparations(&self) -> impl Iterator<Item = Preparation> {
+        self.claims.all().filter_map(|(_, record)| Preparation::of(record))
+    }
+
+    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while ago.
+    #[must_use]
+    pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
+        self.claims.live(job).is_none() && !self.failures.is_recent(now, job)
+    }
+
+    /// A partition is to be made for a job that waits; one at a time.
+    pub(crate) fn prepare(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
+        let is_id_wanted = self.claims.queued(&claim.partition).is_some();
+        if is_id_wanted || self.claims.live(claim.run.job).is_some() {
+            return;
+        }
+        self.plans.drop_of(claim.run.job);
+        if self.claims.holder(&claim.partition).is_some() {
+            self.add(now, claim, Phase::Preparing(Making::Queued));
+        } else {
+            self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
+            todo.push(Action::Create(claim));
+        }
+    }
+
+    /// A job is not to have what was prepared for it.
+    pub(crate) fn forgo(&mut self, now: Millis, job: u32, in_vain: bool, todo: &mut Vec<Action>) {
+        if let Some((serial, record)) = self.claims.live(job)
+            && record.phase.is_early()
+        {
+            if in_vain {
+                self.failures.add(now, job);
+            }
+            self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
+        }
+    }
+
+    /// A run begins: whether the partition is there that it asks for.
+    pub(crate) fn bind(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) -> bool {
+        let Some((serial, record)) = self.claims.live(claim.run.job) else { return false };
+        if record.phase != Phase::Prepared || !record.claim.is_as_good_as(claim) {
+            return false;
+        }
+        self.claims.bind(serial, claim.run);
+        self.enter(now, serial, Phase::Running);
+        todo.push(Action::Bind(claim.clone()));
+        true
+    }
+
+    /// A create failed, for which its job may not be to blame.
+    pub(crate) fn note_failure(&mut self, now: Millis, partition: &PartitionId) {
+        if let Some((_, record)) = self.claims.holder(partition)
+            && record.phase.is_early()
+        {
+            self.failures.add(now, record.claim.run.job);
+        }
+    }
+}
+
+impl Claim {
+    /// Whether a partition that was made for this claim does for another one as well.
+    #[must_use]
+    pub fn is_as_good_as(&self, other: &Claim) -> bool {
+        let anybodys = |claim: &Claim| Claim { run: other.run, ipus: Vec::new(), ..claim.clone() };
+        anybodys(self) == anybodys(other) && self.run.restart == other.run.restart
+    }
+}

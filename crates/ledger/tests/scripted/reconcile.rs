@@ -1,0 +1,151 @@
+//! What a listing says of claims, and claims of a listing.
+
+use ledger::{Event, SeenPartition};
+
+use crate::script::{Scripted, empty_pod, id, listing, pod, seen};
+
+/// Job 7 has its partition, and is to be launched.
+fn ready() -> Scripted {
+    let mut scripted = empty_pod();
+    scripted.play(
+        "begin 7       -> create 7
+         up 7          -> launch 7, survey pod64",
+    );
+    scripted
+}
+
+/// The same, launched.
+fn launched() -> Scripted {
+    let mut scripted = ready();
+    scripted.play("launched 7 -> ");
+    scripted.now.0 += 1;
+    scripted
+}
+
+/// Job 7 runs on a partition that a listing showed.
+fn running() -> Scripted {
+    let mut scripted = launched();
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
+    scripted
+}
+
+/// What is to be done when the controller lists these partitions.
+fn lists(scripted: &mut Scripted, partitions: Vec<SeenPartition>) -> String {
+    scripted.now.0 += 1;
+    let event = listing(scripted, 64, partitions);
+    scripted.tell(event)
+}
+
+fn broken(words: &str) -> SeenPartition {
+    SeenPartition { fault: Some(words.into()), ..seen("slurm_7", 0..16) }
+}
+
+#[test]
+fn what_no_claim_has_is_told_once() {
+    let mut scripted = running();
+    let theirs = || vec![seen("slurm_7", 0..16), seen("slurm_8", 16..20), seen("slurm_9r2", 20..21)];
+    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 8, unclaimed 9r2");
+    assert_eq!(lists(&mut scripted, theirs()), "");
+    let view = scripted.ledger.view().models[0].pods[0].clone();
+    assert_eq!(view.unclaimed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["slurm_8", "slurm_9r2"]);
+    assert_eq!((view.foreign, view.free), (2, 43));
+    // Gone and there again, or after somebody changed the configuration.
+    assert_eq!(lists(&mut scripted, theirs()[..2].to_vec()), "");
+    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 9r2");
+    scripted.tell(Event::Models(vec![pod("pod64")]));
+    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 8, unclaimed 9r2");
+}
+
+#[test]
+fn what_is_named_otherwise_is_nobodys_business() {
+    let mut scripted = running();
+    let theirs = ["slurm", "slurm_x", "other_8", "slurm_08"].into_iter().zip(16..);
+    let theirs = theirs.map(|(id, ipu)| seen(id, [ipu])).chain([seen("slurm_7", 0..16)]).collect();
+    assert_eq!(lists(&mut scripted, theirs), "");
+}
+
+#[test]
+fn what_is_on_its_way_out_or_gone_since_is_no_news() {
+    let mut scripted = running();
+    let stale = listing(&scripted, 64, vec![seen("slurm_7", 0..16)]);
+    scripted.play("fini 7 -> await-nodes 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
+    assert_eq!(lists(&mut scripted, vec![]), "");
+    scripted.play(
+        "nodes-done 7 -> remove 7
+         gone 7       -> kick, survey pod64",
+    );
+    let Event::Inventory { pod, ipus, faulty, partitions, .. } = stale else { panic!("no listing") };
+    let asked = scripted.now;
+    assert_eq!(scripted.tell(Event::Inventory { pod, asked, ipus, faulty, partitions }), "");
+}
+
+#[test]
+fn a_claim_on_another_controller_explains_the_name() {
+    let mut scripted = running();
+    let mut two = pod("pod64");
+    two.controllers.push(id("pod64", "vipu2").controller);
+    scripted.tell(Event::Models(vec![two]));
+    let (pod, asked, partitions) = (id("pod64", "vipu2"), scripted.now, vec![seen("slurm_7", 0..16)]);
+    let event = Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions };
+    assert_eq!(scripted.tell(event), "");
+}
+
+#[test]
+fn a_partition_that_is_not_there_twice_has_vanished() {
+    let mut scripted = running();
+    let there = || vec![seen("slurm_7", 0..16)];
+    assert_eq!(lists(&mut scripted, vec![]), "survey pod64");
+    assert_eq!(lists(&mut scripted, there()), "");
+    assert_eq!(lists(&mut scripted, vec![]), "survey pod64");
+    assert_eq!(lists(&mut scripted, vec![]), "broken 7 (its controller does not know it any more)");
+    assert_eq!(lists(&mut scripted, vec![]), "");
+    // Its IPUs count as used all the same: the controller may have lost its memory, not the job its IPUs.
+    assert_eq!(scripted.ledger.view().models[0].pods[0].free, 48);
+}
+
+#[test]
+fn an_error_is_told_when_it_is_another() {
+    let mut scripted = running();
+    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
+    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "");
+    assert_eq!(lists(&mut scripted, vec![broken("agent gone")]), "broken 7 (agent gone)");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
+    assert_eq!(lists(&mut scripted, vec![broken("agent gone")]), "broken 7 (agent gone)");
+}
+
+#[test]
+fn a_partition_elsewhere_is_relocated() {
+    let mut scripted = running();
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "relocated 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", (16..32).rev())]), "");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", [])]), "");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "relocated 7");
+}
+
+#[test]
+fn what_was_moved_to_mend_it_is_relocated() {
+    let mut scripted = launched();
+    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "relocated 7");
+}
+
+#[test]
+fn what_is_numbered_anew_as_an_agent_drops_out_has_not_moved() {
+    let mut scripted = launched();
+    for (ipus, places, follows) in [(64, 32..48, ""), (32, 0..16, ""), (64, 32..48, "kick")] {
+        scripted.now.0 += 1;
+        let seen = listing(&scripted, ipus, vec![seen("slurm_7", places)]);
+        assert_eq!(scripted.tell(seen), follows);
+    }
+    scripted.now.0 += 1;
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "relocated 7");
+}
+
+#[test]
+fn a_listing_from_before_the_launch_says_nothing_of_it() {
+    let mut scripted = ready();
+    let before = listing(&scripted, 64, vec![]);
+    scripted.play("launched 7 -> ");
+    assert_eq!(scripted.tell(before), "");
+}

@@ -1,0 +1,126 @@
+//! The GRES of a node, as slurmd has them once slurm.conf and gres.conf were put together.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use slurm_release::{GresSlurmdConf, Layout};
+
+use crate::loaded::loaded;
+use crate::probe::Probe;
+use crate::record;
+use crate::symbols;
+
+/// One `Gres=` element of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its type, such as `pod64`.
+    pub kind: Option<String>,
+    /// How many the node offers.
+    pub count: u64,
+    /// `File=` of gres.conf.
+    pub file: Option<String>,
+}
+
+/// The records of the GRES `name` in the list that a gres plugin is given.
+///
+/// # Errors
+/// One line, when the list cannot be walked or a record does not look as the release says.
+///
+/// # Safety
+/// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and nobody changes it meanwhile.
+pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, String> {
+    let layout = loaded()?.release.layout;
+    let probe = Probe::new().ok_or("no file descriptor is free")?;
+    // SAFETY: passed on to the caller.
+    let records = unsafe { items(list) }?;
+    let own = records.into_iter().filter_map(|at| of_name(&probe, at, name, layout).transpose());
+    own.collect()
+}
+
+/// The addresses of a list's items.
+///
+/// # Safety
+/// As [`of_node`].
+unsafe fn items(list: *mut c_void) -> Result<Vec<NonNull<c_void>>, String> {
+    type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+    type ForEach = unsafe extern "C" fn(*mut c_void, Visit, *mut c_void) -> c_int;
+
+    unsafe extern "C" fn note(item: *mut c_void, items: *mut c_void) -> c_int {
+        // SAFETY: `items` is the vector below, which only this call uses.
+        let items = unsafe { &mut *items.cast::<Vec<NonNull<c_void>>>() };
+        items.extend(NonNull::new(item));
+        0
+    }
+
+    let mut items = Vec::new();
+    if list.is_null() {
+        return Ok(items);
+    }
+    // SAFETY: `int list_for_each(List, ListForF, void *)` in every release (SAFETY.md, "Signatures").
+    let for_each = unsafe { symbols::wanted::<ForEach>(c"slurm_list_for_each") }?;
+    // SAFETY: the list of the running callback; `items` outlives the call.
+    unsafe { for_each(list, note, (&raw mut items).cast()) };
+    Ok(items)
+}
+
+/// The record, if it is of this GRES; what is read is looked at before.
+fn of_name(
+    probe: &Probe,
+    at: NonNull<c_void>,
+    name: &str,
+    layout: &Layout,
+) -> Result<Option<Record>, String> {
+    let fields = &layout.gres_slurmd_conf;
+    if !probe.can_read(at.as_ptr(), fields.size.into()) {
+        return Err(format!("a gres_slurmd_conf_t has less than {} bytes", fields.size));
+    }
+    // SAFETY: memory that was just read in its whole size, unchanged for the callback (caller of `of_node`).
+    let record = unsafe { record::Record::new(at) };
+    if record.read(fields.plugin_id) != id_of(name) {
+        return Ok(None);
+    }
+    look(probe, record, name, fields)?;
+    Ok(Some(Record {
+        kind: record.text(fields.type_name),
+        count: record.read(fields.count),
+        file: record.text(fields.file),
+    }))
+}
+
+/// # Errors
+/// What reads wrong.
+fn look(
+    probe: &Probe,
+    record: record::Record<'_>,
+    name: &str,
+    fields: &GresSlurmdConf,
+) -> Result<(), String> {
+    let wrong = |member: &str| Err(format!("{member} of a gres_slurmd_conf_t reads wrong"));
+    if probe.beginning(record.text_pointer(fields.name)) != name.as_bytes() {
+        return wrong("name");
+    }
+    for (member, field) in [("type_name", fields.type_name), ("file", fields.file)] {
+        let text = record.text_pointer(field);
+        if !text.is_null() && !probe.is_text(text) {
+            return wrong(member);
+        }
+    }
+    Ok(())
+}
+
+/// Slurm's number for a GRES: the sum of its name's bytes, each shifted by 0, 8, 16 or 24 bits in turn.
+fn id_of(name: &str) -> u32 {
+    let bytes = name.bytes().zip([0, 8, 16, 24].into_iter().cycle());
+    bytes.fold(0, |id, (byte, shift)| id.wrapping_add(u32::from(byte) << shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_gres_is_slurms() {
+        assert_eq!(id_of("vipu"), 0x7570_6976);
+        assert_eq!(id_of("gpu"), 7_696_487);
+    }
+}

@@ -1,0 +1,102 @@
+//! Whom an event is about: for who would wait in vain should the ledger fail to deal with it.
+
+use std::fmt;
+
+use ledger::{Action, AdoptedAs, Claim, ClaimView, Ending, Event, Gates, Ledger, Phase};
+use slurm_host::boundary;
+use vipu_types::PartitionId;
+
+use crate::internal_error::INTERNAL;
+
+/// Whom an event is about.
+pub(crate) enum About {
+    /// The run of a job that begins: job_begin itself sees to it.
+    Begin(u32),
+    /// A run of an earlier slurmctld.
+    Adopted(Claim, AdoptedAs),
+    /// The run of a job that ends.
+    End(u32, Ending),
+    /// The run whose partition is there.
+    Up(PartitionId),
+    /// Whoever has this partition.
+    Holder(PartitionId),
+    /// Nobody in particular.
+    All,
+}
+
+impl About {
+    pub(crate) fn of(event: &Event) -> Self {
+        match event {
+            Event::Begin(claim) => Self::Begin(claim.run.job),
+            Event::Adopt(claim, found) => Self::Adopted(claim.clone(), *found),
+            Event::Fini { job, ending } => Self::End(*job, *ending),
+            Event::Up(id) => Self::Up(id.clone()),
+            Event::CreateStarted(id)
+            | Event::CreateFailed { partition: id, .. }
+            | Event::NoRoom(id)
+            | Event::CreateCancelled(id)
+            | Event::Launched(id)
+            | Event::RunVanished(id)
+            | Event::NodesDone(id)
+            | Event::Overdue(id)
+            | Event::Gone(id) => Self::Holder(id.clone()),
+            Event::Prepare(_)
+            | Event::Forgo { .. }
+            | Event::Orphan(_)
+            | Event::Models(_)
+            | Event::Inventory { .. }
+            | Event::Unreachable { .. } => Self::All,
+        }
+    }
+
+    /// What has to be done for them when the ledger has failed: a job that has not started ends, one that has ended
+    /// leaves COMPLETING. The partition stays, and so does the claim: what comes of them is for the next slurmctld.
+    pub(crate) fn let_go(&self, ledger: &Ledger) -> Vec<Action> {
+        match self {
+            Self::Adopted(claim, AdoptedAs::Starting) => {
+                vec![Action::FailRun(claim.clone(), INTERNAL.into())]
+            }
+            Self::Adopted(claim, AdoptedAs::Ending) => {
+                vec![Action::OpenCompletion { claim: claim.clone(), launch_raised: false }]
+            }
+            Self::End(..) | Self::Up(_) | Self::Holder(_) => {
+                let claims =
+                    boundary::guard(&|| format!("claims of {self}"), vec![], || ledger.view().claims);
+                claims.into_iter().filter_map(|claim| self.opened(claim)).collect()
+            }
+            Self::Begin(_) | Self::Adopted(..) | Self::All => vec![],
+        }
+    }
+
+    /// What opens the gates of this claim if it is theirs; where the ledger was in its change is not known.
+    fn opened(&self, ClaimView { claim, phase, .. }: ClaimView) -> Option<Action> {
+        let complete = |claim, launch_raised| Action::OpenCompletion { claim, launch_raised };
+        match (self, &phase) {
+            (Self::End(job, Ending::Held), _) if claim.run.job == *job => {
+                Some(complete(claim, phase.launch_raised()))
+            }
+            (Self::Up(id), Phase::Ready) if claim.partition == *id => Some(Action::OpenLaunch(claim)),
+            (Self::Up(id) | Self::Holder(id), Phase::Releasing { gates, .. }) if claim.partition == *id => {
+                (*gates != Gates::Open).then(|| complete(claim, *gates == Gates::Both))
+            }
+            (Self::Up(id) | Self::Holder(id), _) if claim.partition == *id && phase.launch_raised() => {
+                Some(Action::FailRun(claim, INTERNAL.into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// For the error line of a panic; the first word names a failpoint.
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin(job) => write!(f, "told_begin of job {job}"),
+            Self::Adopted(claim, _) => write!(f, "told_found of {}", claim.run),
+            Self::End(job, _) => write!(f, "told_end of job {job}"),
+            Self::Up(id) => write!(f, "told_up of partition {id}"),
+            Self::Holder(id) => write!(f, "told_progress of partition {id}"),
+            Self::All => f.write_str("told_news"),
+        }
+    }
+}

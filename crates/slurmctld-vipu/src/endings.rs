@@ -1,0 +1,101 @@
+//! Jobs that have ended: whose nodes are not done yet, and for whose end Slurm waits.
+
+use std::time::{Duration, Instant};
+
+use ledger::{Claim, Event};
+use slurm_host::locks::HostThread;
+use tracing::warn;
+
+use crate::site::Site;
+
+/// How often ended jobs are asked whether their nodes are done: most are within a second.
+const NODES_POLL: Duration = Duration::from_millis(25);
+
+/// The same for jobs whose nodes take long.
+const NODES_POLL_LATER: Duration = Duration::from_millis(250);
+
+/// All that the vipu-host thread waits for.
+#[derive(Default)]
+pub(crate) struct Endings {
+    /// Jobs whose nodes may not be done with them.
+    on_nodes: Vec<Ended>,
+    /// Jobs that are COMPLETING until their partition is gone, but no longer than RemoveWait.
+    held: Vec<Ended>,
+}
+
+/// A job that has ended.
+struct Ended {
+    claim: Claim,
+    since: Instant,
+    patience: Duration,
+}
+
+impl Ended {
+    fn new(site: &Site, claim: Claim) -> Self {
+        let patience = site.models(|models| models.remove_wait(&claim.model));
+        Self { claim, since: Instant::now(), patience }
+    }
+
+    fn is_late(&self) -> bool {
+        self.since.elapsed() >= self.patience
+    }
+}
+
+impl Endings {
+    /// Waits for the job's nodes.
+    pub(crate) fn await_nodes(&mut self, site: &Site, claim: Claim) {
+        self.on_nodes.push(Ended::new(site, claim));
+    }
+
+    /// Slurm waits for the end of this run; not for ever.
+    pub(crate) fn limit(&mut self, site: &Site, claim: Claim) {
+        self.held.push(Ended::new(site, claim));
+    }
+
+    /// How long until the next look.
+    pub(crate) fn pause(&self) -> Duration {
+        let poll = match self.on_nodes.iter().map(|ended| ended.since.elapsed()).min() {
+            Some(age) if age < Duration::from_secs(1) => NODES_POLL,
+            Some(_) => NODES_POLL_LATER,
+            None => Duration::MAX,
+        };
+        let limits = self.held.iter().map(|ended| ended.patience.saturating_sub(ended.since.elapsed()));
+        limits.chain([poll]).min().unwrap_or(poll)
+    }
+
+    /// Tells of the jobs whose nodes are done, and of those that were waited for long enough.
+    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
+        self.ask_nodes(site, slurm);
+        for ended in self.held.extract_if(.., |ended| ended.is_late()) {
+            let Ended { claim, patience, .. } = ended;
+            let is_there = site.ledger().holder(&claim.partition).is_some_and(|it| it.run == claim.run);
+            if is_there {
+                warn!(
+                    "{}: partition {} is still there {} s after its end: the job is COMPLETING no longer, the IPUs \
+                     count as used until it is removed",
+                    claim.run,
+                    claim.partition,
+                    patience.as_secs()
+                );
+                site.tell(Event::Overdue(claim.partition));
+            }
+        }
+    }
+
+    fn ask_nodes(&mut self, site: &Site, slurm: &mut HostThread) {
+        if self.on_nodes.is_empty() {
+            return;
+        }
+        // Whatever happens on the way, nobody who waits is lost.
+        let waiting = &self.on_nodes;
+        let done: Vec<bool> = slurm.read(|seen| {
+            let is_done =
+                |ended: &Ended| ended.is_late() || seen(ended.claim.run.job).is_none_or(|job| job.nodes_done);
+            waiting.iter().map(is_done).collect()
+        });
+        let mut done = done.into_iter();
+        for ended in self.on_nodes.extract_if(.., |_| done.next().unwrap_or(false)) {
+            site.tell(Event::NodesDone(ended.claim.partition));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is left of a callback that panicked. The job it was for waits, or is ended a moment later; nothing else is
+//! affected.
+//!
+//! Each of these runs while the callback is still on: what it was given holds here too.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use ledger::Ending;
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::release::{ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, is_start};
+use slurm_host::submit::{self, JobDescription};
+use slurm_host::symbols::RawJob;
+use slurm_host::{blind, boundary};
+use vipu_types::JobOption;
+
+use super::name;
+use crate::callbacks;
+use crate::internal_error;
+use crate::site::site;
+
+/// Whether a job asks for IPUs; yes when that cannot be found out.
+pub(super) fn is_for_ipus(job: RawJob) -> bool {
+    boundary::guard(&|| name("is_for_ipus", job), true, || {
+        // SAFETY: Slurm's job in its own callback, under at least the job read lock.
+        let seen = unsafe { JobRef::from_callback(job) };
+        // SAFETY: as above.
+        seen.map_or_else(|| unsafe { blind::wants_ipus(job) }, JobRef::mentions_vipu)
+    })
+}
+
+/// The answer to a test: an IPU job waits and is tested again, of any other `otherwise` holds.
+pub(super) fn unsure(job: RawJob, mode: u16, otherwise: c_int) -> c_int {
+    if !is_start(mode) || !is_for_ipus(job) {
+        return otherwise;
+    }
+    show_reason(job);
+    ESLURM_NODES_BUSY.cast_signed()
+}
+
+/// The answer of a job_begin, with what it had done taken back: an IPU job stays pending, and begins again later.
+pub(super) fn undo_begin(job: RawJob) -> c_int {
+    if !is_for_ipus(job) {
+        return 0;
+    }
+    boundary::guard(&|| name("undo_begin", job), (), || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
+            callbacks::undo_begin(&site, job);
+        }
+    });
+    show_reason(job);
+    -1
+}
+
+/// Has the vipu-host thread do what a job_fini did not come to; `ending` is what was done to the job already.
+pub(super) fn end_later(job: RawJob, ending: Option<Ending>) {
+    boundary::guard(&|| name("end_later", job), (), || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        if let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) {
+            site.end_job(job.id(), ending);
+        }
+    });
+}
+
+/// The answer to a submit that could not be checked: no IPUs.
+pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
+    boundary::guard(&|| "refuse_ipus".into(), 0, || {
+        // SAFETY: the message of the running job_submit callback.
+        let description = unsafe { JobDescription::from_callback(description) };
+        let by_gres = |tres: Option<String>| tres.is_some_and(|tres| tres.contains("vipu"));
+        let by_option = |it: &JobDescription<'_>| !it.options(JobOption::PREFIX).is_empty();
+        if !description.is_some_and(|it| by_gres(it.tres_per_node()) || by_option(&it)) {
+            return 0;
+        }
+        // SAFETY: the answer variable of the running job_submit callback, or NULL.
+        unsafe { submit::tell(err_msg, &internal_error::to_user()) };
+        ESLURM_INVALID_GRES.cast_signed()
+    })
+}
+
+/// Makes IPU jobs wait until slurmctld is restarted: it is not known what is true any more.
+pub(super) fn give_up() {
+    boundary::guard(&|| "give_up".into(), (), || {
+        if let Some(site) = site() {
+            site.distrust();
+        }
+    });
+}
+
+fn show_reason(job: RawJob) {
+    boundary::guard(&|| name("show_reason", job), (), || {
+        // SAFETY: Slurm's job in its own callback, under at least the job read lock.
+        if let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) {
+            site.show_reason(job.id(), internal_error::to_user());
+        }
+    });
+}

@@ -1,0 +1,148 @@
+//! Partitions that are made while their jobs still wait (`Prepare`), so that a job launches the moment it has nodes.
+//!
+//! A job whose nodes and IPUs are free is refused once more, and its partition is made. When it is there, the
+//! scheduler is woken. What is asked here is asked under slurmctld's locks: no I/O, no waiting.
+
+use std::collections::HashMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use driver::{LiveRecord, Stage};
+use ledger::{Candidate, Claim, Event, Preparation, Wait, Wish};
+use slurm_host::job::JobRef;
+use slurm_host::job_test::Test;
+use slurm_host::locks::Waiting;
+use vipu_types::JobRun;
+
+use crate::callbacks;
+use crate::request::{Request, Resolved};
+use crate::scheduling::{InSlurm, Verdict, wait, wish};
+use crate::site::Site;
+use crate::sync::{Mutex, lock};
+
+/// What squeue shows as the reason meanwhile.
+const REASON: &str = "vipu: preparing";
+
+/// What is to be done once the stock selector has found nodes for a start.
+pub(crate) enum OnNodes {
+    /// Have the partition made first.
+    Prepare(Resolved),
+    /// Have what was prepared for these jobs removed, which come after; and why the job has to wait for that.
+    Displace(Vec<u32>, Wait),
+}
+
+/// The jobs that waited when this slurmctld took over, until the journal tells what was prepared for them.
+#[derive(Default)]
+pub(crate) struct WaitedBefore(Mutex<HashMap<u32, Waiting>>);
+
+impl WaitedBefore {
+    pub(crate) fn add(&self, job: u32, waiting: Waiting) {
+        lock(&self.0).insert(job, waiting);
+    }
+
+    fn is_for(&self, site: &Site, claim: &Claim) -> bool {
+        lock(&self.0).get(&claim.run.job).is_some_and(|waiting| is_wanted(site, claim, waiting))
+    }
+
+    /// Nobody asks any more.
+    pub(crate) fn forget(&self) {
+        lock(&self.0).clear();
+    }
+}
+
+/// What is answered to a start of a job whose partition is, or is being, made; none for any other. What it does not want
+/// any more is given up.
+pub(crate) fn of_prepared(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Verdict> {
+    let Preparation { claim, ready } = site.ledger().preparation(job.id())?;
+    if !is_for(&claim, job, wanted) {
+        site.tell(Event::Forgo { job: job.id(), in_vain: false });
+        return None;
+    }
+    Some(if ready.is_some() { Verdict::Go } else { wait(site, job, REASON.into()) })
+}
+
+/// Whether a partition is there, or on its way, for this job: no other one is to be looked for.
+pub(crate) fn is_prepared(site: &Site, job: JobRef<'_>) -> bool {
+    site.ledger().preparation(job.id()).is_some()
+}
+
+/// The claim of the partition that is there for this job.
+pub(crate) fn ready_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Claim> {
+    let Preparation { claim, ready } = site.ledger().preparation(job.id())?;
+    (ready.is_some() && is_for(&claim, job, wanted)).then_some(claim)
+}
+
+/// Whether the partition of a job that could start now is to be made first.
+///
+/// Not of one that backfill starts: it comes too rarely to be waited for. Not of a part of a heterogeneous job, which
+/// starts as a whole. Not of an array's record: the task that begins gets an id of its own.
+pub(crate) fn is_to_be_prepared(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> bool {
+    let is_meant = site.models(|models| models.prepares(&wanted.model, job.is_batch()));
+    is_meant
+        && job.het_job() == 0
+        && !job.is_unsplit_array()
+        && !job.is_tried_by_backfill()
+        && site.ledger().may_prepare(site.now(), job.id())
+}
+
+/// Whom a job that finds no room comes before, and who have to give up for it what was prepared for them.
+pub(crate) fn displaced(site: &Site, own: &Wish, jobs: &InSlurm<'_>) -> Option<Vec<u32>> {
+    let mut ledger = site.ledger();
+    if !ledger.may_prepare(site.now(), own.job()) {
+        // It had a partition, and did not start: something else keeps it, and would keep the others waiting with it.
+        return None;
+    }
+    let others = ledger.preparations().map(|it| it.claim);
+    let comes_after = |claim: &Claim| {
+        let resolved = Resolved { model: claim.model.clone(), size: claim.size, shape: claim.shape };
+        let other = jobs.job(claim.run.job)?;
+        (own.rank > wish(other, &resolved).rank).then_some(Candidate { job: other.id(), dying: false })
+    };
+    let candidates: Vec<_> = others.filter_map(|claim| comes_after(&claim)).collect();
+    if candidates.is_empty() {
+        return None;
+    }
+    ledger.victims(own, &candidates, jobs).filter(|found| !found.is_empty())
+}
+
+/// The stock selector has found nodes for a start, for which others may have to be preempted.
+pub(crate) fn on_nodes(site: &Site, job: JobRef<'_>, test: &Test<'_>) -> Verdict {
+    match site.on_nodes.take(&job.id()) {
+        Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(site, job, test.nodes().0, wanted),
+        Some(OnNodes::Prepare(_)) | None => Verdict::Go,
+        Some(OnNodes::Displace(others, why)) => {
+            for job in others {
+                site.tell(Event::Forgo { job, in_vain: false });
+            }
+            wait(site, job, format!("{why}; on their way out"))
+        }
+    }
+}
+
+fn begin(site: &Site, job: JobRef<'_>, nodes: u32, wanted: Resolved) -> Verdict {
+    let Some((_, claim)) = callbacks::give(site, job, nodes, wanted) else { return Verdict::Go };
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
+    let run = JobRun::waiting(job.id(), job.restart_count(), now);
+    site.prepare(Claim { run, ..claim });
+    wait(site, job, REASON.into())
+}
+
+fn is_for(claim: &Claim, job: JobRef<'_>, wanted: &Resolved) -> bool {
+    let asked = (job.user(), job.restart_count(), &wanted.model, wanted.size);
+    asked == (claim.user, claim.run.restart, &claim.model, claim.size)
+}
+
+/// The same for a job that is looked at from elsewhere.
+pub(crate) fn is_wanted(site: &Site, claim: &Claim, waiting: &Waiting) -> bool {
+    // Its options cannot have changed.
+    let request = Request { tres: waiting.tres.clone(), ..Request::default() };
+    let Ok(Some(wanted)) = site.models(|models| models.find(&request)) else { return false };
+    let asked = (waiting.user, waiting.restart, &wanted.model, wanted.size);
+    asked == (claim.user, claim.run.restart, &claim.model, claim.size)
+}
+
+/// Whether a partition of the journal was made for a job that still waits for it.
+pub(crate) fn is_still_wanted(site: &Site, record: &LiveRecord) -> bool {
+    let is_kept = matches!(record.stage, Stage::Creating | Stage::Created);
+    is_kept && !record.claim.run.has_begun() && site.waited_before.is_for(site, &record.claim)
+}

@@ -1,0 +1,78 @@
+//! The options that `srun`, `sbatch` and `salloc` have by this plugin, and the values they were given.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::panic::catch_unwind;
+use std::sync::{Mutex, PoisonError};
+
+use vipu_types::{Asked, JobOption, Shape};
+
+use super::host::{self, Context, Registrar, c_string};
+
+/// `struct spank_option` of spank.h, the same in every release.
+#[repr(C)]
+pub(super) struct SpankOption {
+    name: *mut c_char,
+    value: *mut c_char,
+    help: *mut c_char,
+    /// 0: has no value, 1: needs one, 2: may have one.
+    takes_value: c_int,
+    /// Handed to the callback.
+    index: c_int,
+    callback: unsafe extern "C" fn(c_int, *const c_char, c_int) -> c_int,
+}
+
+/// What the options of this process say so far: of the command that the user typed, or of the step that runs.
+static ASKED: Mutex<Asked> = Mutex::new(Asked { ipus: None, model: None, shape: Shape::OPEN });
+
+/// What the options say.
+pub(super) fn asked() -> Asked {
+    ASKED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Adds the options to the command, or to the step, that has begun.
+pub(super) fn register(registrar: &Registrar) {
+    // What a program that runs in a job inherits is of that job's request, not of one that it makes itself.
+    if host::context() != Context::Slurmstepd {
+        JobOption::ALL.iter().for_each(|option| host::forget(&format!("SLURM_SPANK_{}", option.variable())));
+    }
+    for (index, option) in (0..).zip(JobOption::ALL) {
+        registrar.add(&mut of(option, index));
+    }
+}
+
+fn of(option: JobOption, index: c_int) -> SpankOption {
+    let help = option.help();
+    // Slurm keeps the pointers as long as the process lives.
+    let text = |text: &str| CString::into_raw(c_string(text.as_bytes()));
+    SpankOption {
+        name: text(help.name),
+        value: text(help.value),
+        help: text(help.text),
+        takes_value: if help.bare.is_some() { 2 } else { 1 },
+        index,
+        callback: take,
+    }
+}
+
+/// Takes a value. A bad one stops the command; where the step runs it is told by what it led to.
+///
+/// # Safety
+/// Slurm calls it with the option's index and its value, NULL or a C string.
+unsafe extern "C" fn take(index: c_int, value: *const c_char, remote: c_int) -> c_int {
+    let take = || {
+        // SAFETY: not null, so a C string (caller).
+        let value = if value.is_null() { c"" } else { unsafe { CStr::from_ptr(value) } }.to_string_lossy();
+        let Some(option) = usize::try_from(index).ok().and_then(|index| JobOption::ALL.get(index)) else {
+            return super::FAILURE;
+        };
+        let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+        match asked.set(*option, &value) {
+            Err(why) if remote == 0 => {
+                host::log(&why.to_string());
+                super::FAILURE
+            }
+            _ => super::SUCCESS,
+        }
+    };
+    catch_unwind(take).unwrap_or(super::FAILURE)
+}

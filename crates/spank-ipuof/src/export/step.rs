@@ -1,0 +1,89 @@
+//! What is done once for a step on its node, as root, and once for slurmd: the step's own directory.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use vipu_types::{Delivery, Grant};
+
+use super::host::{self, Spank};
+use super::{SUCCESS, answer};
+use crate::arguments::Arguments;
+use crate::fetch::{Order, Trouble};
+use crate::plan::grant;
+use crate::step::{StepDir, sweep};
+use crate::task::Task;
+
+/// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look here.
+static STEP: Mutex<Option<Result<StepDir, String>>> = Mutex::new(None);
+
+fn step() -> MutexGuard<'static, Option<Result<StepDir, String>>> {
+    STEP.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the step's files are, for [`Task::fetched`].
+pub(super) fn fetched() -> Result<PathBuf, String> {
+    match &*step() {
+        Some(Ok(directory)) => Ok(directory.path().to_owned()),
+        Some(Err(why)) => Err(why.clone()),
+        None => {
+            Err("nothing was fetched as its step started; the administrator finds more in slurmd's log"
+                .into())
+        }
+    }
+}
+
+/// Removes what killed steps left, when slurmd starts.
+pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), String> {
+    let run_dir = &arguments.run_dir;
+    sweep(run_dir).map_err(|error| format!("what killed steps left in {} stays: {error}", run_dir.display()))
+}
+
+/// Fetches the step's files, where its job is to have them so. A failure is kept for the tasks, which tell their user of it:
+/// a step that does not even come to its tasks would be the node's fault to Slurm.
+pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String> {
+    let Some(outcome) = fetch(spank, arguments) else { return Ok(()) };
+    let told = match &outcome {
+        Err(Trouble { line, detail }) if !detail.is_empty() => Err(format!("{line} ({detail})")),
+        _ => Ok(()),
+    };
+    *step() = Some(outcome.map_err(|trouble| trouble.line));
+    told
+}
+
+/// What was fetched, if the step is to have files of its own.
+fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble>> {
+    let job = spank.job().ok()?;
+    let grant = grant(job, |name| spank.get(name)).filter(|grant| grant.delivery == Delivery::Node)?;
+    Some(fetch_for(spank, arguments, job, &grant))
+}
+
+fn fetch_for(spank: &Spank, arguments: &Arguments, job: u32, grant: &Grant) -> Result<StepDir, Trouble> {
+    let folder = |file: Option<PathBuf>| Some(file?.parent()?.to_owned());
+    let unknown = |file: &str| Trouble::new(format!("the folder of {file} is not known"));
+    let beside = folder(host::own_file()).ok_or_else(|| unknown("spank_ipuof.so"))?;
+    let conf_dir = arguments.conf_dir.clone().or_else(|| folder(host::slurm_conf()));
+    let conf_dir = conf_dir.ok_or_else(|| unknown("slurm.conf"))?;
+    let user = spank.user().map_err(|refused| Trouble::new(refused.to_string()))?;
+    let (beside, conf_dir, run_dir) = (&beside, &conf_dir, &arguments.run_dir);
+    Order { beside, conf_dir, run_dir, job, user, grant }.carry_out()
+}
+
+/// Removes the step's files when its slurmstepd ends.
+///
+/// # Safety
+/// Slurm calls it with its handle and `argc` words, all of them valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slurm_spank_exit(
+    spank: *mut c_void,
+    _argc: c_int,
+    _argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: Slurm's own handle.
+    let spank = unsafe { Spank::new(spank) };
+    answer(spank, |_| match step().take() {
+        Some(Ok(directory)) => directory.remove().map_err(|error| format!("the step's files stay: {error}")),
+        _ => Ok(()),
+    });
+    SUCCESS
+}

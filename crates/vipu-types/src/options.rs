@@ -1,0 +1,405 @@
+//! What a job asks for by the options that `spank_ipuof.so` adds to `srun`, `sbatch` and `salloc`.
+
+use std::str::FromStr;
+
+use crate::shape::Choice;
+use crate::shown::shown;
+use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
+
+/// One of the options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobOption {
+    /// `--ipus`
+    Ipus,
+    /// `--ipu-model`
+    Model,
+    /// `--ipu-gcds`
+    Gcds,
+    /// `--ipu-replicas`
+    Replicas,
+    /// `--ipu-reconfigurable`
+    Reconfigurable,
+    /// `--ipu-sync`
+    Sync,
+    /// `--ipu-routing`
+    Routing,
+    /// `--ipu-gateway-routing`
+    GatewayRouting,
+}
+
+/// What the help of Slurm's commands says of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Help {
+    /// Its name, without the dashes.
+    pub name: &'static str,
+    /// What stands for its value.
+    pub value: &'static str,
+    /// What it is for, with units and default.
+    pub text: &'static str,
+    /// What it means without a value; `None`: it needs one.
+    pub bare: Option<&'static str>,
+}
+
+/// What a job asks for by its options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `--ipus`
+    pub ipus: Option<u64>,
+    /// `--ipu-model`
+    pub model: Option<ModelName>,
+    /// All others.
+    pub shape: Shape,
+}
+
+/// A value that means nothing; the text is one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--{option}={value}: {wanted} is needed")]
+pub struct BadValue {
+    option: &'static str,
+    value: String,
+    wanted: String,
+}
+
+/// The options and `--gres` do not say the same.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Contradiction {
+    /// Two sizes.
+    #[error("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one")]
+    Counts {
+        /// By the option.
+        ipus: u64,
+        /// By GRES.
+        gres: GresRequest,
+    },
+    /// Two models.
+    #[error("--ipu-model={model} and --gres={gres} are two models: give one")]
+    Models {
+        /// By the option.
+        model: ModelName,
+        /// By GRES.
+        gres: GresRequest,
+    },
+    /// Nothing to be divided.
+    #[error("--{0} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>")]
+    NoIpus(&'static str),
+}
+
+impl JobOption {
+    /// What the variables begin with that Slurm keeps with a job for these options: what it puts before those of SPANK
+    /// plugins, and the plugin's name. The option's follows, with `_` for what is no letter or digit.
+    pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
+
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Ipus,
+        Self::Model,
+        Self::Gcds,
+        Self::Replicas,
+        Self::Reconfigurable,
+        Self::Sync,
+        Self::Routing,
+        Self::GatewayRouting,
+    ];
+
+    /// What users are told of it.
+    #[must_use]
+    pub const fn help(self) -> Help {
+        let (name, value, text, bare) = match self {
+            Self::Ipus => (
+                "ipus",
+                "IPUs",
+                "size of the job's partition: 1, 2, 4, ... IPUs, as --gres=vipu:<IPUs>",
+                None,
+            ),
+            Self::Model => (
+                "ipu-model",
+                "model",
+                "Pod model to take the IPUs from (default: where there is one choice)",
+                None,
+            ),
+            Self::Gcds => (
+                "ipu-gcds",
+                "GCDs",
+                "programs that share the partition, each with its own IPUs (default: one per node, if the IPUs can be \
+                 shared out so)",
+                None,
+            ),
+            Self::Replicas => {
+                ("ipu-replicas", "replicas", "replicas in all GCDs together (default: one per GCD)", None)
+            }
+            Self::Reconfigurable => (
+                "ipu-reconfigurable",
+                "yes|no",
+                "programs may use parts of the partition (default: as the site has it; bare: yes)",
+                Some("yes"),
+            ),
+            Self::Sync => (
+                "ipu-sync",
+                "type",
+                "c2-compatible, pod-native-default or pod-native-replicated-pipeline (default: the controller's)",
+                None,
+            ),
+            Self::Routing => (
+                "ipu-routing",
+                "type",
+                "over IPU-Links: dnc, swnc, btnc or ringswnc (default: the controller's)",
+                None,
+            ),
+            Self::GatewayRouting => (
+                "ipu-gateway-routing",
+                "type",
+                "between IPU-Link domains: ring or swring (default: the controller's)",
+                None,
+            ),
+        };
+        Help { name, value, text, bare }
+    }
+
+    /// The variable that Slurm keeps with a job for it.
+    #[must_use]
+    pub fn variable(self) -> String {
+        format!("{}{}", Self::PREFIX, self.help().name.replace('-', "_"))
+    }
+}
+
+impl Asked {
+    /// Reads the options out of what Slurm keeps with a job, `name=value` each; all others are passed over.
+    ///
+    /// # Errors
+    /// When a value means nothing.
+    pub fn read<'a>(kept: impl IntoIterator<Item = &'a str>) -> Result<Self, BadValue> {
+        let mut asked = Self::default();
+        for text in kept {
+            let Some((name, value)) =
+                text.strip_prefix(JobOption::PREFIX).and_then(|rest| rest.split_once('='))
+            else {
+                continue;
+            };
+            let is_named = |option: &JobOption| option.help().name.replace('-', "_") == name;
+            if let Some(option) = JobOption::ALL.into_iter().find(is_named) {
+                asked.set(option, value)?;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Takes the value of an option; of one given twice the last counts, as with Slurm's own.
+    ///
+    /// # Errors
+    /// When the value means nothing.
+    pub fn set(&mut self, option: JobOption, value: &str) -> Result<(), BadValue> {
+        let shape = &mut self.shape;
+        // Slurm writes "(null)" where an option has no value.
+        let value = match (value, option.help().bare) {
+            ("" | "(null)", Some(bare)) => bare,
+            _ => value,
+        };
+        match option {
+            JobOption::Ipus => self.ipus = Some(count(option, value)?),
+            JobOption::Model => {
+                let model =
+                    ModelName::new(value).map_err(|_| bad(option, value, "the name of a Pod model"))?;
+                self.model = Some(model);
+            }
+            JobOption::Gcds => shape.gcds = count(option, value)?,
+            JobOption::Replicas => shape.replicas = Some(count(option, value)?),
+            JobOption::Reconfigurable => {
+                shape.reconfigurable = Some(match value {
+                    "yes" => true,
+                    "no" => false,
+                    _ => return Err(bad(option, value, "yes or no")),
+                });
+            }
+            JobOption::Sync => shape.sync = Some(choose::<Sync>(option, value)?),
+            JobOption::Routing => shape.link_routing = Some(choose::<LinkRouting>(option, value)?),
+            JobOption::GatewayRouting => {
+                shape.gateway_routing = Some(choose::<GatewayRouting>(option, value)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the options and the GRES request of the same job together; `None` when there are no IPUs in either.
+    ///
+    /// # Errors
+    /// When they do not say the same.
+    pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Contradiction> {
+        let Some(gres) = gres else {
+            return match (self.ipus, self.first_of_shape()) {
+                (Some(count), _) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
+                (None, Some(option)) => Err(Contradiction::NoIpus(option.help().name)),
+                (None, None) => Ok(None),
+            };
+        };
+        if let Some(ipus) = self.ipus.filter(|&ipus| gres.count.is_some_and(|count| count != ipus)) {
+            return Err(Contradiction::Counts { ipus, gres });
+        }
+        match (&self.model, &gres.model) {
+            (Some(model), Some(other)) if model != other => {
+                Err(Contradiction::Models { model: model.clone(), gres })
+            }
+            _ => Ok(Some(GresRequest {
+                model: gres.model.or_else(|| self.model.clone()),
+                count: gres.count.or(self.ipus),
+            })),
+        }
+    }
+
+    /// An option without which there would be nothing to ask but IPUs.
+    fn first_of_shape(&self) -> Option<JobOption> {
+        let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = self.shape;
+        let given = [
+            (JobOption::Model, self.model.is_some()),
+            (JobOption::Gcds, gcds > 0),
+            (JobOption::Replicas, replicas.is_some()),
+            (JobOption::Reconfigurable, reconfigurable.is_some()),
+            (JobOption::Sync, sync.is_some()),
+            (JobOption::Routing, link_routing.is_some()),
+            (JobOption::GatewayRouting, gateway_routing.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+}
+
+fn bad(option: JobOption, value: &str, wanted: impl Into<String>) -> BadValue {
+    BadValue { option: option.help().name, value: shown(value), wanted: wanted.into() }
+}
+
+/// A number above zero, written in digits alone.
+fn count<N: FromStr + PartialOrd + From<u8>>(option: JobOption, value: &str) -> Result<N, BadValue> {
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    let number = if digits { value.parse().ok() } else { None };
+    number
+        .filter(|number| *number > N::from(0))
+        .ok_or_else(|| bad(option, value, format!("a number of {}, 1 or more,", option.help().value)))
+}
+
+fn choose<C: Choice>(option: JobOption, value: &str) -> Result<C, BadValue> {
+    C::of(value).ok_or_else(|| {
+        let words: Vec<_> = C::WORDS.iter().map(|(word, _)| *word).collect();
+        bad(option, value, format!("one of {}", words.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(options: &[(JobOption, &str)]) -> Asked {
+        let mut asked = Asked::default();
+        for (option, value) in options {
+            asked.set(*option, value).unwrap();
+        }
+        asked
+    }
+
+    #[test]
+    fn what_slurm_keeps_with_a_job_is_read() {
+        let kept = [
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipus=16",
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipu_gcds=2",
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipu_reconfigurable=(null)",
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipu_sync=pod-native-default",
+            "_SLURM_SPANK_OPTION_spank_ipuof_unknown=x",
+            "_SLURM_SPANK_OPTION_other_ipus=4",
+            "PATH=/bin",
+            "",
+        ];
+        let read = Asked::read(kept).unwrap();
+        let shape = Shape {
+            gcds: 2,
+            reconfigurable: Some(true),
+            sync: Some(Sync::PodNativeDefault),
+            ..Shape::default()
+        };
+        assert_eq!(read, Asked { ipus: Some(16), model: None, shape });
+        assert!(Asked::read(["_SLURM_SPANK_OPTION_spank_ipuof_ipus=x"]).is_err());
+    }
+
+    #[test]
+    fn every_option_has_a_variable_that_is_read() {
+        for option in JobOption::ALL {
+            let value = match option {
+                JobOption::Model => "pod64",
+                JobOption::Reconfigurable => "no",
+                JobOption::Sync => "c2-compatible",
+                JobOption::Routing => "btnc",
+                JobOption::GatewayRouting => "swring",
+                _ => "4",
+            };
+            let read = Asked::read([format!("{}={value}", option.variable()).as_str()]).unwrap();
+            assert_eq!(read, asked(&[(option, value)]));
+            assert_ne!(read, Asked::default(), "{option:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_means_nothing_is_told_in_one_line() {
+        for (option, value, line) in [
+            (JobOption::Ipus, "", "--ipus=: a number of IPUs, 1 or more, is needed"),
+            (JobOption::Ipus, "0", "--ipus=0: a number of IPUs, 1 or more, is needed"),
+            (JobOption::Ipus, "-1", "--ipus=-1: a number of IPUs, 1 or more, is needed"),
+            (JobOption::Ipus, "+1", "--ipus=+1: a number of IPUs, 1 or more, is needed"),
+            (JobOption::Ipus, "16\n", "--ipus=16\\n: a number of IPUs, 1 or more, is needed"),
+            (
+                JobOption::Ipus,
+                "99999999999999999999",
+                "--ipus=99999999999999999999: a number of IPUs, 1 or more, is needed",
+            ),
+            (JobOption::Gcds, "4294967296", "--ipu-gcds=4294967296: a number of GCDs, 1 or more, is needed"),
+            (JobOption::Replicas, "x", "--ipu-replicas=x: a number of replicas, 1 or more, is needed"),
+            (JobOption::Model, "a b", "--ipu-model=a b: the name of a Pod model is needed"),
+            (JobOption::Reconfigurable, "maybe", "--ipu-reconfigurable=maybe: yes or no is needed"),
+            (JobOption::GatewayRouting, "", "--ipu-gateway-routing=: one of ring, swring is needed"),
+            (JobOption::Routing, "RING", "--ipu-routing=RING: one of dnc, swnc, btnc, ringswnc is needed"),
+        ] {
+            assert_eq!(Asked::default().set(option, value).unwrap_err().to_string(), line);
+        }
+    }
+
+    #[test]
+    fn options_and_gres_are_one_request() {
+        let gres = |text: &str| GresRequest::find(text).unwrap();
+        let merged = |options: &[(JobOption, &str)], tres: &str| match asked(options).with_gres(gres(tres)) {
+            Ok(Some(request)) => request.to_string(),
+            Ok(None) => "none".into(),
+            Err(why) => why.to_string(),
+        };
+        use JobOption::{Gcds, Ipus, Model};
+        for (options, tres, meaning) in [
+            (&[][..], "", "none"),
+            (&[(Ipus, "16")], "", "vipu:16"),
+            (&[(Ipus, "16"), (Model, "pod64")], "", "vipu:pod64:16"),
+            (&[(Ipus, "16")], "gpu:2", "vipu:16"),
+            (&[(Ipus, "16")], "vipu:pod64:16", "vipu:pod64:16"),
+            (&[(Ipus, "16")], "vipu:pod64", "vipu:pod64:16"),
+            (&[(Model, "pod64")], "vipu:16", "vipu:pod64:16"),
+            (&[(Gcds, "2")], "vipu:16", "vipu:16"),
+            (&[(Ipus, "8")], "vipu:16", "--ipus=8 and --gres=vipu:16 are two numbers of IPUs: give one"),
+            (
+                &[(Model, "pod16")],
+                "vipu:pod64:4",
+                "--ipu-model=pod16 and --gres=vipu:pod64:4 are two models: give one",
+            ),
+            (
+                &[(Gcds, "2")],
+                "",
+                "--ipu-gcds says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
+            ),
+        ] {
+            assert_eq!(merged(options, tres), meaning, "{options:?} {tres}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_value_is_taken_or_told_in_one_short_line(index in 0..JobOption::ALL.len(), value in ".{0,200}") {
+            let mut asked = Asked::default();
+            if let Err(why) = asked.set(JobOption::ALL[index], &value) {
+                let line = why.to_string();
+                proptest::prop_assert!(!line.contains(char::is_control) && line.chars().count() < 400, "{line:?}");
+                proptest::prop_assert_eq!(asked, Asked::default());
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `cargo xtask test --faults full`: every step x every fault.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use testbed::say;
+
+use crate::{results::Results, run, test_run};
+
+/// The table, as it is kept.
+const TABLE: &str = "docs/faults.md";
+
+/// The table of a part.
+const OF_SOME: &str = "target/faults.md";
+
+/// How many of the pairs.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Extent {
+    /// All; without this option the tests have a part of them
+    Full,
+}
+
+/// Runs all pairs whose test's name contains `filter` and prints their table; that of all is kept.
+pub fn run(filter: Option<&str>) -> Result<Results> {
+    let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
+    fs::create_dir_all(table.with_file_name(""))?;
+    let mut tests = test_run::as_root(&["--package", "e2e", "--test", "faults"]);
+    tests.env("VIPU_FAULT_CELLS", "full").env("VIPU_FAULT_REPORT", &table);
+    tests.args(filter).args(["--", "--test-threads", &test_run::threads()]);
+    let results = test_run::count(tests)?;
+    let text = fs::read_to_string(&table).with_context(|| format!("no {}", table.display()))?;
+    println!("{text}");
+    say(format!("the table is in {}", table.display()));
+    Ok(results)
+}

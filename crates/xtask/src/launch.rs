@@ -1,0 +1,69 @@
+//! `cargo xtask bench launch`: how long a job waits when its partition is there, under `Prepare` and without.
+
+use std::{env, process::ExitCode, time::Duration};
+
+use anyhow::Result;
+use clap::Args;
+use testbed::launch::{self, COMMANDS, Delays, Way};
+
+use crate::{build, packages, run};
+
+/// How much is measured.
+#[derive(Args)]
+pub struct Extent {
+    /// How long creates take, in seconds.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.5, 2.0, 10.0])]
+    creates: Vec<f64>,
+    /// Jobs of each kind, 7 at most.
+    #[arg(long, default_value_t = 5)]
+    runs: u32,
+    /// All is installed and built.
+    #[arg(long, hide = true)]
+    built: bool,
+}
+
+/// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by.
+pub fn run(extent: &Extent) -> Result<ExitCode> {
+    if !extent.built {
+        packages::install_missing(&packages::SLURM)?;
+        build::plugins_and_programs()?;
+    }
+    if !run::is_root() {
+        let mut again = run::as_root(&env::current_exe()?.display().to_string());
+        again.args(env::args_os().skip(1)).arg("--built");
+        return Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let mut rows = Vec::new();
+    for seconds in &extent.creates {
+        let delays = launch::measure(Duration::from_secs_f64(*seconds), extent.runs)?;
+        rows.push((*seconds, delays));
+    }
+    print!("{}", table(&rows));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(rows: &[(f64, Delays)]) -> String {
+    let mut text = "| create | command |".to_owned();
+    for way in Way::ALL {
+        text += &format!(" `{}` |", way.name());
+    }
+    text += "\n|---:|---|---:|---:|---:|\n";
+    for (seconds, delays) in rows {
+        for (number, by) in COMMANDS.iter().enumerate() {
+            text += &format!("| {seconds} s | {by} |");
+            for way in delays {
+                text += &format!(" {} |", cell(&way[number]));
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// The median, and the longest.
+fn cell(delays: &[Duration]) -> String {
+    let mut sorted: Vec<_> = delays.iter().map(Duration::as_secs_f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    format!("{median:.2} / {:.2} s", sorted.last().copied().unwrap_or_default())
+}

@@ -1,0 +1,36 @@
+//! A second try for tests on daemons.
+//!
+//! A run starts some two thousand daemons on as few cores as there are: now and then one is so late that a test's
+//! patience ends, or Slurm itself loses a race. A few tests that failed are tried again, one at a time, and those that
+//! pass then are named at the end of the run, so that nobody overlooks one that comes back.
+
+use std::process::Command;
+
+use anyhow::Result;
+use testbed::say;
+
+use crate::{results::Results, test_run};
+
+/// More failures than these are no accident, and are not tried again.
+const ACCIDENTS: usize = 3;
+
+/// Runs the tests that `tests` makes of arguments to the test harness, and a few that fail a second time.
+pub fn count(tests: impl Fn(&[&str]) -> Command, harness: &[&str]) -> Result<Results> {
+    let mut results = test_run::watch(tests(harness), |line| match line.strip_suffix(" ... FAILED") {
+        Some(test) => format!("{test} ... not passed"),
+        None => line.to_owned(),
+    })?;
+    let failed = results.failed.clone();
+    if (1..=ACCIDENTS).contains(&failed.len()) {
+        say(format!("a second try of {}", failed.join(", ")));
+        let names = failed.iter().map(String::as_str);
+        let harness: Vec<_> = ["--exact", "--test-threads", "1"].into_iter().chain(names).collect();
+        let again = test_run::count(tests(&harness))?;
+        if again.total().passed + again.total().failed == u64::try_from(failed.len())? {
+            results.replace_failed(&again);
+            return Ok(results);
+        }
+    }
+    failed.iter().for_each(|name| println!("test {name} ... FAILED"));
+    Ok(results)
+}

@@ -1,0 +1,58 @@
+//! slurmctld under valgrind.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::Result;
+use testbed::programs;
+
+use crate::run;
+
+/// The end-to-end test that plays the jobs.
+const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
+
+/// Builds the plugins with the names of their functions, and runs the test with a slurmctld that is valgrind.
+pub fn run() -> Result<()> {
+    let folder = run::workspace().canonicalize()?.join("target/valgrind");
+    let plugins = folder.join("plugins");
+    fs::create_dir_all(&plugins)?;
+    let mut build = run::cargo_command(&["build", "--release"]);
+    build.args(programs::PLUGINS.iter().flat_map(|name| ["--package", package(name)]));
+    build.arg("--target-dir").arg(&folder);
+    build.envs([("CARGO_PROFILE_RELEASE_STRIP", "none"), ("CARGO_PROFILE_RELEASE_LTO", "off")]);
+    run::visibly(build)?;
+    for name in programs::PLUGINS {
+        fs::copy(folder.join("release").join(format!("lib{name}")), plugins.join(name))?;
+    }
+    let (logs, program) = (folder.join("logs"), folder.join("slurmctld"));
+    let _ = fs::remove_dir_all(&logs);
+    fs::create_dir(&logs)?;
+    fs::set_permissions(&logs, Permissions::from_mode(0o1777))?;
+    let script = format!(
+        "#!/bin/sh\nexec {} --num-callers=40 --trace-children=no --suppressions={} --log-file={}/%p {} \"$@\"\n",
+        programs::find("valgrind")?.display(),
+        run::workspace().join("tests/valgrind.supp").canonicalize()?.display(),
+        logs.display(),
+        programs::find("slurmctld")?.display(),
+    );
+    fs::write(&program, script)?;
+    fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+    let mut test = run::as_root("env");
+    test.arg(format!("SLURMCTLD={}", program.display()));
+    test.arg(format!("VIPU_PLUGIN_DIR={}", plugins.display()));
+    test.arg(format!("VALGRIND_LOGS={}", logs.display()));
+    let cargo = run::cargo_command(&["test", "--package", "e2e", "--test", "e2e", TEST, "--", "--ignored"]);
+    test.arg(cargo.get_program()).args(cargo.get_args()).current_dir(run::workspace());
+    run::visibly(test)
+}
+
+/// The package that a plugin is built of.
+fn package(plugin: &str) -> &'static str {
+    match plugin {
+        "select_vipu.so" => "select-vipu",
+        "job_submit_vipu.so" => "job-submit-vipu",
+        "gres_vipu.so" => "gres-vipu",
+        "spank_ipuof.so" => "spank-ipuof",
+        _ => "slurmctld-vipu",
+    }
+}

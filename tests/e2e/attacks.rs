@@ -1,0 +1,163 @@
+//! What a local user tries against others: traps in IpuofDir, forged variables, odd requests.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
+use anyhow::{Result, ensure};
+use testbed::{Account, Cluster, JobId, main_job};
+
+use crate::{LIMIT, quick};
+
+const LOOK: &str = "cat $IPUOF_CONFIG_PATH && echo looked && sleep 1000";
+
+struct Users {
+    owner: Account,
+    other: Account,
+}
+
+impl Users {
+    fn new() -> Result<Self> {
+        Ok(Self { owner: Account::named("nobody")?, other: Account::named("daemon")? })
+    }
+}
+
+fn file_of(cluster: &Cluster, job: JobId) -> PathBuf {
+    cluster.layout().ipuof().join(format!("slurm_{job}.conf"))
+}
+
+fn read(cluster: &Cluster, file: &str, account: &Account) -> Result<String> {
+    // A FIFO that was not replaced would have nobody at its other end.
+    Ok(cluster.command("timeout").args(&["5", "cat", file]).account(account).output()?.stdout)
+}
+
+/// Submits a job with IPUs that reads its file and stays.
+fn look(cluster: &Cluster, account: &Account) -> Result<JobId> {
+    let job = cluster.submit(cluster.sbatch_command(LOOK, &["--gres=vipu:pod64:2"])?.account(account))?;
+    testbed::wait_until("the job to have read its file", LIMIT, || {
+        let output = cluster.job_output(job);
+        ensure!(!cluster.job(job)?.is_over(), "it ended: {output}");
+        Ok(output.contains("looked"))
+    })?;
+    ensure!(cluster.job_output(job).contains("devices"), "{}", cluster.job_output(job));
+    Ok(job)
+}
+
+/// IpuofDir as careful administrators do not make it: everybody can write there.
+#[test]
+fn user_traps_in_the_directory_catch_nobody() -> Result<()> {
+    quick().run(|cluster| {
+        let Users { owner, other } = Users::new()?;
+        let ipuof = cluster.layout().ipuof();
+        fs::set_permissions(&ipuof, fs::Permissions::from_mode(0o1777))?;
+        let precious = cluster.layout().root().join("precious");
+        fs::write(&precious, "precious")?;
+        fs::set_permissions(&precious, fs::Permissions::from_mode(0o666))?;
+        let traps = [
+            format!("ln -s {} $name", precious.display()),
+            "touch mine; chmod 666 mine; ln -f mine $name".to_owned(),
+            "mkfifo -m 666 $name".to_owned(),
+            "echo '{}' > $name; chmod 666 $name".to_owned(),
+        ];
+        for (number, trap) in (1..).zip(traps) {
+            let names = format!("slurm_{number}.conf .slurm_{number}.conf.new");
+            let script = format!("cd {}; for name in {names}; do {trap}; done", ipuof.display());
+            cluster.command("bash").args(&["-ec", &script]).account(&other).success()?;
+            let job = look(cluster, &owner)?;
+            ensure!(job == JobId(number), "the trap was laid for job {number}, not {job}");
+            let file = file_of(cluster, job);
+            ensure!(fs::symlink_metadata(&file)?.is_file());
+            ensure!(read(cluster, &file.display().to_string(), &owner)?.contains("devices"));
+            ensure!(
+                !read(cluster, &file.display().to_string(), &other)?.contains("devices"),
+                "trap {number}"
+            );
+            ensure!(fs::read_to_string(&precious)? == "precious", "trap {number}");
+            let mine = fs::read_to_string(ipuof.join("mine")).unwrap_or_default();
+            ensure!(mine.is_empty(), "trap {number}: {mine}");
+            cluster.command("scancel").args(&[&job.to_string()]).success()?;
+            cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+        }
+        Ok(fs::remove_file(ipuof.join("mine"))?)
+    })
+}
+
+#[test]
+fn user_forged_variables_give_nothing() -> Result<()> {
+    // A grant that is forged so that the task cannot start says so in the node's log.
+    quick().expect_log("no IPUs: partition slurm_1").run(|cluster| {
+        let Users { owner, other } = Users::new()?;
+        let victim = look(cluster, &owner)?;
+        let file = file_of(cluster, victim).display().to_string();
+        let script = "cat $IPUOF_CONFIG_PATH; cat $FILE; env | grep -E '^(SPANK|SLURM_VIPU|IPUOF)_'; true";
+        for gres in [&[][..], &["--gres=vipu:pod64:1"]] {
+            let job = JobId(cluster.jobs()?.iter().map(|job| job.id.0).max().unwrap_or(0) + 1);
+            let forged = format!("slurm_{victim},pod64,2,1");
+            let command = cluster.sbatch_command(script, gres)?.account(&other);
+            let command = command
+                .env(&format!("SLURM_VIPU_JOB_{job}"), &forged)
+                .env(&format!("SPANK_SLURM_VIPU_JOB_{job}"), &forged)
+                .env("SLURM_SPANK_IPUOF_DIR", "/")
+                .env("SPANK_IPUOF_CONFIG_PATH", &file)
+                .env("IPUOF_CONFIG_PATH", &file)
+                .env("IPUOF_VIPU_API_PARTITION_ID", &format!("slurm_{victim}"))
+                .env("SLURM_VIPU_PARTITION", &format!("slurm_{victim}"))
+                .env("FILE", &file);
+            ensure!(cluster.submit(command)? == job);
+            cluster.await_end(job, LIMIT)?;
+            let output = cluster.job_output(job);
+            let own = format!("slurm_{job}.conf");
+            // Its own file it may read.
+            let shown = if gres.is_empty() { 0 } else { 1 };
+            ensure!(output.matches("devices").count() == shown, "{output}");
+            ensure!(gres.is_empty() || output.contains(&own), "{output}");
+        }
+        // Nor does a slurmctld that comes back take a forged variable for what was granted.
+        let job = JobId(cluster.jobs()?.iter().map(|job| job.id.0).max().unwrap_or(0) + 1);
+        let forged = format!("slurm_{victim},pod64,2,1");
+        let command = cluster.sbatch_command("true", &[])?.account(&other);
+        ensure!(cluster.submit(command.env(&format!("SLURM_VIPU_JOB_{job}"), &forged))? == job);
+        cluster.await_end(job, LIMIT)?;
+        cluster.await_saved()?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        ensure!(cluster.job(victim)?.state == "RUNNING");
+        ensure!(cluster.mock().partitions()? == [format!("slurm_{victim}")]);
+        ensure!(read(cluster, &file, &other)?.is_empty());
+        Ok(())
+    })
+}
+
+#[test]
+fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
+    quick().run(|cluster| {
+        let Users { owner, other } = Users::new()?;
+        let long = "x".repeat(1 << 20);
+        // Of a MiB of them sbatch does not come back within a minute.
+        let commas = ",".repeat(1 << 12);
+        for request in [
+            format!("vipu:{long}:1"),
+            format!("vipu:pod64:{}", "1".repeat(1 << 20)),
+            format!("vipu:pod64:1{commas}vipu:2"),
+            "vipu:pod\u{1b}[31m64:1".to_owned(),
+            "vipu:pod\u{7}64:1".to_owned(),
+            "vipu:\u{202e}46dop:1".to_owned(),
+            "vipu:pod64:-1".to_owned(),
+            "vipu:pod64:18446744073709551616".to_owned(),
+        ] {
+            let script = format!("#SBATCH --gres={request}\ntrue");
+            let refused = cluster.sbatch_command(&script, &[])?.account(&other).output()?;
+            let start: String = request.chars().take(30).collect();
+            ensure!(refused.code != 0, "{start:?} was taken");
+            // What sbatch itself says of its own arguments is not ours.
+            let ours: Vec<_> = refused.stderr.lines().filter(|line| line.contains("error: vipu: ")).collect();
+            testbed::say(format!("{start:?}: {} lines of ours, {} bytes", ours.len(), refused.stderr.len()));
+            for line in ours {
+                ensure!(line.len() < 1000, "{start:?}: {} bytes said", line.len());
+                ensure!(!line.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{start:?}: {line:?}");
+            }
+        }
+        ensure!(cluster.slurmctld_log().lines().all(|line| line.len() < 10_000));
+        let job = cluster
+            .submit(cluster.sbatch_command(main_job::SHOW, &["--gres=vipu:pod64:1"])?.account(&owner))?;
+        main_job::batch_ended(cluster, job, 1).map(drop)
+    })
+}

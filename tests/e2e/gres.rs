@@ -1,0 +1,80 @@
+//! `gres_vipu.so`: what a node is told of its own configuration, steps without IPUs, and a cluster without it.
+
+use anyhow::{Result, ensure};
+use testbed::{Cluster, wait_until};
+
+use crate::{LIMIT, quick};
+
+/// Shows what the batch script and its steps see of the job's IPUs, one line each.
+const STEPS: &str = "
+shown() { env | grep -E '^(IPUOF_|SLURM_VIPU_(PARTITION|IPUS|MODEL|CONTROLLER|STEP_WITHOUT)=)' | wc -l; }
+export -f shown
+echo batch $(shown)
+echo inherits $(srun bash -c shown)
+echo none $(IPUOF_VIPU_API_HOST=mine srun --gres=none bash -c shown)
+echo own $(srun --gres=vipu:pod64:1 bash -c shown)
+echo beneath $(srun --gres=none --overlap bash -c 'srun --overlap bash -c shown')
+";
+
+/// A path and the four names of `Grant`, or nothing.
+const SHOWN: &str = "batch 5\ninherits 5\nnone 0\nown 5\nbeneath 5\n";
+
+fn steps_see_what_they_asked_for(cluster: &Cluster) -> Result<()> {
+    let job = cluster.sbatch(STEPS, &["--gres=vipu:pod64:1"])?;
+    cluster.await_end(job, LIMIT)?;
+    let output = cluster.job_output(job);
+    ensure!(output == SHOWN, "{output}");
+    Ok(())
+}
+
+#[test]
+fn user_gres_is_loaded_and_steps_see_their_ipus_only() -> Result<()> {
+    quick().run(|cluster| {
+        ensure!(cluster.slurmctld()?.has_loaded("gres_vipu.so")?, "slurmctld has not loaded it");
+        let told = || cluster.node_log(1).matches("gres/vipu: this node offers vipu:pod64:64").count();
+        let at_start = told();
+        ensure!(at_start > 0, "slurmd says nothing");
+        let job = cluster.sbatch("grep -c gres_vipu.so /proc/$PPID/maps", &[])?;
+        cluster.await_end(job, LIMIT)?;
+        ensure!(cluster.job_output(job) != "0\n", "slurmstepd has not loaded it");
+        steps_see_what_they_asked_for(cluster)?;
+        // Slurm closes the plugin and opens it anew.
+        cluster.reconfigure()?;
+        wait_until("slurmd to look again", LIMIT, || Ok(told() > at_start))?;
+        cluster.await_nodes()?;
+        // What Slurm says of a plugin that it does not like, or that differs from what it expects.
+        for log in [cluster.node_log(1), cluster.slurmctld_log()] {
+            let mut errors = log.lines().filter(|line| line.contains("error:") && line.contains("gres"));
+            ensure!(errors.next().is_none(), "{log}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_gres_wrong_node_line_is_told_in_slurmds_log() -> Result<()> {
+    let settings =
+        quick().nodes(2).node_gres(1, "vipu:pod64:no_consume:48").node_gres(2, "vipu:no_consume:64");
+    settings.expect_log("of this node in slurm.conf").expect_log("needs a model").run(|cluster| {
+        for (node, told) in [
+            (1, "error: gres/vipu: Gres=vipu:pod64:48 of this node in slurm.conf: 48 IPUs is not a power of two"),
+            (2, "error: gres/vipu: Gres=vipu:64 of this node in slurm.conf has no model"),
+        ] {
+            let log = cluster.node_log(node);
+            ensure!(log.contains(told), "node {node}: {log}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_gres_is_not_needed() -> Result<()> {
+    quick().without_gres_plugin().run(|cluster| {
+        let log = cluster.node_log(1);
+        ensure!(
+            log.contains("gres/vipu only tracks gres counts") || log.contains("just track gres counts"),
+            "{log}"
+        );
+        steps_see_what_they_asked_for(cluster)
+    })
+}

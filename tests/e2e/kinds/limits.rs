@@ -1,0 +1,52 @@
+//! Time limits.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, main_job, wait_until};
+
+use super::{brisk, ended, gone, runs, there_are, update};
+use crate::LIMIT;
+
+/// Slurm looks at time limits twice a minute.
+const LOOKS: Duration = Duration::from_secs(30);
+
+/// Has a job's time be up: limits are minutes, and this makes them shorter.
+fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
+    let soon = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() + 1;
+    update(cluster, job, &[&format!("EndTime=uts{soon}")])
+}
+
+#[test]
+fn job_time_limit_does_not_count_while_the_partition_is_made() -> Result<()> {
+    // Slurm has looked at the limit at least once by then.
+    let create = LOOKS + Duration::from_secs(5);
+    brisk().create_time(create).run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--time=1"])?;
+        main_job::await_creating(cluster, job)?;
+        time_is_up(cluster, job)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_time_limit_of_who_ignores_signals() -> Result<()> {
+    brisk().slurm_conf("KillWait=2").run(|cluster| {
+        let script = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done";
+        let job = cluster.sbatch(script, &["--gres=vipu:pod64:4", "--time=1"])?;
+        let is_ready = || Ok(cluster.job_output(job).contains("ready"));
+        wait_until("the script to ignore signals", LIMIT, is_ready)?;
+        runs(cluster, job)?;
+        there_are(cluster, &[(job, 0)])?;
+        time_is_up(cluster, job)?;
+        let up = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        ended(cluster, job, "TIMEOUT")?;
+        gone(cluster, job, 0)?;
+        let record = cluster.mock().record(&main_job::partition_name(job, 0))?;
+        let removed = Duration::from_nanos(record.remove_request.context("nobody removed it")?.0);
+        // It had its IPUs as long as it could use them.
+        let kept = removed.saturating_sub(up);
+        ensure!(kept >= Duration::from_millis(1500), "the partition went {kept:?} after the time was up");
+        Ok(())
+    })
+}

@@ -1,0 +1,61 @@
+//! Commands that wait for their job, and die.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+use testbed::{Cluster, JobId, Running, main_job};
+
+use super::{brisk, gone, runs, there_are};
+use crate::LIMIT;
+
+/// Slurm looks for commands that have gone twice a minute, and lets them be silent for InactiveLimit and MessageTimeout.
+const SILENT_LIMIT: Duration = Duration::from_secs(120);
+
+fn start(cluster: &Cluster, program: &str, name: &str) -> Result<(Running, JobId)> {
+    let args = ["--gres=vipu:pod64:16", &format!("--job-name={name}"), "sleep", "1000"];
+    let command = cluster.command(program).args(&args).start()?;
+    let job = cluster.await_job_named(name, LIMIT)?;
+    Ok((command, job))
+}
+
+#[test]
+fn job_of_a_terminal_that_hangs_up() -> Result<()> {
+    brisk().create_time(Duration::from_secs(2)).run(|cluster| {
+        for program in ["salloc", "srun"] {
+            let (mut command, job) = start(cluster, program, &format!("{program}-creating"))?;
+            main_job::await_creating(cluster, job)?;
+            command.signal(Signal::HUP)?;
+            cluster.await_end(job, LIMIT)?;
+            gone(cluster, job, 0)?;
+            let (mut command, job) = start(cluster, program, &format!("{program}-running"))?;
+            runs(cluster, job)?;
+            there_are(cluster, &[(job, 0)])?;
+            command.signal(Signal::HUP)?;
+            cluster.await_end(job, LIMIT)?;
+            gone(cluster, job, 0)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn job_of_a_salloc_that_is_killed() -> Result<()> {
+    let settings = brisk().create_time(Duration::from_secs(2)).slurm_conf("InactiveLimit=6");
+    settings.run(|cluster| {
+        let (mut first, running) = start(cluster, "salloc", "running")?;
+        runs(cluster, running)?;
+        let (mut second, creating) = start(cluster, "salloc", "creating")?;
+        main_job::await_creating(cluster, creating)?;
+        first.signal(Signal::KILL)?;
+        second.signal(Signal::KILL)?;
+        // Nobody told Slurm.
+        ensure!(cluster.job(running)?.state == "RUNNING");
+        for job in [running, creating] {
+            let ended = cluster.await_end(job, SILENT_LIMIT)?;
+            ensure!(ended.state == "TIMEOUT" && ended.reason == "InactiveLimit", "{ended:?}");
+            gone(cluster, job, 0)?;
+        }
+        Ok(())
+    })
+}

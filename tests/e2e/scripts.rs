@@ -1,0 +1,49 @@
+//! What Prolog and Epilog are told of a job's IPUs.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+use anyhow::{Result, ensure};
+use testbed::wait_until;
+
+use crate::{LIMIT, quick};
+
+/// A script that notes what it sees of the IPUs, and the job's id, in a file beside it.
+fn script(folder: &Path, name: &str) -> Result<String> {
+    let path = folder.join(name);
+    let out = path.with_extension("out");
+    let seen = "env | grep ^SPANK_SLURM_VIPU_ | grep -v CONTROLLER | sort | tr '\\n' ' '";
+    fs::write(&path, format!("#!/bin/sh\n({seen}; echo of $SLURM_JOB_ID) >>{}\n", out.display()))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(path.display().to_string())
+}
+
+#[test]
+fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    // SlurmUser runs those of slurmctld.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777))?;
+    let scripts = ["Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"];
+    let lines = scripts.map(|name| Ok(format!("{name}={}", script(folder.path(), name)?)));
+    let settings = lines
+        .into_iter()
+        .try_fold(quick(), |settings, line: Result<_>| Ok::<_, anyhow::Error>(settings.slurm_conf(&line?)))?;
+    settings.run(|cluster| {
+        let with = cluster.sbatch("true", &["--gres=vipu:pod64:4"])?;
+        cluster.await_end(with, LIMIT)?;
+        let without = cluster.sbatch("true", &[])?;
+        cluster.await_end(without, LIMIT)?;
+        let told = format!(
+            "SPANK_SLURM_VIPU_GCDS=1 SPANK_SLURM_VIPU_IPUS=4 SPANK_SLURM_VIPU_MODEL=pod64 \
+             SPANK_SLURM_VIPU_PARTITION=slurm_{with} of {with}\nof {without}\n"
+        );
+        for name in scripts {
+            let mut seen = String::new();
+            wait_until(&format!("{name} of both jobs"), LIMIT, || {
+                seen = fs::read_to_string(folder.path().join(name).with_extension("out")).unwrap_or_default();
+                Ok(seen.lines().count() == 2)
+            })?;
+            ensure!(seen == told, "{name}: {seen}");
+        }
+        Ok(())
+    })
+}

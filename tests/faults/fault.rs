@@ -1,0 +1,141 @@
+//! What goes wrong.
+
+use crate::step::Step;
+
+/// A fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// kill -9 of slurmctld, and a restart. Slurm has saved where the job is.
+    Kill,
+    /// The same before Slurm has saved that: it knows the job as one that waits.
+    KillUnsaved,
+    /// The same, and all that Slurm had saved is lost, but not the journal: numbers are handed out again.
+    StateLost,
+    /// `slurmctld -c` after that: no job is known any more.
+    CleanStart,
+    /// A backup takes over, and the primary takes control back.
+    Takeover,
+    /// `scontrol reconfigure`.
+    Reconfigure,
+    /// `scancel`.
+    Cancel,
+    /// `scontrol requeue`.
+    Requeue,
+    /// The job's node dies, is given up, and comes back.
+    NodeDeath,
+    /// The controller refuses connections.
+    Refused,
+    /// It never answers.
+    Hung,
+    /// It answers noise.
+    Garbage,
+    /// The next reply is lost.
+    ReplyLost,
+    /// It is killed and started again.
+    Restarted,
+    /// The same, without its state: all partitions are gone.
+    Forgetful,
+    /// The disk of IpuofDir is full.
+    IpuofDirFull,
+    /// The disk of StateSaveLocation is full.
+    StateFull,
+    /// Slurm's CompleteWait is set, and the job is cancelled and its partition removed slowly.
+    SlowRemove,
+    /// The plugin panics.
+    Panic,
+}
+
+impl Fault {
+    pub const ALL: [Self; 19] = [
+        Self::Kill,
+        Self::KillUnsaved,
+        Self::StateLost,
+        Self::CleanStart,
+        Self::Takeover,
+        Self::Reconfigure,
+        Self::Cancel,
+        Self::Requeue,
+        Self::NodeDeath,
+        Self::Refused,
+        Self::Hung,
+        Self::Garbage,
+        Self::ReplyLost,
+        Self::Restarted,
+        Self::Forgetful,
+        Self::IpuofDirFull,
+        Self::StateFull,
+        Self::SlowRemove,
+        Self::Panic,
+    ];
+
+    /// For the names of tests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::KillUnsaved => "kill_unsaved",
+            Self::StateLost => "state_lost",
+            Self::CleanStart => "clean_start",
+            Self::Takeover => "backup_takeover",
+            Self::Reconfigure => "reconfigure",
+            Self::Cancel => "scancel",
+            Self::Requeue => "requeue",
+            Self::NodeDeath => "node_death",
+            Self::Refused => "refused",
+            Self::Hung => "hung",
+            Self::Garbage => "garbage",
+            Self::ReplyLost => "reply_lost",
+            Self::Restarted => "restarted",
+            Self::Forgetful => "restarted_without_state",
+            Self::IpuofDirFull => "ipuof_dir_full",
+            Self::StateFull => "state_full",
+            Self::SlowRemove => "slow_remove",
+            Self::Panic => "panic",
+        }
+    }
+
+    /// What is done, for the table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Kill => "kill -9 slurmctld, restart",
+            Self::KillUnsaved => "the same before Slurm saved where the job is",
+            Self::StateLost => "the same, and Slurm's saved state is lost",
+            Self::CleanStart => "kill -9, `slurmctld -c`",
+            Self::Takeover => "backup takes over, primary returns",
+            Self::Reconfigure => "`scontrol reconfigure`",
+            Self::Cancel => "`scancel`",
+            Self::Requeue => "`scontrol requeue`",
+            Self::NodeDeath => "node dies, is given up, returns",
+            Self::Refused => "vipu-server refuses connections",
+            Self::Hung => "vipu-server hangs",
+            Self::Garbage => "vipu-server answers garbage",
+            Self::ReplyLost => "vipu-server's next reply is lost",
+            Self::Restarted => "vipu-server restarted",
+            Self::Forgetful => "vipu-server restarted without its state",
+            Self::IpuofDirFull => "IpuofDir full",
+            Self::StateFull => "StateSaveLocation full",
+            Self::SlowRemove => "`scancel`, slow remove, CompleteWait",
+            Self::Panic => "the plugin panics",
+        }
+    }
+
+    /// Why this fault cannot strike at this step.
+    pub fn cannot_strike(self, step: Step) -> Option<&'static str> {
+        match (self, step) {
+            (Self::Cancel | Self::Requeue, Step::Submit) => Some("the job has no number yet"),
+            (Self::KillUnsaved, Step::Submit) => Some("Slurm has not taken the job: the same as kill -9"),
+            (Self::Requeue, Step::Test) => Some("a job that waits cannot be requeued"),
+            (Self::Refused | Self::Hung | Self::Garbage | Self::ReplyLost, Step::Cleared) => {
+                Some("the controller is not asked any more")
+            }
+            (Self::Panic, Step::CreateSent | Step::RemoveSent | Step::Running) => {
+                Some("the plugin is waiting, there is nothing in it that could panic")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether slurmctld loses its memory.
+    pub fn ends_slurmctld(self) -> bool {
+        [Self::Kill, Self::KillUnsaved, Self::StateLost, Self::CleanStart, Self::Takeover].contains(&self)
+    }
+}

@@ -1,0 +1,97 @@
+//! The table of all that ran.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    fmt::Write,
+    fs,
+    sync::{Mutex, PoisonError},
+};
+
+use anyhow::Result;
+use testbed::programs;
+
+use crate::{
+    cell::{self, Outcome},
+    fault::Fault,
+    step::Step,
+};
+
+const HEAD: &str = "\
+# Every step, every fault
+
+A job of 16 IPUs is stopped at a step of its life, on real daemons; a fault strikes and is over. Within 60 s after all daemons are up no partition
+and no file may be left that no job has, the job must have ended, or wait with a reason, or run on, and another must have run through with all
+64 IPUs. slurmctld must not have crashed, no IPU may have had two owners, no job may be lost that Slurm had saved. A cell says how many seconds after the
+fault was over all was well, most of which are the other job's, and what had become of the first job then: *pending* waits for the time that Slurm lets a
+requeued job wait, *held* for somebody to release it, *unknown* is what slurmctld knows nothing of.
+
+Written by `cargo xtask test --faults full`. `cargo xtask test` has each step and each fault once at least; `cargo xtask test --faults full
+fault_kill_at_begin` runs one pair.
+
+";
+
+/// How the pairs ended that ran: in time, or why not.
+#[derive(Default)]
+pub struct Report(Mutex<BTreeMap<(Fault, Step), Result<Outcome, String>>>);
+
+impl Report {
+    pub fn add(&self, step: Step, fault: Fault, outcome: &Result<Outcome>) {
+        let outcome = outcome.as_ref().cloned().map_err(cell::in_short);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((fault, step), outcome);
+    }
+
+    /// Writes it to the file that `VIPU_FAULT_REPORT` names, if it names one.
+    pub fn write(&self) -> Result<()> {
+        let Some(file) = env::var_os("VIPU_FAULT_REPORT") else { return Ok(()) };
+        Ok(fs::write(file, self.text()?)?)
+    }
+
+    fn text(&self) -> Result<String> {
+        let outcomes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reasons: Vec<&str> = Vec::new();
+        let passed = outcomes.values().filter(|outcome| outcome.is_ok()).count();
+        let mut text = format!(
+            "{HEAD}{} of {} passed on Slurm {}.\n\n",
+            passed,
+            outcomes.len(),
+            programs::slurm_version()?
+        );
+        let steps: Vec<_> = Step::ALL.iter().map(|step| step.name().replace('_', " ")).collect();
+        writeln!(text, "| fault | {} |\n|---|{}", steps.join(" | "), "---|".repeat(steps.len()))?;
+        for fault in Fault::ALL {
+            write!(text, "| {} |", fault.words())?;
+            for step in Step::ALL {
+                let cell = match (fault.cannot_strike(step), outcomes.get(&(fault, step))) {
+                    (Some(reason), _) => {
+                        let known = reasons.iter().position(|known| *known == reason);
+                        let number = known.unwrap_or_else(|| {
+                            reasons.push(reason);
+                            reasons.len() - 1
+                        });
+                        format!("n/a ({})", number + 1)
+                    }
+                    (None, Some(Ok(Outcome { recovered, job }))) => {
+                        format!("{:.1} {job}", recovered.as_secs_f64())
+                    }
+                    (None, Some(Err(_))) => "**failed**".into(),
+                    (None, None) => "not run".into(),
+                };
+                write!(text, " {cell} |")?;
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+        for (number, reason) in reasons.iter().enumerate() {
+            writeln!(text, "({}) {reason}.  ", number + 1)?;
+        }
+        let failed = outcomes.iter().filter_map(|(cell, outcome)| Some((cell, outcome.as_ref().err()?)));
+        for (number, ((fault, step), why)) in failed.enumerate() {
+            if number == 0 {
+                text.push_str("\nFailed:\n\n");
+            }
+            writeln!(text, "* {} at {}: {why}", fault.words(), step.name().replace('_', " "))?;
+        }
+        Ok(text)
+    }
+}
