@@ -82,8 +82,8 @@ impl<'lock> Record<'lock> {
         let count = if first.is_null() { 0 } else { self.read(count) as usize };
         // SAFETY: as in `read`; the list has as many elements.
         let texts = (0..count).map(|i| unsafe { first.add(i).read() }).filter(|text| !text.is_null());
-        // SAFETY: as in `text`.
         let is_wanted = |text: &*const c_char| {
+            // SAFETY: as in `text`.
             unsafe { CStr::from_ptr(*text) }.to_bytes().starts_with(beginning.as_bytes())
         };
         // SAFETY: as in `text`.
