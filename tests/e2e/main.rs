@@ -19,6 +19,7 @@ mod layering;
 mod options;
 mod page;
 mod panics;
+mod phases;
 mod placement;
 mod pods;
 mod prepare;

@@ -14,7 +14,7 @@ use tokio::task::spawn_local;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::announce::announce;
+use crate::announce::{announce, creating};
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{Patience, Stop};
@@ -223,6 +223,7 @@ impl<W: World> Create<'_, W> {
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
+                self.shop.world.tell(run, format!("{}, try {tries}: {trouble}", creating(self.claim)));
             }
             self.patience.pause(pause).await?;
             // The survey has had that time to tell whether others fare better.

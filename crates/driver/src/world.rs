@@ -23,7 +23,7 @@ pub trait World: 'static {
     /// The ledger's clock.
     fn now(&self) -> Millis;
 
-    /// Says a line to who waits for this run at a terminal, if anybody does; must not wait.
+    /// Says to who waits for this run how the making of its partition goes; must not wait.
     fn tell(&self, _run: JobRun, _line: String) {}
 
     /// Hands an event to the ledger; must not wait. Orders that follow from it may be sent from within.

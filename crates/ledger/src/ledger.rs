@@ -12,7 +12,9 @@ use crate::pod::{Hardware, MOST_IPUS, Pod, Unlisted};
 use crate::preparation::Failures;
 use crate::schedule::Outlooks;
 use crate::tenancy::Tenant;
-use crate::{Action, AdoptedAs, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step};
+use crate::{
+    Action, AdoptedAs, Awaits, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step,
+};
 
 /// Who has which IPU. See the crate's documentation.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +64,12 @@ impl Ledger {
     #[must_use]
     pub fn holder(&self, partition: &PartitionId) -> Option<&Claim> {
         self.claims.holder(partition).map(|(_, record)| &record.claim)
+    }
+
+    /// What this run's claim waits for, as long as it holds its partition.
+    pub fn awaits(&self, claim: &Claim) -> Option<Awaits> {
+        let (_, record) = self.claims.holder(&claim.partition)?;
+        (record.claim.run == claim.run).then(|| record.phase.awaits())
     }
 
     /// The IPUs of a model that runs have which did not end yet and whose job is one of these.

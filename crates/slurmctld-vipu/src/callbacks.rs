@@ -9,6 +9,7 @@ use tracing::{debug, error};
 use vipu_types::{Asked, ControllerName, Grant, GresRequest, JobOption, JobRun, Shape};
 
 use crate::gate;
+use crate::phase;
 use crate::preparing;
 use crate::request::{Refusal, Request, Resolved};
 use crate::scheduling;
@@ -139,6 +140,7 @@ pub(crate) fn job_ready(site: &Site, job: JobRef<'_>) -> bool {
 /// job, should it come no further.
 pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>, done: &Cell<Option<Ending>>) {
     let Some(claim) = site.ledger().live_claim(job.id()).cloned() else { return };
+    phase::forget(&mut job, &claim);
     let ending = if job.is_completing() && site.may_hold() {
         job.raise_completion_gate();
         site.limit_completion(claim);

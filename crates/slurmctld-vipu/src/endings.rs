@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use ledger::{Claim, Event};
+use ledger::{Awaits, Claim, Event};
 use slurm_host::locks::HostThread;
 use tracing::warn;
 
+use crate::phase;
 use crate::site::Site;
 
 /// How often ended jobs are asked whether their nodes are done: most are within a second.
@@ -13,6 +14,9 @@ const NODES_POLL: Duration = Duration::from_millis(25);
 
 /// The same for jobs whose nodes take long.
 const NODES_POLL_LATER: Duration = Duration::from_millis(250);
+
+/// After which a job shows that it waits for the removal of its partition: most removals are done before.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
 
 /// All that the vipu-host thread waits for.
 #[derive(Default)]
@@ -28,16 +32,25 @@ struct Ended {
     claim: Claim,
     since: Instant,
     patience: Duration,
+    /// Nothing more is to be shown of what it waits for.
+    shown: bool,
 }
 
 impl Ended {
     fn new(site: &Site, claim: Claim) -> Self {
         let patience = site.models(|models| models.remove_wait(&claim.model));
-        Self { claim, since: Instant::now(), patience }
+        Self { claim, since: Instant::now(), patience, shown: false }
     }
 
     fn is_late(&self) -> bool {
         self.since.elapsed() >= self.patience
+    }
+
+    /// Until something about it is to be looked at.
+    fn pause(&self) -> Duration {
+        let age = self.since.elapsed();
+        let end = self.patience.saturating_sub(age);
+        if self.shown { end } else { end.min(SHOWN_AFTER.saturating_sub(age).max(NODES_POLL_LATER)) }
     }
 }
 
@@ -59,13 +72,14 @@ impl Endings {
             Some(_) => NODES_POLL_LATER,
             None => Duration::MAX,
         };
-        let limits = self.held.iter().map(|ended| ended.patience.saturating_sub(ended.since.elapsed()));
+        let limits = self.held.iter().map(Ended::pause);
         limits.chain([poll]).min().unwrap_or(poll)
     }
 
     /// Tells of the jobs whose nodes are done, and of those that were waited for long enough.
     pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
         self.ask_nodes(site, slurm);
+        self.show(site, slurm);
         for ended in self.held.extract_if(.., |ended| ended.is_late()) {
             let Ended { claim, patience, .. } = ended;
             let is_there = site.ledger().holder(&claim.partition).is_some_and(|it| it.run == claim.run);
@@ -78,6 +92,28 @@ impl Endings {
                     patience.as_secs()
                 );
                 site.tell(Event::Overdue(claim.partition));
+            }
+        }
+    }
+
+    /// Shows what those wait for whose removal takes a while.
+    fn show(&mut self, site: &Site, slurm: &mut HostThread) {
+        let mut waiting = Vec::new();
+        let is_due = |ended: &&mut Ended| !ended.shown && ended.since.elapsed() >= SHOWN_AFTER;
+        for ended in self.held.iter_mut().filter(is_due) {
+            let awaits = site.ledger().awaits(&ended.claim);
+            ended.shown = awaits != Some(Awaits::Nodes);
+            if awaits == Some(Awaits::Removal) {
+                waiting.push(&ended.claim);
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let mut slurm = slurm.write();
+        for claim in waiting {
+            if let Some(mut job) = slurm.job(claim.run.job) {
+                phase::show_removing(&mut job, claim);
             }
         }
     }

@@ -15,11 +15,13 @@ use slurm_host::boundary;
 use slurm_host::job::JobMut;
 use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
+use vipu_types::JobRun;
 
 use crate::callbacks;
 use crate::endings::Endings;
 use crate::gate;
 use crate::internal_error::INTERNAL;
+use crate::phase;
 use crate::prepared::Prepared;
 use crate::site::{HostTask, Site};
 use crate::suspended::Suspended;
@@ -105,7 +107,7 @@ impl Worker {
                 HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
-                HostTask::Tell { job, line } => told.push((job, line)),
+                HostTask::SayCreating { run, line } => told.push((run, line)),
                 HostTask::End { job, ending } => ended.push((job, ending)),
             }
         }
@@ -115,8 +117,8 @@ impl Worker {
             if site.is_closed() {
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
-            for (job, line) in told {
-                boundary::guard(&|| format!("line for job {job}"), (), || slurm.tell_terminal(job, &line));
+            for (run, line) in told {
+                boundary::guard(&|| format!("line for {run}"), (), || say_creating(&mut slurm, run, &line));
             }
             for action in actions {
                 act_or_end(site, &mut slurm, action, &mut afterwards);
@@ -186,7 +188,7 @@ fn end_run(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut
                 afterwards.begins_soon = true;
             }
         }
-        Action::FailRun(claim, _) | Action::SendBack(claim, _) if starting(slurm, &claim).is_some() => {
+        Action::FailRun(claim, _) | Action::SendBack(claim, _) if starting(slurm, claim.run).is_some() => {
             slurm.end_failed(claim.run.job);
         }
         Action::OpenCompletion { claim, .. } => afterwards.completed.push(claim.run.job),
@@ -225,6 +227,9 @@ fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Aft
         }
         Action::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
         Action::OpenCompletion { claim, launch_raised } => {
+            if let Some(mut job) = slurm.job(claim.run.job) {
+                phase::forget(&mut job, &claim);
+            }
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);
                 if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
@@ -240,15 +245,24 @@ fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Aft
     }
 }
 
+/// Says how the making of a partition goes, to who waits at a terminal and, of a job that has its nodes, in squeue.
+fn say_creating(slurm: &mut Locked<'_>, run: JobRun, line: &str) {
+    slurm.tell_terminal(run.job, line);
+    if let Some(mut job) = starting(slurm, run) {
+        phase::show_creating(&mut job, line);
+    }
+}
+
 /// Lets the job start, if it is still there to start; the gate is lowered in any case, but that of a suspended job is
 /// once it is not suspended any more: Slurm would not launch it.
 fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &mut Afterwards) {
-    let starting = starting(slurm, &claim);
+    let starting = starting(slurm, claim.run);
     if starting.as_ref().is_some_and(|job| job.is_suspended()) {
         return afterwards.suspended.push(claim);
     }
     let begin = |mut job: JobMut<'_>| {
         gate::forget(&mut job);
+        phase::show_made(&mut job, &claim);
         job.configure_again();
     };
     let starts = starting.map(begin).is_some();
@@ -267,9 +281,9 @@ fn was_launched(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
 
 /// The job, if it is still in the run that was not launched yet. One that is or was suspended is no longer CONFIGURING,
 /// and keeps what it has.
-fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, claim: &Claim) -> Option<JobMut<'slurm>> {
-    slurm.job(claim.run.job).filter(|job| {
-        let same_run = job.restart_count() == claim.run.restart && job.start_time() == claim.run.start;
+fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, run: JobRun) -> Option<JobMut<'slurm>> {
+    slurm.job(run.job).filter(|job| {
+        let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
         same_run && (job.is_running() || job.is_suspended())
     })
 }
@@ -324,7 +338,7 @@ fn end(slurm: &mut Locked<'_>, job: u32, requeue: Option<bool>) -> &'static str 
 /// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
 fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hold: bool) {
     let text = format!("vipu: {reason}");
-    if starting(slurm, &claim).is_none() {
+    if starting(slurm, claim.run).is_none() {
         site.tell(Event::RunVanished(claim.partition));
         return;
     }

@@ -116,7 +116,7 @@ impl<J: Journal> World for Outside<J> {
 
     fn tell(&self, run: JobRun, line: String) {
         if let Some(site) = self.site.upgrade() {
-            site.tell_user(run.job, line);
+            site.say_creating(run, line);
         }
     }
 

@@ -22,6 +22,7 @@ mod internal_error;
 mod io_thread;
 mod keeper;
 mod models;
+mod phase;
 mod prepared;
 mod preparing;
 mod request;

@@ -13,6 +13,7 @@ use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
+use vipu_types::JobRun;
 
 use crate::desk::{AtLedger, Desk};
 use crate::handover::Handover;
@@ -36,8 +37,8 @@ pub(crate) enum HostTask {
     Watch(Claim),
     /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
     ShowReason { job: u32, text: String },
-    /// Say this to the user of srun or salloc.
-    Tell { job: u32, line: String },
+    /// Say how the making of its partition goes: to the user of srun or salloc, and as the run's reason.
+    SayCreating { run: JobRun, line: String },
     /// Do what a job_fini of this job did not come to; this much of it was done.
     End { job: u32, ending: Option<Ending> },
 }
@@ -244,9 +245,9 @@ impl Site {
         self.desk.host.push(HostTask::ShowReason { job, text });
     }
 
-    /// Says a line to who waits for the job at a terminal; [`HostTask::Tell`].
-    pub(crate) fn tell_user(&self, job: u32, line: String) {
-        self.desk.host.push(HostTask::Tell { job, line });
+    /// Says how the making of a partition goes; [`HostTask::SayCreating`].
+    pub(crate) fn say_creating(&self, run: JobRun, line: String) {
+        self.desk.host.push(HostTask::SayCreating { run, line });
     }
 
     /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].

@@ -113,6 +113,11 @@ impl<'lock> JobMut<'lock> {
         self.record.text(self.layout().job_record.state_desc)
     }
 
+    /// Leaves the reason to its name.
+    pub fn clear_reason(&mut self) {
+        self.clear_text(self.layout().job_record.state_desc);
+    }
+
     /// Appends to `system_comment`, which `scontrol show job` and `sacct` show, what it does not say yet.
     pub fn add_system_comment(&mut self, text: &str) {
         let field = self.layout().job_record.system_comment;
@@ -125,15 +130,18 @@ impl<'lock> JobMut<'lock> {
     }
 
     fn set_text(&mut self, field: Field<Text>, text: &str) {
-        let call = &self.host.slurmctld.call;
+        self.clear_text(field);
         let text = c_string(text);
         let member: *mut *mut c_void = self.record.member(field).cast();
+        // SAFETY: under the job write lock; xstrdup's result is of Slurm's allocator, as the member's is to be.
+        unsafe { member.write((self.host.slurmctld.call.xstrdup)(text.as_ptr()).cast()) };
+    }
+
+    fn clear_text(&mut self, field: Field<Text>) {
+        let member: *mut *mut c_void = self.record.member(field).cast();
         // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which
-        // xfree takes back and sets to NULL, and xstrdup's result is of the same allocator.
-        unsafe {
-            (call.xfree)(member);
-            member.write((call.xstrdup)(text.as_ptr()).cast());
-        }
+        // xfree takes back and sets to NULL.
+        unsafe { (self.host.slurmctld.call.xfree)(member) };
         self.touch();
     }
 

@@ -1,0 +1,66 @@
+//! How far a job's partition is, in squeue and scontrol.
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault};
+use testbed::{Cluster, JobId, main_job};
+
+use crate::{LIMIT, let_go, quick};
+
+const TEXT: &str = "link training failed on ag3";
+
+/// What squeue shows as the reason, and as the comment.
+fn squeue(cluster: &Cluster, job: JobId) -> Result<String> {
+    let format = "Reason:200,system_comment:200";
+    Ok(cluster.command("squeue").args(&["-h", "-j", &job.to_string(), "-O", format]).success()?.stdout)
+}
+
+#[test]
+fn user_phase_of_the_partition_is_shown_all_through() -> Result<()> {
+    quick().vipu_conf("RemoveWait=60").expect_log(TEXT).expect_log("try").run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
+        let script = "while [ ! -e go ]; do sleep 0.1; done";
+        let job = cluster.sbatch(script, &["--ipus=4"])?;
+        let partition = main_job::partition_name(job, 0);
+        let creating = format!("vipu: creating partition {partition}: 4 IPUs on pod64");
+        cluster.await_job(job, "to say what is wrong", LIMIT, |job| {
+            let reason = job.reason.replace('_', " ");
+            job.state == "CONFIGURING"
+                && reason.starts_with(&creating.replace('_', " "))
+                && reason.contains(TEXT)
+        })?;
+        let shown = squeue(cluster, job)?;
+        ensure!(shown.starts_with(&creating) && shown.contains(", try "), "{shown}");
+
+        cluster.mock().clear()?;
+        let running = cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        ensure!(running.reason == "None", "{running:?}");
+        let made = format!("vipu: partition {partition}: 4 IPUs on pod64");
+        ensure!(running.system_comment == made, "{running:?}");
+        ensure!(squeue(cluster, job)?.contains(&made), "{}", squeue(cluster, job)?);
+
+        cluster.mock().inject(Fault::new(Effect::RemoveFail { text: TEXT.into() }))?;
+        let_go(cluster)?;
+        let removing = format!("vipu: removing partition {partition}").replace('_', " ");
+        cluster.await_job(job, "to say what it waits for", LIMIT, |job| {
+            job.state == "COMPLETING" && job.reason.replace('_', " ") == removing
+        })?;
+        cluster.mock().clear()?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.reason == "None", "{ended:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_phase_is_forgotten_when_the_job_is_cancelled() -> Result<()> {
+    quick().run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::CreateStuck).times(1))?;
+        let job = cluster.sbatch("true", &["--ipus=4"])?;
+        cluster.await_job(job, "to say what it waits for", LIMIT, |job| job.reason.contains("creating"))?;
+        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cluster.mock().clear()?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "CANCELLED" && !ended.reason.contains("vipu"), "{ended:?}");
+        Ok(())
+    })
+}
