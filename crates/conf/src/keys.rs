@@ -167,6 +167,18 @@ pub(crate) static ON_PARTITION_ERROR: Key = Key::new(
     "leave, requeue or kill",
     "what becomes of a job whose partition fails or vanishes while it runs; it is told in any case",
 );
+pub(crate) static MAX_KEEP: Key = Key::new(
+    "MaxKeep",
+    Value("0"),
+    "seconds",
+    "how long the partition of a failed job may stay that was submitted with --ipu-keep; 0: not at all",
+);
+pub(crate) static MAX_REQUEUES: Key = Key::new(
+    "MaxRequeues",
+    Value("3"),
+    "times",
+    "how often a job may have been requeued that --ipu-requeue-on puts back into the queue; 0: none is",
+);
 pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
     "MaxConcurrentCreates",
     Value("64"),
@@ -218,7 +230,7 @@ pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 32] = [
+pub static KEYS: [&Key; 34] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
@@ -243,6 +255,8 @@ pub static KEYS: [&Key; 32] = [
     &RECONCILE_INTERVAL,
     &REMOVE_UNKNOWN,
     &ON_PARTITION_ERROR,
+    &MAX_KEEP,
+    &MAX_REQUEUES,
     &MAX_CONCURRENT_CREATES,
     &API_TLS_CA,
     &API_TLS_SERVER_NAME,

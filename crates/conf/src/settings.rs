@@ -157,6 +157,10 @@ pub struct Settings {
     pub remove_unknown: bool,
     /// What becomes of a job whose partition fails.
     pub on_partition_error: OnPartitionError,
+    /// How long the partition of a failed job may stay at most; zero: not at all.
+    pub max_keep: Duration,
+    /// How often a job may have been requeued that goes back into the queue for its exit code; zero: none does.
+    pub max_requeues: u32,
     /// How many partitions are created at once; at least 1.
     pub max_concurrent_creates: u32,
     /// TLS to the controllers; `None`: cleartext.
@@ -249,6 +253,8 @@ impl<'a> Given<'a> {
         let reconcile_interval = self.take(&keys::RECONCILE_INTERVAL, value::seconds);
         let remove_unknown = self.take(&keys::REMOVE_UNKNOWN, value::boolean);
         let on_partition_error = self.take(&keys::ON_PARTITION_ERROR, value::on_partition_error);
+        let max_keep = self.take(&keys::MAX_KEEP, value::seconds_or_none);
+        let max_requeues = self.take(&keys::MAX_REQUEUES, value::amount_or_none);
         let max_concurrent_creates = self.take(&keys::MAX_CONCURRENT_CREATES, value::amount);
         let (tls, access) = (self.tls(), self.access());
         Some(Settings {
@@ -275,6 +281,8 @@ impl<'a> Given<'a> {
             reconcile_interval: reconcile_interval?,
             remove_unknown: remove_unknown?,
             on_partition_error: on_partition_error?,
+            max_keep: max_keep?,
+            max_requeues: max_requeues?,
             max_concurrent_creates: max_concurrent_creates?,
             tls,
             access,

@@ -41,6 +41,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.reconcile_interval, Duration::from_secs(30));
     assert!(!settings.remove_unknown);
     assert_eq!(settings.on_partition_error, OnPartitionError::Leave);
+    assert_eq!((settings.max_keep, settings.max_requeues), (Duration::ZERO, 3));
     assert_eq!(settings.max_concurrent_creates, 64);
     assert_eq!((settings.tls, settings.access), (None, None));
 }
@@ -52,7 +53,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=Interactive PrepareWait=7 RemoveWait=0 MaxConcurrentCreates=9\n\
-                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue\n\
+                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue MaxKeep=900 MaxRequeues=0\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -80,6 +81,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         reconcile_interval: Duration::from_secs(5),
         remove_unknown: true,
         on_partition_error: OnPartitionError::Requeue,
+        max_keep: Duration::from_secs(900),
+        max_requeues: 0,
         max_concurrent_creates: 9,
         tls: Some(Tls {
             ca: "/ca.pem".into(),

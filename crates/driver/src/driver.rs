@@ -11,7 +11,7 @@ use crate::handle::Order;
 use crate::lane::Owner;
 use crate::shop::Shop;
 use crate::{
-    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, refresh, remove, unclaimed,
+    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, keep, refresh, remove, unclaimed,
 };
 
 /// Carries out orders; see [`Driver::run`].
@@ -63,6 +63,14 @@ impl<W: World> Driver<W> {
                 spawn_local(see_through(claim.partition.clone(), move || {
                     bind::bind(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
                 }));
+            }
+            Order::Keep(claim, until) => {
+                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
+                spawn_local(async move {
+                    let task = || keep::keep(Rc::clone(&shop), Rc::clone(&lane), claim.clone(), until);
+                    see_through(claim.partition.clone(), task).await;
+                    shop.world.report(Event::KeepRecorded(claim.partition.clone()));
+                });
             }
             Order::Survey(pod) => {
                 if !shop.survey(&pod) {

@@ -1,6 +1,6 @@
 //! The way into the driver, for any thread.
 
-use ledger::{Action, Claim, SeenPartition};
+use ledger::{Action, Claim, Seconds, SeenPartition};
 use tokio::sync::mpsc;
 use vipu_types::{PartitionId, PodId};
 
@@ -16,6 +16,7 @@ pub(crate) enum Order<C> {
     Unclaimed(PodId, SeenPartition),
     Refresh(Claim),
     Bind(Claim),
+    Keep(Claim, Seconds),
 }
 
 /// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
@@ -53,6 +54,10 @@ impl<C> Handle<C> {
                 Action::CancelCreate(partition) => self.send(Order::CancelCreate(partition)),
                 Action::Remove(claim) => self.send(Order::Remove(claim)),
                 Action::Bind(claim) => self.send(Order::Bind(claim)),
+                Action::Keep(claim, until) => {
+                    self.send(Order::Keep(claim.clone(), until));
+                    host.send(Action::Keep(claim, until));
+                }
                 Action::Survey(pod) => self.send(Order::Survey(pod)),
                 Action::Unclaimed { pod, seen } => self.send(Order::Unclaimed(pod, seen)),
                 Action::Relocated(claim) => {

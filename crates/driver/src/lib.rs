@@ -23,6 +23,7 @@ mod handle;
 mod inventory;
 mod ipuof_files;
 pub mod journal;
+mod keep;
 mod lane;
 mod pace;
 mod patience;

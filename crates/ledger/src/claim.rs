@@ -1,5 +1,7 @@
 //! The phases of a claim, and what each of them means.
 
+use crate::Seconds;
+
 /// How far a claim has come. Each phase is entered with the action whose answer leaves it, so no
 /// claim can be stuck in one; and each says which gates of its run are raised, so no gate is
 /// opened twice or forgotten.
@@ -28,6 +30,18 @@ pub enum Phase {
     Failed {
         /// The controller's or the file system's own words.
         reason: String,
+    },
+    /// The run failed, and its partition stays for a while; that is being put on record.
+    Keeping {
+        /// Until when.
+        until: Seconds,
+        /// What the answer has to open.
+        gates: Gates,
+    },
+    /// The run failed, and its partition stays for a while. No gate is raised.
+    Kept {
+        /// Until when.
+        until: Seconds,
     },
     /// The run ended; the partition has to go.
     Releasing {
@@ -72,8 +86,8 @@ pub enum Gates {
     Both,
 }
 
-/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::Predecessor`] there is exactly
-/// one action under way whose answer it is.
+/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`], [`Awaits::KeepEnd`] and
+/// [`Awaits::Predecessor`] there is exactly one action under way whose answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
     /// The release of an earlier run's partition of the same id.
@@ -88,6 +102,10 @@ pub enum Awaits {
     JobEnd,
     /// An answer of [`crate::Action::FailRun`] or [`crate::Action::SendBack`].
     RunFailed,
+    /// An answer of [`crate::Action::Keep`].
+    Record,
+    /// Word that the partition of a failed run has stayed for long enough.
+    KeepEnd,
     /// An answer of [`crate::Action::AwaitNodes`].
     Nodes,
     /// An answer of [`crate::Action::Remove`].
@@ -103,7 +121,7 @@ impl Phase {
 
     /// The partition is there, and nothing is being done about it.
     pub(crate) fn is_up(&self) -> bool {
-        matches!(self, Phase::Prepared | Phase::Running)
+        matches!(self, Phase::Prepared | Phase::Running | Phase::Kept { .. })
     }
 
     /// The controller is being asked for it.
@@ -122,7 +140,13 @@ impl Phase {
     /// The run has not ended: it is the one that [`crate::Event::Fini`] of its job ends.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        !matches!(self, Phase::Releasing { .. })
+        !(self.is_kept() || matches!(self, Phase::Releasing { .. }))
+    }
+
+    /// The run failed, and its partition stays for a while.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Phase::Keeping { .. } | Phase::Kept { .. })
     }
 
     /// The launch gate of the run is raised, and nobody was told to open it.
@@ -134,15 +158,18 @@ impl Phase {
             | Phase::Creating
             | Phase::GivenUp { .. }
             | Phase::Failed { .. } => true,
-            Phase::Preparing(_) | Phase::Prepared | Phase::Ready | Phase::Running => false,
-            Phase::Releasing { gates, .. } => *gates == Gates::Both,
+            Phase::Preparing(_) | Phase::Prepared | Phase::Ready | Phase::Running | Phase::Kept { .. } => {
+                false
+            }
+            Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. } => *gates == Gates::Both,
         }
     }
 
     /// The completion gate of the run is raised.
     #[must_use]
     pub fn completion_raised(&self) -> bool {
-        matches!(self, Phase::Releasing { gates: Gates::Completion | Gates::Both, .. })
+        let (Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. }) = self else { return false };
+        *gates != Gates::Open
     }
 
     /// What this phase waits for.
@@ -158,6 +185,8 @@ impl Phase {
             Phase::Ready => Awaits::Launch,
             Phase::Running => Awaits::JobEnd,
             Phase::Failed { .. } => Awaits::RunFailed,
+            Phase::Keeping { .. } => Awaits::Record,
+            Phase::Kept { .. } => Awaits::KeepEnd,
             Phase::Releasing { step: Step::CreateAnswer, .. } => Awaits::Create,
             Phase::Releasing { step: Step::Nodes, .. } => Awaits::Nodes,
             Phase::Releasing { step: Step::Removal, .. } => Awaits::Removal,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{JobRun, PartitionId, PodId};
+use vipu_types::{JobRun, ModelName, PartitionId, PodId};
 
 use crate::pod::Unlisted;
 use crate::reconcile::Health;
@@ -172,6 +172,12 @@ impl Claims {
     /// The IPUs of all claims of a Pod.
     pub(crate) fn ipus_claimed(&self, pod: &PodId) -> u64 {
         self.of_pod(pod).map(|(_, record)| u64::from(record.claim.size.get())).sum()
+    }
+
+    /// The IPUs of a model that partitions of failed runs have.
+    pub(crate) fn ipus_kept(&self, model: &ModelName) -> u32 {
+        let kept = self.records.values().filter(|it| it.phase.is_kept() && it.claim.model == *model);
+        kept.map(|it| it.claim.size.get()).sum()
     }
 
     /// The claims of a Pod, the oldest first.

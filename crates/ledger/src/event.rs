@@ -2,6 +2,8 @@
 
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
+use crate::Seconds;
+
 /// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub u64);
@@ -44,6 +46,8 @@ pub enum AdoptedAs {
     Running,
     /// COMPLETING: its completion gate was raised again, its partition has to go.
     Ending,
+    /// It failed, and its partition stays until then.
+    Kept(Seconds),
 }
 
 /// Why nodes and gates are told apart when a run ends: what Slurm still waits for.
@@ -131,6 +135,19 @@ pub enum Event {
         /// Whether Slurm waits for us.
         ending: Ending,
     },
+    /// The same of a run that failed, whose partition is to stay until then if it had begun to use it.
+    Failed {
+        /// The job.
+        job: u32,
+        /// Whether Slurm waits for us.
+        ending: Ending,
+        /// Until when.
+        keep_until: Seconds,
+    },
+    /// It is on record that the partition stays.
+    KeepRecorded(PartitionId),
+    /// The partition of a failed run is to stay no longer: its time is over, or the job has been requeued.
+    KeepOver(PartitionId),
     /// The create call was sent.
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.
@@ -213,6 +230,9 @@ pub enum Action {
     CancelCreate(PartitionId),
     /// Remove the partition and its files, retrying until it is gone: [`Event::Gone`].
     Remove(Claim),
+    /// The run failed, and its partition stays: have that on record, [`Event::KeepRecorded`], and say
+    /// [`Event::KeepOver`] at that time, or once the job has been requeued.
+    Keep(Claim, Seconds),
     /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no answer.
     Bind(Claim),
     /// Open the launch gate of the run: [`Event::Launched`] or [`Event::RunVanished`].

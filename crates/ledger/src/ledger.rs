@@ -52,6 +52,23 @@ impl Ledger {
         self.claims.live(job).is_some_and(|(_, record)| record.phase.launch_raised())
     }
 
+    /// Whether Slurm waits for the end of this run.
+    #[must_use]
+    pub fn completion_raised(&self, claim: &Claim) -> bool {
+        self.phase_of(claim).is_some_and(Phase::completion_raised)
+    }
+
+    /// Whether this run failed, and its partition stays for a while.
+    #[must_use]
+    pub fn is_kept(&self, claim: &Claim) -> bool {
+        self.phase_of(claim).is_some_and(Phase::is_kept)
+    }
+
+    fn phase_of(&self, claim: &Claim) -> Option<&Phase> {
+        let holder = self.claims.holder(&claim.partition).filter(|(_, it)| it.claim.run == claim.run);
+        holder.map(|(_, it)| &it.phase)
+    }
+
     /// Whether this job's run has its partition, and its launch gate is lowered.
     #[must_use]
     pub fn is_launched(&self, job: u32) -> bool {
@@ -68,15 +85,16 @@ impl Ledger {
 
     /// What this run's claim waits for, as long as it holds its partition.
     pub fn awaits(&self, claim: &Claim) -> Option<Awaits> {
-        let (_, record) = self.claims.holder(&claim.partition)?;
-        (record.claim.run == claim.run).then(|| record.phase.awaits())
+        self.phase_of(claim).map(Phase::awaits)
     }
 
-    /// The IPUs of a model that runs have which did not end yet and whose job is one of these.
+    /// The IPUs of a model that runs have which did not end yet, or failed and have them still, and whose job is one of
+    /// these.
     pub fn ipus_of(&self, model: &ModelName, is_one: impl Fn(u32) -> bool) -> u64 {
-        let live =
-            self.claims.all().filter(|(_, record)| record.phase.is_live() && record.claim.model == *model);
-        let theirs = live.filter(|(_, record)| is_one(record.claim.run.job));
+        let has_some = |phase: &Phase| phase.is_live() || phase.is_kept();
+        let some =
+            self.claims.all().filter(|(_, record)| has_some(&record.phase) && record.claim.model == *model);
+        let theirs = some.filter(|(_, record)| is_one(record.claim.run.job));
         theirs.map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
@@ -109,6 +127,13 @@ impl Ledger {
                     self.signal(now, serial, Signal::Ended(ending), &mut todo);
                 }
             }
+            Event::Failed { job, ending, keep_until } => {
+                if let Some((serial, _)) = self.claims.live(job) {
+                    self.signal(now, serial, Signal::Failed(ending, keep_until), &mut todo);
+                }
+            }
+            Event::KeepRecorded(id) => self.answer(now, &id, Signal::KeepRecorded, &mut todo),
+            Event::KeepOver(id) => self.answer(now, &id, Signal::KeepOver, &mut todo),
             Event::CreateStarted(id) => self.answer(now, &id, Signal::CreateStarted, &mut todo),
             Event::Up(id) => self.answer(now, &id, Signal::Up, &mut todo),
             Event::CreateFailed { partition: id, reason } => {
@@ -196,6 +221,7 @@ impl Ledger {
     /// A job got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
         self.plans.drop_of(claim.run.job);
+        self.end_keeps(now, &claim, todo);
         if self.bind(now, &claim, todo) {
             return;
         }
@@ -217,6 +243,21 @@ impl Ledger {
                 self.add(now, claim, Phase::Running);
             }
             AdoptedAs::Ending => self.release(now, claim, Gates::Completion, todo),
+            AdoptedAs::Kept(until) => {
+                self.add(now, claim.clone(), Phase::Keeping { until, gates: Gates::Open });
+                todo.push(Action::Keep(claim, until));
+            }
+        }
+    }
+
+    /// What stays of earlier runs of this claim's job, or under its name, is to go.
+    pub(crate) fn end_keeps(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
+        let is_in_the_way =
+            |other: &Claim| other.run.job == claim.run.job || other.partition == claim.partition;
+        let kept = self.claims.all().filter(|(_, it)| it.phase.is_kept() && is_in_the_way(&it.claim));
+        let kept: Vec<Serial> = kept.map(|(serial, _)| serial).collect();
+        for serial in kept {
+            self.signal(now, serial, Signal::KeepOver, todo);
         }
     }
 

@@ -38,6 +38,12 @@
 //!                     a create that fails
 //! ```
 //!
+//! The partition of a run that failed may stay for a while, for people to look at:
+//!
+//! ```text
+//! Running ──Failed──▶ Keeping ──KeepRecorded──▶ Kept ──KeepOver──▶ Releasing
+//! ```
+//!
 //! A create that the controller has no room for goes on trying while the listing, or what is on its way out, leaves
 //! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again. So it is when
 //! the controller refuses again what has room by its listing: the picture is wrong then, and is mended by taking IPUs

@@ -1,6 +1,6 @@
 //! What leads a claim from one phase to the next.
 
-use crate::{Action, Claim, Ending, Gates, Making, Phase, Step};
+use crate::{Action, Claim, Ending, Gates, Making, Phase, Seconds, Step};
 
 /// What can happen to one claim.
 pub(crate) enum Signal {
@@ -27,6 +27,12 @@ pub(crate) enum Signal {
     RunVanished,
     /// [`crate::Event::Fini`], or the job has a newer run.
     Ended(Ending),
+    /// [`crate::Event::Failed`]
+    Failed(Ending, Seconds),
+    /// [`crate::Event::KeepRecorded`]
+    KeepRecorded,
+    /// [`crate::Event::KeepOver`], or the partition or its id is gone or wanted.
+    KeepOver,
     /// [`crate::Event::NodesDone`]
     NodesDone,
     /// [`crate::Event::Overdue`]
@@ -75,20 +81,40 @@ impl Phase {
             }
             (Phase::Ready, Signal::Launched) => Turn::to(Phase::Running, []),
             (Phase::Ready | Phase::Failed { .. }, Signal::RunVanished) => self.ended(claim, Ending::Unheld),
-            (_, Signal::Ended(ending)) if self.is_live() => self.ended(claim, ending),
+            (Phase::Running, Signal::Failed(ending, until)) => Turn::to(
+                Phase::Keeping { until, gates: self.gates(ending) },
+                [Action::Keep(claim.clone(), until)],
+            ),
+            (_, Signal::Ended(ending) | Signal::Failed(ending, _)) if self.is_live() => {
+                self.ended(claim, ending)
+            }
+            (Phase::Keeping { until, gates }, Signal::KeepRecorded) => {
+                Turn::to(Phase::Kept { until: *until }, complete(claim, *gates))
+            }
+            (Phase::Keeping { until, gates }, Signal::Overdue) => {
+                let next = Phase::Keeping { until: *until, gates: Gates::Open };
+                Turn::to(next, complete(claim, *gates))
+            }
+            (Phase::Keeping { gates, .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, *gates),
+            (Phase::Kept { .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, Gates::Open),
             (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
             _ => return None,
         };
         Some(turn)
     }
 
-    /// The run of this live phase ended.
-    fn ended(&self, claim: &Claim, ending: Ending) -> Turn {
-        let gates = match (ending, self.launch_raised()) {
+    /// What is raised of a run that ends in this live phase, but for a launch gate alone.
+    fn gates(&self, ending: Ending) -> Gates {
+        match (ending, self.launch_raised()) {
             (Ending::Unheld, _) => Gates::Open,
             (Ending::Held, false) => Gates::Completion,
             (Ending::Held, true) => Gates::Both,
-        };
+        }
+    }
+
+    /// The run of this live phase ended.
+    fn ended(&self, claim: &Claim, ending: Ending) -> Turn {
+        let gates = self.gates(ending);
         let mut actions = Vec::new();
         if ending == Ending::Unheld && self.launch_raised() {
             actions.push(Action::DropLaunch(claim.clone()));
@@ -128,7 +154,9 @@ impl Making {
             (Self::Claimed | Self::Creating, Signal::Hopeless(_)) => {
                 Phase::Preparing(self).ended(claim, Ending::Unheld)
             }
-            (_, Signal::Ended(ending)) => Phase::Preparing(self).ended(claim, ending),
+            (_, Signal::Ended(ending) | Signal::Failed(ending, _)) => {
+                Phase::Preparing(self).ended(claim, ending)
+            }
             _ => return None,
         };
         Some(turn)
@@ -138,9 +166,9 @@ impl Making {
 impl Step {
     fn on(self, signal: Signal, gates: Gates, claim: &Claim) -> Option<Turn> {
         let turn = match (self, signal) {
-            (step, Signal::Overdue) => {
+            (step, Signal::Overdue) if gates != Gates::Open => {
                 let next = Phase::Releasing { step, gates: Gates::Open };
-                Turn::to(next, complete(claim, gates)?)
+                Turn::to(next, complete(claim, gates))
             }
             (Step::CreateAnswer, Signal::Up | Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
@@ -174,15 +202,21 @@ fn sent_back(claim: &Claim, reason: String) -> Turn {
 
 /// The claim's IPUs are free.
 fn over(claim: &Claim, gates: Gates, mut actions: Vec<Action>) -> Turn {
-    actions.extend(complete(claim, gates).into_iter().flatten());
+    actions.extend(complete(claim, gates));
     actions.push(Action::KickScheduler);
     Turn { next: None, actions }
 }
 
-/// Opens what gates are raised; none when none is.
-fn complete(claim: &Claim, gates: Gates) -> Option<[Action; 1]> {
+/// Opens what gates are raised; nothing when none is.
+fn complete(claim: &Claim, gates: Gates) -> Vec<Action> {
     let launch_raised = gates == Gates::Both;
-    (gates != Gates::Open).then(|| [Action::OpenCompletion { claim: claim.clone(), launch_raised }])
+    let open = (gates != Gates::Open).then(|| Action::OpenCompletion { claim: claim.clone(), launch_raised });
+    open.into_iter().collect()
+}
+
+/// The partition has to go, which is there.
+fn release(claim: &Claim, gates: Gates) -> Turn {
+    Turn::to(Phase::Releasing { step: Step::Nodes, gates }, [Action::AwaitNodes(claim.clone())])
 }
 
 fn survey(claim: &Claim) -> Action {

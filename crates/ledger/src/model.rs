@@ -88,7 +88,8 @@ impl Ledger {
         let (free, largest) =
             blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
         let silent = model.pods.len() - self.reached(model).count();
-        Wait::Full { model: name.clone(), size, free, largest, silent }
+        let kept = self.claims.ipus_kept(name);
+        Wait::Full { model: name.clone(), size, free, largest, kept, silent }
     }
 
     /// Why none of the model's controllers answers: of several the first that was asked in vain.

@@ -68,6 +68,7 @@ impl Ledger {
             return;
         }
         self.plans.drop_of(claim.run.job);
+        self.end_keeps(now, &claim, todo);
         if self.claims.holder(&claim.partition).is_some() {
             self.add(now, claim, Phase::Preparing(Making::Queued));
         } else {

@@ -55,6 +55,11 @@ impl Health {
         self.moved(places, ipus).then_some(News::Relocated)
     }
 
+    /// Whether its controller has none of that name any more.
+    fn has_vanished(&self) -> bool {
+        self.missing && self.told.as_deref() == Some(VANISHED)
+    }
+
     /// Says so once.
     fn broken(&mut self, words: &str) -> Option<News> {
         let is_known = self.told.as_deref() == Some(words);
@@ -114,9 +119,15 @@ impl Ledger {
     /// Tells what is new in the findings.
     pub(crate) fn reconcile(&mut self, now: Millis, id: &PodId, findings: Findings, todo: &mut Vec<Action>) {
         for (serial, seen) in findings.up {
-            let is_early = self.claims.get(serial).is_some_and(|record| record.phase.is_early());
+            let Some(record) = self.claims.get(serial) else { continue };
+            let (is_early, is_kept) = (record.phase.is_early(), record.phase.is_kept());
             let Some((claim, health)) = self.claims.health(serial) else { continue };
             match health.seen(seen.as_ref(), findings.ipus) {
+                // Who removes it on the controller wants it to stay no longer; what else happens to it, nobody minds.
+                _ if is_kept && health.has_vanished() => {
+                    self.signal(now, serial, Signal::KeepOver, todo);
+                }
+                Some(News::Broken(_)) if is_kept => {}
                 // No program has seen it yet: another one is made. One that broke is not made for nothing again and again.
                 Some(news @ (News::Broken(_) | News::Relocated)) if is_early => {
                     let partition = claim.partition.clone();

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use vipu_types::IpuCount;
 
+use crate::Phase;
 use crate::claims::Record;
 use crate::outlook::{Fate, NEVER, Timeline};
-use crate::plan::Jobs;
+use crate::plan::{Jobs, Seconds};
 use crate::pod::{Occupant, Pod};
 
 /// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
@@ -18,6 +19,8 @@ const REMOVAL: i64 = 1;
 pub(crate) enum Tenant {
     /// A job that has not ended.
     Job(u32),
+    /// A partition that stays until then.
+    Kept(Seconds),
     /// A partition on its way out.
     Leaving,
     /// A stranger, or they are broken: nobody knows an end.
@@ -27,7 +30,11 @@ pub(crate) enum Tenant {
 impl Tenant {
     /// Who has the IPUs of a claim.
     pub(crate) fn of(record: &Record) -> Self {
-        if record.phase.is_live() { Self::Job(record.claim.run.job) } else { Self::Leaving }
+        match record.phase {
+            Phase::Keeping { until, .. } | Phase::Kept { until } => Self::Kept(until),
+            Phase::Releasing { .. } => Self::Leaving,
+            _ => Self::Job(record.claim.run.job),
+        }
     }
 }
 
@@ -57,6 +64,7 @@ impl Tenancy {
         let until = |tenant: &Tenant| match tenant {
             Tenant::Unknown => NEVER,
             Tenant::Leaving => now.0 + REMOVAL,
+            Tenant::Kept(until) => (*until).max(now).0.saturating_add(REMOVAL),
             Tenant::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).0.saturating_add(REMOVAL),
         };
         let taken = self.held.iter().map(|(ipus, tenant)| (ipus.clone(), until(tenant)));
@@ -68,7 +76,7 @@ impl Tenancy {
         let mut fates = vec![Fate::Free; self.ipus as usize];
         for (ipus, tenant) in &self.held {
             fates[ipus.clone()].fill(match tenant {
-                Tenant::Unknown => Fate::Stays,
+                Tenant::Unknown | Tenant::Kept(_) => Fate::Stays,
                 Tenant::Leaving => Fate::Free,
                 Tenant::Job(job) => of_job.get(job).copied().unwrap_or(Fate::Stays),
             });

@@ -52,7 +52,7 @@ pub enum Wait {
         reason: String,
     },
     /// No free block is large enough, on any controller that answers.
-    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}", ipus(*size), Silent(*silent))]
+    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}", ipus(*size), Kept(*kept), Silent(*silent))]
     Full {
         /// The model.
         model: ModelName,
@@ -62,6 +62,8 @@ pub enum Wait {
         free: u32,
         /// The size of the largest partition that fits; smaller than `free` on a fragmented Pod.
         largest: u32,
+        /// IPUs that partitions of failed jobs have.
+        kept: u32,
         /// How many controllers do not answer.
         silent: usize,
     },
@@ -111,6 +113,18 @@ fn ipus(size: IpuCount) -> &'static str {
     if size == IpuCount::ONE { "IPU" } else { "IPUs" }
 }
 
+/// Says how many IPUs stay with failed jobs.
+struct Kept(u32);
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            ipus => write!(f, "; {ipus} kept of failed jobs"),
+        }
+    }
+}
+
 /// Says that some of the model's controllers do not answer.
 struct Silent(usize);
 
@@ -152,16 +166,16 @@ mod tests {
         let asked = ModelName::new("pod99").unwrap();
         for (wait, text) in [
             (
-                Wait::Full { model: model(), size: size(16), free: 8, largest: 8, silent: 0 },
+                Wait::Full { model: model(), size: size(16), free: 8, largest: 8, kept: 0, silent: 0 },
                 "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8",
             ),
             (
-                Wait::Full { model: model(), size: size(1), free: 0, largest: 0, silent: 1 },
+                Wait::Full { model: model(), size: size(1), free: 0, largest: 0, kept: 0, silent: 1 },
                 "vipu: 1 IPU of pod64 needed, 0 free, largest block 0; 1 controller does not answer",
             ),
             (
-                Wait::Full { model: model(), size: size(32), free: 32, largest: 16, silent: 2 },
-                "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 2 controllers do not answer",
+                Wait::Full { model: model(), size: size(32), free: 32, largest: 16, kept: 16, silent: 2 },
+                "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 16 kept of failed jobs; 2 controllers do not answer",
             ),
             (
                 Wait::Unreachable { model: model(), reason: "connection refused".into() },

@@ -1,7 +1,7 @@
 //! Any legal interleaving of Slurm, driver and controller: nothing leaks, no gate is forgotten.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
-use ledger::{AdoptedAs, Ending, Event, Wait};
+use ledger::{AdoptedAs, Ending, Event, Seconds, Wait};
 use proptest::prelude::*;
 use vipu_types::{IpuCount, PartitionId};
 use world::{Controller, World};
@@ -16,6 +16,8 @@ enum Turn {
     BeginPrepared { job: u32 },
     Forgo { job: u32 },
     Fini { job: u32, held: bool },
+    Fail { job: u32, held: bool },
+    KeepOver { pick: u32 },
     Vanish { job: u32 },
     Overdue { job: u32, restart: u16 },
     CarryOut { pick: u32 },
@@ -36,6 +38,8 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         4 => (1..9_u32).prop_map(|job| Turn::BeginPrepared { job }),
         1 => (1..9_u32).prop_map(|job| Turn::Forgo { job }),
         4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fini { job, held }),
+        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fail { job, held }),
+        2 => any::<u32>().prop_map(|pick| Turn::KeepOver { pick }),
         1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
         1 => (1..9_u32, 0..2_u16).prop_map(|(job, restart)| Turn::Overdue { job, restart }),
         24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
@@ -52,7 +56,9 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 }
 
 fn adoptions() -> impl Strategy<Value = Vec<(Option<AdoptedAs>, u32, u32)>> {
-    let found = [Some(AdoptedAs::Starting), Some(AdoptedAs::Running), Some(AdoptedAs::Ending), None];
+    let kept = AdoptedAs::Kept(Seconds(60));
+    let found =
+        [Some(AdoptedAs::Starting), Some(AdoptedAs::Running), Some(AdoptedAs::Ending), Some(kept), None];
     let found = prop::sample::select(found.to_vec());
     prop::collection::vec((found, 0..4_u32, any::<u32>()), 0..4)
 }
@@ -67,6 +73,13 @@ fn play(world: &mut World, turn: Turn) {
         Turn::BeginPrepared { job } => world.begin_prepared(job),
         Turn::Forgo { job } => world.tell(Event::Forgo { job, in_vain: job > 4 }),
         Turn::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
+        Turn::Fail { job, held } => world.fail(job, if held { Ending::Held } else { Ending::Unheld }),
+        Turn::KeepOver { pick } => {
+            let kept = world.kept();
+            if let Some(id) = kept.get(pick as usize % kept.len().max(1)) {
+                world.tell(Event::KeepOver(id.clone()));
+            }
+        }
         Turn::Vanish { job } => world.vanish(job),
         Turn::Overdue { job, restart } => {
             world.tell(Event::Overdue(PartitionId::of_run("slurm", job, restart).unwrap()));
@@ -97,6 +110,7 @@ fn wind_up(world: &mut World) {
         alive.into_iter().for_each(|job| world.fini(job, Ending::Held));
         let early: Vec<u32> = world.ledger.preparations().map(|it| it.claim.run.job).collect();
         early.into_iter().for_each(|job| world.tell(Event::Forgo { job, in_vain: job > 4 }));
+        world.kept().into_iter().for_each(|id| world.tell(Event::KeepOver(id)));
         world.carry_out(round * 13);
     }
     panic!("still under way: {:?}, claims {:?}", world.pending, world.ledger.view().claims);

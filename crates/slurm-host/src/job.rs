@@ -263,6 +263,40 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
+    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or was cancelled.
+    #[must_use]
+    pub fn has_ended(self) -> bool {
+        self.base_state() > facts::JOB_SUSPENDED
+    }
+
+    /// Ended otherwise than by itself with exit code 0, by its user, or to make room for another.
+    #[must_use]
+    pub fn has_failed(self) -> bool {
+        let failures = [
+            facts::JOB_FAILED,
+            facts::JOB_TIMEOUT,
+            facts::JOB_NODE_FAIL,
+            facts::JOB_BOOT_FAIL,
+            facts::JOB_DEADLINE,
+            facts::JOB_OOM,
+        ];
+        failures.contains(&self.base_state())
+    }
+
+    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if one killed it.
+    #[must_use]
+    pub fn failed_with(self) -> Option<u8> {
+        let is_failed = self.base_state() == facts::JOB_FAILED;
+        is_failed.then(|| exit_code(self.record.read(self.layout().job_record.exit_code)))
+    }
+
+    /// Whether it has a batch script and its user, or the site, has not said `--no-requeue`.
+    #[must_use]
+    pub fn may_be_requeued(self) -> bool {
+        let requeue = |details: Record<'_>| details.read(self.layout().job_details.requeue) != 0;
+        self.is_batch() && self.details().is_some_and(requeue)
+    }
+
     /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
     /// code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
     #[must_use]
@@ -288,5 +322,26 @@ impl<'lock> JobRef<'lock> {
     fn details(self) -> Option<Record<'lock>> {
         // SAFETY: `details` is covered by the job lock and is a job_details_t.
         unsafe { self.record.follow(self.layout().job_record.details) }
+    }
+}
+
+/// What a shell says of a wait status.
+fn exit_code(status: u32) -> u8 {
+    let [_, _, code, signal] = status.to_be_bytes();
+    match signal & 0x7f {
+        0 => code,
+        signal => 128 + signal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exit_code;
+
+    #[test]
+    fn user_requeue_sees_what_a_shell_says() {
+        for (status, code) in [(0, 0), (42 << 8, 42), (255 << 8, 255), (11, 139), (9 | 0x80, 137)] {
+            assert_eq!(exit_code(status), code, "{status:#x}");
+        }
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod blind;
 pub mod boundary;
+pub mod clock;
 pub mod conf;
 pub mod controller;
 pub mod differences;

@@ -68,6 +68,7 @@ impl HostThread {
         let see = |job: JobRef<'_>| Seen {
             nodes_done: !job.is_completing() || job.nodes_done(),
             suspended: job.is_suspended(),
+            has_ended: job.has_ended(),
         };
         read(&|job| locked.find(job).map(see))
     }
@@ -103,6 +104,8 @@ pub struct Seen {
     pub nodes_done: bool,
     /// Whether it is suspended.
     pub suspended: bool,
+    /// Whether it has ended, and was not requeued since.
+    pub has_ended: bool,
 }
 
 /// What a job asks for that has no nodes and is not held.

@@ -30,12 +30,15 @@ impl About {
             Event::Begin(claim) => Self::Begin(claim.run.job),
             Event::Adopt(claim, found) => Self::Adopted(claim.clone(), *found),
             Event::Fini { job, ending } => Self::End(*job, *ending),
+            Event::Failed { job, ending, .. } => Self::End(*job, *ending),
             Event::Up(id) => Self::Up(id.clone()),
             Event::CreateStarted(id)
             | Event::CreateFailed { partition: id, .. }
             | Event::NoRoom(id)
             | Event::CreateCancelled(id)
             | Event::Launched(id)
+            | Event::KeepRecorded(id)
+            | Event::KeepOver(id)
             | Event::RunVanished(id)
             | Event::NodesDone(id)
             | Event::Overdue(id)
@@ -76,7 +79,10 @@ impl About {
                 Some(complete(claim, phase.launch_raised()))
             }
             (Self::Up(id), Phase::Ready) if claim.partition == *id => Some(Action::OpenLaunch(claim)),
-            (Self::Up(id) | Self::Holder(id), Phase::Releasing { gates, .. }) if claim.partition == *id => {
+            (
+                Self::Up(id) | Self::Holder(id),
+                Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. },
+            ) if claim.partition == *id => {
                 (*gates != Gates::Open).then(|| complete(claim, *gates == Gates::Both))
             }
             (Self::Up(id) | Self::Holder(id), _) if claim.partition == *id && phase.launch_raised() => {

@@ -4,14 +4,14 @@
 //! were completing, all before this object was loaded. What a job was given is in its record: neither
 //! today's limits nor today's names matter for it.
 
-use ledger::{AdoptedAs, Event};
+use ledger::{AdoptedAs, Ending, Event};
 use slurm_host::job::JobMut;
 use slurm_host::locks::Waiting;
 use tracing::{error, info};
 use vipu_types::{Grant, JobRun};
 
 use crate::site::Site;
-use crate::{callbacks, gate};
+use crate::{after_failure, callbacks, gate};
 
 /// Takes over one job, if it was given a partition.
 pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
@@ -41,13 +41,20 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
         AdoptedAs::Ending => {
             job.raise_completion_gate();
             site.limit_completion(claim.clone());
-            Event::Adopt(claim, found)
+            let was_launched = !gate::was_raised(*job);
+            match after_failure::at_end(site, &mut job, &claim, was_launched) {
+                None => Event::Adopt(claim, found),
+                Some(keep_until) => {
+                    site.tell(Event::Adopt(claim, AdoptedAs::Running));
+                    Event::Failed { job: job.id(), ending: Ending::Held, keep_until }
+                }
+            }
         }
         AdoptedAs::Starting => {
             gate::raise(&mut job);
             Event::Adopt(claim, found)
         }
-        AdoptedAs::Running => Event::Adopt(claim, found),
+        AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim, found),
     });
 }
 

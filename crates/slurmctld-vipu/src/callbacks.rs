@@ -8,6 +8,7 @@ use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
 use vipu_types::{Asked, ControllerName, Grant, GresRequest, JobOption, JobRun, Shape};
 
+use crate::after_failure;
 use crate::gate;
 use crate::phase;
 use crate::preparing;
@@ -143,18 +144,28 @@ pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>, done: &Cell<Option<Endi
     phase::forget(&mut job, &claim);
     let ending = if job.is_completing() && site.may_hold() {
         job.raise_completion_gate();
-        site.limit_completion(claim);
+        site.limit_completion(claim.clone());
         Ending::Held
     } else {
         Ending::Unheld
     };
     done.set(Some(ending));
+    let was_launched = site.ledger().is_launched(job.id());
+    let keep_until = after_failure::at_end(site, &mut job, &claim, was_launched);
     failpoints::stop!("fini");
-    site.tell(Event::Fini { job: job.id(), ending });
+    let job = job.id();
+    site.tell(match keep_until {
+        Some(keep_until) => Event::Failed { job, ending, keep_until },
+        None => Event::Fini { job, ending },
+    });
 }
 
-/// Checks a request at submit and completes it. The error is for the user.
-pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> Result<(), String> {
+/// Checks a request at submit and completes it. The error is for the user, as is a word about what was taken otherwise
+/// than it was asked for.
+pub(crate) fn job_submit(
+    site: &Site,
+    description: &mut JobDescription<'_>,
+) -> Result<Option<String>, String> {
     for (per_what, tres) in description.other_tres() {
         if tres.as_deref().is_some_and(mentions_vipu) {
             return Err(format!(
@@ -166,10 +177,11 @@ pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> R
     let request =
         Request { tres: gres.clone().unwrap_or_default(), options: description.options(JobOption::PREFIX) };
     let found = site.models(|models| models.find_new(&request)).map_err(|refusal| refusal.to_string())?;
-    let Some(resolved) = found else { return Ok(()) };
+    let Some(resolved) = found else { return Ok(None) };
     if slurm_host::selfcheck::is_pass_through() {
         return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
     }
+    let notice = after_failure::check(site, &request.options, &resolved.model)?;
     let canonical = resolved.canonical();
     match gres.filter(|gres| mentions_vipu(gres)) {
         Some(gres) => {
@@ -181,7 +193,7 @@ pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> R
         None => description.add_gres(&canonical.to_string()),
     }
     failpoints::stop!("submit");
-    Ok(())
+    Ok(notice)
 }
 
 fn mentions_vipu(tres: &str) -> bool {

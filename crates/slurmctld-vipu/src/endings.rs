@@ -82,8 +82,7 @@ impl Endings {
         self.show(site, slurm);
         for ended in self.held.extract_if(.., |ended| ended.is_late()) {
             let Ended { claim, patience, .. } = ended;
-            let is_there = site.ledger().holder(&claim.partition).is_some_and(|it| it.run == claim.run);
-            if is_there {
+            if site.ledger().completion_raised(&claim) {
                 warn!(
                     "{}: partition {} is still there {} s after its end: the job is COMPLETING no longer, the IPUs \
                      count as used until it is removed",

@@ -174,7 +174,11 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
         let description = unsafe { JobDescription::from_callback(description) };
         let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
         match callbacks::job_submit(&site, &mut description) {
-            Ok(()) => 0,
+            Ok(notice) => {
+                // SAFETY: the answer variable of the running job_submit callback, or NULL.
+                notice.iter().for_each(|line| unsafe { submit::tell(err_msg, line) });
+                0
+            }
             Err(line) => {
                 // SAFETY: the answer variable of the running job_submit callback, or NULL.
                 unsafe { submit::tell(err_msg, &line) };

@@ -17,6 +17,7 @@ use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
 use vipu_types::JobRun;
 
+use crate::after_failure;
 use crate::callbacks;
 use crate::endings::Endings;
 use crate::gate;
@@ -24,6 +25,7 @@ use crate::internal_error::INTERNAL;
 use crate::phase;
 use crate::prepared::Prepared;
 use crate::site::{HostTask, Site};
+use crate::stays::Stays;
 use crate::suspended::Suspended;
 use crate::wakes::Wakes;
 
@@ -37,6 +39,7 @@ pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), S
             suspended: Suspended::default(),
             wakes: Wakes::default(),
             prepared: Prepared::default(),
+            stays: Stays::default(),
         }
         .run(&tasks)
     })
@@ -49,6 +52,7 @@ struct Worker {
     suspended: Suspended,
     wakes: Wakes,
     prepared: Prepared,
+    stays: Stays,
 }
 
 /// What is to be done once the locks are released again.
@@ -67,6 +71,7 @@ impl Worker {
                 self.endings.pause(),
                 self.suspended.pause(),
                 self.prepared.pause(),
+                self.stays.pause(),
                 self.wakes.pause(Instant::now()),
             ];
             let pause = pauses.into_iter().min().unwrap_or(Duration::MAX);
@@ -87,6 +92,7 @@ impl Worker {
                     }
                     self.endings.look(&site, &mut self.slurm);
                     self.prepared.look(&site, &mut self.slurm);
+                    self.stays.look(&site, &mut self.slurm);
                     let resumed = self.suspended.look(&mut self.slurm).into_iter();
                     self.work(&site, resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect());
                     if self.wakes.are_due(Instant::now()) {
@@ -99,20 +105,23 @@ impl Worker {
 
     fn work(&mut self, site: &Site, batch: Vec<HostTask>) {
         let mut reasons = HashMap::new();
-        let (mut actions, mut ended, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut actions, mut ended, mut told, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for task in batch {
             match task {
                 HostTask::Act(Action::AwaitNodes(claim)) => self.endings.await_nodes(site, claim),
+                HostTask::Act(Action::Keep(claim, until)) => self.stays.watch(claim, until),
                 HostTask::Limit(claim) => self.endings.limit(site, claim),
                 HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
                 HostTask::SayCreating { run, line } => told.push((run, line)),
+                HostTask::Requeue(run) => failed.push(run),
                 HostTask::End { job, ending } => ended.push((job, ending)),
             }
         }
         let mut afterwards = Afterwards::default();
-        if !(actions.is_empty() && reasons.is_empty() && ended.is_empty() && told.is_empty()) {
+        let is_idle = actions.is_empty() && ended.is_empty() && told.is_empty() && failed.is_empty();
+        if !(is_idle && reasons.is_empty()) {
             let mut slurm = self.slurm.write();
             if site.is_closed() {
                 return; // Slurm has read its jobs anew while this waited for the lock.
@@ -126,6 +135,11 @@ impl Worker {
             for (job, ending) in ended {
                 boundary::guard(&|| format!("end of job {job}"), (), || {
                     end_late(site, &mut slurm, job, ending)
+                });
+            }
+            for run in failed {
+                boundary::guard(&|| format!("requeue of {run}"), (), || {
+                    after_failure::requeue(&mut slurm, run);
                 });
             }
             for (job, text) in reasons {

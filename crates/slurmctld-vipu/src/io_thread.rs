@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Weak;
 
 use driver::{Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, World};
-use ledger::{Event, Millis};
+use ledger::{AdoptedAs, Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::{error, info, warn};
 use vipu_client::Client;
@@ -80,7 +80,10 @@ fn give_up_orphans(site: &Site, live: &[LiveRecord]) {
         if site.ledger().holder(&claim.partition).is_some() {
             continue;
         }
-        if preparing::is_still_wanted(site, record) {
+        if let Some(until) = record.kept() {
+            info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
+            site.tell(Event::Adopt(claim.clone(), AdoptedAs::Kept(until)));
+        } else if preparing::is_still_wanted(site, record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             site.prepare(claim.clone());
         } else {

@@ -10,6 +10,7 @@
 
 mod about;
 mod adopt;
+mod after_failure;
 mod callbacks;
 mod desk;
 mod endings;
@@ -28,6 +29,7 @@ mod preparing;
 mod request;
 mod scheduling;
 mod site;
+mod stays;
 mod suspended;
 mod sync;
 mod wakes;

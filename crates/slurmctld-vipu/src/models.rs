@@ -12,6 +12,7 @@ use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_types::{ControllerName, Grant, IpuCount, JobRun, ModelName, PartitionId, PodId};
 
+use crate::after_failure::FailureLimits;
 use crate::keeper::GoodTexts;
 use crate::request::Resolved;
 
@@ -115,6 +116,15 @@ impl Models {
     pub(crate) fn on_partition_error(&self, model: &ModelName) -> OnPartitionError {
         let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
         settings.map_or(OnPartitionError::Leave, |settings| settings.on_partition_error)
+    }
+
+    /// What may be done for the failed jobs of a model.
+    pub(crate) fn failure_limits(&self, model: &ModelName) -> FailureLimits {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.map_or(FailureLimits::default(), |own| FailureLimits {
+            keep: own.max_keep,
+            requeues: own.max_requeues,
+        })
     }
 
     /// The Pods as the driver wants them.

@@ -39,6 +39,8 @@ pub(crate) enum HostTask {
     ShowReason { job: u32, text: String },
     /// Say how the making of its partition goes: to the user of srun or salloc, and as the run's reason.
     SayCreating { run: JobRun, line: String },
+    /// Put a job back into the queue whose run failed.
+    Requeue(JobRun),
     /// Do what a job_fini of this job did not come to; this much of it was done.
     End { job: u32, ending: Option<Ending> },
 }
@@ -253,6 +255,11 @@ impl Site {
     /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].
     pub(crate) fn limit_completion(&self, claim: Claim) {
         self.desk.host.push(HostTask::Limit(claim));
+    }
+
+    /// Has a job put back into the queue whose run failed; [`HostTask::Requeue`].
+    pub(crate) fn requeue(&self, run: JobRun) {
+        self.desk.host.push(HostTask::Requeue(run));
     }
 
     /// Has the partition of a job made that has no nodes yet; [`HostTask::Watch`].

@@ -4,6 +4,7 @@
 //! that travel between the two.
 #![forbid(unsafe_code)]
 
+mod after_failure;
 mod controller;
 mod count;
 mod delivery;
@@ -18,6 +19,7 @@ mod security;
 mod shape;
 mod shown;
 
+pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes};
 pub use controller::ControllerName;
 pub use count::{IpuCount, NotASize};
 pub use delivery::{BadDelivery, Delivery};

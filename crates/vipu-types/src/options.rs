@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use crate::after_failure::{self, AfterFailure};
 use crate::shape::Choice;
 use crate::shown::shown;
 use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
@@ -25,6 +26,10 @@ pub enum JobOption {
     Routing,
     /// `--ipu-gateway-routing`
     GatewayRouting,
+    /// `--ipu-keep`
+    Keep,
+    /// `--ipu-requeue-on`
+    RequeueOn,
 }
 
 /// What the help of Slurm's commands says of an option.
@@ -47,8 +52,10 @@ pub struct Asked {
     pub ipus: Option<u64>,
     /// `--ipu-model`
     pub model: Option<ModelName>,
-    /// All others.
+    /// What the partition is to be like: all others but these two.
     pub shape: Shape,
+    /// `--ipu-keep` and `--ipu-requeue-on`
+    pub after_failure: AfterFailure,
 }
 
 /// A value that means nothing; the text is one line.
@@ -82,6 +89,9 @@ pub enum Contradiction {
     /// Nothing to be divided.
     #[error("--{0} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>")]
     NoIpus(&'static str),
+    /// Nothing to be seen to.
+    #[error("--{0} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>")]
+    NotForIt(&'static str),
 }
 
 impl JobOption {
@@ -90,7 +100,7 @@ impl JobOption {
     pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
 
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Ipus,
         Self::Model,
         Self::Gcds,
@@ -99,6 +109,8 @@ impl JobOption {
         Self::Sync,
         Self::Routing,
         Self::GatewayRouting,
+        Self::Keep,
+        Self::RequeueOn,
     ];
 
     /// What users are told of it.
@@ -149,6 +161,19 @@ impl JobOption {
                 "ipu-gateway-routing",
                 "type",
                 "between IPU-Link domains: ring or swring (default: the controller's)",
+                None,
+            ),
+            Self::Keep => (
+                "ipu-keep",
+                "time",
+                "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)",
+                None,
+            ),
+            Self::RequeueOn => (
+                "ipu-requeue-on",
+                "codes",
+                "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
+                 (default: none)",
                 None,
             ),
         };
@@ -215,6 +240,15 @@ impl Asked {
             JobOption::GatewayRouting => {
                 shape.gateway_routing = Some(choose::<GatewayRouting>(option, value)?);
             }
+            JobOption::Keep => {
+                let wanted = "a time, such as 10 (minutes), 90s, 10m or 1h, of at most a year,";
+                let keep = after_failure::time(value).ok_or_else(|| bad(option, value, wanted))?;
+                self.after_failure.keep = Some(keep);
+            }
+            JobOption::RequeueOn => {
+                let wanted = "a list of exit codes from 1 to 255, such as 42,128-255,";
+                self.after_failure.requeue_on = value.parse().map_err(|_| bad(option, value, wanted))?;
+            }
         }
         Ok(())
     }
@@ -225,10 +259,11 @@ impl Asked {
     /// When they do not say the same.
     pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Contradiction> {
         let Some(gres) = gres else {
-            return match (self.ipus, self.first_of_shape()) {
-                (Some(count), _) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
-                (None, Some(option)) => Err(Contradiction::NoIpus(option.help().name)),
-                (None, None) => Ok(None),
+            return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
+                (Some(count), ..) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
+                (None, Some(option), _) => Err(Contradiction::NoIpus(option.help().name)),
+                (None, None, Some(option)) => Err(Contradiction::NotForIt(option.help().name)),
+                (None, None, None) => Ok(None),
             };
         };
         if let Some(ipus) = self.ipus.filter(|&ipus| gres.count.is_some_and(|count| count != ipus)) {
@@ -259,6 +294,13 @@ impl Asked {
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
+
+    /// An option that says what is to be done with a job that fails.
+    fn first_of_policy(&self) -> Option<JobOption> {
+        let AfterFailure { keep, requeue_on } = self.after_failure;
+        let keep = keep.map(|_| JobOption::Keep);
+        keep.or_else(|| (!requeue_on.is_empty()).then_some(JobOption::RequeueOn))
+    }
 }
 
 fn bad(option: JobOption, value: &str, wanted: impl Into<String>) -> BadValue {
@@ -283,6 +325,8 @@ fn choose<C: Choice>(option: JobOption, value: &str) -> Result<C, BadValue> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn asked(options: &[(JobOption, &str)]) -> Asked {
@@ -300,6 +344,8 @@ mod tests {
             "_SLURM_SPANK_OPTION_spank_ipuof_ipu_gcds=2",
             "_SLURM_SPANK_OPTION_spank_ipuof_ipu_reconfigurable=(null)",
             "_SLURM_SPANK_OPTION_spank_ipuof_ipu_sync=pod-native-default",
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipu_keep=10m",
+            "_SLURM_SPANK_OPTION_spank_ipuof_ipu_requeue_on=42,128-255",
             "_SLURM_SPANK_OPTION_spank_ipuof_unknown=x",
             "_SLURM_SPANK_OPTION_other_ipus=4",
             "PATH=/bin",
@@ -312,7 +358,9 @@ mod tests {
             sync: Some(Sync::PodNativeDefault),
             ..Shape::default()
         };
-        assert_eq!(read, Asked { ipus: Some(16), model: None, shape });
+        let after_failure =
+            AfterFailure { keep: Some(Duration::from_secs(600)), requeue_on: "42,128-255".parse().unwrap() };
+        assert_eq!(read, Asked { ipus: Some(16), model: None, shape, after_failure });
         assert!(Asked::read(["_SLURM_SPANK_OPTION_spank_ipuof_ipus=x"]).is_err());
     }
 
@@ -352,6 +400,16 @@ mod tests {
             (JobOption::Reconfigurable, "maybe", "--ipu-reconfigurable=maybe: yes or no is needed"),
             (JobOption::GatewayRouting, "", "--ipu-gateway-routing=: one of ring, swring is needed"),
             (JobOption::Routing, "RING", "--ipu-routing=RING: one of dnc, swnc, btnc, ringswnc is needed"),
+            (
+                JobOption::Keep,
+                "0",
+                "--ipu-keep=0: a time, such as 10 (minutes), 90s, 10m or 1h, of at most a year, is needed",
+            ),
+            (
+                JobOption::RequeueOn,
+                "0",
+                "--ipu-requeue-on=0: a list of exit codes from 1 to 255, such as 42,128-255, is needed",
+            ),
         ] {
             assert_eq!(Asked::default().set(option, value).unwrap_err().to_string(), line);
         }
@@ -365,7 +423,7 @@ mod tests {
             Ok(None) => "none".into(),
             Err(why) => why.to_string(),
         };
-        use JobOption::{Gcds, Ipus, Model};
+        use JobOption::{Gcds, Ipus, Keep, Model, RequeueOn};
         for (options, tres, meaning) in [
             (&[][..], "", "none"),
             (&[(Ipus, "16")], "", "vipu:16"),
@@ -385,6 +443,12 @@ mod tests {
                 &[(Gcds, "2")],
                 "",
                 "--ipu-gcds says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
+            ),
+            (&[(Keep, "1h"), (RequeueOn, "1")], "vipu:16", "vipu:16"),
+            (
+                &[(RequeueOn, "1")],
+                "gpu:2",
+                "--ipu-requeue-on is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>",
             ),
         ] {
             assert_eq!(merged(options, tres), meaning, "{options:?} {tres}");

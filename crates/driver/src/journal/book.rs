@@ -14,7 +14,8 @@ impl Book {
     pub fn apply(&mut self, entry: Entry) {
         match entry {
             Entry::Create { claim, ipuof_dir } => {
-                let record = LiveRecord { ipuof_dir, stage: Stage::Creating, claim: claim.clone() };
+                let stage = Stage::Creating;
+                let record = LiveRecord { ipuof_dir, stage, claim: claim.clone(), kept_until: None };
                 self.0.insert(claim.partition, record);
             }
             Entry::Created(partition) => {
@@ -26,9 +27,14 @@ impl Book {
                     };
                 }
             }
+            Entry::Kept { partition, until } => {
+                if let Some(record) = self.0.get_mut(&partition) {
+                    record.kept_until = Some(until);
+                }
+            }
             Entry::Remove { claim } => {
                 let record = self.0.entry(claim.partition.clone());
-                let unknown = LiveRecord { ipuof_dir: None, stage: Stage::Removing, claim };
+                let unknown = LiveRecord { ipuof_dir: None, stage: Stage::Removing, claim, kept_until: None };
                 let record = record.or_insert(unknown);
                 record.stage = match record.stage {
                     Stage::Creating | Stage::GivenUp => Stage::GivenUp,
@@ -47,7 +53,8 @@ impl Book {
 
     /// The fewest entries that amount to the same.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.live().flat_map(|LiveRecord { claim, ipuof_dir, stage }| {
+        self.live().flat_map(|record| {
+            let LiveRecord { claim, ipuof_dir, stage, .. } = record;
             // Of a removal whose create is not on record, nothing more can be said.
             let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
             let create = Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone() };
@@ -55,8 +62,9 @@ impl Book {
             let was_up = matches!(stage, Stage::Created | Stage::Removing);
             let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);
             let created = was_up.then(|| Entry::Created(claim.partition.clone()));
+            let kept = record.kept().map(|until| Entry::Kept { partition: claim.partition.clone(), until });
             let remove = is_leaving.then(|| Entry::Remove { claim: claim.clone() });
-            create.into_iter().chain(created).chain(remove)
+            create.into_iter().chain(created).chain(kept).chain(remove)
         })
     }
 }

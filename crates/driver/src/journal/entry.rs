@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ledger::Claim;
+use ledger::{Claim, Seconds};
 use vipu_types::PartitionId;
 
 /// One entry.
@@ -17,6 +17,13 @@ pub enum Entry {
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
+    /// The run has failed, and the partition stays.
+    Kept {
+        /// Which.
+        partition: PartitionId,
+        /// Until when.
+        until: Seconds,
+    },
     /// The partition is about to be removed.
     Remove {
         /// Whose it is.
@@ -35,6 +42,17 @@ pub struct LiveRecord {
     pub ipuof_dir: Option<PathBuf>,
     /// How far it had come.
     pub stage: Stage,
+    /// Until when it stays though its run has failed.
+    pub kept_until: Option<Seconds>,
+}
+
+impl LiveRecord {
+    /// Until when it stays, if that was the last word.
+    #[must_use]
+    pub fn kept(&self) -> Option<Seconds> {
+        let is_leaving = matches!(self.stage, Stage::Removing | Stage::GivenUp);
+        self.kept_until.filter(|_| !is_leaving)
+    }
 }
 
 /// How far a partition had come.

@@ -3,7 +3,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use ledger::Claim;
+use ledger::{Claim, Seconds};
 use tempfile::TempDir;
 use vipu_types::{IpuCount, JobRun, PartitionId, Shape};
 
@@ -59,7 +59,7 @@ fn create(job: u32) -> Entry {
 const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
-    LiveRecord { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stage }
+    LiveRecord { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stage, kept_until: None }
 }
 
 #[tokio::test]
@@ -107,6 +107,32 @@ async fn a_partition_without_files_is_known_as_well_as_others() {
     // What was opened was written anew.
     for _ in 0..2 {
         assert_eq!(desk.open().1, expected);
+    }
+}
+
+#[tokio::test]
+async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    let kept = |job: u32, until| Entry::Kept { partition: id(job), until: Seconds(until) };
+    // Of 2 the line of its being up is lost, 3 is to go already, 4 is made for another run later; 9 is unknown.
+    let entries = [create(1), Entry::Created(id(1)), kept(1, 50), kept(1, 60), create(2), kept(2, 70)];
+    let gone = [create(3), Entry::Created(id(3)), kept(3, 80), Entry::Remove { claim: claim(3) }];
+    let again = [create(4), kept(4, 90), create(4), kept(9, 90)];
+    for entry in entries.into_iter().chain(gone).chain(again) {
+        journal.record(entry).await.unwrap();
+    }
+    drop(journal);
+    // What was opened was written anew.
+    for _ in 0..2 {
+        let kept = desk.open().1.into_iter().map(|it| (it.claim.partition.clone(), it.stage, it.kept()));
+        let expected = [
+            (id(1), Stage::Created, Some(Seconds(60))),
+            (id(2), Stage::Creating, Some(Seconds(70))),
+            (id(3), Stage::Removing, None),
+            (id(4), Stage::Creating, None),
+        ];
+        assert_eq!(kept.collect::<Vec<_>>(), expected);
     }
 }
 

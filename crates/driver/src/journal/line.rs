@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ledger::Claim;
+use ledger::{Claim, Seconds};
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
@@ -18,6 +18,11 @@ pub(super) enum Line {
         ipuof_dir: Option<PathBuf>,
     },
     Created(PartitionId),
+    Kept {
+        partition: PartitionId,
+        /// In seconds since the Unix epoch.
+        until: i64,
+    },
     Remove {
         claim: ClaimFields,
     },
@@ -46,6 +51,7 @@ impl From<&Entry> for Line {
                 Self::Create { claim: claim.into(), ipuof_dir: ipuof_dir.clone() }
             }
             Entry::Created(partition) => Self::Created(partition.clone()),
+            Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
             Entry::Remove { claim } => Self::Remove { claim: claim.into() },
             Entry::Gone(partition) => Self::Gone(partition.clone()),
         }
@@ -75,6 +81,7 @@ impl Line {
         Ok(match self {
             Self::Create { claim, ipuof_dir } => Entry::Create { claim: claim.claim(first)?, ipuof_dir },
             Self::Created(partition) => Entry::Created(partition),
+            Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
             Self::Remove { claim } => Entry::Remove { claim: claim.claim(first)? },
             Self::Gone(partition) => Entry::Gone(partition),
         })

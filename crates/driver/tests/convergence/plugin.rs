@@ -99,8 +99,12 @@ pub async fn converge(server: &MockServer) {
         ModelSettings { create_timeout: LIMIT, reconcile_interval: LIMIT, ipuof_dir, ..settings() };
     plugin.driver.configure(vec![PodSetup { pod: pod(), settings, controller }]);
     find_what_an_earlier_one_had(&plugin);
-    let record =
-        |claim| LiveRecord { claim, ipuof_dir: Some(directory.path().into()), stage: Stage::Created };
+    let record = |claim| LiveRecord {
+        claim,
+        ipuof_dir: Some(directory.path().into()),
+        stage: Stage::Created,
+        kept_until: None,
+    };
     let live = healthy().chain(lost()).chain(orphans()).map(record).collect();
     let work = async {
         while (plugin.broken.get(), plugin.gone.get()) != (LOST, ORPHANS) {

@@ -24,7 +24,12 @@ fn failed(event: Event) -> String {
 }
 
 fn record(job: u32) -> LiveRecord {
-    LiveRecord { claim: claim(job), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Creating }
+    LiveRecord {
+        claim: claim(job),
+        ipuof_dir: Some(PathBuf::from("/old")),
+        stage: Point::Creating,
+        kept_until: None,
+    }
 }
 
 #[tokio::test(start_paused = true)]

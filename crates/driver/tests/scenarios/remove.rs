@@ -129,8 +129,12 @@ async fn what_has_files_keeps_them_when_others_get_none() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
-    let record =
-        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Created };
+    let record = LiveRecord {
+        claim: claim(1),
+        ipuof_dir: Some(PathBuf::from("/old")),
+        stage: Point::Created,
+        kept_until: None,
+    };
     play(vec![record], async |stage| {
         stage.pod.put(&id(1), Some(Duration::ZERO));
         remove(stage).await;
@@ -141,8 +145,12 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
 
 #[tokio::test(start_paused = true)]
 async fn files_move_with_their_directory() {
-    let record =
-        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Creating };
+    let record = LiveRecord {
+        claim: claim(1),
+        ipuof_dir: Some(PathBuf::from("/old")),
+        stage: Point::Creating,
+        kept_until: None,
+    };
     play(vec![record], async |stage| {
         up(stage).await;
         assert_eq!(stage.log.count("files of slurm_1 deleted from /old"), 1);
@@ -154,8 +162,12 @@ async fn files_move_with_their_directory() {
 
 #[tokio::test(start_paused = true)]
 async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_now() {
-    let record =
-        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/ipuof")), stage: Point::Creating };
+    let record = LiveRecord {
+        claim: claim(1),
+        ipuof_dir: Some(PathBuf::from("/ipuof")),
+        stage: Point::Creating,
+        kept_until: None,
+    };
     play(vec![record], async |stage| {
         stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
         stage.act(Action::Create(claim(1)));

@@ -99,6 +99,7 @@ impl Journal for Notes {
         self.log.add(match entry {
             Entry::Create { claim, .. } => format!("journal create {}", claim.partition),
             Entry::Created(id) => format!("journal created {id}"),
+            Entry::Kept { partition, until } => format!("journal kept {partition} until {}", until.0),
             Entry::Remove { claim } => format!("journal remove {}", claim.partition),
             Entry::Gone(id) => format!("journal gone {id}"),
         });

@@ -87,7 +87,8 @@ async fn what_cannot_be_removed_is_tried_by_one() {
 #[tokio::test(start_paused = true)]
 async fn so_is_what_an_earlier_slurmctld_asked_for() {
     for stage in [Point::Creating, Point::GivenUp] {
-        let record = LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage };
+        let record =
+            LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage, kept_until: None };
         play(vec![record], async |stage| {
             stage.act(Action::Remove(claim(1)));
             assert_eq!(stage.event().await.1, Event::Gone(id(1)));
@@ -147,8 +148,12 @@ async fn one_of_that_name_on_another_controller_is_somebody_elses() {
 /// A killed slurmctld may hand out a job id twice, and the second job be given another controller.
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_job_has_is_removed_where_it_is() {
-    let record =
-        LiveRecord { claim: claim(1), ipuof_dir: Some(PathBuf::from("/old")), stage: Point::Created };
+    let record = LiveRecord {
+        claim: claim(1),
+        ipuof_dir: Some(PathBuf::from("/old")),
+        stage: Point::Created,
+        kept_until: None,
+    };
     play(vec![record], async |stage| {
         let other = stage.at("vipu2");
         stage.pod.network.borrow_mut().insert("vipu".into(), stage.pod.clone());

@@ -93,6 +93,8 @@ pub struct Counts {
     pub launched: Cell<u64>,
     /// Of those, on partitions that were prepared.
     pub at_once: Cell<u64>,
+    /// Partitions that stayed after their jobs for as long as they were to.
+    pub kept: Cell<u64>,
     pub failed: Cell<u64>,
 }
 

@@ -48,7 +48,7 @@ impl Disk {
     pub fn knows(&self, partition: &PartitionId) -> bool {
         let about = |entry: &Entry| match entry {
             Entry::Create { claim, .. } | Entry::Remove { claim } => claim.partition == *partition,
-            Entry::Created(_) | Entry::Gone(_) => false,
+            Entry::Created(_) | Entry::Kept { .. } | Entry::Gone(_) => false,
         };
         self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
     }
@@ -88,7 +88,7 @@ impl Disk {
             Entry::Remove { claim } => {
                 open.entry(claim.partition.clone()).or_insert(claim.run);
             }
-            Entry::Created(_) => {}
+            Entry::Created(_) | Entry::Kept { .. } => {}
             Entry::Gone(id) => drop(open.remove(id)),
         }
         self.durable.borrow_mut().push(entry);

@@ -79,10 +79,11 @@ fn nothing_leaks_whatever_dies() {
     let outcomes = outcomes.into_inner().unwrap();
     let sum = |of: fn(&play::Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
     println!(
-        "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
+        "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} kept, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
         sum(|outcome| outcome.events),
         sum(|outcome| outcome.launched),
         sum(|outcome| outcome.at_once),
+        sum(|outcome| outcome.kept),
         sum(|outcome| outcome.failed),
         sum(|outcome| outcome.virtual_time.as_secs()),
         outcomes.values().map(|outcome| outcome.last_trace).max().unwrap_or_default(),

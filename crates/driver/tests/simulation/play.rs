@@ -30,6 +30,7 @@ pub struct Outcome {
     pub digest: u64,
     pub launched: u64,
     pub at_once: u64,
+    pub kept: u64,
     pub failed: u64,
     pub virtual_time: Duration,
     /// How long after the end of all faults and jobs the last trace was gone.
@@ -61,6 +62,7 @@ pub fn play(schedule: Schedule, story: Option<&Path>) -> Result<Outcome, String>
             digest: cluster.check.digest(),
             launched: cluster.counts.launched.get(),
             at_once: cluster.counts.at_once.get(),
+            kept: cluster.counts.kept.get(),
             failed: cluster.counts.failed.get(),
             virtual_time: began.elapsed(),
             last_trace,

@@ -28,6 +28,7 @@ pub fn of_event(event: &Event) -> String {
 pub fn of_action(action: &Action) -> String {
     match action {
         Action::Create(claim) => format!("Create {}", claim.partition),
+        Action::Keep(claim, until) => format!("Keep {} until {}", claim.partition, until.0),
         Action::Bind(claim) => format!("Bind {}", of_claim(claim)),
         Action::Remove(claim) => format!("Remove {}", claim.partition),
         Action::OpenLaunch(claim) => format!("OpenLaunch {}", claim.partition),

@@ -3,6 +3,7 @@
 
 mod controllers;
 mod forecast;
+mod keeps;
 mod lifecycle;
 mod line;
 mod pods;

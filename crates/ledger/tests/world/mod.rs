@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement,
-    Preparation, SeenPartition,
+    Preparation, Seconds, SeenPartition,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 use watch::{answers, partition_of};
@@ -178,7 +178,7 @@ impl World {
             Some(AdoptedAs::Starting) => (true, 1, 0),
             Some(AdoptedAs::Running) => (true, 0, 0),
             Some(AdoptedAs::Ending) => (false, 0, 1),
-            None => (false, 0, 0),
+            Some(AdoptedAs::Kept(_)) | None => (false, 0, 0),
         };
         let controller = self.pod(job).controller;
         let claim = self.new_run((job, 0), controller, size, launch, completion);
@@ -221,13 +221,30 @@ impl World {
 
     /// Slurm ends the job's run.
     pub fn fini(&mut self, job: u32, ending: Ending) {
-        let Some(claim) = self.ledger.live_claim(job).cloned() else {
-            return self.tell(Event::Fini { job, ending: Ending::Unheld });
-        };
+        let ending = self.end(job, ending);
+        self.tell(Event::Fini { job, ending });
+    }
+
+    /// The same of a run that failed, whose partition shall stay.
+    pub fn fail(&mut self, job: u32, ending: Ending) {
+        let ending = self.end(job, ending);
+        let keep_until = Seconds((self.now.0 / 1000 + 60).cast_signed());
+        self.tell(Event::Failed { job, ending, keep_until });
+    }
+
+    /// Raises the completion gate of a run that there is.
+    fn end(&mut self, job: u32, ending: Ending) -> Ending {
+        let Some(claim) = self.ledger.live_claim(job).cloned() else { return Ending::Unheld };
         let run = self.run(&claim);
         run.alive = false;
         run.completion.0 += u32::from(ending == Ending::Held);
-        self.tell(Event::Fini { job, ending });
+        ending
+    }
+
+    /// The partitions of failed runs that stay.
+    pub fn kept(&self) -> Vec<PartitionId> {
+        let kept = self.ledger.view().claims.into_iter().filter(|it| it.phase.is_kept());
+        kept.map(|it| it.claim.partition).collect()
     }
 
     /// Slurm loses a run that was not launched yet, and tells nobody.
@@ -344,6 +361,7 @@ impl World {
             Action::OpenLaunch(claim) | Action::FailRun(claim, _) | Action::SendBack(claim, _) => {
                 self.tell(Event::RunVanished(claim.partition))
             }
+            Action::Keep(claim, _) => self.tell(Event::KeepRecorded(claim.partition)),
             Action::AwaitNodes(claim) => self.tell(Event::NodesDone(claim.partition)),
             Action::Remove(claim) => self.tell(Event::Gone(claim.partition)),
             Action::Survey(pod) => self.ask(pod),

@@ -64,6 +64,9 @@ impl World {
                 Awaits::JobStart => {
                     assert!(!self.runs[&run].1.alive, "{run} has begun, but is Prepared after {told}")
                 }
+                Awaits::KeepEnd => {
+                    assert!(!self.runs[&run].1.alive, "{run} runs, but is Kept after {told}")
+                }
                 Awaits::JobEnd => {
                     assert!(self.runs[&run].1.alive, "{run} ended, but is Running after {told}")
                 }
@@ -99,6 +102,7 @@ pub(super) fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
         Action::Create(claim) => Some((Awaits::Create, claim.run)),
         Action::OpenLaunch(claim) => Some((Awaits::Launch, claim.run)),
         Action::FailRun(claim, _) | Action::SendBack(claim, _) => Some((Awaits::RunFailed, claim.run)),
+        Action::Keep(claim, _) => Some((Awaits::Record, claim.run)),
         Action::AwaitNodes(claim) => Some((Awaits::Nodes, claim.run)),
         Action::Remove(claim) => Some((Awaits::Removal, claim.run)),
         _ => None,
@@ -113,6 +117,7 @@ pub(super) fn partition_of(action: &Action) -> Option<PartitionId> {
         | Action::OpenLaunch(claim)
         | Action::FailRun(claim, _)
         | Action::SendBack(claim, _)
+        | Action::Keep(claim, _)
         | Action::AwaitNodes(claim) => Some(claim.partition.clone()),
         _ => None,
     }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::catch_unwind;
 use std::sync::{Mutex, PoisonError};
 
-use vipu_types::{Asked, JobOption, Shape};
+use vipu_types::{AfterFailure, Asked, JobOption, Shape};
 
 use super::host::{self, Context, Registrar, c_string};
 
@@ -22,7 +22,8 @@ pub(super) struct SpankOption {
 }
 
 /// What the options of this process say so far: of the command that the user typed, or of the step that runs.
-static ASKED: Mutex<Asked> = Mutex::new(Asked { ipus: None, model: None, shape: Shape::OPEN });
+static ASKED: Mutex<Asked> =
+    Mutex::new(Asked { ipus: None, model: None, shape: Shape::OPEN, after_failure: AfterFailure::NONE });
 
 /// What the options say.
 pub(super) fn asked() -> Asked {

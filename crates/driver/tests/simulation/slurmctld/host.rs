@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::Host;
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, Event, Seconds};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
 use vipu_types::JobRun;
@@ -32,6 +32,7 @@ impl Slurmctld {
             Action::Broken(claim, _) => self.broken(&claim),
             Action::Relocated(_) => {}
             Action::DropLaunch(claim) => self.lower_launch(claim.run),
+            Action::Keep(claim, until) => self.end_keep(claim, until),
             Action::AwaitNodes(claim) => self.await_nodes(&claim),
             Action::OpenCompletion { claim, launch_raised } => self.open_completion(claim.run, launch_raised),
             Action::KickScheduler => self.kick(),
@@ -111,6 +112,18 @@ impl Slurmctld {
             }
         }
         self.complete(run);
+    }
+
+    /// Has a partition go that stays until then.
+    fn end_keep(self: &Rc<Self>, claim: Claim, until: Seconds) {
+        let left = u64::try_from(until.0 - self.cluster.seconds()).unwrap_or(0);
+        self.at(Instant::now() + Duration::from_secs(left), move |this| {
+            let is_kept = this.ledger.borrow().is_kept(&claim);
+            if is_kept {
+                this.cluster.counts.kept.set(this.cluster.counts.kept.get() + 1);
+                this.tell(Event::KeepOver(claim.partition));
+            }
+        });
     }
 
     fn await_nodes(self: &Rc<Self>, claim: &Claim) {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use ledger::{Claim, Ending, Event, Preparation};
+use ledger::{Claim, Ending, Event, Preparation, Seconds};
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::{ControllerName, JobRun, PartitionId, Shape};
 
@@ -166,7 +166,8 @@ impl Slurmctld {
             Duration::from_secs(2)
         });
         let known = self.ledger.borrow().live_claim(id).map(|claim| claim.run);
-        let run = {
+        let now = self.cluster.seconds();
+        let (run, keep_until) = {
             let mut slurm = self.cluster.slurm.borrow_mut();
             let Some(job) = slurm.jobs.get_mut(&id) else { return };
             let was_launched = match job.state {
@@ -179,21 +180,22 @@ impl Slurmctld {
             job.restart += u16::from(next != Next::Over);
             job.enter(State::Completing(next));
             job.completion.push(run);
-            run
+            let fails = was_launched && next == Next::Over;
+            job.keep_until = job.keep().filter(|_| fails).map(|keep| now + keep);
+            (run, job.keep_until)
         };
         if known != Some(run) {
             self.cluster.check.breach(format!("{run:?} ends, and what the ledger has is {known:?}"));
         }
         let claim = self.ledger.borrow().live_claim(id).cloned();
         claim.into_iter().for_each(|claim| self.limit_completion(claim));
-        self.tell(Event::Fini { job: id, ending: Ending::Held });
+        self.tell(ended(id, keep_until));
     }
 
     /// Slurm waits for the end of this run, though not for ever.
     pub(super) fn limit_completion(self: &Rc<Self>, claim: Claim) {
         self.at(Instant::now() + REMOVE_WAIT, move |this| {
-            let is_there =
-                this.ledger.borrow().holder(&claim.partition).is_some_and(|it| it.run == claim.run);
+            let is_there = this.ledger.borrow().completion_raised(&claim);
             if is_there {
                 this.tell(Event::Overdue(claim.partition));
             }
@@ -217,5 +219,14 @@ impl Slurmctld {
                 _ => {}
             }
         });
+    }
+}
+
+/// What the ledger is told of a job that waits for its partition to go, or to stay.
+pub(super) fn ended(job: u32, keep_until: Option<i64>) -> Event {
+    let ending = Ending::Held;
+    match keep_until.map(Seconds) {
+        Some(keep_until) => Event::Failed { job, ending, keep_until },
+        None => Event::Fini { job, ending },
     }
 }

@@ -119,13 +119,21 @@ impl Slurmctld {
                 AdoptedAs::Starting => job.launch.push(run),
                 AdoptedAs::Running => {}
                 AdoptedAs::Ending => job.completion.push(run),
+                AdoptedAs::Kept(_) => {}
             });
             let claim = job.given.expect("it had begun");
             assert_eq!(claim.run, run, "the record of a job that has nodes is of the run it has them for");
             if ended {
                 self.limit_completion(claim.clone());
             }
-            self.tell(Event::Adopt(Claim { ipus: Vec::new(), ..claim }, found));
+            let claim = Claim { ipus: Vec::new(), ..claim };
+            match job.keep_until.filter(|_| ended) {
+                None => self.tell(Event::Adopt(claim, found)),
+                keep_until => {
+                    self.tell(Event::Adopt(claim, AdoptedAs::Running));
+                    self.tell(jobs::ended(job.id, keep_until));
+                }
+            }
             if !ended {
                 self.end_in_time(run, job.ends);
             }
@@ -141,9 +149,10 @@ impl Slurmctld {
             if self.ledger.borrow().holder(&claim.partition).is_some() {
                 continue;
             }
-            match self.still_waits_for(record) {
-                true => self.prepare(claim.clone()),
-                false => self.tell(Event::Orphan(claim.clone())),
+            match (record.kept(), self.still_waits_for(record)) {
+                (Some(until), _) => self.tell(Event::Adopt(claim.clone(), AdoptedAs::Kept(until))),
+                (None, true) => self.prepare(claim.clone()),
+                (None, false) => self.tell(Event::Orphan(claim.clone())),
             }
         }
         let notes = Notes { cluster: Rc::clone(&self.cluster), term: self.term };

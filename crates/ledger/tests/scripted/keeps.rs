@@ -1,0 +1,131 @@
+//! Partitions of failed runs that stay for a while.
+
+use crate::script::{Scripted, asks, earliest, empty_pod, id, listing, play, seen};
+
+#[test]
+fn user_keep_is_a_life_of_its_own() {
+    play(&[
+        (
+            "until its time is over; nobody is COMPLETING for that",
+            "begin 7           -> create 7
+             up 7              -> launch 7, survey pod64
+             launched 7        ->
+             fails 7 held      -> keep 7 until 100
+             recorded 7        -> complete 7
+             recorded 7        ->
+             fini 7 held       ->
+             overdue 7         ->
+             keep-over 7       -> await-nodes 7
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64",
+        ),
+        (
+            "over before it is on record",
+            "begin 7           -> create 7
+             up 7              -> launch 7, survey pod64
+             launched 7        ->
+             fails 7 held      -> keep 7 until 100
+             keep-over 7       -> await-nodes 7
+             recorded 7        ->
+             nodes-done 7      -> remove 7
+             gone 7            -> complete 7, kick, survey pod64",
+        ),
+        (
+            "a journal that hangs holds no job for ever",
+            "begin 7           -> create 7
+             up 7              -> launch 7, survey pod64
+             launched 7        ->
+             fails 7 held      -> keep 7 until 100
+             overdue 7         -> complete 7
+             recorded 7        ->
+             keep-over 7       -> await-nodes 7
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64",
+        ),
+        (
+            "requeued meanwhile: the next run does not wait for it",
+            "begin 7           -> create 7
+             up 7              -> launch 7, survey pod64
+             launched 7        ->
+             fails 7           -> keep 7 until 100
+             recorded 7        ->
+             begin 7r1         -> await-nodes 7, create 7r1
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64
+             up 7r1            -> launch 7r1, survey pod64
+             launched 7r1      ->
+             fini 7r1          -> await-nodes 7r1
+             nodes-done 7r1    -> remove 7r1
+             gone 7r1          -> kick, survey pod64",
+        ),
+        (
+            "another job of the same id does",
+            "adopt-kept 7      -> keep 7 until 100
+             recorded 7        ->
+             prepare 7         -> await-nodes 7
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64, create 7
+             forgo 7           -> cancel 7
+             cancelled 7       -> await-nodes 7
+             nodes-done 7      -> remove 7
+             gone 7            -> kick, survey pod64",
+        ),
+        (
+            "who never had a partition to look at leaves none",
+            "begin 7           -> create 7
+             fails 7 held      -> cancel 7
+             cancelled 7       -> await-nodes 7
+             nodes-done 7      -> remove 7
+             gone 7            -> complete-both 7, kick, survey pod64
+             fails 8           ->",
+        ),
+    ]);
+}
+
+#[test]
+fn user_keep_counts_as_used_and_is_said() {
+    let mut pod = empty_pod();
+    pod.play(
+        "adopt-running 7   ->
+         fails 7           -> keep 7 until 100
+         recorded 7        ->",
+    );
+    let there = listing(&pod, 64, vec![seen("slurm_7", 0..16)]);
+    pod.tell(there);
+    assert_eq!(
+        asks(&pod, "pod64", 64),
+        "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs"
+    );
+    assert_eq!(pod.ledger.ipus_of(&id("pod64", "vipu").model, |job| job == 7), 16);
+    assert_eq!(pod.ledger.live_claim(7), None);
+    // Its end is known, though its job has none.
+    assert_eq!(earliest(&mut pod, 64, &[]), Some(101));
+}
+
+#[test]
+fn user_keep_ends_when_the_partition_is_removed_on_its_controller() {
+    let mut pod = empty_pod();
+    pod.play(
+        "adopt-kept 7      -> keep 7 until 100
+         recorded 7        ->",
+    );
+    let broken = |pod: &Scripted| {
+        let mut partition = seen("slurm_7", 0..16);
+        partition.fault = Some("an IPU is in error".into());
+        listing(pod, 64, vec![partition])
+    };
+    pod.now.0 += 1;
+    let listed = broken(&pod);
+    assert_eq!(pod.tell(listed), "", "it is there to be looked at, broken or not");
+    pod.now.0 += 1;
+    let gone = listing(&pod, 64, vec![]);
+    assert_eq!(pod.tell(gone), "survey pod64");
+    pod.now.0 += 1;
+    let gone = listing(&pod, 64, vec![]);
+    assert_eq!(pod.tell(gone), "await-nodes 7");
+    pod.play(
+        "nodes-done 7      -> remove 7
+         gone 7            -> kick, survey pod64",
+    );
+    assert_eq!(asks(&pod, "pod64", 64), "fits");
+}

@@ -1,0 +1,198 @@
+//! What users have done about jobs that fail: `--ipu-keep` and `--ipu-requeue-on`.
+//!
+//! Slurm takes a job's nodes when the job's state and exit code are final (`_job_complete`, `_job_timed_out` in job_mgr.c,
+//! 22.05): the callback that tells of its end sees both. One that is requeued is PENDING by then, or not COMPLETING.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ledger::{Claim, Seconds};
+use slurm_host::clock;
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::locks::Locked;
+use tracing::{info, warn};
+use vipu_types::{AfterFailure, Asked, JobOption, JobRun, ModelName};
+
+use crate::site::Site;
+
+/// What a site does for the failed jobs of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FailureLimits {
+    /// How long a partition stays at most (MaxKeep); zero: not at all.
+    pub(crate) keep: Duration,
+    /// How often a job may have been requeued that goes back into the queue (MaxRequeues).
+    pub(crate) requeues: u32,
+}
+
+/// What is to be done about one job that failed.
+#[derive(Debug, PartialEq, Eq)]
+enum Remedy {
+    Requeue,
+    Keep(Duration),
+    Nothing,
+}
+
+impl FailureLimits {
+    fn remedy(self, asked: AfterFailure, code: Option<u8>, may_be_requeued: bool, restarts: u16) -> Remedy {
+        let is_meant = code.is_some_and(|code| asked.requeue_on.contains(code));
+        match asked.keep.map(|keep| keep.min(self.keep)) {
+            _ if is_meant && may_be_requeued && u32::from(restarts) < self.requeues => Remedy::Requeue,
+            Some(keep) if !keep.is_zero() => Remedy::Keep(keep),
+            _ => Remedy::Nothing,
+        }
+    }
+
+    /// Whether there can be what is asked for; a line for the user if there will be less.
+    fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, String> {
+        if !asked.requeue_on.is_empty() && self.requeues == 0 {
+            return Err(format!(
+                "vipu: --ipu-requeue-on: jobs on {model} are not requeued for their exit codes here (MaxRequeues=0 in \
+                 vipu.conf): leave it out"
+            ));
+        }
+        match asked.keep {
+            Some(_) if self.keep.is_zero() => Err(format!(
+                "vipu: --ipu-keep: no partition of {model} stays after its job here (MaxKeep=0 in vipu.conf): leave it out"
+            )),
+            Some(keep) if keep > self.keep => Ok(Some(format!(
+                "vipu: --ipu-keep: a partition of {model} stays for at most {} s (MaxKeep)",
+                self.keep.as_secs()
+            ))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Checks what a new job asks for. The error is for the user, as is a word about what it will not get in full.
+pub(crate) fn check(site: &Site, options: &[String], model: &ModelName) -> Result<Option<String>, String> {
+    limits(site, model).check(asked(options), model)
+}
+
+/// A run has ended: until when its partition stays, if it does. Has the job put back into the queue if that is to be.
+pub(crate) fn at_end(
+    site: &Site,
+    job: &mut JobMut<'_>,
+    claim: &Claim,
+    was_launched: bool,
+) -> Option<Seconds> {
+    if !(was_launched && job.is_completing() && job.has_failed()) {
+        return None;
+    }
+    let asked = asked(&job.options(JobOption::PREFIX));
+    if asked == AfterFailure::NONE {
+        return None;
+    }
+    let (limits, restarts) = (limits(site, &claim.model), job.restart_count());
+    match limits.remedy(asked, job.failed_with(), job.may_be_requeued(), restarts) {
+        Remedy::Nothing => None,
+        Remedy::Requeue => {
+            let (code, times) = (job.failed_with().unwrap_or_default(), u32::from(restarts) + 1);
+            let most = limits.requeues;
+            let text = format!(
+                "vipu: exit code {code}: requeued, {times} of at most {most} times (--ipu-requeue-on)"
+            );
+            info!("{}: {text}", claim.run);
+            job.add_system_comment(&text);
+            site.requeue(claim.run);
+            None
+        }
+        Remedy::Keep(keep) => {
+            let until = end_of(**job).0.saturating_add(keep.as_secs().cast_signed());
+            let (partition, time) = (&claim.partition, clock::local(until));
+            let text = format!("vipu: partition {partition} is kept until {time} (--ipu-keep)");
+            info!("{}: {text}", claim.run);
+            job.add_system_comment(&text);
+            Some(Seconds(until))
+        }
+    }
+}
+
+/// Puts a job back into the queue whose run failed, if nobody else has done so.
+pub(crate) fn requeue(slurm: &mut Locked<'_>, run: JobRun) {
+    let seen = slurm.job(run.job);
+    let Some(job) = seen.filter(|job| job.restart_count() == run.restart && job.has_failed()) else { return };
+    // A heterogeneous job is requeued as a whole, by its leader.
+    let whole = if job.het_job() == 0 { run.job } else { job.het_job() };
+    if !slurm.requeue(whole, false) {
+        warn!("{run}: Slurm does not requeue it");
+    }
+}
+
+/// The present time.
+pub(crate) fn now() -> Seconds {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// When a job ended: the same for a later slurmctld that finds it COMPLETING.
+fn end_of(job: JobRef<'_>) -> Seconds {
+    Seconds(job.end_time()).min(now())
+}
+
+/// What was no option at the job's submit is none now.
+fn asked(options: &[String]) -> AfterFailure {
+    let asked = Asked::read(options.iter().map(String::as_str)).unwrap_or_default();
+    asked.after_failure
+}
+
+fn limits(site: &Site, model: &ModelName) -> FailureLimits {
+    site.models(|models| models.failure_limits(model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: FailureLimits = FailureLimits { keep: Duration::from_secs(600), requeues: 3 };
+
+    fn asked(keep: Option<u64>, codes: &str) -> AfterFailure {
+        let requeue_on = codes.parse().unwrap_or_default();
+        AfterFailure { keep: keep.map(Duration::from_secs), requeue_on }
+    }
+
+    #[test]
+    fn user_requeue_comes_before_keep_until_it_was_often_enough() {
+        let both = asked(Some(60), "42");
+        let kept = Remedy::Keep(Duration::from_secs(60));
+        for (asked, code, may, restarts, remedy) in [
+            (both, Some(42), true, 0, Remedy::Requeue),
+            (both, Some(42), true, 2, Remedy::Requeue),
+            (both, Some(42), true, 3, Remedy::Keep(Duration::from_secs(60))),
+            (both, Some(42), false, 0, Remedy::Keep(Duration::from_secs(60))),
+            (both, Some(41), true, 0, Remedy::Keep(Duration::from_secs(60))),
+            (both, None, true, 0, kept),
+            (asked(None, "42"), Some(41), true, 0, Remedy::Nothing),
+            (asked(Some(7200), ""), Some(1), true, 0, Remedy::Keep(HERE.keep)),
+        ] {
+            assert_eq!(
+                HERE.remedy(asked, code, may, restarts),
+                remedy,
+                "{asked:?} {code:?} {may} {restarts}"
+            );
+        }
+        // The site has come to want neither since.
+        assert_eq!(FailureLimits::default().remedy(both, Some(42), true, 0), Remedy::Nothing);
+    }
+
+    #[test]
+    fn user_keep_is_refused_where_none_stays_and_cut_where_it_is_too_long() {
+        let model = ModelName::new("pod64").unwrap();
+        let answer = |limits: FailureLimits, asked| limits.check(asked, &model);
+        assert_eq!(answer(HERE, asked(Some(600), "1-255")), Ok(None));
+        assert_eq!(answer(FailureLimits::default(), AfterFailure::NONE), Ok(None));
+        let cut = "vipu: --ipu-keep: a partition of pod64 stays for at most 600 s (MaxKeep)";
+        assert_eq!(answer(HERE, asked(Some(601), "")), Ok(Some(cut.into())));
+        for (asked, line) in [
+            (
+                asked(Some(1), ""),
+                "vipu: --ipu-keep: no partition of pod64 stays after its job here (MaxKeep=0",
+            ),
+            (
+                asked(None, "1"),
+                "vipu: --ipu-requeue-on: jobs on pod64 are not requeued for their exit codes here",
+            ),
+        ] {
+            let told = answer(FailureLimits::default(), asked).unwrap_err();
+            assert!(told.starts_with(line), "{told}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a user wants done when a job fails.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// What becomes of a job that fails, and of its partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AfterFailure {
+    /// How long the partition stays; `None`: it is removed at once.
+    pub keep: Option<Duration>,
+    /// After which exit codes the job goes back into the queue.
+    pub requeue_on: ExitCodes,
+}
+
+/// Some of the exit codes 1 to 255.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExitCodes([u64; 4]);
+
+/// The text says no exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a list of exit codes, such as 42,128-255")]
+pub struct BadExitCodes;
+
+impl AfterFailure {
+    /// Nothing but what the site does.
+    pub const NONE: Self = Self { keep: None, requeue_on: ExitCodes::NONE };
+}
+
+impl ExitCodes {
+    /// No code.
+    pub const NONE: Self = Self([0; 4]);
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// Whether this is one of them.
+    #[must_use]
+    pub const fn contains(self, code: u8) -> bool {
+        self.0[code as usize / 64] & (1 << (code % 64)) != 0
+    }
+
+    const fn add(&mut self, code: u8) {
+        self.0[code as usize / 64] |= 1 << (code % 64);
+    }
+}
+
+impl FromStr for ExitCodes {
+    type Err = BadExitCodes;
+
+    /// Codes and ranges of them, `42,128-255`.
+    fn from_str(text: &str) -> Result<Self, BadExitCodes> {
+        let mut codes = Self::NONE;
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (code(first)?, code(last)?);
+            if first > last {
+                return Err(BadExitCodes);
+            }
+            (first..=last).for_each(|code| codes.add(code));
+        }
+        Ok(codes)
+    }
+}
+
+fn code(text: &str) -> Result<u8, BadExitCodes> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let code = if digits { text.parse().ok() } else { None };
+    code.filter(|code| *code > 0).ok_or(BadExitCodes)
+}
+
+/// A time above zero as Slurm's users write it: minutes, or a number with `s`, `m` or `h`; at most a year.
+pub(crate) fn time(text: &str) -> Option<Duration> {
+    const YEAR: u64 = 365 * 24 * 3600;
+    let (number, unit) = match text.as_bytes().last()? {
+        b's' => (&text[..text.len() - 1], 1),
+        b'm' => (&text[..text.len() - 1], 60),
+        b'h' => (&text[..text.len() - 1], 3600),
+        _ => (text, 60),
+    };
+    let number = if number.bytes().all(|byte| byte.is_ascii_digit()) { number } else { "" };
+    let seconds = number.parse::<u64>().ok()?.checked_mul(unit)?;
+    (1..=YEAR).contains(&seconds).then(|| Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_ranges_are_read() {
+        let codes: ExitCodes = "42,128-255,1".parse().unwrap();
+        let found: Vec<u8> = (0..=255).filter(|code| codes.contains(*code)).collect();
+        let wanted: Vec<u8> = [1, 42].into_iter().chain(128..=255).collect();
+        assert_eq!(found, wanted);
+        for bad in ["", ",", "0", "256", "1-", "-1", "5-3", "1,,2", "1 ", "+1", "a", "0-3", "1-2-3"] {
+            assert_eq!(bad.parse::<ExitCodes>(), Err(BadExitCodes), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times_are_minutes_unless_they_say_otherwise() {
+        for (text, seconds) in
+            [("10", 600), ("10m", 600), ("90s", 90), ("1h", 3600), ("8760h", 365 * 24 * 3600)]
+        {
+            assert_eq!(time(text), Some(Duration::from_secs(seconds)), "{text}");
+        }
+        for bad in
+            ["", "m", "0", "0s", "-1", "+1", "1.5h", "1d", "10 m", "8761h", "99999999999999999999h", "1é"]
+        {
+            assert_eq!(time(bad), None, "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_list_means_the_codes_that_it_names(ranges in proptest::collection::vec((1_u8..=255, 1_u8..=255), 1..6)) {
+            let ordered: Vec<_> = ranges.iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
+            let text = |(first, last): &(&u8, &u8)| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            };
+            let codes: ExitCodes = ordered.iter().map(text).collect::<Vec<_>>().join(",").parse().unwrap();
+            for code in 0..=255 {
+                let named = ordered.iter().any(|(first, last)| (**first..=**last).contains(&code));
+                proptest::prop_assert_eq!(codes.contains(code), named);
+            }
+        }
+    }
+}
