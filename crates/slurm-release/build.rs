@@ -48,6 +48,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "spank_job_env_size",
             "array_recs",
             "exit_code",
+            "deadline",
         ],
     ),
     ("job_details", &["magic", "prolog_running", "env_sup", "env_cnt", "begin_time", "requeue"]),

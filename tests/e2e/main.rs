@@ -1,6 +1,7 @@
 //! End-to-end tests: real munge, slurmctld and slurmd, a mock controller, a cluster for each test.
 #![forbid(unsafe_code)]
 
+mod after_failure;
 mod array;
 mod attacks;
 mod backup;
@@ -9,6 +10,7 @@ mod conf_files;
 mod controller;
 mod cost;
 mod crashes;
+mod deadlines;
 mod delivery;
 mod endings;
 mod failures;

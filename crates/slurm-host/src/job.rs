@@ -85,6 +85,13 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.end_time)
     }
 
+    /// `deadline`: when it is to have ended, in seconds since the Unix epoch
+    #[must_use]
+    pub fn deadline(self) -> Option<i64> {
+        let deadline = self.record.read(self.layout().job_record.deadline);
+        (deadline != 0 && deadline != i64::from(facts::NO_VAL)).then_some(deadline)
+    }
+
     /// The longest it may run once it has begun, in seconds: its time limit, or that of its Slurm partition.
     #[must_use]
     pub fn time_limit(self) -> i64 {

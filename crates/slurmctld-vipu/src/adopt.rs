@@ -52,6 +52,7 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
         }
         AdoptedAs::Starting => {
             gate::raise(&mut job);
+            site.mind_deadline(*job, &claim);
             Event::Adopt(claim, found)
         }
         AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim, found),

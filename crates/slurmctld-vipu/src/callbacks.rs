@@ -56,10 +56,12 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     gate::raise(&mut job);
     failpoints::stop!("begin");
+    let begun = claim.clone();
     if !site.tell(Event::Begin(claim)) {
         undo_begin(site, job);
         return false;
     }
+    site.mind_deadline(*job, &begun);
     if site.ledger().is_launched(job.id()) {
         // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
         gate::forget(&mut job);

@@ -19,6 +19,7 @@ use vipu_types::JobRun;
 
 use crate::after_failure;
 use crate::callbacks;
+use crate::deadlines::Deadlines;
 use crate::endings::Endings;
 use crate::gate;
 use crate::internal_error::INTERNAL;
@@ -40,6 +41,7 @@ pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), S
             wakes: Wakes::default(),
             prepared: Prepared::default(),
             stays: Stays::default(),
+            deadlines: Deadlines::default(),
         }
         .run(&tasks)
     })
@@ -53,6 +55,7 @@ struct Worker {
     wakes: Wakes,
     prepared: Prepared,
     stays: Stays,
+    deadlines: Deadlines,
 }
 
 /// What is to be done once the locks are released again.
@@ -72,6 +75,7 @@ impl Worker {
                 self.suspended.pause(),
                 self.prepared.pause(),
                 self.stays.pause(),
+                self.deadlines.pause(),
                 self.wakes.pause(Instant::now()),
             ];
             let pause = pauses.into_iter().min().unwrap_or(Duration::MAX);
@@ -93,6 +97,7 @@ impl Worker {
                     self.endings.look(&site, &mut self.slurm);
                     self.prepared.look(&site, &mut self.slurm);
                     self.stays.look(&site, &mut self.slurm);
+                    self.deadlines.look(&site, &mut self.slurm);
                     let resumed = self.suspended.look(&mut self.slurm).into_iter();
                     self.work(&site, resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect());
                     if self.wakes.are_due(Instant::now()) {
@@ -115,6 +120,7 @@ impl Worker {
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
                 HostTask::SayCreating { run, line } => told.push((run, line)),
+                HostTask::Deadline(claim, at) => self.deadlines.watch(claim, at),
                 HostTask::Requeue(run) => failed.push(run),
                 HostTask::End { job, ending } => ended.push((job, ending)),
             }
@@ -281,6 +287,9 @@ fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &m
     };
     let starts = starting.map(begin).is_some();
     slurm.open_launch_gate(claim.run.job);
+    if let Some(mut job) = slurm.job(claim.run.job).filter(|_| starts) {
+        job.end_by_deadline();
+    }
     failpoints::stop!("launch");
     site.tell(if starts { Event::Launched(claim.partition) } else { Event::RunVanished(claim.partition) });
 }
@@ -295,7 +304,7 @@ fn was_launched(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
 
 /// The job, if it is still in the run that was not launched yet. One that is or was suspended is no longer CONFIGURING,
 /// and keeps what it has.
-fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, run: JobRun) -> Option<JobMut<'slurm>> {
+pub(crate) fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, run: JobRun) -> Option<JobMut<'slurm>> {
     slurm.job(run.job).filter(|job| {
         let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
         same_run && (job.is_running() || job.is_suspended())
@@ -320,7 +329,7 @@ fn broken(site: &Site, slurm: &mut Locked<'_>, claim: &Claim, words: &str) {
 }
 
 /// Writes a line to the job's terminal and into its comment.
-fn tell(slurm: &mut Locked<'_>, job: u32, text: &str) {
+pub(crate) fn tell(slurm: &mut Locked<'_>, job: u32, text: &str) {
     slurm.tell_user(job, text);
     if let Some(mut job) = slurm.job(job) {
         job.add_system_comment(text);
@@ -329,7 +338,7 @@ fn tell(slurm: &mut Locked<'_>, job: u32, text: &str) {
 
 /// Ends a job, or the heterogeneous one that it is part of; a batch job goes back into the queue if `requeue` says
 /// whether it shall be held there. Says what became of it.
-fn end(slurm: &mut Locked<'_>, job: u32, requeue: Option<bool>) -> &'static str {
+pub(crate) fn end(slurm: &mut Locked<'_>, job: u32, requeue: Option<bool>) -> &'static str {
     let Some(seen) = slurm.job(job) else { return "gone" };
     // A heterogeneous job is requeued as a whole, by its leader.
     let whole = if seen.het_job() == 0 { job } else { seen.het_job() };

@@ -12,6 +12,7 @@ mod about;
 mod adopt;
 mod after_failure;
 mod callbacks;
+mod deadlines;
 mod desk;
 mod endings;
 #[allow(unsafe_code, reason = "the exports are C functions")]

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use conf::{InForce, Kept};
 use driver::{Orders, Ownership};
-use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts};
+use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
+use slurm_host::job::JobRef;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
@@ -39,6 +40,8 @@ pub(crate) enum HostTask {
     ShowReason { job: u32, text: String },
     /// Say how the making of its partition goes: to the user of srun or salloc, and as the run's reason.
     SayCreating { run: JobRun, line: String },
+    /// End this run if it was not launched by then, its deadline.
+    Deadline(Claim, Seconds),
     /// Put a job back into the queue whose run failed.
     Requeue(JobRun),
     /// Do what a job_fini of this job did not come to; this much of it was done.
@@ -255,6 +258,13 @@ impl Site {
     /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].
     pub(crate) fn limit_completion(&self, claim: Claim) {
         self.desk.host.push(HostTask::Limit(claim));
+    }
+
+    /// Has a run ended that is not launched by the job's deadline, if it has one; [`HostTask::Deadline`].
+    pub(crate) fn mind_deadline(&self, job: JobRef<'_>, claim: &Claim) {
+        if let Some(deadline) = job.deadline() {
+            self.desk.host.push(HostTask::Deadline(claim.clone(), Seconds(deadline)));
+        }
     }
 
     /// Has a job put back into the queue whose run failed; [`HostTask::Requeue`].

@@ -97,6 +97,16 @@ impl<'lock> JobMut<'lock> {
         details.write(field, details.read(field).max(soon));
     }
 
+    /// Has a job that was launched late end by its deadline. Slurm cuts the time limit of a job to that when it gets its
+    /// nodes, and lets it count from the launch on.
+    pub fn end_by_deadline(&mut self) {
+        let is_launched = self.is_running() && !self.is_configuring();
+        if let Some(deadline) = self.deadline().filter(|deadline| is_launched && *deadline < self.end_time())
+        {
+            self.record.write(self.layout().job_record.end_time, deadline);
+        }
+    }
+
     /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
     pub fn expect_start(&mut self, time: i64) {
         self.record.write(self.layout().job_record.start_time, time);
