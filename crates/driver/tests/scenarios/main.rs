@@ -6,6 +6,7 @@ mod cancel;
 mod concurrency;
 mod controllers;
 mod create;
+mod keep;
 mod pod;
 mod real_client;
 mod remove;
