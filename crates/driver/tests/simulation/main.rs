@@ -90,6 +90,7 @@ fn nothing_leaks_whatever_dies() {
         began.elapsed().as_secs_f64(),
     );
     assert!(sum(|outcome| outcome.events) >= EVENTS, "too few events to say anything");
+    assert!(sum(|outcome| outcome.kept) >= SEEDS, "too few partitions stayed after their jobs");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn opens_gates_under_the_right_locks() {
         assert!(locked.requeue(TEST_JOB, true));
         locked.tell_user(TEST_JOB, "hello");
         drop(locked);
-        let as_it_is = Seen { nodes_done: true, suspended: false };
+        let as_it_is = Seen { nodes_done: true, suspended: false, has_ended: false };
         assert_eq!(slurm.read(|seen| seen(TEST_JOB)), Some(as_it_is));
         slurm.open_completion_gate(TEST_JOB);
         slurm.kick_scheduler();
