@@ -170,3 +170,24 @@ fn user_requeue_on_chosen_exit_codes() -> Result<()> {
         Ok(())
     })
 }
+
+#[test]
+fn user_requeue_of_a_heterogeneous_job_is_of_all_of_it() -> Result<()> {
+    quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let script = "[ \"$SLURM_RESTART_COUNT\" ] || exit 42";
+        let job =
+            cluster.sbatch(script, &["--ipus=4", "--ipu-requeue-on=42", "--requeue", ":", "--ipus=8"])?;
+        waits_again(cluster, job, 1)?;
+        let second = JobId(job.0 + 1);
+        waits_again(cluster, second, 1)?;
+        for partition in [job, second].map(|job| format!("slurm_{job}")) {
+            cluster.mock().await_removed(&partition, LIMIT)?;
+        }
+        // Slurm lets each of them wait.
+        begin_again(cluster, second)?;
+        begin_again(cluster, job)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.restarts == 1, "{ended:?}");
+        Ok(())
+    })
+}
