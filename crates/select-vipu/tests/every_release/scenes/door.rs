@@ -21,6 +21,7 @@ pub fn play(host: Host, cluster: &Cluster) {
         reads(cluster.running);
         writes(host, cluster.running);
         raises_gates(host, cluster.running);
+        fails_and_is_late(host, cluster.running);
         lists_jobs_and_nodes();
     });
     opens_gates(host, cluster.running);
@@ -88,6 +89,39 @@ fn raises_gates(host: Host, job: Job) {
     assert_eq!(job.record.get::<u32>("job_state"), running | configuring);
     assert_eq!(job.details.get::<u8>("prolog_running"), 1);
     assert_eq!((job.record.get::<u32>("prep_epilog_cnt"), job.record.get::<u8>("epilog_running")), (1, 1));
+}
+
+fn fails_and_is_late(host: Host, job: Job) {
+    let (state, ends) = (job.record.get::<u32>("job_state"), job.record.get::<i64>("end_time"));
+    let mut seen = change(&job);
+    job.record.put("deadline", i64::from(host.release.constant("NO_VAL")));
+    assert_eq!(seen.deadline(), None);
+    job.record.put("deadline", ends - 60);
+    seen.end_by_deadline();
+    assert_eq!(seen.end_time(), ends, "it is CONFIGURING");
+    job.record.put("job_state", host.release.constant("JOB_RUNNING"));
+    seen.end_by_deadline();
+    assert_eq!((seen.end_time(), seen.has_ended(), seen.has_failed()), (ends - 60, false, false));
+    job.record.put("exit_code", 42_u32 << 8);
+    for (word, has_failed, code) in [
+        ("JOB_FAILED", true, Some(42)),
+        ("JOB_TIMEOUT", true, None),
+        ("JOB_OOM", true, None),
+        ("JOB_COMPLETE", false, None),
+        ("JOB_CANCELLED", false, None),
+        ("JOB_PREEMPTED", false, None),
+    ] {
+        let flags = host.release.constant("JOB_COMPLETING");
+        job.record.put("job_state", host.release.constant(word) | flags);
+        let found = (seen.has_ended(), seen.has_failed(), seen.failed_with());
+        assert_eq!(found, (true, has_failed, code), "{word}");
+    }
+    assert!(!seen.may_be_requeued());
+    job.details.put("requeue", 1_u16);
+    assert!(seen.may_be_requeued());
+    job.record.put("job_state", state);
+    job.record.put("end_time", ends);
+    job.record.put("deadline", 0_i64);
 }
 
 fn lists_jobs_and_nodes() {
