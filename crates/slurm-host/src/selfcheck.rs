@@ -77,6 +77,38 @@ pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bo
     looked.inspect_err(|finding| mistrust(finding)).is_ok()
 }
 
+/// Checks the first QOS record that a job leads to.
+pub(crate) fn qos_is_as_expected(qos: Record<'_>, layout: &Layout) -> bool {
+    static VERDICT: OnceLock<bool> = OnceLock::new();
+    once(&VERDICT, "the QOS of a job", |probe| job::is_qos(probe, qos, layout))
+}
+
+/// Checks the first default partition, by its mark.
+pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
+    static VERDICT: OnceLock<bool> = OnceLock::new();
+    let fields = &layout.part_record;
+    once(&VERDICT, "the default partition", |probe| {
+        probe.can_read(part.address(), fields.size.into())
+            && part.read(fields.magic) == facts::PART_MAGIC
+            && probe.is_text(part.text_pointer(fields.name))
+    })
+}
+
+/// The verdict of a look that is enough once. Who cannot look has found nothing: the next call looks again.
+fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> bool {
+    if let Some(verdict) = verdict.get() {
+        return *verdict;
+    }
+    let Some(probe) = Probe::new() else { return false };
+    *verdict.get_or_init(|| {
+        let right = look(&probe);
+        if !right {
+            mistrust(&format!("{what} reads wrong"));
+        }
+        right
+    })
+}
+
 /// Checks that the texts of a message can be read, and the list of texts, in every message, as most are NULL in most.
 /// What they say is their user's affair.
 pub(crate) fn texts_are_readable(

@@ -4,11 +4,11 @@ use std::cell::Cell;
 
 use ledger::{Claim, Ending, Event, Place};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
-use vipu_types::{Asked, ControllerName, Grant, GresRequest, JobOption, JobRun, Shape};
+use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, Shape};
 
 use crate::gate;
+use crate::limits::Standing;
 use crate::phase;
 use crate::preparing;
 use crate::request::{Refusal, Request, Resolved};
@@ -20,9 +20,9 @@ pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, R
     if !job.mentions_vipu() {
         return Ok(None);
     }
-    let request =
-        Request { tres: job.tres_per_node().unwrap_or_default(), options: job.options(JobOption::PREFIX) };
-    site.models(|models| models.find(&request))
+    let standing = Standing::new(job.slurm_partition().as_deref(), job.qos().as_deref());
+    let (tres, options) = (job.tres_per_node().unwrap_or_default(), job.options(JobOption::PREFIX));
+    site.models(|models| models.find(&Request { tres, options, standing }))
 }
 
 /// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
@@ -151,39 +151,4 @@ pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>, done: &Cell<Option<Endi
     done.set(Some(ending));
     failpoints::stop!("fini");
     site.tell(Event::Fini { job: job.id(), ending });
-}
-
-/// Checks a request at submit and completes it. The error is for the user.
-pub(crate) fn job_submit(site: &Site, description: &mut JobDescription<'_>) -> Result<(), String> {
-    for (per_what, tres) in description.other_tres() {
-        if tres.as_deref().is_some_and(mentions_vipu) {
-            return Err(format!(
-                "vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"
-            ));
-        }
-    }
-    let gres = description.tres_per_node();
-    let request =
-        Request { tres: gres.clone().unwrap_or_default(), options: description.options(JobOption::PREFIX) };
-    let found = site.models(|models| models.find_new(&request)).map_err(|refusal| refusal.to_string())?;
-    let Some(resolved) = found else { return Ok(()) };
-    if slurm_host::selfcheck::is_pass_through() {
-        return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
-    }
-    let canonical = resolved.canonical();
-    match gres.filter(|gres| mentions_vipu(gres)) {
-        Some(gres) => {
-            let completed = canonical.replace_in(&gres);
-            if completed != gres {
-                description.set_tres_per_node(&completed);
-            }
-        }
-        None => description.add_gres(&canonical.to_string()),
-    }
-    failpoints::stop!("submit");
-    Ok(())
-}
-
-fn mentions_vipu(tres: &str) -> bool {
-    !matches!(GresRequest::find(tres), Ok(None))
 }
