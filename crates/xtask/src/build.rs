@@ -12,6 +12,11 @@ pub fn for_tests() -> Result<()> {
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
 }
 
+/// Builds the plugin that times others.
+pub fn stopwatch() -> Result<()> {
+    run::cargo(&["build", "--release", "--package", "stopwatch"])
+}
+
 /// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
     let plugins =
