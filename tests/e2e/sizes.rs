@@ -37,9 +37,7 @@ fn refused_at_submit(cluster: &Cluster, options: &[&str], line: &str) -> Result<
 #[test]
 fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
     quick().vipu_conf("SizePolicy=round-up").vipu_conf("MaxIpusPerJob=32").run(|cluster| {
-        for (by, options) in
-            [("srun", "--ipus=3"), ("salloc", "--ipus=3"), ("srun", "--gres=vipu:pod64:3")]
-        {
+        for (by, options) in [("srun", "--ipus=3"), ("salloc", "--ipus=3"), ("srun", "--gres=vipu:pod64:3")] {
             let command = cluster.command(by).args(&[options, "bash", "-c", "echo $SLURM_VIPU_IPUS"]);
             let output = command.success()?;
             ensure!(output.stdout.trim() == "4", "{by} {options}: {output:?}");
@@ -52,7 +50,11 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
         ensure!(shown(cluster, job)?.contains("vipu:pod64:4"), "{}", shown(cluster, job)?);
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
         // Not beyond the limit, and only as far as the options go with it.
-        refused_at_submit(cluster, &["--ipus=33"], "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32;")?;
+        refused_at_submit(
+            cluster,
+            &["--ipus=33"],
+            "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32;",
+        )?;
         let line = "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs";
         refused_at_submit(cluster, &["--ipus=3", "--ipu-gcds=3"], line)
     })
@@ -73,7 +75,11 @@ const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
 fn user_limits_hold_for_each_job_of_a_slurm_partition_or_qos() -> Result<()> {
     limited().run(|cluster| {
         refused_at_submit(cluster, &["--ipus=64"], BY_DEFAULT)?;
-        refused_at_submit(cluster, &["--ipus=16", "-p", "debug"], &format!("{IN_DEBUG}; valid: --gres=vipu:pod64:8;"))?;
+        refused_at_submit(
+            cluster,
+            &["--ipus=16", "-p", "debug"],
+            &format!("{IN_DEBUG}; valid: --gres=vipu:pod64:8;"),
+        )?;
         refused_at_submit(cluster, &["--ipus=64", "-p", "debug,v-ipu"], BY_DEFAULT)?;
         refused_at_submit(cluster, &["--ipus=8", "--qos=low"], OF_LOW)?;
         // Each job by itself: together they may have more.
@@ -106,7 +112,7 @@ fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
 #[test]
 fn user_update_is_checked_as_a_submit_is() -> Result<()> {
     limited().vipu_conf("SizePolicy=round-up").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "--ipu-gcds=4", "--hold"])?;
+        let job = cluster.sbatch("echo $SLURM_VIPU_IPUS", &["--ipus=16", "--ipu-gcds=4", "--hold"])?;
         for (change, line) in [
             ("Gres=vipu:pod64:2", "vipu: --ipu-gcds=4: 2 IPUs cannot be divided into so many GCDs"),
             ("Gres=vipu:pod64:64", BY_DEFAULT),
@@ -123,6 +129,8 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
         // What has nothing to do with IPUs is nobody's business.
         ensure!(updated(cluster, job, "TimeLimit=5")?.is_none());
         cluster.scontrol(&["release", &job.to_string()])?;
-        main_job::batch_ended(cluster, job, 8).map(drop)
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));
+        Ok(())
     })
 }

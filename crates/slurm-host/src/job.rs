@@ -131,7 +131,8 @@ impl<'lock> JobRef<'lock> {
         // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md, "Records");
         // what lies there is looked at when it is read first.
         let qos = unsafe { self.record.follow(self.layout().job_record.qos_ptr) }?;
-        crate::selfcheck::qos_is_as_expected(qos, self.layout()).then(|| qos.text(self.layout().qos_rec.name))?
+        crate::selfcheck::qos_is_as_expected(qos, self.layout())
+            .then(|| qos.text(self.layout().qos_rec.name))?
     }
 
     /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.

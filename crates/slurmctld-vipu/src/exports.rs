@@ -191,8 +191,7 @@ unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: 
     let unsure = || after_a_fault::refuse_ipus(description, err_msg);
     boundary::callback(&|| name("job_modify", job), unsure, || {
         // SAFETY: the message and the job of the running job_modify callback, under the job write lock.
-        let seen =
-            unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
+        let seen = unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
         let (Some(site), (Some(mut description), Some(job))) = (site(), seen) else { return 0 };
         // SAFETY: the answer variable of the running job_modify callback, or NULL.
         unsafe { answer(requests::changed(&site, &mut description, job), err_msg) }

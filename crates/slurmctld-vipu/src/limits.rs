@@ -82,10 +82,7 @@ impl Model {
 }
 
 /// The largest limit of these names, nothing if one of them has none.
-fn largest(
-    limits: &BTreeMap<String, u32>,
-    mut names: impl Iterator<Item = String>,
-) -> Option<(u32, String)> {
+fn largest(limits: &BTreeMap<String, u32>, mut names: impl Iterator<Item = String>) -> Option<(u32, String)> {
     let first = names.next()?;
     let limit = |name: String| limits.get(&name).map(|ipus| (*ipus, name));
     names.try_fold(limit(first)?, |most, name| Some(limit(name)?.max(most)))
@@ -108,7 +105,8 @@ mod tests {
 
     #[test]
     fn the_strictest_limit_counts_and_of_several_places_the_best() {
-        let limits = "MaxIpusPerJobInSlurmPartition=debug:16,short:32,tiny:1,all:100 MaxIpusPerJobInQos=Low:8";
+        let limits =
+            "MaxIpusPerJobInSlurmPartition=debug:16,short:32,tiny:1,all:100 MaxIpusPerJobInQos=Low:8";
         for (slurm_partitions, qos, line) in [
             (None, None, "a job on pod64 gets at most 64 IPUs"),
             (Some("other"), Some("high"), "a job on pod64 gets at most 64 IPUs"),

@@ -172,11 +172,7 @@ impl Models {
         Ok(Taken { asked, resolved: Resolved { model: name.clone(), size, shape } })
     }
 
-    fn choose(
-        &self,
-        request: &GresRequest,
-        standing: &Standing,
-    ) -> Result<(&ModelName, &Model), Refusal> {
+    fn choose(&self, request: &GresRequest, standing: &Standing) -> Result<(&ModelName, &Model), Refusal> {
         let found = match &request.model {
             Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
             None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel),

@@ -52,10 +52,7 @@ fn one_model_completes_every_request() {
 fn a_refusal_names_what_would_be_valid_and_what_there_is() {
     let one = models(&[("pod64", 64)]);
     for (asked, line) in [
-        (
-            "vipu:pod64:3",
-            "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4",
-        ),
+        ("vipu:pod64:3", "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4"),
         ("vipu:65", "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64"),
         ("vipu:0", "a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
         ("vipu:128", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
@@ -90,9 +87,8 @@ fn a_size_that_only_one_model_has_needs_none() {
     assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
     assert!(answer(&three, "vipu:16").starts_with("vipu: which model?"));
     assert!(
-        answer(&three, "vipu:128").starts_with(
-            "vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; models: "
-        ),
+        answer(&three, "vipu:128")
+            .starts_with("vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; models: "),
         "{}",
         answer(&three, "vipu:128")
     );
@@ -196,8 +192,7 @@ fn of_a_change_the_list_counts_and_the_options_stay() {
 #[test]
 fn only_what_no_system_has_is_refused_for_good() {
     let one = models(&[("pod64", 64)]);
-    for (asked, for_good) in
-        [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
+    for (asked, for_good) in [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
     {
         assert_eq!(one.find(&asks(asked, &[])).unwrap_err().is_for_good(), for_good, "{asked}");
     }

@@ -10,14 +10,12 @@ use crate::request::{Refusal, Request, Taken};
 use crate::site::Site;
 
 /// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
-pub(crate) fn submitted(
-    site: &Site,
-    description: &mut JobDescription<'_>,
-) -> Result<Option<String>, String> {
+pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Result<Option<String>, String> {
     refuse_other_tres(description)?;
     let gres = description.tres_per_node();
     let by_default = || description.default_slurm_partition();
-    let slurm_partitions = description.slurm_partitions().filter(|names| !names.is_empty()).or_else(by_default);
+    let slurm_partitions =
+        description.slurm_partitions().filter(|names| !names.is_empty()).or_else(by_default);
     let request = Request {
         tres: gres.clone().unwrap_or_default(),
         options: description.options(JobOption::PREFIX),
@@ -66,9 +64,9 @@ pub(crate) fn changed(
 fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
     let of_ipus = |(_, tres): &(&str, Option<String>)| tres.as_deref().is_some_and(mentions_vipu);
     match description.other_tres().into_iter().find(of_ipus) {
-        Some((per_what, _)) => Err(format!(
-            "vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"
-        )),
+        Some((per_what, _)) => {
+            Err(format!("vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"))
+        }
         None => Ok(()),
     }
 }
