@@ -225,8 +225,7 @@ impl<'lock> JobRef<'lock> {
     /// Whether `tres_per_node` names `vipu` at all: cheap, for jobs that have nothing to do with us.
     #[must_use]
     pub fn mentions_vipu(self) -> bool {
-        let tres = self.record.bytes(self.layout().job_record.tres_per_node);
-        tres.is_some_and(|tres| tres.windows(4).any(|word| word == b"vipu"))
+        self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
     }
 
     /// Whether a script is to be launched.

@@ -85,6 +85,14 @@ impl JobDescription<'_> {
         is_right.then(|| part.text(self.layout().part_record.name))?
     }
 
+    /// Whether any of its requests names `vipu` at all: cheap, for jobs that have nothing to do with us.
+    #[must_use]
+    pub fn mentions_vipu(&self) -> bool {
+        let fields = &self.layout().job_desc_msg;
+        let tres = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
+        tres.into_iter().any(|field| self.record.mentions(field, b"vipu"))
+    }
+
     /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
     #[must_use]
     pub fn options(&self, beginning: &str) -> Vec<String> {

@@ -20,7 +20,7 @@ pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, R
     if !job.mentions_vipu() {
         return Ok(None);
     }
-    let standing = Standing::new(job.slurm_partition().as_deref(), job.qos().as_deref());
+    let standing = Standing { slurm_partitions: job.slurm_partition(), qos: job.qos() };
     let (tres, options) = (job.tres_per_node().unwrap_or_default(), job.options(JobOption::PREFIX));
     site.models(|models| models.find(&Request { tres, options, standing }))
 }

@@ -7,46 +7,34 @@ use vipu_types::ModelName;
 
 use crate::models::Model;
 
-/// Where a job is in Slurm, as far as limits go by it.
+/// Where a job is in Slurm, as far as limits go by it: lists of names as users write them, `debug,short`.
 ///
 /// Of several Slurm partitions or QOS a job gets into one, nobody knows which: it is enough that one lets it. None is
 /// known where nobody said one, and Slurm did not choose yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
-    pub(crate) slurm_partitions: Vec<String>,
+    pub(crate) slurm_partitions: Option<String>,
     /// In any case: Slurm makes no difference.
-    pub(crate) qos: Vec<String>,
-}
-
-impl Standing {
-    /// From lists as users write them, `debug,short`.
-    pub(crate) fn new(slurm_partitions: Option<&str>, qos: Option<&str>) -> Self {
-        Self { slurm_partitions: names(slurm_partitions), qos: names(qos) }
-    }
-}
-
-fn names(list: Option<&str>) -> Vec<String> {
-    let names = list.into_iter().flat_map(|list| list.split(',')).map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    pub(crate) qos: Option<String>,
 }
 
 /// The most IPUs of a model that a job may have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Most {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Most<'conf> {
     pub(crate) ipus: u32,
-    model: ModelName,
-    by: By,
+    model: &'conf ModelName,
+    by: By<'conf>,
 }
 
 /// What a limit is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum By {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By<'conf> {
     Model,
-    SlurmPartition(String),
-    Qos(String),
+    SlurmPartition(&'conf str),
+    Qos(&'conf str),
 }
 
-impl fmt::Display for Most {
+impl fmt::Display for Most<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { ipus, model, by } = self;
         let word = if *ipus == 1 { "IPU" } else { "IPUs" };
@@ -62,30 +50,29 @@ impl fmt::Display for Most {
 
 impl Model {
     /// The most IPUs that a job may have which stands so. The model is called `name`.
-    pub(crate) fn most(&self, name: &ModelName, standing: &Standing) -> Most {
-        let of_model = (self.largest, By::Model);
-        let settings = self.settings.as_ref();
-        let in_partition = settings.and_then(|own| {
-            largest(&own.max_ipus_in_slurm_partition, standing.slurm_partitions.iter().cloned())
-        });
-        let in_qos = settings.and_then(|own| {
-            largest(&own.max_ipus_in_qos, standing.qos.iter().map(|name| name.to_ascii_lowercase()))
-        });
+    pub(crate) fn most<'conf>(&'conf self, name: &'conf ModelName, standing: &Standing) -> Most<'conf> {
+        let of_model = Most { ipus: self.largest, model: name, by: By::Model };
+        let Some(own) = &self.settings else { return of_model };
+        let in_partition = largest(&own.max_ipus_in_slurm_partition, standing.slurm_partitions.as_deref());
+        let in_qos =
+            largest(&own.max_ipus_in_qos, standing.qos.as_deref().map(str::to_ascii_lowercase).as_deref());
         let others = [
             in_partition.map(|(ipus, name)| (ipus, By::SlurmPartition(name))),
             in_qos.map(|(ipus, name)| (ipus, By::Qos(name))),
         ];
-        let strictest = |least: (u32, By), other: (u32, By)| if other.0 < least.0 { other } else { least };
-        let (ipus, by) = others.into_iter().flatten().fold(of_model, strictest);
-        Most { ipus, model: name.clone(), by }
+        others.into_iter().flatten().fold(of_model, |least, (ipus, by)| match ipus < least.ipus {
+            true => Most { ipus, by, ..least },
+            false => least,
+        })
     }
 }
 
 /// The largest limit of these names, nothing if one of them has none.
-fn largest(limits: &BTreeMap<String, u32>, mut names: impl Iterator<Item = String>) -> Option<(u32, String)> {
-    let first = names.next()?;
-    let limit = |name: String| limits.get(&name).map(|ipus| (*ipus, name));
-    names.try_fold(limit(first)?, |most, name| Some(limit(name)?.max(most)))
+fn largest<'conf>(limits: &'conf BTreeMap<String, u32>, names: Option<&str>) -> Option<(u32, &'conf str)> {
+    let mut names = names?.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let limit = |name: &str| limits.get_key_value(name).map(|(name, ipus)| (*ipus, name.as_str()));
+    let first = limit(names.next()?)?;
+    names.try_fold(first, |most, name| Some(limit(name)?.max(most)))
 }
 
 #[cfg(test)]
@@ -100,7 +87,9 @@ mod tests {
         let file = format!("ApiHost=x IpuofDir=/x {text}");
         let settings = Settings::parse(&file, Path::new("vipu.conf")).unwrap();
         let model = Model { largest: 64, settings: Some(settings) };
-        model.most(&ModelName::new("pod64").unwrap(), &Standing::new(slurm_partitions, qos)).to_string()
+        let standing =
+            Standing { slurm_partitions: slurm_partitions.map(str::to_owned), qos: qos.map(str::to_owned) };
+        model.most(&ModelName::new("pod64").unwrap(), &standing).to_string()
     }
 
     #[test]

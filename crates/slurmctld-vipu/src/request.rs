@@ -6,7 +6,7 @@ use vipu_types::{
     Asked, BadValue, Contradiction, GresRequest, IpuCount, Misfit, ModelName, NotASize, RequestError, Shape,
 };
 
-use crate::limits::{Most, Standing};
+use crate::limits::Standing;
 use crate::models::{Model, Models};
 
 /// What a job's record or submit message says of IPUs.
@@ -75,8 +75,9 @@ enum Fault {
     Contradiction(#[from] Contradiction),
     #[error(transparent)]
     Misfit(#[from] Misfit),
+    /// As [`crate::limits::Most`] says.
     #[error("{0}")]
-    TooLarge(Most),
+    TooLarge(String),
     #[error("there is no model {0}")]
     NoSuchModel(ModelName),
     #[error("which model? write --gres=vipu:<model>:<IPUs>")]
@@ -84,6 +85,11 @@ enum Fault {
 }
 
 impl Refusal {
+    /// For the user.
+    pub(crate) fn into_line(self) -> String {
+        self.line
+    }
+
     /// Whether no partition on any system could be what was asked for, whatever the configuration.
     pub(crate) fn is_for_good(&self) -> bool {
         self.for_good
@@ -103,17 +109,18 @@ impl fmt::Display for Valid {
 }
 
 /// What models there are, with their sizes.
-struct Offer(Vec<(ModelName, u32)>);
+struct Offer<'a>(&'a Models);
 
-impl fmt::Display for Offer {
+impl fmt::Display for Offer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        let Models(models) = self.0;
+        if models.is_empty() {
             return f.write_str("no node has a vipu GRES");
         }
         f.write_str("models: ")?;
-        for (i, (model, largest)) in self.0.iter().enumerate() {
+        for (i, (name, model)) in models.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{model} (1, 2, 4 ... {} IPUs)", size_below(*largest))?;
+            write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?;
         }
         Ok(())
     }
@@ -166,7 +173,7 @@ impl Models {
             self.refusal(why.into(), nearest)
         })?;
         if size.get() > most.ipus {
-            return Err(self.refusal(Fault::TooLarge(most.clone()), valid(&[largest])));
+            return Err(self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest])));
         }
         shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), vec![]))?;
         Ok(Taken { asked, resolved: Resolved { model: name.clone(), size, shape } })
@@ -207,12 +214,11 @@ impl Models {
     }
 
     fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
-        let offer = self.0.iter().map(|(name, model)| (name.clone(), model.largest)).collect();
         let for_good = matches!(
             fault,
             Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
         );
-        Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(offer)), for_good }
+        Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(self)), for_good }
     }
 }
 

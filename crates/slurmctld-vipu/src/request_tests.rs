@@ -149,7 +149,10 @@ fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
 #[test]
 fn limits_go_by_where_the_job_is() {
     let limits = "SizePolicy=round-up MaxIpusPerJobInSlurmPartition=debug:12 MaxIpusPerJobInQos=low:8";
-    let standing = |slurm_partition, qos| Standing::new(Some(slurm_partition), qos);
+    let standing = |slurm_partition: &str, qos: Option<&str>| Standing {
+        slurm_partitions: Some(slurm_partition.to_owned()),
+        qos: qos.map(str::to_owned),
+    };
     for (tres, standing, answer) in [
         ("vipu:16", standing("other", None), "vipu:pod64:16"),
         ("vipu:8", standing("debug", None), "vipu:pod64:8"),

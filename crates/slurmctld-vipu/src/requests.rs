@@ -11,23 +11,25 @@ use crate::site::Site;
 
 /// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
 pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Result<Option<String>, String> {
-    refuse_other_tres(description)?;
-    let gres = description.tres_per_node();
-    let by_default = || description.default_slurm_partition();
-    let slurm_partitions =
-        description.slurm_partitions().filter(|names| !names.is_empty()).or_else(by_default);
-    let request = Request {
-        tres: gres.clone().unwrap_or_default(),
-        options: description.options(JobOption::PREFIX),
-        standing: Standing::new(slurm_partitions.as_deref(), description.qos().as_deref()),
-    };
-    let found = site.models(|models| models.find_new(&request));
-    let asks_for_ipus = matches!(found, Ok(Some(_)));
-    let notice = complete(description, gres, found)?;
-    if asks_for_ipus {
-        failpoints::stop!("submit");
+    let options = description.options(JobOption::PREFIX);
+    if options.is_empty() && !description.mentions_vipu() {
+        return Ok(None);
     }
-    Ok(notice)
+    refuse_other_tres(description)?;
+    let named = description.slurm_partitions().filter(|names| !names.is_empty());
+    let request = Request {
+        tres: description.tres_per_node().unwrap_or_default(),
+        options,
+        standing: Standing {
+            slurm_partitions: named.or_else(|| description.default_slurm_partition()),
+            qos: description.qos(),
+        },
+    };
+    let found = site.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
+    let Some(taken) = found else { return Ok(None) };
+    complete(description, &request.tres, &taken)?;
+    failpoints::stop!("submit");
+    Ok(taken.notice())
 }
 
 /// The same for a job that is to be changed: its GRES list, or where it stands.
@@ -43,22 +45,23 @@ pub(crate) fn changed(
     if gres.is_none() && !moves {
         return Ok(None);
     }
-    let slurm_partitions = slurm_partitions.or_else(|| job.slurm_partitions());
-    // An empty one stands for the default, which is not known here.
-    let qos = qos.or_else(|| job.qos());
+    let is_asked_anew = gres.is_some();
     let request = Request {
-        tres: gres.clone().or_else(|| job.tres_per_node()).unwrap_or_default(),
+        tres: gres.or_else(|| job.tres_per_node()).unwrap_or_default(),
         options: job.options(JobOption::PREFIX),
-        standing: Standing::new(slurm_partitions.as_deref(), qos.as_deref()),
+        standing: Standing {
+            slurm_partitions: slurm_partitions.or_else(|| job.slurm_partitions()),
+            // An empty one stands for the default, which is not known here.
+            qos: qos.or_else(|| job.qos()),
+        },
     };
-    let found = site.models(|models| models.find_changed(&request));
     // Up to 22.05 only the log can tell.
     let logged = |why: &Refusal| info!("job {} is not changed: {why}", job.id());
-    let found = found.inspect_err(logged);
-    match gres {
-        Some(gres) => complete(description, Some(gres), found),
-        None => found.map(|_| None).map_err(|why| why.to_string()),
-    }
+    let found = site.models(|models| models.find_changed(&request)).inspect_err(logged);
+    let found = found.map_err(Refusal::into_line)?;
+    let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
+    complete(description, &request.tres, &taken)?;
+    Ok(taken.notice())
 }
 
 fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
@@ -71,27 +74,18 @@ fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
     }
 }
 
-/// Writes what a request comes to in full into the message, where it says otherwise.
-fn complete(
-    description: &mut JobDescription<'_>,
-    gres: Option<String>,
-    found: Result<Option<Taken>, Refusal>,
-) -> Result<Option<String>, String> {
-    let Some(taken) = found.map_err(|refusal| refusal.to_string())? else { return Ok(None) };
+/// Writes what a request comes to in full into the message, where its list says otherwise.
+fn complete(description: &mut JobDescription<'_>, tres: &str, taken: &Taken) -> Result<(), String> {
     if slurm_host::selfcheck::is_pass_through() {
         return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
     }
     let canonical = taken.resolved.canonical();
-    match gres.filter(|gres| mentions_vipu(gres)) {
-        Some(gres) => {
-            let completed = canonical.replace_in(&gres);
-            if completed != gres {
-                description.set_tres_per_node(&completed);
-            }
-        }
+    match canonical.replace_in(tres) {
+        Some(completed) if completed == tres => {}
+        Some(completed) => description.set_tres_per_node(&completed),
         None => description.add_gres(&canonical.to_string()),
     }
-    Ok(taken.notice())
+    Ok(())
 }
 
 fn mentions_vipu(tres: &str) -> bool {

@@ -1,6 +1,6 @@
 //! `cargo xtask bench submit`: what a call of job_submit takes, against that of a Lua script.
 
-use std::{env, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
@@ -30,10 +30,8 @@ pub fn run(extent: &Extent) -> Result<ExitCode> {
         build::plugins_and_programs()?;
         build::stopwatch()?;
     }
-    if !run::is_root() {
-        let mut again = run::as_root(&env::current_exe()?.display().to_string());
-        again.args(env::args_os().skip(1)).arg("--built");
-        return Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    if let Some(code) = run::again_as_root()? {
+        return Ok(code);
     }
     let timed = submit_cost::measure(extent.rounds)?;
     println!("| request | | Lua | ours | ratio |\n|---|---|---:|---:|---:|");
