@@ -1,5 +1,6 @@
 //! A job as its submit message describes it, and the answer to its user.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 
@@ -129,8 +130,8 @@ pub unsafe fn tell(err_msg: *mut *mut c_char, line: &str) {
     }
     // SAFETY: NULL or a C string of an earlier plugin (caller).
     let all = match unsafe { text::from_c(*err_msg) } {
-        Some(earlier) => format!("{earlier}\n{line}"),
-        None => line.to_owned(),
+        Some(earlier) => Cow::Owned(format!("{earlier}\n{line}")),
+        None => Cow::Borrowed(line),
     };
     // SAFETY: the callback's own variable (caller).
     unsafe { replace(host, err_msg.cast(), &all) };

@@ -1,6 +1,6 @@
 //! What a GRES request comes to on this site, or what would be valid instead.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use vipu_types::{
     Asked, BadValue, Contradiction, GresRequest, IpuCount, Misfit, ModelName, NotASize, RequestError, Shape,
@@ -62,6 +62,9 @@ pub(crate) struct Refusal {
     for_good: bool,
 }
 
+/// The bytes of most of them.
+const USUAL_LINE: usize = 192;
+
 /// What is wrong with a request.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
@@ -96,13 +99,14 @@ impl Refusal {
     }
 }
 
-/// Requests that would be accepted, as they are to be written.
-struct Valid(Vec<GresRequest>);
+/// Requests that would be accepted: models, with the count where one is to be written.
+struct Valid<'a>(Vec<(&'a ModelName, Option<u64>)>);
 
-impl fmt::Display for Valid {
+impl fmt::Display for Valid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, request) in self.0.iter().enumerate() {
-            write!(f, "{}--gres={request}", if i == 0 { "; valid: " } else { " or " })?;
+        for (i, (model, count)) in self.0.iter().enumerate() {
+            write!(f, "{}--gres=vipu:{model}", if i == 0 { "; valid: " } else { " or " })?;
+            count.iter().try_for_each(|count| write!(f, ":{count}"))?;
         }
         Ok(())
     }
@@ -161,7 +165,7 @@ impl Models {
         let most = model.most(name, standing);
         let valid = |sizes: &[u64]| {
             let fitting = sizes.iter().filter(|size| (1..=u64::from(most.ipus)).contains(*size));
-            fitting.map(|&count| GresRequest { model: Some(name.clone()), count: Some(count) }).collect()
+            fitting.map(|&count| (name, Some(count))).collect()
         };
         let largest = size_below(most.ipus);
         let size = model.size_for(asked, most.ipus).map_err(|why| {
@@ -185,9 +189,8 @@ impl Models {
             None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel),
         };
         found.map_err(|fault| {
-            let same_size =
-                |(name, _): (&ModelName, _)| GresRequest { model: Some(name.clone()), ..request.clone() };
-            self.refusal(fault, self.with_size(request.ipus(), standing).map(same_size).collect())
+            let with_size = self.with_size(request.ipus(), standing);
+            self.refusal(fault, with_size.map(|(name, _)| (name, request.count)).collect())
         })
     }
 
@@ -213,12 +216,15 @@ impl Models {
         })
     }
 
-    fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
+    fn refusal(&self, fault: Fault, valid: Vec<(&ModelName, Option<u64>)>) -> Refusal {
         let for_good = matches!(
             fault,
             Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
         );
-        Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(self)), for_good }
+        let mut line = String::with_capacity(USUAL_LINE);
+        // Writing to a String cannot fail.
+        let _ = write!(line, "vipu: {fault}{}; {}", Valid(valid), Offer(self));
+        Refusal { line, for_good }
     }
 }
 
