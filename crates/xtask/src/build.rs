@@ -7,6 +7,7 @@ use crate::run;
 /// Builds what tests need: [`plugins_and_programs`], and the plugin that can be stopped on its way.
 pub fn for_tests() -> Result<()> {
     plugins_and_programs()?;
+    stopwatch()?;
     // Into a folder of its own: what is shipped is tested, too.
     let failpoints = ["--package", "slurmctld-vipu", "--features", "failpoints"];
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
