@@ -42,6 +42,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "prep_epilog_cnt",
             "epilog_running",
             "part_ptr",
+            "qos_ptr",
             "resv_name",
             "user_name",
             "spank_job_env",
@@ -56,6 +57,7 @@ const MEMBERS: &[(&str, &[&str])] = &[
     ("config_record", &["magic", "gres"]),
     ("gres_slurmd_conf", &["count", "file", "name", "type_name", "plugin_id"]),
     ("part_record", &["magic", "name", "max_time", "priority_tier"]),
+    ("qos_rec", &["name"]),
     (
         "slurm_conf",
         &[
@@ -74,6 +76,8 @@ const MEMBERS: &[(&str, &[&str])] = &[
             "tres_per_job",
             "tres_per_task",
             "tres_per_socket",
+            "partition",
+            "qos",
             "spank_job_env",
             "spank_job_env_size",
         ],

@@ -32,6 +32,7 @@ mod restarts;
 mod scheduling;
 mod scripts;
 mod shares;
+mod sizes;
 mod starts;
 mod terminals;
 mod tls;

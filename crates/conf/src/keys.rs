@@ -69,6 +69,24 @@ pub(crate) static DELIVERY: Key = Key::new(
 );
 pub(crate) static MAX_IPUS_PER_JOB: Key =
     Key::new("MaxIpusPerJob", Value("256"), "IPUs", "the largest partition a job may ask for");
+pub(crate) static MAX_IPUS_PER_JOB_IN_SLURM_PARTITION: Key = Key::new(
+    "MaxIpusPerJobInSlurmPartition",
+    Absent("no limit"),
+    "names and IPUs",
+    "the largest partition of each job in a Slurm partition, as in `debug:16,short:32`",
+);
+pub(crate) static MAX_IPUS_PER_JOB_IN_QOS: Key = Key::new(
+    "MaxIpusPerJobInQos",
+    Absent("no limit"),
+    "names and IPUs",
+    "the largest partition of each job of a QOS, as in `low:8,normal:64`",
+);
+pub(crate) static SIZE_POLICY: Key = Key::new(
+    "SizePolicy",
+    Value("reject"),
+    "reject or round-up",
+    "what becomes of a request for a number of IPUs that no partition has: it is refused, or gets the next larger one and a notice",
+);
 pub(crate) static IPUS_PER_SLURM_PARTITION: Key = Key::new(
     "IpusPerSlurmPartition",
     Absent("no limit"),
@@ -230,12 +248,15 @@ pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 34] = [
+pub static KEYS: [&Key; 37] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
     &DELIVERY,
     &MAX_IPUS_PER_JOB,
+    &MAX_IPUS_PER_JOB_IN_SLURM_PARTITION,
+    &MAX_IPUS_PER_JOB_IN_QOS,
+    &SIZE_POLICY,
     &IPUS_PER_SLURM_PARTITION,
     &API_TIMEOUT,
     &FORCE_DELETE_PARTITION,

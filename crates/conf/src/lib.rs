@@ -22,4 +22,4 @@ pub use files::{Good, Loaded, layer_of, load};
 pub use in_force::{InForce, Standing};
 pub use kept::Kept;
 pub use keys::{KEYS, Key, Preset};
-pub use settings::{Layer, OnPartitionError, Placement, Prepare, Settings};
+pub use settings::{Layer, OnPartitionError, Placement, Prepare, Settings, SizePolicy};

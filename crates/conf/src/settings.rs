@@ -75,6 +75,26 @@ impl OnPartitionError {
     }
 }
 
+/// What becomes of a request for a number of IPUs that no partition has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizePolicy {
+    /// It is refused.
+    Reject,
+    /// It gets the next larger partition.
+    RoundUp,
+}
+
+impl SizePolicy {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            SizePolicy::Reject => "reject",
+            SizePolicy::RoundUp => "round-up",
+        }
+    }
+}
+
 /// Whose partitions are made before they have nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
@@ -119,6 +139,12 @@ pub struct Settings {
     pub ipuof_dir: Option<PathBuf>,
     /// The largest partition a job may have, in IPUs; at least 1.
     pub max_ipus_per_job: u32,
+    /// The largest partition that a job in a Slurm partition may have, in IPUs, each at least 1.
+    pub max_ipus_in_slurm_partition: BTreeMap<String, u32>,
+    /// The same for a job of a QOS, whose names are in small letters here.
+    pub max_ipus_in_qos: BTreeMap<String, u32>,
+    /// What becomes of a request for a number of IPUs that no partition has.
+    pub size_policy: SizePolicy,
     /// How many IPUs the jobs of a Slurm partition may have together, each at least 1.
     pub ipus_per_slurm_partition: BTreeMap<String, u32>,
     /// How long one call may take.
@@ -232,7 +258,11 @@ impl<'a> Given<'a> {
         let delivery = self.take(&keys::DELIVERY, value::delivery);
         let ipuof_dir = self.ipuof_dir(delivery);
         let max_ipus_per_job = self.take(&keys::MAX_IPUS_PER_JOB, value::amount);
-        let per_slurm_partition = self.take(&keys::IPUS_PER_SLURM_PARTITION, value::ipus_by_name);
+        let by_partition = |text: &str| value::ipus_by_name(text, "a Slurm partition");
+        let max_in_partition = self.take(&keys::MAX_IPUS_PER_JOB_IN_SLURM_PARTITION, by_partition);
+        let max_in_qos = self.take(&keys::MAX_IPUS_PER_JOB_IN_QOS, value::ipus_by_qos);
+        let size_policy = self.take(&keys::SIZE_POLICY, value::size_policy);
+        let per_slurm_partition = self.take(&keys::IPUS_PER_SLURM_PARTITION, by_partition);
         let api_timeout = self.take(&keys::API_TIMEOUT, value::seconds);
         let force_delete_partition = self.take(&keys::FORCE_DELETE_PARTITION, value::boolean);
         let use_reconfig_partition = self.take(&keys::USE_RECONFIG_PARTITION, value::boolean);
@@ -262,6 +292,9 @@ impl<'a> Given<'a> {
             delivery: delivery?,
             ipuof_dir,
             max_ipus_per_job: max_ipus_per_job?,
+            max_ipus_in_slurm_partition: max_in_partition.unwrap_or_default(),
+            max_ipus_in_qos: max_in_qos.unwrap_or_default(),
+            size_policy: size_policy?,
             ipus_per_slurm_partition: per_slurm_partition.unwrap_or_default(),
             api_timeout: api_timeout?,
             force_delete_partition: force_delete_partition?,

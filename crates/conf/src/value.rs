@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
 
-use crate::settings::{Layer, OnPartitionError, Placement, Prepare};
+use crate::settings::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 
 /// A value, or what a valid one looks like.
 pub(crate) type Value<T> = Result<T, String>;
@@ -70,12 +70,12 @@ pub(crate) fn amount_or_none(text: &str) -> Value<u32> {
     number(text, 0, 1_000_000).ok_or_else(|| "not a number of them (0-1000000)".to_owned())
 }
 
-/// Numbers of IPUs, each for a name: `debug:16,short:32`.
-pub(crate) fn ipus_by_name(text: &str) -> Value<BTreeMap<String, u32>> {
+/// Numbers of IPUs, each for the name of `something`: `debug:16,short:32`.
+pub(crate) fn ipus_by_name(text: &str, something: &str) -> Value<BTreeMap<String, u32>> {
     let mut found = BTreeMap::new();
     for element in text.split(',').map(str::trim) {
         let (name, ipus) = element.split_once(':').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            format!("'{element}' is not the name of a Slurm partition and a number of IPUs (debug:16)")
+            format!("'{element}' is not the name of {something} and a number of IPUs (name:16)")
         })?;
         let ipus = amount(ipus).map_err(|why| format!("'{element}' is {why}"))?;
         if found.insert(name.to_owned(), ipus).is_some() {
@@ -83,6 +83,16 @@ pub(crate) fn ipus_by_name(text: &str) -> Value<BTreeMap<String, u32>> {
         }
     }
     Ok(found)
+}
+
+/// Numbers of IPUs, each for a QOS; Slurm takes their names in any case.
+pub(crate) fn ipus_by_qos(text: &str) -> Value<BTreeMap<String, u32>> {
+    ipus_by_name(&text.to_ascii_lowercase(), "a QOS")
+}
+
+pub(crate) fn size_policy(text: &str) -> Value<SizePolicy> {
+    let found = named(text, [SizePolicy::Reject, SizePolicy::RoundUp], SizePolicy::name);
+    found.ok_or_else(|| "not known (reject, round-up)".to_owned())
 }
 
 pub(crate) fn size(text: &str) -> Value<IpuCount> {
@@ -261,6 +271,8 @@ mod tests {
         assert!(boolean("2").is_err() && boolean("").is_err());
         assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
         assert!(layer("cons_res").is_err());
+        assert_eq!(size_policy("Round-Up"), Ok(SizePolicy::RoundUp));
+        assert_eq!(size_policy("round"), Err("not known (reject, round-up)".to_owned()));
     }
 
     #[test]
@@ -275,12 +287,16 @@ mod tests {
     #[test]
     fn limits_are_by_name() {
         let two = [("debug".to_owned(), 16), ("short".to_owned(), 32)];
-        assert_eq!(ipus_by_name("debug:16, short:32"), Ok(two.into()));
-        assert_eq!(ipus_by_name("debug:1,debug:2"), Err("debug is given twice".to_owned()));
+        let read = |text| ipus_by_name(text, "a Slurm partition");
+        assert_eq!(read("debug:16, short:32"), Ok(two.into()));
+        assert_eq!(read("debug:1,debug:2"), Err("debug is given twice".to_owned()));
         for bad in ["", "debug", ":16", "debug:16,"] {
-            assert!(ipus_by_name(bad).unwrap_err().contains("is not the name"), "{bad}");
+            assert!(read(bad).unwrap_err().contains("is not the name of a Slurm partition"), "{bad}");
         }
-        assert!(ipus_by_name("debug:0").unwrap_err().starts_with("'debug:0' is not a number"));
+        assert!(read("debug:0").unwrap_err().starts_with("'debug:0' is not a number"));
+        assert_eq!(ipus_by_qos("Low:8"), Ok([("low".to_owned(), 8)].into()));
+        assert_eq!(ipus_by_qos("Low:8,low:4"), Err("low is given twice".to_owned()));
+        assert!(ipus_by_qos("low").unwrap_err().contains("is not the name of a QOS"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings};
+use conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings, SizePolicy};
 use proptest::prelude::*;
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
@@ -25,6 +25,8 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.delivery, Delivery::File);
     assert_eq!(settings.ipuof_dir.as_deref(), Some(Path::new("/shared/ipuof")));
     assert_eq!(settings.max_ipus_per_job, 256);
+    assert!(settings.max_ipus_in_slurm_partition.is_empty() && settings.max_ipus_in_qos.is_empty());
+    assert_eq!(settings.size_policy, SizePolicy::Reject);
     assert!(settings.ipus_per_slurm_partition.is_empty());
     assert_eq!(settings.api_timeout, Duration::from_secs(50));
     assert!(!settings.force_delete_partition);
@@ -50,6 +52,7 @@ fn the_documented_defaults_hold() {
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
+                MaxIpusPerJobInSlurmPartition=debug:8 MaxIpusPerJobInQos=Low:4,normal:64 sizepolicy=Round-Up\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=Interactive PrepareWait=7 RemoveWait=0 MaxConcurrentCreates=9\n\
@@ -62,6 +65,9 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         delivery: Delivery::File,
         ipuof_dir: Some("/with blank".into()),
         max_ipus_per_job: 100,
+        max_ipus_in_slurm_partition: [("debug".to_owned(), 8)].into(),
+        max_ipus_in_qos: [("low".to_owned(), 4), ("normal".to_owned(), 64)].into(),
+        size_policy: SizePolicy::RoundUp,
         ipus_per_slurm_partition: [("debug".to_owned(), 16)].into(),
         api_timeout: Duration::from_secs(7),
         force_delete_partition: true,

@@ -2,8 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use slurm_host::controller::{self, Controller};
 use slurm_host::differences::job_modify;
-use slurm_host::{boundary, controller, log};
+use slurm_host::{boundary, log};
 
 slurm_host::plugin_identity! { name: "Checks requests for V-IPU partitions", type: "job_submit/vipu" }
 
@@ -20,7 +21,10 @@ extern "C" fn init() -> c_int {
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *mut *mut c_char) -> c_int {
-    judge(description, err_msg)
+    judge("job_submit", &|controller| {
+        // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
+        unsafe { (controller.job_submit)(description, err_msg) }
+    })
 }
 
 /// Checks a changed job.
@@ -31,17 +35,20 @@ unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *
 #[unsafe(no_mangle)]
 unsafe extern "C" fn job_modify(
     description: *mut c_void,
-    _job: *mut c_void,
+    job: *mut c_void,
     _user: u32,
     err_msg: *mut *mut c_char,
 ) -> c_int {
-    judge(description, job_modify::err_msg(err_msg))
+    let err_msg = job_modify::err_msg(err_msg);
+    judge("job_modify", &|controller| {
+        // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
+        unsafe { (controller.job_modify)(description, job, err_msg) }
+    })
 }
 
-fn judge(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
-    boundary::guard(&|| "job_submit".into(), 0, || match controller::loaded() {
-        // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
-        Some(controller) => unsafe { (controller.job_submit)(description, err_msg) },
+fn judge(call: &str, ask: &dyn Fn(&Controller) -> c_int) -> c_int {
+    boundary::guard(&|| call.into(), 0, || match controller::loaded() {
+        Some(controller) => ask(controller),
         None => {
             log::debug("job_submit/vipu: vipu_slurmctld.so is not loaded; is SelectType=select/vipu set?");
             0

@@ -12,6 +12,7 @@ const OLDEST: Series = Series::new(22, 5);
 const HEADERS: &[&str] = &[
     "slurm/slurm.h",
     "slurm/slurm_errno.h",
+    "slurm/slurmdb.h",
     "src/common/gres.h",
     "src/interfaces/gres.h",
     "src/common/select.h",

@@ -55,6 +55,9 @@ pub struct Controller {
     pub reconfigure: unsafe extern "C" fn(),
     /// job_submit's submit: 0, or the ESLURM code to reject with.
     pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,
+    /// The same for changes of a job.
+    pub job_modify:
+        unsafe extern "C" fn(description: *mut c_void, job: RawJob, err_msg: *mut *mut c_char) -> c_int,
 }
 
 /// Loads `vipu_slurmctld.so` from beside the calling plugin.

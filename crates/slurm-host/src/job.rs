@@ -126,6 +126,22 @@ impl<'lock> JobRef<'lock> {
         self.partition()?.text(self.layout().part_record.name)
     }
 
+    /// The names of all that it may run in: `partition`, such as `batch,ipu`.
+    #[must_use]
+    pub fn slurm_partitions(self) -> Option<String> {
+        self.record.text(self.layout().job_record.partition)
+    }
+
+    /// The name of its QOS; `None` without accounting, and when it does not look as the release says.
+    #[must_use]
+    pub fn qos(self) -> Option<String> {
+        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md, "Records");
+        // what lies there is looked at when it is read first.
+        let qos = unsafe { self.record.follow(self.layout().job_record.qos_ptr) }?;
+        crate::selfcheck::qos_is_as_expected(qos, self.layout())
+            .then(|| qos.text(self.layout().qos_rec.name))?
+    }
+
     /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.
     #[must_use]
     pub fn slurm_partition_address(self) -> usize {
@@ -216,8 +232,7 @@ impl<'lock> JobRef<'lock> {
     /// Whether `tres_per_node` names `vipu` at all: cheap, for jobs that have nothing to do with us.
     #[must_use]
     pub fn mentions_vipu(self) -> bool {
-        let tres = self.record.bytes(self.layout().job_record.tres_per_node);
-        tres.is_some_and(|tres| tres.windows(4).any(|word| word == b"vipu"))
+        self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
     }
 
     /// Whether a script is to be launched.

@@ -76,6 +76,11 @@ impl<'lock> Record<'lock> {
         }
     }
 
+    /// Whether a text member has this word in it.
+    pub(crate) fn mentions(self, field: Field<Text>, word: &[u8]) -> bool {
+        self.bytes(field).is_some_and(|text| text.windows(word.len()).any(|part| part == word))
+    }
+
     /// Those of a list of so many texts that begin so.
     pub(crate) fn texts(self, field: Field<Texts>, count: Field<u32>, beginning: &str) -> Vec<String> {
         let first = self.texts_pointer(field).cast::<*const c_char>();

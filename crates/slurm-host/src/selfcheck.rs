@@ -77,18 +77,62 @@ pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bo
     looked.inspect_err(|finding| mistrust(finding)).is_ok()
 }
 
-/// Checks that the texts of a message can be read, and the list of texts, in every message, as most are NULL in most.
-/// What they say is their user's affair.
+/// Checks the first QOS record that a job leads to.
+pub(crate) fn qos_is_as_expected(qos: Record<'_>, layout: &Layout) -> bool {
+    static VERDICT: OnceLock<bool> = OnceLock::new();
+    once(&VERDICT, "the QOS of a job", |probe| job::is_qos(probe, qos, layout))
+}
+
+/// Checks the first default partition, by its mark.
+pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
+    static VERDICT: OnceLock<bool> = OnceLock::new();
+    let fields = &layout.part_record;
+    once(&VERDICT, "the default partition", |probe| {
+        probe.can_read(part.address(), fields.size.into())
+            && part.read(fields.magic) == facts::PART_MAGIC
+            && probe.is_text(part.text_pointer(fields.name))
+    })
+}
+
+/// The verdict of a look that is enough once. Who cannot look has found nothing: the next call looks again.
+fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> bool {
+    if let Some(verdict) = verdict.get() {
+        return *verdict;
+    }
+    let Some(probe) = Probe::new() else { return false };
+    *verdict.get_or_init(|| {
+        let right = look(&probe);
+        if !right {
+            mistrust(&format!("{what} reads wrong"));
+        }
+        right
+    })
+}
+
+/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not NULL, as most are
+/// in most messages. What they say is their user's affair.
 pub(crate) fn texts_are_readable(
     message: Record<'_>,
     texts: &[Field<Text>],
     list: (Field<Texts>, Field<u32>),
 ) -> bool {
+    /// What was found good, a bit for each member.
+    static SEEN: AtomicU8 = AtomicU8::new(0);
+    let (first, count) = (message.texts_pointer(list.0), message.read(list.1));
+    let pointers = texts.iter().map(|field| message.text_pointer(*field)).chain([first]);
+    let bits = pointers.enumerate().map(|(place, pointer)| u8::from(!pointer.is_null()) << place);
+    let there = bits.fold(0, |all, bit| all | bit);
+    let fits = first.is_null() == (count == 0);
+    if fits && there & !SEEN.load(Ordering::Relaxed) == 0 {
+        return true;
+    }
     let Some(probe) = Probe::new() else { return false };
     let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
     let texts = texts.iter().all(|field| readable(message.text_pointer(*field)));
-    let all = texts && is_list(&probe, message.texts_pointer(list.0), message.read(list.1));
-    if !all {
+    let all = texts && is_list(&probe, first, count);
+    if all {
+        SEEN.fetch_or(there, Ordering::Relaxed);
+    } else {
         mistrust("a request in a job_desc_msg_t is no text");
     }
     all

@@ -1,5 +1,6 @@
 //! A job as its submit message describes it, and the answer to its user.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::ptr::NonNull;
 
@@ -29,7 +30,14 @@ impl JobDescription<'_> {
         // SAFETY: a live job_desc_msg_t that only the calling thread sees (caller).
         let record = unsafe { Record::new(NonNull::new(message)?) };
         let fields = &host.layout.job_desc_msg;
-        let texts = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
+        let texts = [
+            fields.tres_per_node,
+            fields.tres_per_job,
+            fields.tres_per_task,
+            fields.tres_per_socket,
+            fields.partition,
+            fields.qos,
+        ];
         let options = (fields.spank_job_env, fields.spank_job_env_size);
         selfcheck::texts_are_readable(record, &texts, options).then_some(Self { record, host })
     }
@@ -53,6 +61,37 @@ impl JobDescription<'_> {
             ("per task", self.record.text(layout.tres_per_task)),
             ("per socket", self.record.text(layout.tres_per_socket)),
         ]
+    }
+
+    /// `--partition`: one or several Slurm partitions, as in `debug,short`.
+    #[must_use]
+    pub fn slurm_partitions(&self) -> Option<String> {
+        self.record.text(self.layout().job_desc_msg.partition)
+    }
+
+    /// `--qos`; several from 24.11 on
+    #[must_use]
+    pub fn qos(&self) -> Option<String> {
+        self.record.text(self.layout().job_desc_msg.qos)
+    }
+
+    /// The Slurm partition of jobs that name none, if the site has one.
+    #[must_use]
+    pub fn default_slurm_partition(&self) -> Option<String> {
+        // SAFETY: a job_submit callback runs under the partition read lock (SAFETY.md, "Locks around callbacks").
+        let part = NonNull::new(unsafe { self.host.slurmctld.var.default_part_loc.get() })?;
+        // SAFETY: a live part_record_t under that lock; what lies there is looked at when it is read first.
+        let part = unsafe { Record::new(part) };
+        let is_right = selfcheck::default_partition_is_as_expected(part, self.layout());
+        is_right.then(|| part.text(self.layout().part_record.name))?
+    }
+
+    /// Whether any of its requests names `vipu` at all: cheap, for jobs that have nothing to do with us.
+    #[must_use]
+    pub fn mentions_vipu(&self) -> bool {
+        let fields = &self.layout().job_desc_msg;
+        let tres = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
+        tres.into_iter().any(|field| self.record.mentions(field, b"vipu"))
     }
 
     /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
@@ -91,8 +130,8 @@ pub unsafe fn tell(err_msg: *mut *mut c_char, line: &str) {
     }
     // SAFETY: NULL or a C string of an earlier plugin (caller).
     let all = match unsafe { text::from_c(*err_msg) } {
-        Some(earlier) => format!("{earlier}\n{line}"),
-        None => line.to_owned(),
+        Some(earlier) => Cow::Owned(format!("{earlier}\n{line}")),
+        None => Cow::Borrowed(line),
     };
     // SAFETY: the callback's own variable (caller).
     unsafe { replace(host, err_msg.cast(), &all) };

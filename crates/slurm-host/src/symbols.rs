@@ -142,18 +142,21 @@ pub(crate) struct Variables {
     pub(crate) node_record_table_ptr: Variable<*mut *mut c_void>,
     /// Node lock.
     pub(crate) node_record_count: Variable<libc::c_int>,
+    /// Partition lock.
+    pub(crate) default_part_loc: Variable<*mut c_void>,
 }
 
 impl Variables {
     fn resolve() -> Result<Self, String> {
-        // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr` and
-        // `int node_record_count` in every release (SAFETY.md, "Signatures").
+        // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
+        // `int node_record_count` and `part_record_t *default_part_loc` in every release (SAFETY.md, "Signatures").
         unsafe {
             Ok(Self {
                 job_list: Variable::resolve(c"job_list")?,
                 last_job_update: Variable::resolve(c"last_job_update")?,
                 node_record_table_ptr: Variable::resolve(c"node_record_table_ptr")?,
                 node_record_count: Variable::resolve(c"node_record_count")?,
+                default_part_loc: Variable::resolve(c"default_part_loc")?,
             })
         }
     }

@@ -4,12 +4,12 @@ use std::cell::Cell;
 
 use ledger::{Claim, Ending, Event, Place};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::submit::JobDescription;
 use tracing::{debug, error};
-use vipu_types::{Asked, ControllerName, Grant, GresRequest, JobOption, JobRun, Shape};
+use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, Shape};
 
 use crate::after_failure;
 use crate::gate;
+use crate::limits::Standing;
 use crate::phase;
 use crate::preparing;
 use crate::request::{Refusal, Request, Resolved};
@@ -21,9 +21,9 @@ pub(crate) fn wanted(site: &Site, job: JobRef<'_>) -> Result<Option<Resolved>, R
     if !job.mentions_vipu() {
         return Ok(None);
     }
-    let request =
-        Request { tres: job.tres_per_node().unwrap_or_default(), options: job.options(JobOption::PREFIX) };
-    site.models(|models| models.find(&request))
+    let standing = Standing { slurm_partitions: job.slurm_partition(), qos: job.qos() };
+    let (tres, options) = (job.tres_per_node().unwrap_or_default(), job.options(JobOption::PREFIX));
+    site.models(|models| models.find(&Request { tres, options, standing }))
 }
 
 /// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
@@ -160,44 +160,4 @@ pub(crate) fn job_fini(site: &Site, mut job: JobMut<'_>, done: &Cell<Option<Endi
         Some(keep_until) => Event::Failed { job, ending, keep_until },
         None => Event::Fini { job, ending },
     });
-}
-
-/// Checks a request at submit and completes it. The error is for the user, as is a word about what was taken otherwise
-/// than it was asked for.
-pub(crate) fn job_submit(
-    site: &Site,
-    description: &mut JobDescription<'_>,
-) -> Result<Option<String>, String> {
-    for (per_what, tres) in description.other_tres() {
-        if tres.as_deref().is_some_and(mentions_vipu) {
-            return Err(format!(
-                "vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"
-            ));
-        }
-    }
-    let gres = description.tres_per_node();
-    let request =
-        Request { tres: gres.clone().unwrap_or_default(), options: description.options(JobOption::PREFIX) };
-    let found = site.models(|models| models.find_new(&request)).map_err(|refusal| refusal.to_string())?;
-    let Some(resolved) = found else { return Ok(None) };
-    if slurm_host::selfcheck::is_pass_through() {
-        return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
-    }
-    let notice = after_failure::check(site, &request.options, &resolved.model)?;
-    let canonical = resolved.canonical();
-    match gres.filter(|gres| mentions_vipu(gres)) {
-        Some(gres) => {
-            let completed = canonical.replace_in(&gres);
-            if completed != gres {
-                description.set_tres_per_node(&completed);
-            }
-        }
-        None => description.add_gres(&canonical.to_string()),
-    }
-    failpoints::stop!("submit");
-    Ok(notice)
-}
-
-fn mentions_vipu(tres: &str) -> bool {
-    !matches!(GresRequest::find(tres), Ok(None))
 }

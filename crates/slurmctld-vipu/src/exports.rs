@@ -19,10 +19,19 @@ use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::scheduling::Verdict;
 use crate::site::{self, Ends, Site, site};
-use crate::{adopt, callbacks, scheduling};
+use crate::{adopt, callbacks, requests, scheduling};
 
-static CONTROLLER: Controller =
-    Controller { job_test, job_tested, job_begin, job_ready, job_fini, jobs_read, reconfigure, job_submit };
+static CONTROLLER: Controller = Controller {
+    job_test,
+    job_tested,
+    job_begin,
+    job_ready,
+    job_fini,
+    jobs_read,
+    reconfigure,
+    job_submit,
+    job_modify,
+};
 
 /// Hands out the table to a plugin of the same build.
 // SAFETY: (attribute) a name of ours that no other object has.
@@ -173,19 +182,36 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
         let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
-        match callbacks::job_submit(&site, &mut description) {
-            Ok(notice) => {
-                // SAFETY: the answer variable of the running job_submit callback, or NULL.
-                notice.iter().for_each(|line| unsafe { submit::tell(err_msg, line) });
-                0
-            }
-            Err(line) => {
-                // SAFETY: the answer variable of the running job_submit callback, or NULL.
-                unsafe { submit::tell(err_msg, &line) };
-                ESLURM_INVALID_GRES.cast_signed()
-            }
-        }
+        // SAFETY: the answer variable of the running job_submit callback, or NULL.
+        unsafe { answer(requests::submitted(&site, &mut description), err_msg) }
     })
+}
+
+unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: *mut *mut c_char) -> c_int {
+    let unsure = || after_a_fault::refuse_ipus(description, err_msg);
+    boundary::callback(&|| name("job_modify", job), unsure, || {
+        // SAFETY: the message and the job of the running job_modify callback, under the job write lock.
+        let seen = unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
+        let (Some(site), (Some(mut description), Some(job))) = (site(), seen) else { return 0 };
+        // SAFETY: the answer variable of the running job_modify callback, or NULL.
+        unsafe { answer(requests::changed(&site, &mut description, job), err_msg) }
+    })
+}
+
+/// Tells the user what there is to tell; 0, or the code to reject with.
+///
+/// # Safety
+/// `err_msg` is the answer variable of the running job_submit or job_modify callback, or NULL.
+unsafe fn answer(judged: Result<Option<String>, String>, err_msg: *mut *mut c_char) -> c_int {
+    let (code, line) = match judged {
+        Ok(notice) => (0, notice),
+        Err(line) => (ESLURM_INVALID_GRES.cast_signed(), Some(line)),
+    };
+    if let Some(line) = line {
+        // SAFETY: passed on to the caller.
+        unsafe { submit::tell(err_msg, &line) };
+    }
+    code
 }
 
 /// For the error line of a panic.

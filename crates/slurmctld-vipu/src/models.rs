@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Good, InForce, Kept, LoadError, Loaded, OnPartitionError, Settings};
+use conf::{Good, InForce, Kept, LoadError, Loaded, OnPartitionError, Settings, SizePolicy};
 use driver::{ModelSettings, PodSetup};
 use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
@@ -39,6 +39,11 @@ impl Model {
     /// IPUs in one IPU-Link domain; more than there are while it has no settings, and so no job.
     pub(crate) fn link_domain(&self) -> IpuCount {
         self.settings.as_ref().map_or(IpuCount::LARGEST, |own| own.link_domain_size)
+    }
+
+    /// Whether a number of IPUs that no partition has is rounded up.
+    pub(crate) fn rounds_up(&self) -> bool {
+        self.settings.as_ref().is_some_and(|own| own.size_policy == SizePolicy::RoundUp)
     }
 
     /// Its controllers, in the order in which they are tried.

@@ -1,11 +1,12 @@
 //! What a GRES request comes to on this site, or what would be valid instead.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use vipu_types::{
     Asked, BadValue, Contradiction, GresRequest, IpuCount, Misfit, ModelName, NotASize, RequestError, Shape,
 };
 
+use crate::limits::Standing;
 use crate::models::{Model, Models};
 
 /// What a job's record or submit message says of IPUs.
@@ -15,6 +16,8 @@ pub(crate) struct Request {
     pub(crate) tres: String,
     /// Its options, as Slurm keeps them.
     pub(crate) options: Vec<String>,
+    /// Where it is.
+    pub(crate) standing: Standing,
 }
 
 /// A request that can be met: by which model, with how many IPUs, divided and wired how.
@@ -32,6 +35,24 @@ impl Resolved {
     }
 }
 
+/// A request that was submitted or changed, and can be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    asked: u64,
+    pub(crate) resolved: Resolved,
+}
+
+impl Taken {
+    /// A line for the user who gets more than was asked for.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let (asked, size) = (self.asked, self.resolved.size);
+        let is_rounded = asked != u64::from(size.get());
+        is_rounded.then(|| {
+            format!("vipu: {asked} IPUs are rounded up to {size}, as partitions have 1, 2, 4 ... IPUs")
+        })
+    }
+}
+
 /// Why a request cannot be met, in one line for the user's terminal: what is wrong, the nearest valid requests,
 /// and what there is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +61,9 @@ pub(crate) struct Refusal {
     line: String,
     for_good: bool,
 }
+
+/// The bytes of most of them.
+const USUAL_LINE: usize = 192;
 
 /// What is wrong with a request.
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +78,9 @@ enum Fault {
     Contradiction(#[from] Contradiction),
     #[error(transparent)]
     Misfit(#[from] Misfit),
-    #[error("a job on {model} gets at most {largest} IPUs")]
-    TooLarge { model: ModelName, largest: u32 },
+    /// As [`crate::limits::Most`] says.
+    #[error("{0}")]
+    TooLarge(String),
     #[error("there is no model {0}")]
     NoSuchModel(ModelName),
     #[error("which model? write --gres=vipu:<model>:<IPUs>")]
@@ -63,36 +88,43 @@ enum Fault {
 }
 
 impl Refusal {
+    /// For the user.
+    pub(crate) fn into_line(self) -> String {
+        self.line
+    }
+
     /// Whether no partition on any system could be what was asked for, whatever the configuration.
     pub(crate) fn is_for_good(&self) -> bool {
         self.for_good
     }
 }
 
-/// Requests that would be accepted, as they are to be written.
-struct Valid(Vec<GresRequest>);
+/// Requests that would be accepted: models, with the count where one is to be written.
+struct Valid<'a>(Vec<(&'a ModelName, Option<u64>)>);
 
-impl fmt::Display for Valid {
+impl fmt::Display for Valid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, request) in self.0.iter().enumerate() {
-            write!(f, "{}--gres={request}", if i == 0 { "; valid: " } else { " or " })?;
+        for (i, (model, count)) in self.0.iter().enumerate() {
+            write!(f, "{}--gres=vipu:{model}", if i == 0 { "; valid: " } else { " or " })?;
+            count.iter().try_for_each(|count| write!(f, ":{count}"))?;
         }
         Ok(())
     }
 }
 
 /// What models there are, with their sizes.
-struct Offer(Vec<(ModelName, u32)>);
+struct Offer<'a>(&'a Models);
 
-impl fmt::Display for Offer {
+impl fmt::Display for Offer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        let Models(models) = self.0;
+        if models.is_empty() {
             return f.write_str("no node has a vipu GRES");
         }
         f.write_str("models: ")?;
-        for (i, (model, largest)) in self.0.iter().enumerate() {
+        for (i, (name, model)) in models.iter().enumerate() {
             let separator = if i == 0 { "" } else { ", " };
-            write!(f, "{separator}{model} (1, 2, 4 ... {} IPUs)", size_below(*largest))?;
+            write!(f, "{separator}{name} (1, 2, 4 ... {} IPUs)", size_below(model.largest))?;
         }
         Ok(())
     }
@@ -100,17 +132,24 @@ impl fmt::Display for Offer {
 
 impl Models {
     /// What a new request comes to; `None` when there are no IPUs in it.
-    pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
+    pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
         let merged = asked.with_gres(gres).map_err(|why| self.refusal(why.into(), vec![]))?;
-        merged.map(|gres| self.resolve(&gres, asked.shape)).transpose()
+        merged.map(|gres| self.resolve(&gres, asked.shape, &request.standing)).transpose()
+    }
+
+    /// What the GRES list of a job comes to that is changed. The options cannot be: their number counts no more, and
+    /// their model where the list has none.
+    pub(crate) fn find_changed(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
+        let (asked, gres) = self.parse(request)?;
+        let with_model = |gres: GresRequest| GresRequest { model: gres.model.or(asked.model), ..gres };
+        gres.map(|gres| self.resolve(&with_model(gres), asked.shape, &request.standing)).transpose()
     }
 
     /// What the request of a job comes to that was taken. Its GRES list has number and model by now, and may have
-    /// been changed since; the options cannot be.
+    /// been changed since.
     pub(crate) fn find(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
-        let (asked, gres) = self.parse(request)?;
-        gres.map(|gres| self.resolve(&gres, asked.shape)).transpose()
+        Ok(self.find_changed(request)?.map(|taken| taken.resolved))
     }
 
     fn parse(&self, request: &Request) -> Result<(Asked, Option<GresRequest>), Refusal> {
@@ -120,48 +159,48 @@ impl Models {
     }
 
     /// Judges a request. Without a model it goes where there is exactly one choice.
-    fn resolve(&self, request: &GresRequest, shape: Shape) -> Result<Resolved, Refusal> {
-        let (name, model) = self.choose(request)?;
+    fn resolve(&self, request: &GresRequest, shape: Shape, standing: &Standing) -> Result<Taken, Refusal> {
+        let asked = request.ipus();
+        let (name, model) = self.choose(request, standing)?;
+        let most = model.most(name, standing);
         let valid = |sizes: &[u64]| {
-            let fitting = sizes.iter().filter(|size| (1..=u64::from(model.largest)).contains(*size));
-            fitting.map(|&count| GresRequest { model: Some(name.clone()), count: Some(count) }).collect()
+            let fitting = sizes.iter().filter(|size| (1..=u64::from(most.ipus)).contains(*size));
+            fitting.map(|&count| (name, Some(count))).collect()
         };
-        let most = size_below(model.largest);
-        let size = IpuCount::new(request.ipus()).map_err(|why| {
+        let largest = size_below(most.ipus);
+        let size = model.size_for(asked, most.ipus).map_err(|why| {
             let nearest = match why {
                 NotASize::Zero => valid(&[1]),
-                NotASize::NotPowerOfTwo { below, above, .. } => valid(&[below.min(most), above]),
-                NotASize::TooLarge(_) => valid(&[most]),
+                NotASize::NotPowerOfTwo { below, above, .. } => valid(&[below.min(largest), above]),
+                NotASize::TooLarge(_) => valid(&[largest]),
             };
             self.refusal(why.into(), nearest)
         })?;
-        if size.get() > model.largest {
-            let fault = Fault::TooLarge { model: name.clone(), largest: model.largest };
-            return Err(self.refusal(fault, valid(&[most])));
+        if size.get() > most.ipus {
+            return Err(self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest])));
         }
         shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), vec![]))?;
-        Ok(Resolved { model: name.clone(), size, shape })
+        Ok(Taken { asked, resolved: Resolved { model: name.clone(), size, shape } })
     }
 
-    fn choose(&self, request: &GresRequest) -> Result<(&ModelName, &Model), Refusal> {
+    fn choose(&self, request: &GresRequest, standing: &Standing) -> Result<(&ModelName, &Model), Refusal> {
         let found = match &request.model {
             Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
-            None => self.only_choice(request.ipus()).ok_or(Fault::WhichModel),
+            None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel),
         };
         found.map_err(|fault| {
-            let same_size =
-                |(name, _): (&ModelName, _)| GresRequest { model: Some(name.clone()), ..request.clone() };
-            self.refusal(fault, self.with_size(request.ipus()).map(same_size).collect())
+            let with_size = self.with_size(request.ipus(), standing);
+            self.refusal(fault, with_size.map(|(name, _)| (name, request.count)).collect())
         })
     }
 
     /// The model that is meant by a number alone: the only one, or the only one with partitions of that size; of
     /// several that are all too small the largest, for the refusal to name.
-    fn only_choice(&self, count: u64) -> Option<(&ModelName, &Model)> {
+    fn only_choice(&self, count: u64, standing: &Standing) -> Option<(&ModelName, &Model)> {
         if self.0.len() == 1 {
             return self.0.first_key_value();
         }
-        let mut with_size = self.with_size(count);
+        let mut with_size = self.with_size(count, standing);
         match (with_size.next(), with_size.next()) {
             (Some(only), None) => Some(only),
             (None, _) if IpuCount::new(count).is_ok() => self.0.iter().max_by_key(|(_, model)| model.largest),
@@ -169,19 +208,35 @@ impl Models {
         }
     }
 
-    /// The models with partitions of this size.
-    fn with_size(&self, count: u64) -> impl Iterator<Item = (&ModelName, &Model)> {
-        let is_size = IpuCount::new(count).is_ok();
-        self.0.iter().filter(move |(_, model)| is_size && u64::from(model.largest) >= count)
+    /// The models with a partition for so many IPUs.
+    fn with_size(&self, count: u64, standing: &Standing) -> impl Iterator<Item = (&ModelName, &Model)> {
+        self.0.iter().filter(move |(name, model)| {
+            let most = model.most(name, standing).ipus;
+            model.size_for(count, most).is_ok_and(|size| size.get() <= most)
+        })
     }
 
-    fn refusal(&self, fault: Fault, valid: Vec<GresRequest>) -> Refusal {
-        let offer = self.0.iter().map(|(name, model)| (name.clone(), model.largest)).collect();
+    fn refusal(&self, fault: Fault, valid: Vec<(&ModelName, Option<u64>)>) -> Refusal {
         let for_good = matches!(
             fault,
             Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
         );
-        Refusal { line: format!("vipu: {fault}{}; {}", Valid(valid), Offer(offer)), for_good }
+        let mut line = String::with_capacity(USUAL_LINE);
+        // Writing to a String cannot fail.
+        let _ = write!(line, "vipu: {fault}{}; {}", Valid(valid), Offer(self));
+        Refusal { line, for_good }
+    }
+}
+
+impl Model {
+    /// The partition for so many IPUs: as large, or the next larger one where the site has it so and `most` allows it.
+    fn size_for(&self, count: u64, most: u32) -> Result<IpuCount, NotASize> {
+        match IpuCount::new(count) {
+            Err(NotASize::NotPowerOfTwo { above, .. }) if self.rounds_up() && above <= u64::from(most) => {
+                IpuCount::new(above)
+            }
+            as_asked => as_asked,
+        }
     }
 }
 
@@ -191,124 +246,5 @@ fn size_below(limit: u32) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn models(limits: &[(&str, u32)]) -> Models {
-        let known =
-            limits.iter().map(|&(name, largest)| (ModelName::new(name).unwrap(), Model::of_size(largest)));
-        Models(known.collect())
-    }
-
-    fn asks(tres: &str, options: &[&str]) -> Request {
-        let option = |option: &&str| format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}");
-        Request { tres: tres.into(), options: options.iter().map(option).collect() }
-    }
-
-    fn answer(models: &Models, tres: &str) -> String {
-        answer_to(models, &asks(tres, &[]))
-    }
-
-    fn answer_to(models: &Models, request: &Request) -> String {
-        let found = models.find_new(request);
-        found.map_or_else(|why| why.to_string(), |done| done.unwrap().canonical().to_string())
-    }
-
-    #[test]
-    fn one_model_completes_every_request() {
-        let one = models(&[("pod64", 64)]);
-        for (asked, meaning) in [
-            ("vipu", "vipu:pod64:1"),
-            ("vipu:4", "vipu:pod64:4"),
-            ("vipu:pod64", "vipu:pod64:1"),
-            ("vipu:pod64:64", "vipu:pod64:64"),
-        ] {
-            assert_eq!(answer(&one, asked), meaning);
-        }
-        assert_eq!(one.find(&asks("gpu:2", &[])), Ok(None));
-    }
-
-    #[test]
-    fn a_refusal_names_what_would_be_valid_and_what_there_is() {
-        let one = models(&[("pod64", 64)]);
-        for (asked, line) in [
-            (
-                "vipu:pod64:3",
-                "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4",
-            ),
-            ("vipu:65", "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64"),
-            ("vipu:0", "a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
-            ("vipu:128", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
-            ("vipu:pod99:4", "there is no model pod99; valid: --gres=vipu:pod64:4"),
-            ("vipu:pod99:3", "there is no model pod99"),
-            ("vipu:4,vipu:8", "'vipu:4' and 'vipu:8': a job has one partition, ask for vipu once"),
-        ] {
-            assert_eq!(answer(&one, asked), format!("vipu: {line}; models: pod64 (1, 2, 4 ... 64 IPUs)"));
-        }
-        assert_eq!(
-            answer(&models(&[]), "vipu:4"),
-            "vipu: which model? write --gres=vipu:<model>:<IPUs>; no node has a vipu GRES"
-        );
-    }
-
-    #[test]
-    fn two_models_need_a_word() {
-        let two = models(&[("pod16", 16), ("pod64", 64)]);
-        assert_eq!(
-            answer(&two, "vipu:4"),
-            "vipu: which model? write --gres=vipu:<model>:<IPUs>; valid: --gres=vipu:pod16:4 or \
-             --gres=vipu:pod64:4; models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)"
-        );
-        assert_eq!(answer(&two, "vipu:pod16:4"), "vipu:pod16:4");
-        let no_size = "vipu: which model? write --gres=vipu:<model>:<IPUs>; models: pod16 (";
-        assert!(answer(&two, "vipu:3").starts_with(no_size), "{}", answer(&two, "vipu:3"));
-    }
-
-    #[test]
-    fn a_size_that_only_one_model_has_needs_none() {
-        let three = models(&[("pod16", 16), ("pod16b", 16), ("pod64", 64)]);
-        assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
-        assert!(answer(&three, "vipu:16").starts_with("vipu: which model?"));
-        assert!(
-            answer(&three, "vipu:128").starts_with(
-                "vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; models: "
-            ),
-            "{}",
-            answer(&three, "vipu:128")
-        );
-    }
-
-    #[test]
-    fn options_are_part_of_the_request() {
-        let one = models(&[("pod64", 64)]);
-        for (tres, options, meaning) in [
-            ("", &["ipus=16"][..], "vipu:pod64:16"),
-            ("gres:gpu:2", &["ipus=16", "ipu_model=pod64"], "vipu:pod64:16"),
-            ("vipu:pod64", &["ipus=16"], "vipu:pod64:16"),
-        ] {
-            assert_eq!(answer_to(&one, &asks(tres, options)), meaning);
-        }
-        for (tres, options, line) in [
-            ("", &["ipus=3"][..], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
-            ("vipu:8", &["ipus=16"], "vipu: --ipus=16 and --gres=vipu:8 are two numbers of IPUs"),
-            ("vipu:8", &["ipu_gcds=3"], "vipu: --ipu-gcds=3: 8 IPUs cannot be divided"),
-            ("vipu:8", &["ipu_sync=x"], "vipu: --ipu-sync=x: one of c2-compatible, "),
-        ] {
-            let answer = answer_to(&one, &asks(tres, options));
-            assert!(answer.starts_with(line), "{answer}");
-        }
-        // Of a job that was taken the list counts, which an administrator may have changed.
-        let changed = one.find(&asks("gres:vipu:pod64:8", &["ipus=16"])).unwrap().unwrap();
-        assert_eq!(changed.size.get(), 8);
-    }
-
-    #[test]
-    fn only_what_no_system_has_is_refused_for_good() {
-        let one = models(&[("pod64", 64)]);
-        for (asked, for_good) in
-            [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
-        {
-            assert_eq!(one.find(&asks(asked, &[])).unwrap_err().is_for_good(), for_good, "{asked}");
-        }
-    }
-}
+#[path = "request_tests.rs"]
+mod tests;

@@ -14,6 +14,8 @@ pub struct Settings {
     pub(crate) cpus: u32,
     pub(crate) plugin: bool,
     pub(crate) gres_plugin: bool,
+    /// Plugins of ours that are for tests only.
+    pub(crate) more_plugins: Vec<&'static str>,
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
     pub(crate) slurm_conf: Vec<String>,
@@ -68,6 +70,7 @@ impl Default for Settings {
             cpus: 16,
             plugin: true,
             gres_plugin: true,
+            more_plugins: Vec::new(),
             selector: "vipu",
             backup: false,
             slurm_conf: Vec::new(),
@@ -257,6 +260,13 @@ impl Settings {
     #[must_use]
     pub fn extra_gres(mut self, gres: &str) -> Self {
         self.gres.push(gres.into());
+        self
+    }
+
+    /// One more plugin, which was built with the others.
+    #[must_use]
+    pub fn more_plugin(mut self, name: &'static str) -> Self {
+        self.more_plugins.push(name);
         self
     }
 

@@ -1,6 +1,6 @@
 //! What a job asks for in Slurm's GRES grammar.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::shown::shown;
 use crate::{BadName, ModelName};
@@ -78,14 +78,23 @@ impl GresRequest {
         self.count.unwrap_or(1)
     }
 
-    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element.
+    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element; `None` if it has none.
     #[must_use]
-    pub fn replace_in(&self, tres: &str) -> String {
-        let elements = tres.split(',').map(|element| match vipu_part(element.trim()) {
-            Some(_) => format!("{}{self}", gres_prefix(element.trim()).0),
-            None => element.to_owned(),
-        });
-        elements.collect::<Vec<_>>().join(",")
+    pub fn replace_in(&self, tres: &str) -> Option<String> {
+        let (mut replaced, mut has_one) = (String::with_capacity(tres.len() + 16), false);
+        for element in tres.split(',') {
+            if !replaced.is_empty() {
+                replaced.push(',');
+            }
+            if vipu_part(element.trim()).is_some() {
+                has_one = true;
+                // Writing to a String cannot fail.
+                let _ = write!(replaced, "{}{self}", gres_prefix(element.trim()).0);
+            } else {
+                replaced.push_str(element);
+            }
+        }
+        has_one.then_some(replaced)
     }
 }
 
@@ -194,8 +203,15 @@ mod tests {
     #[test]
     fn the_request_is_completed_in_its_own_spelling() {
         let request = GresRequest { model: Some(ModelName::new("pod64").unwrap()), count: Some(1) };
-        assert_eq!(request.replace_in("gres:gpu:2,gres:vipu"), "gres:gpu:2,gres:vipu:pod64:1");
-        assert_eq!(request.replace_in("gres/vipu:4"), "gres/vipu:pod64:1");
+        for (tres, replaced) in [
+            ("gres:gpu:2,gres:vipu", Some("gres:gpu:2,gres:vipu:pod64:1")),
+            ("gres/vipu:4", Some("gres/vipu:pod64:1")),
+            ("vipu,gpu", Some("vipu:pod64:1,gpu")),
+            ("gpu:2,novipu:1", None),
+            ("", None),
+        ] {
+            assert_eq!(request.replace_in(tres).as_deref(), replaced);
+        }
     }
 
     proptest::proptest! {

@@ -1,7 +1,6 @@
 //! `cargo xtask bench slurmctld`: what scheduling costs slurmctld under our selector, against the stock one.
 
 use std::{
-    env,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -52,12 +51,7 @@ pub fn run(extent: &Extent) -> Result<ExitCode> {
         packages::install_missing(&packages::SLURM)?;
         build::plugins_and_programs()?;
     }
-    if run::is_root() {
-        return measure(extent);
-    }
-    let mut again = run::as_root(&env::current_exe()?.display().to_string());
-    again.args(env::args_os().skip(1)).arg("--built");
-    Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    run::again_as_root()?.map_or_else(|| measure(extent), Ok)
 }
 
 fn measure(extent: &Extent) -> Result<ExitCode> {

@@ -7,9 +7,15 @@ use crate::run;
 /// Builds what tests need: [`plugins_and_programs`], and the plugin that can be stopped on its way.
 pub fn for_tests() -> Result<()> {
     plugins_and_programs()?;
+    stopwatch()?;
     // Into a folder of its own: what is shipped is tested, too.
     let failpoints = ["--package", "slurmctld-vipu", "--features", "failpoints"];
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
+}
+
+/// Builds the plugin that times others.
+pub fn stopwatch() -> Result<()> {
+    run::cargo(&["build", "--release", "--package", "stopwatch"])
 }
 
 /// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.

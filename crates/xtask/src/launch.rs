@@ -1,6 +1,6 @@
 //! `cargo xtask bench launch`: how long a job waits when its partition is there, under `Prepare` and without.
 
-use std::{env, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
@@ -28,10 +28,8 @@ pub fn run(extent: &Extent) -> Result<ExitCode> {
         packages::install_missing(&packages::SLURM)?;
         build::plugins_and_programs()?;
     }
-    if !run::is_root() {
-        let mut again = run::as_root(&env::current_exe()?.display().to_string());
-        again.args(env::args_os().skip(1)).arg("--built");
-        return Ok(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    if let Some(code) = run::again_as_root()? {
+        return Ok(code);
     }
     let mut rows = Vec::new();
     for seconds in &extent.creates {

@@ -35,6 +35,8 @@ pub struct Cluster {
     pub plain: Job,
     /// In no list of jobs.
     pub reservation: Job,
+    /// Which all jobs are in.
+    pub partition: Record,
 }
 
 impl Cluster {
@@ -42,12 +44,15 @@ impl Cluster {
         let partition = Record::new(host.release, "part_record");
         partition.put("magic", host.release.constant("PART_MAGIC"));
         partition.put("name", host.text("ipu"));
-        let job = |id, state, tres| job(host, partition, id, host.release.constant(state), tres);
+        let qos = Record::new(host.release, "qos_rec");
+        qos.put("name", host.text("Low"));
+        let job = |id, state, tres| job(host, [partition, qos], id, host.release.constant(state), tres);
         let cluster = Self {
             running: job(RUNNING, "JOB_RUNNING", gres(host, "vipu:pod64:16")),
             waiting: job(WAITING, "JOB_PENDING", gres(host, "vipu:pod64:16")),
             plain: job(PLAIN, "JOB_PENDING", null_mut()),
             reservation: job(RESERVATION, "JOB_PENDING", null_mut()),
+            partition,
         };
         cluster.list(host, &[cluster.running, cluster.waiting, cluster.plain]);
         let nodes = [node(host, "ipu-1", true), node(host, "ipu-2", false)].map(Record::address);
@@ -68,7 +73,7 @@ fn array(items: &[*mut c_void]) -> *mut *mut c_void {
     [items, &[null_mut()]].concat().leak().as_mut_ptr()
 }
 
-fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) -> Job {
+fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mut c_char) -> Job {
     let record = Record::new(host.release, "job_record");
     let details = Record::new(host.release, "job_details");
     record.put("magic", host.release.constant("JOB_MAGIC"));
@@ -81,6 +86,7 @@ fn job(host: Host, partition: Record, id: u32, state: u32, tres: *mut c_char) ->
     record.put("user_name", host.text("alice"));
     record.put("partition", host.text("batch,ipu"));
     record.put("part_ptr", partition.address());
+    record.put("qos_ptr", qos.address());
     record.put("details", details.address());
     record.put("tres_per_node", tres);
     for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment", "resv_name"] {

@@ -136,15 +136,14 @@ impl Host {
     }
 
     /// Calls a plugin's job_modify; returns its answer and what it tells the user.
-    pub fn job_modify(self, function: *mut c_void, message: Record) -> (c_int, Option<String>) {
+    pub fn job_modify(self, function: *mut c_void, message: Record, job: Record) -> (c_int, Option<String>) {
         type Call =
             unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, u32, *mut *mut c_char) -> c_int;
         let call: Call = self.function("fake_call_job_modify");
         let mut told = std::ptr::null_mut();
-        // SAFETY: a plugin's job_modify, a message, and a variable for its answer; it does not look at the job.
-        let code = self.under_locks(|| unsafe {
-            call(function, message.address(), std::ptr::null_mut(), 1000, &raw mut told)
-        });
+        // SAFETY: a plugin's job_modify, a message, a job record, and a variable for its answer.
+        let code = self
+            .under_locks(|| unsafe { call(function, message.address(), job.address(), 1000, &raw mut told) });
         (code, text_at(told))
     }
 

@@ -147,6 +147,9 @@ fn matrix_fake_wrong_table() -> Result<()> {
         ("part_record", "name"),
         ("job_desc_msg", "tres_per_node"),
         ("job_desc_msg", "tres_per_socket"),
+        ("job_desc_msg", "partition"),
+        ("job_desc_msg", "qos"),
+        ("qos_rec", "name"),
         ("job_record", "spank_job_env_size"),
         ("job_desc_msg", "spank_job_env_size"),
     ];

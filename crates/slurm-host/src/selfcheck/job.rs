@@ -5,9 +5,11 @@
 use std::ffi::c_void;
 
 use slurm_release as facts;
+use slurm_release::Layout;
 
 use crate::job::JobRef;
 use crate::probe::Probe;
+use crate::record::Record;
 
 /// The first word of a `bitstr_t`, the same in every release.
 const BITMAP_MAGIC: u32 = 0x4243_4445;
@@ -36,7 +38,8 @@ pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
         texts(probe, job)?;
         numbers(job)?;
         details(probe, job)?;
-        partition(probe, job)
+        partition(probe, job)?;
+        qos(probe, job)
     };
     look().map_err(|member| format!("{member} of job {} reads wrong", job.id()))
 }
@@ -121,4 +124,17 @@ fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
     // A job's list of partitions may be longer than what is looked at.
     let among = all.split(|&byte| byte == b',').any(|one| one == name) || all.len() == Probe::TEXT_BYTES;
     wanted(among, "the name of the partition")
+}
+
+fn qos(probe: &Probe, job: JobRef<'_>) -> Looked {
+    let layout = job.host().layout;
+    // SAFETY: the address is only computed with, until what lies there was looked at.
+    let found = unsafe { job.record().follow(layout.job_record.qos_ptr) };
+    wanted(found.is_none_or(|qos| is_qos(probe, qos, layout)), "qos_ptr")
+}
+
+/// Whether there is a `slurmdb_qos_rec_t`, which has no mark: something as long, with a name.
+pub(super) fn is_qos(probe: &Probe, qos: Record<'_>, layout: &Layout) -> bool {
+    let fields = &layout.qos_rec;
+    probe.can_read(qos.address(), fields.size.into()) && probe.is_text(qos.text_pointer(fields.name))
 }

@@ -166,6 +166,7 @@ mod exported {
     #[unsafe(no_mangle)] pub static last_job_update: AtomicI64 = AtomicI64::new(0);
     #[unsafe(no_mangle)] static node_record_table_ptr: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     #[unsafe(no_mangle)] static node_record_count: c_int = 0;
+    #[unsafe(no_mangle)] static default_part_loc: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     #[unsafe(no_mangle)] static slurm_conf: SlurmConf = SlurmConf::new();
 
     #[repr(C)] pub struct Locks { five: [u32; 5] }

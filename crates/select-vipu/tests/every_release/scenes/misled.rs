@@ -22,8 +22,8 @@ pub fn play(host: Host, room: &Room) {
     assert_eq!(host.under_locks(|| unsafe { reconfigure() }), 0);
 
     let message = Record::new(host.release, "job_desc_msg");
-    for tres in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"] {
-        message.put(tres, gres(host, "gpu:1"));
+    for text in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket", "partition", "qos"] {
+        message.put(text, gres(host, "gpu:1"));
     }
     message.put("spank_job_env", null_mut::<c_void>());
     message.put("spank_job_env_size", 0_u32);

@@ -5,6 +5,7 @@ mod door;
 mod forwarding;
 mod gres;
 mod half_way;
+mod limits;
 mod misled;
 mod submit;
 mod task;
@@ -66,9 +67,10 @@ fn whole(host: Host, room: &Room) {
     let select = forwarding::play(host, room);
     let job_submit = Plugin::load(&room.plugins().join("job_submit_vipu.so"), host.release).unwrap();
     controller::play(host, select, &cluster);
-    submit::play(host, job_submit);
+    submit::play(host, job_submit, cluster.waiting.record);
     task::play(host, room);
     gres::play(host, room);
+    limits::play(host, room, [select, job_submit], &cluster);
 }
 
 /// Says what comes of loading each plugin, and what was done meanwhile, for the test that wants it so.

@@ -8,17 +8,10 @@ use crate::host::{Host, text_at};
 use crate::object::Plugin;
 use crate::record::Record;
 
-pub fn play(host: Host, plugin: Plugin) {
+pub fn play(host: Host, plugin: Plugin, job: Record) {
     let (submit, modify) = (plugin.wanted("job_submit"), plugin.wanted("job_modify"));
     let message = Record::new(host.release, "job_desc_msg");
-    let ask = |member: &str, words: &str| {
-        for none in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"] {
-            message.put(none, null_mut::<c_char>());
-        }
-        message.put("spank_job_env", null_mut::<c_void>());
-        message.put("spank_job_env_size", 0_u32);
-        message.put(member, gres(host, words));
-    };
+    let ask = |member: &str, words: &str| ask(host, message, member, words);
     let refused = host.release.constant("ESLURM_INVALID_GRES").cast_signed();
 
     ask("tres_per_node", "vipu:pod64");
@@ -28,7 +21,7 @@ pub fn play(host: Host, plugin: Plugin) {
     ask("tres_per_node", "vipu:pod64:3");
     let (code, told) = job_submit(host, submit, message);
     assert!(code == refused && told.as_deref().unwrap().contains("not a power of two"), "{code} {told:?}");
-    let (code, told_at_modify) = host.job_modify(modify, message);
+    let (code, told_at_modify) = host.job_modify(modify, message, job);
     assert_eq!(code, refused);
     if host.release.series > 2205 {
         assert_eq!(told_at_modify, told);
@@ -54,6 +47,16 @@ pub fn play(host: Host, plugin: Plugin) {
         let (code, told) = job_submit(host, submit, message);
         assert!(code == refused && told.as_deref().unwrap().contains(what), "{code} {told:?}");
     }
+}
+
+/// Makes the message one that asks for this alone.
+pub fn ask(host: Host, message: Record, member: &str, words: &str) {
+    for none in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket", "partition", "qos"] {
+        message.put(none, null_mut::<c_char>());
+    }
+    message.put("spank_job_env", null_mut::<c_void>());
+    message.put("spank_job_env_size", 0_u32);
+    message.put(member, gres(host, words));
 }
 
 pub fn job_submit(host: Host, function: *mut c_void, message: Record) -> (c_int, Option<String>) {

@@ -195,6 +195,7 @@ void **job_list;
 time_t last_job_update;
 void **node_record_table_ptr;
 int node_record_count;
+void *default_part_loc;
 
 void *find_job_record(uint32_t job_id)
 {

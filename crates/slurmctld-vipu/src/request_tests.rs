@@ -1,0 +1,202 @@
+//! What requests come to, and how refusals read.
+
+use super::*;
+
+fn models(limits: &[(&str, u32)]) -> Models {
+    let known =
+        limits.iter().map(|&(name, largest)| (ModelName::new(name).unwrap(), Model::of_size(largest)));
+    Models(known.collect())
+}
+
+fn asks(tres: &str, options: &[&str]) -> Request {
+    let option = |option: &&str| format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}");
+    let options = options.iter().map(option).collect();
+    Request { tres: tres.into(), options, ..Request::default() }
+}
+
+fn answer(models: &Models, tres: &str) -> String {
+    answer_to(models, &asks(tres, &[]))
+}
+
+fn answer_to(models: &Models, request: &Request) -> String {
+    let found = models.find_new(request);
+    found.map_or_else(|why| why.to_string(), |done| done.unwrap().resolved.canonical().to_string())
+}
+
+/// What pod64 makes of a request, with these lines in its file: the list and the notice, or the refusal.
+fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
+    let file = format!("ApiHost=x IpuofDir=/x {lines}");
+    let settings = conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
+    let largest = settings.max_ipus_per_job.min(64);
+    let model = Model { largest, settings: Some(settings) };
+    let models = Models([(ModelName::new("pod64").unwrap(), model)].into());
+    let notice = models.find_new(request).ok().flatten().and_then(|taken| taken.notice());
+    (answer_to(&models, request), notice)
+}
+
+#[test]
+fn one_model_completes_every_request() {
+    let one = models(&[("pod64", 64)]);
+    for (asked, meaning) in [
+        ("vipu", "vipu:pod64:1"),
+        ("vipu:4", "vipu:pod64:4"),
+        ("vipu:pod64", "vipu:pod64:1"),
+        ("vipu:pod64:64", "vipu:pod64:64"),
+    ] {
+        assert_eq!(answer(&one, asked), meaning);
+    }
+    assert_eq!(one.find(&asks("gpu:2", &[])), Ok(None));
+}
+
+#[test]
+fn a_refusal_names_what_would_be_valid_and_what_there_is() {
+    let one = models(&[("pod64", 64)]);
+    for (asked, line) in [
+        ("vipu:pod64:3", "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4"),
+        ("vipu:65", "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64"),
+        ("vipu:0", "a partition has at least 1 IPU; valid: --gres=vipu:pod64:1"),
+        ("vipu:128", "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64"),
+        ("vipu:pod99:4", "there is no model pod99; valid: --gres=vipu:pod64:4"),
+        ("vipu:pod99:3", "there is no model pod99"),
+        ("vipu:4,vipu:8", "'vipu:4' and 'vipu:8': a job has one partition, ask for vipu once"),
+    ] {
+        assert_eq!(answer(&one, asked), format!("vipu: {line}; models: pod64 (1, 2, 4 ... 64 IPUs)"));
+    }
+    assert_eq!(
+        answer(&models(&[]), "vipu:4"),
+        "vipu: which model? write --gres=vipu:<model>:<IPUs>; no node has a vipu GRES"
+    );
+}
+
+#[test]
+fn two_models_need_a_word() {
+    let two = models(&[("pod16", 16), ("pod64", 64)]);
+    assert_eq!(
+        answer(&two, "vipu:4"),
+        "vipu: which model? write --gres=vipu:<model>:<IPUs>; valid: --gres=vipu:pod16:4 or \
+         --gres=vipu:pod64:4; models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)"
+    );
+    assert_eq!(answer(&two, "vipu:pod16:4"), "vipu:pod16:4");
+    let no_size = "vipu: which model? write --gres=vipu:<model>:<IPUs>; models: pod16 (";
+    assert!(answer(&two, "vipu:3").starts_with(no_size), "{}", answer(&two, "vipu:3"));
+}
+
+#[test]
+fn a_size_that_only_one_model_has_needs_none() {
+    let three = models(&[("pod16", 16), ("pod16b", 16), ("pod64", 64)]);
+    assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
+    assert!(answer(&three, "vipu:16").starts_with("vipu: which model?"));
+    assert!(
+        answer(&three, "vipu:128")
+            .starts_with("vipu: a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; models: "),
+        "{}",
+        answer(&three, "vipu:128")
+    );
+}
+
+#[test]
+fn options_are_part_of_the_request() {
+    let one = models(&[("pod64", 64)]);
+    for (tres, options, meaning) in [
+        ("", &["ipus=16"][..], "vipu:pod64:16"),
+        ("gres:gpu:2", &["ipus=16", "ipu_model=pod64"], "vipu:pod64:16"),
+        ("vipu:pod64", &["ipus=16"], "vipu:pod64:16"),
+    ] {
+        assert_eq!(answer_to(&one, &asks(tres, options)), meaning);
+    }
+    for (tres, options, line) in [
+        ("", &["ipus=3"][..], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
+        ("vipu:8", &["ipus=16"], "vipu: --ipus=16 and --gres=vipu:8 are two numbers of IPUs"),
+        ("vipu:8", &["ipu_gcds=3"], "vipu: --ipu-gcds=3: 8 IPUs cannot be divided"),
+        ("vipu:8", &["ipu_sync=x"], "vipu: --ipu-sync=x: one of c2-compatible, "),
+    ] {
+        let answer = answer_to(&one, &asks(tres, options));
+        assert!(answer.starts_with(line), "{answer}");
+    }
+    // Of a job that was taken the list counts, which an administrator may have changed.
+    let changed = one.find(&asks("gres:vipu:pod64:8", &["ipus=16"])).unwrap().unwrap();
+    assert_eq!(changed.size.get(), 8);
+}
+
+#[test]
+fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
+    let up = "SizePolicy=round-up";
+    for (tres, options, list, notice) in [
+        ("gpu:1,vipu:3", &[][..], "vipu:pod64:4", Some((3, 4))),
+        ("", &["ipus=33"], "vipu:pod64:64", Some((33, 64))),
+        ("vipu:pod64:8", &[], "vipu:pod64:8", None),
+        ("", &["ipus=3", "ipu_gcds=4"], "vipu:pod64:4", Some((3, 4))),
+    ] {
+        let line = |(asked, size)| {
+            format!("vipu: {asked} IPUs are rounded up to {size}, as partitions have 1, 2, 4 ... IPUs")
+        };
+        assert_eq!(with_conf(up, &asks(tres, options)), (list.to_owned(), notice.map(line)), "{tres}");
+    }
+    // Not beyond any limit, not from nothing, and the shape has to fit what it comes to.
+    let (gcds, up_to_48) = (["ipus=7", "ipu_gcds=7"], "SizePolicy=round-up MaxIpusPerJob=48");
+    for (lines, request, line) in [
+        (up_to_48, asks("vipu:33", &[]), "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32; "),
+        (up, asks("vipu:65", &[]), "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64; "),
+        (up, asks("vipu:0", &[]), "a partition has at least 1 IPU; "),
+        (up, asks("", &gcds), "--ipu-gcds=7: 8 IPUs cannot be divided into so many GCDs; "),
+        ("", asks("vipu:3", &[]), "3 IPUs is not a power of two; "),
+    ] {
+        let (answer, notice) = with_conf(lines, &request);
+        assert!(answer.starts_with(&format!("vipu: {line}")) && notice.is_none(), "{answer} {notice:?}");
+    }
+}
+
+#[test]
+fn limits_go_by_where_the_job_is() {
+    let limits = "SizePolicy=round-up MaxIpusPerJobInSlurmPartition=debug:12 MaxIpusPerJobInQos=low:8";
+    let standing = |slurm_partition: &str, qos: Option<&str>| Standing {
+        slurm_partitions: Some(slurm_partition.to_owned()),
+        qos: qos.map(str::to_owned),
+    };
+    for (tres, standing, answer) in [
+        ("vipu:16", standing("other", None), "vipu:pod64:16"),
+        ("vipu:8", standing("debug", None), "vipu:pod64:8"),
+        (
+            "vipu:16",
+            standing("debug", None),
+            "vipu: a job in Slurm partition debug gets at most 12 IPUs of pod64; valid: --gres=vipu:pod64:8; models: \
+             pod64 (1, 2, 4 ... 64 IPUs)",
+        ),
+        (
+            "vipu:9",
+            standing("debug", None),
+            "vipu: 9 IPUs is not a power of two; valid: --gres=vipu:pod64:8; models: pod64 (1, 2, 4 ... 64 IPUs)",
+        ),
+        (
+            "vipu:16",
+            standing("debug", Some("low")),
+            "vipu: a job of QOS low gets at most 8 IPUs of pod64; valid: --gres=vipu:pod64:8; models: pod64 (1, 2, 4 \
+             ... 64 IPUs)",
+        ),
+    ] {
+        let request = Request { standing, ..asks(tres, &[]) };
+        assert_eq!(with_conf(limits, &request).0, answer);
+    }
+}
+
+#[test]
+fn of_a_change_the_list_counts_and_the_options_stay() {
+    let two = models(&[("pod16", 16), ("pod64", 64)]);
+    let changed = |tres| {
+        let found = two.find_changed(&asks(tres, &["ipus=16", "ipu_model=pod64", "ipu_gcds=4"]));
+        found.map_or_else(|why| why.to_string(), |done| done.unwrap().resolved.canonical().to_string())
+    };
+    assert_eq!(changed("vipu:8"), "vipu:pod64:8");
+    assert_eq!(changed("vipu:pod16:8"), "vipu:pod16:8");
+    let line = "vipu: --ipu-gcds=4: 2 IPUs cannot be divided into so many GCDs; models: ";
+    assert!(changed("vipu:pod64:2").starts_with(line), "{}", changed("vipu:pod64:2"));
+}
+
+#[test]
+fn only_what_no_system_has_is_refused_for_good() {
+    let one = models(&[("pod64", 64)]);
+    for (asked, for_good) in [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
+    {
+        assert_eq!(one.find(&asks(asked, &[])).unwrap_err().is_for_good(), for_good, "{asked}");
+    }
+}

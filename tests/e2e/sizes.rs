@@ -1,0 +1,136 @@
+//! How many IPUs a job gets: rounded up, within limits, at submit and when it is changed.
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, Settings, main_job};
+
+use crate::{LIMIT, quick};
+
+const ROUNDED: &str = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
+
+/// The job of this id as `scontrol show job` tells it.
+fn shown(cluster: &Cluster, job: JobId) -> Result<String> {
+    cluster.scontrol(&["show", "job", &job.to_string()])
+}
+
+/// What `scontrol update` of a job comes to: nothing, or what it tells.
+fn updated(cluster: &Cluster, job: JobId, change: &str) -> Result<Option<String>> {
+    let output = cluster.command("scontrol").args(&["update", &format!("JobId={job}"), change]).output()?;
+    Ok((output.code != 0).then_some(output.stderr))
+}
+
+/// Asks for an update that has to be refused: with this line, where Slurm has a place for it.
+fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()> {
+    let told = updated(cluster, job, change)?.with_context(|| format!("{change} was accepted"))?;
+    let has_no_place = testbed::programs::slurm_version()?.series() < slurm_release::Series::new(23, 2);
+    ensure!(has_no_place || told.contains(line), "{change}: {told}");
+    ensure!(cluster.slurmctld_log().contains(line), "{change}: {line} is not in slurmctld's log");
+    Ok(())
+}
+
+/// Submits what has to be refused.
+fn refused_at_submit(cluster: &Cluster, options: &[&str], line: &str) -> Result<()> {
+    let output = cluster.sbatch_command("true", options)?.output()?;
+    ensure!(output.code != 0 && output.stderr.contains(line), "{options:?}: {output:?}");
+    Ok(())
+}
+
+#[test]
+fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
+    quick().vipu_conf("SizePolicy=round-up").vipu_conf("MaxIpusPerJob=32").run(|cluster| {
+        for (by, options) in [("srun", "--ipus=3"), ("salloc", "--ipus=3"), ("srun", "--gres=vipu:pod64:3")] {
+            let command = cluster.command(by).args(&[options, "bash", "-c", "echo $SLURM_VIPU_IPUS"]);
+            let output = command.success()?;
+            ensure!(output.stdout.trim() == "4", "{by} {options}: {output:?}");
+            ensure!(output.stderr.contains(&format!("{by}: {ROUNDED}")), "{by} {options}: {output:?}");
+        }
+        let output = cluster.sbatch_command("srun true", &["--gres=vipu:3", "--ipu-gcds=4"])?.success()?;
+        ensure!(output.stderr.contains(&format!("sbatch: {ROUNDED}")), "{output:?}");
+        let words = output.stdout.split_whitespace();
+        let job = JobId(words.last().context("no job id")?.parse()?);
+        ensure!(shown(cluster, job)?.contains("vipu:pod64:4"), "{}", shown(cluster, job)?);
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        // Not beyond the limit, and only as far as the options go with it.
+        refused_at_submit(
+            cluster,
+            &["--ipus=33"],
+            "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32;",
+        )?;
+        let line = "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs";
+        refused_at_submit(cluster, &["--ipus=3", "--ipu-gcds=3"], line)
+    })
+}
+
+fn limited() -> Settings {
+    quick()
+        .slurm_conf("PartitionName=debug Nodes=ALL MaxTime=60")
+        .vipu_conf("MaxIpusPerJobInSlurmPartition=debug:8,v-ipu:32")
+        .vipu_conf("MaxIpusPerJobInQos=low:4")
+}
+
+const IN_DEBUG: &str = "vipu: a job in Slurm partition debug gets at most 8 IPUs of pod64";
+const BY_DEFAULT: &str = "vipu: a job in Slurm partition v-ipu gets at most 32 IPUs of pod64";
+const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
+
+#[test]
+fn user_limits_hold_for_each_job_of_a_slurm_partition_or_qos() -> Result<()> {
+    limited().run(|cluster| {
+        refused_at_submit(cluster, &["--ipus=64"], BY_DEFAULT)?;
+        refused_at_submit(
+            cluster,
+            &["--ipus=16", "-p", "debug"],
+            &format!("{IN_DEBUG}; valid: --gres=vipu:pod64:8;"),
+        )?;
+        refused_at_submit(cluster, &["--ipus=64", "-p", "debug,v-ipu"], BY_DEFAULT)?;
+        refused_at_submit(cluster, &["--ipus=8", "--qos=low"], OF_LOW)?;
+        // Each job by itself: together they may have more.
+        let jobs = [(); 3].map(|()| cluster.sbatch(main_job::SHOW, &["--ipus=8", "-p", "debug"]));
+        for job in jobs {
+            main_job::batch_ended(cluster, job?, 8)?;
+        }
+        // Where one of several Slurm partitions lets it, it runs there.
+        let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "-p", "debug,v-ipu"])?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
+    quick().run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "--hold"])?;
+        cluster.write_vipu_conf(&["MaxIpusPerJobInSlurmPartition=v-ipu:8"])?;
+        cluster.reconfigure()?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        let reason = "vipu:_a_job_in_Slurm_partition_v-ipu_gets_at_most_8_IPUs_of_pod64";
+        cluster.await_job(job, "to say why it waits", LIMIT, |job| job.reason.starts_with(reason))?;
+        let other = cluster.sbatch(main_job::SHOW, &["--ipus=8"])?;
+        main_job::batch_ended(cluster, other, 8)?;
+        ensure!(updated(cluster, job, "Gres=vipu:8")?.is_none());
+        main_job::batch_ended(cluster, job, 8).map(drop)
+    })
+}
+
+#[test]
+fn user_update_is_checked_as_a_submit_is() -> Result<()> {
+    limited().vipu_conf("SizePolicy=round-up").run(|cluster| {
+        let job = cluster.sbatch("echo $SLURM_VIPU_IPUS", &["--ipus=16", "--ipu-gcds=4", "--hold"])?;
+        for (change, line) in [
+            ("Gres=vipu:pod64:2", "vipu: --ipu-gcds=4: 2 IPUs cannot be divided into so many GCDs"),
+            ("Gres=vipu:pod64:64", BY_DEFAULT),
+            ("Partition=debug", IN_DEBUG),
+            ("QOS=low", OF_LOW),
+        ] {
+            refused(cluster, job, change, line)?;
+            ensure!(shown(cluster, job)?.contains("vipu:pod64:16"), "{change}: {}", shown(cluster, job)?);
+        }
+        ensure!(updated(cluster, job, "Gres=vipu:7")?.is_none());
+        ensure!(shown(cluster, job)?.contains("vipu:pod64:8"), "{}", shown(cluster, job)?);
+        ensure!(updated(cluster, job, "Partition=debug")?.is_none());
+        refused(cluster, job, "Gres=vipu:16", IN_DEBUG)?;
+        // What has nothing to do with IPUs is nobody's business.
+        ensure!(updated(cluster, job, "TimeLimit=5")?.is_none());
+        cluster.scontrol(&["release", &job.to_string()])?;
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));
+        Ok(())
+    })
+}
