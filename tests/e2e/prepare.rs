@@ -1,5 +1,7 @@
 //! Partitions that are made while their jobs still wait (`Prepare`).
 
+mod kinds;
+
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
