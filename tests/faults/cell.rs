@@ -65,9 +65,14 @@ fn fate(scene: &Scene<'_>) -> Result<String> {
 
 fn settings(fault: Fault) -> Settings {
     let quick = Cluster::settings().nodes(1).create_time(Duration::from_millis(50)).failpoints();
-    let quick = quick.vipu_conf("ApiTimeout=3").slurm_conf("SchedulerParameters=bf_interval=1");
-    let quick = quick.expect_log("error:");
-    let quick = if selection::prepares() { quick.vipu_conf("Prepare=all") } else { quick };
+    let quick = quick.vipu_conf("ApiTimeout=3").expect_log("error:");
+    let quick = if selection::prepares() {
+        // What backfill starts is not prepared.
+        let by_main = quick.slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1");
+        by_main.vipu_conf("Prepare=all")
+    } else {
+        quick.vipu_conf("Prepare=no").slurm_conf("SchedulerParameters=bf_interval=1")
+    };
     match fault {
         Fault::Takeover => quick.backup(),
         Fault::NodeDeath => quick.slurm_conf("SlurmdTimeout=6"),

@@ -8,6 +8,7 @@ use testbed::{Cluster, Disk, JobId, Running, main_job, process::Process, say, wa
 
 use crate::{
     fault::Fault,
+    selection,
     step::{Step, Stop, held},
 };
 
@@ -87,6 +88,10 @@ impl<'a> Scene<'a> {
         scene.await_there()?;
         if saved_first && !step.holds_locks() {
             cluster.await_saved()?;
+        }
+        if step.is_making() {
+            let (state, wanted) = (cluster.job(job)?.state, selection::state_while_making());
+            ensure!(state == wanted, "the job is {state} while its partition is made");
         }
         Ok(scene)
     }

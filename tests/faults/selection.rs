@@ -69,6 +69,11 @@ pub fn prepares() -> bool {
     env::var_os("VIPU_FAULT_PREPARE").is_some()
 }
 
+/// Where the job is then.
+pub fn state_while_making() -> &'static str {
+    if prepares() { "PENDING" } else { "CONFIGURING" }
+}
+
 /// What is shipped cannot be stopped; what these tests run can.
 pub fn shipped_has_none() -> Result<()> {
     let has_any = |file: &std::path::Path| {

@@ -3,14 +3,14 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
-use testbed::{Cluster, JobId, Settings, main_job, wait_for, wait_until};
+use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 
 use super::{preparing, there_are, was_never_configuring};
 use crate::{LIMIT, let_go, slow, stay};
 
-/// A backfill that looks every second.
-fn brisk(seconds: u64) -> Settings {
-    slow(seconds).slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Prepare=all")
+/// What backfill starts is not prepared: it does not come, and the main scheduler comes often.
+fn prepared(seconds: u64) -> Settings {
+    slow(seconds).slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1").vipu_conf("Prepare=all")
 }
 
 fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
@@ -19,13 +19,17 @@ fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
 
 /// Its launch was held until its partition was there.
 fn was_configuring(cluster: &Cluster, job: JobId) -> Result<()> {
-    let line = format!("Configuration for JobId={job} ");
-    wait_until(&format!("job {job} to have been CF"), LIMIT, || Ok(cluster.slurmctld_log().contains(&line)))
+    let log = cluster.slurmctld_log();
+    let is_its =
+        |line: &str| [format!("={job} "), format!("({job}) ")].iter().any(|name| line.contains(name));
+    let mut configured = log.lines().filter(|line| line.contains("Configuration for JobId="));
+    ensure!(configured.any(is_its), "job {job} was never CF: {log}");
+    Ok(())
 }
 
 #[test]
 fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
-    brisk(4).run(|cluster| {
+    slow(10).vipu_conf("Prepare=all").run(|cluster| {
         let ours = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--exclusive"])?;
         preparing(cluster, ours)?;
         // Nor does Slurm tell of any.
@@ -51,7 +55,7 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
 
 #[test]
 fn user_prepare_after_preemption() -> Result<()> {
-    let settings = brisk(2).cpus(4).slurm_conf("PreemptType=preempt/partition_prio");
+    let settings = prepared(2).cpus(4).slurm_conf("PreemptType=preempt/partition_prio");
     let settings = settings.slurm_conf("PreemptMode=REQUEUE");
     settings.slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10").run(|cluster| {
         // For its IPUs, and for what is only prepared.
@@ -77,7 +81,9 @@ fn user_prepare_after_preemption() -> Result<()> {
 
 #[test]
 fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
-    brisk(2).nodes(2).run(|cluster| {
+    // It is backfill that starts them, always.
+    let settings = slow(2).nodes(2).slurm_conf("SchedulerParameters=bf_interval=1");
+    settings.vipu_conf("Prepare=all").run(|cluster| {
         let args = ["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:8"];
         let leader = cluster.sbatch(main_job::SHOW, &args)?;
         let both = [leader, JobId(leader.0 + 1)];
@@ -92,7 +98,7 @@ fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
 
 #[test]
 fn user_prepare_leaves_out_who_cannot_wait() -> Result<()> {
-    brisk(2).run(|cluster| {
+    prepared(2).run(|cluster| {
         for by in ["srun", "salloc"] {
             for (immediate, is_prepared) in
                 [("--immediate", false), ("--immediate=1", false), ("--immediate=30", true)]
