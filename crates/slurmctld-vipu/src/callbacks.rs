@@ -71,10 +71,12 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
 pub(crate) fn undo_begin(site: &Site, mut job: JobMut<'_>) {
     let id = job.id();
     site.begin_was_spoilt(id);
+    let is_gate_known = site.ledger().launch_raised(id);
     if site.ledger().live_claim(id).is_some() {
-        // It ends as any other does, its launch gate opened.
+        // It ends as any other does, its launch gate opened if it has one: what was prepared has none.
         site.tell(Event::Fini { job: id, ending: Ending::Unheld });
-    } else {
+    }
+    if !is_gate_known {
         job.take_back_launch_gate();
     }
     forget_grant(&mut job);
