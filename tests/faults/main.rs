@@ -38,8 +38,11 @@ impl Cell {
 
     /// Why this cannot be.
     fn why_not(self) -> Option<&'static str> {
-        let has_step = self.way.has(self.step);
-        has_step.then(|| self.fault.cannot_strike(self.step)).unwrap_or(Some("there is no such step"))
+        if self.way.has(self.step) {
+            self.fault.cannot_strike(self.step)
+        } else {
+            Some("there is no such step")
+        }
     }
 
     /// What its test is called.

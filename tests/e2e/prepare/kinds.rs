@@ -3,6 +3,7 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
+use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 
 use super::{preparing, there_are, was_never_configuring};
@@ -116,7 +117,13 @@ fn user_prepare_leaves_out_who_cannot_wait() -> Result<()> {
                 there_are(cluster, &[])?;
             }
         }
-        // Who gives up before the partition is there leaves nothing.
+        // Who hangs up, or gives up before the partition is there leaves nothing.
+        let args = ["--gres=vipu:pod64:16", "--job-name=hangs-up", "true"];
+        let mut command = cluster.command("salloc").args(&args).start()?;
+        let job = cluster.await_job_named("hangs-up", LIMIT)?;
+        preparing(cluster, job)?;
+        command.signal(Signal::HUP)?;
+        there_are(cluster, &[])?;
         let patient = ["--immediate=2", "--gres=vipu:pod64:16", "--job-name=patient", "true"];
         let slow = Fault::new(Effect::SlowCreate { factor: 100.0 });
         cluster.mock().inject(slow.times(1))?;
