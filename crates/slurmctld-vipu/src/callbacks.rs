@@ -55,7 +55,7 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     gate::raise(&mut job);
     failpoints::stop!("begin");
-    if !site.tell(Event::Begin(claim)) {
+    if !site.tell(Event::Begin(claim.clone())) {
         undo_begin(site, job);
         return false;
     }
@@ -63,6 +63,7 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
         // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
         gate::forget(&mut job);
         job.take_back_launch_gate();
+        phase::show_made(&mut job, &claim);
     }
     true
 }
