@@ -1,5 +1,7 @@
 //! Partitions that are made while their jobs still wait (`Prepare`).
 
+mod kinds;
+
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -41,6 +43,8 @@ fn user_prepare_starts_a_job_at_once() -> Result<()> {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         preparing(cluster, job)?;
         let batch = main_job::batch_ended(cluster, job, 16)?;
+        let comment = cluster.job(job)?.system_comment;
+        ensure!(comment == format!("vipu: partition slurm_{job}: 16 IPUs on pod64"), "{comment}");
         let runs = [batch, main_job::srun(cluster, 4)?, main_job::salloc(cluster, 1)?];
         for run in &runs {
             was_never_configuring(cluster, run.job)?;

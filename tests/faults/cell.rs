@@ -6,10 +6,9 @@ use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{
+    Cell,
     fault::Fault,
     scene::{self, Scene},
-    selection,
-    step::Step,
 };
 
 /// How long after all daemons are up nothing may be left.
@@ -30,17 +29,17 @@ pub struct Outcome {
     pub job: String,
 }
 
-/// Has the fault strike a job of 16 IPUs at this step.
-pub fn run(step: Step, fault: Fault) -> Result<Outcome> {
-    settings(fault).run(|cluster| {
-        let mut scene = Scene::reach(cluster, step, fault)?;
+/// Has the fault strike a job of 16 IPUs at the step.
+pub fn run(cell: Cell) -> Result<Outcome> {
+    settings(cell).run(|cluster| {
+        let mut scene = Scene::reach(cluster, cell)?;
         scene.strike()?;
         let all_up = Instant::now();
         scene.go_on()?;
         recovered(&scene, all_up)?;
         let recovered = all_up.elapsed();
         let job = fate(&scene)?;
-        if fault != Fault::Panic {
+        if cell.fault != Fault::Panic {
             let log = cluster.slurmctld_log();
             let bad: Vec<_> =
                 log.lines().filter(|line| NEVER.iter().any(|part| line.contains(part))).collect();
@@ -63,17 +62,18 @@ fn fate(scene: &Scene<'_>) -> Result<String> {
     Ok(if waits_for_release { "held".into() } else { view.state.to_lowercase() })
 }
 
-fn settings(fault: Fault) -> Settings {
+fn settings(cell: Cell) -> Settings {
     let quick = Cluster::settings().nodes(1).create_time(Duration::from_millis(50)).failpoints();
-    let quick = quick.vipu_conf("ApiTimeout=3").slurm_conf("SchedulerParameters=bf_interval=1");
-    let quick = quick.expect_log("error:");
-    let quick = if selection::prepares() { quick.vipu_conf("Prepare=all") } else { quick };
-    match fault {
+    let quick = cell.way.set(quick).expect_log("error:");
+    // What has to be saved while a reply is held takes longer.
+    let api_timeout = if scene::is_saved_first(cell.fault) { 30 } else { 3 };
+    let quick = quick.vipu_conf(&format!("ApiTimeout={api_timeout}"));
+    match cell.fault {
         Fault::Takeover => quick.backup(),
         Fault::NodeDeath => quick.slurm_conf("SlurmdTimeout=6"),
         Fault::Panic => quick.expect_log("panic"),
         Fault::SlowRemove => quick.slurm_conf("CompleteWait=30").remove_time(Duration::from_secs(8)),
-        Fault::IpuofDirFull | Fault::StateFull => match scene::disk(fault) {
+        Fault::IpuofDirFull | Fault::StateFull => match scene::disk(cell.fault) {
             Some(disk) => quick.small_disk(disk),
             None => quick,
         },

@@ -1,7 +1,8 @@
-//! Every step x every fault, on real daemons and the test build of the plugin, which can be stopped at each step.
+//! Every step x every fault, on real daemons and the test build of the plugin, which can be stopped at each step; both with
+//! partitions that are made when their jobs have nodes and while they wait.
 //!
-//! A test for each pair, `fault_FAULT_at_STEP`: those of [`selection::REDUCED`], unless `VIPU_FAULT_CELLS` says `full`
-//! or `smoke`. With `VIPU_FAULT_PREPARE` partitions are made while their jobs wait (`Prepare=all`). With `VIPU_FAULT_REPORT` a table of all that ran goes to that file.
+//! A test for each, `fault_FAULT_at_STEP` and `fault_FAULT_at_STEP_prepared`: those of [`selection`]'s lists, unless
+//! `VIPU_FAULT_CELLS` says `full` or `smoke`. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
 #![forbid(unsafe_code)]
 
 mod cell;
@@ -10,39 +11,58 @@ mod report;
 mod scene;
 mod selection;
 mod step;
+mod way;
 
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Result;
 use libtest_mimic::{Arguments, Trial};
 
-use crate::{fault::Fault, report::Report, step::Step};
+use crate::{fault::Fault, report::Report, step::Step, way::Way};
 
-/// What the test of a pair is called.
-fn name(step: Step, fault: Fault) -> String {
-    format!("fault_{}_at_{}", fault.name(), step.name())
+/// A fault that strikes at a step of a job's life, in one of the ways in which jobs get their partitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cell {
+    way: Way,
+    fault: Fault,
+    step: Step,
 }
 
-/// All pairs that there can be.
-fn cells() -> impl Iterator<Item = (Step, Fault)> {
-    let all = Fault::ALL.into_iter().flat_map(|fault| Step::ALL.map(|step| (step, fault)));
-    // Who has his partition as he begins has no launch of ours.
-    let all = all.filter(|(step, _)| *step != Step::Launch || !selection::prepares());
-    all.filter(|(step, fault)| fault.cannot_strike(*step).is_none())
+impl Cell {
+    /// All that there can be.
+    fn all() -> impl Iterator<Item = Self> {
+        let faults = |way| Fault::ALL.into_iter().map(move |fault| (way, fault));
+        let steps = |(way, fault)| Step::ALL.into_iter().map(move |step| Self { way, fault, step });
+        Way::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|cell| cell.why_not().is_none())
+    }
+
+    /// Why this cannot be.
+    fn why_not(self) -> Option<&'static str> {
+        if self.way.has(self.step) {
+            self.fault.cannot_strike(self.step)
+        } else {
+            Some("there is no such step")
+        }
+    }
+
+    /// What its test is called.
+    fn name(self) -> String {
+        format!("fault_{}_at_{}{}", self.fault.name(), self.step.name(), self.way.suffix())
+    }
 }
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
     let (chosen, report) = (selection::from_environment()?, Arc::new(Report::default()));
-    let trial = |(step, fault): (Step, Fault)| {
+    let trial = |cell: Cell| {
         let report = Arc::clone(&report);
-        Trial::test(name(step, fault), move || {
-            let outcome = cell::run(step, fault);
-            report.add(step, fault, &outcome);
+        Trial::test(cell.name(), move || {
+            let outcome = cell::run(cell);
+            report.add(cell, &outcome);
             outcome.map(drop).map_err(|error| format!("{error:?}").into())
         })
     };
-    let mut trials: Vec<_> = cells().filter(|(step, fault)| chosen.has(*step, *fault)).map(trial).collect();
+    let mut trials: Vec<_> = Cell::all().filter(|cell| chosen.has(*cell)).map(trial).collect();
     trials.push(Trial::test("fault_shipped_plugin_has_no_failpoints", || {
         selection::shipped_has_none().map_err(|error| format!("{error:?}").into())
     }));

@@ -12,9 +12,11 @@ use anyhow::Result;
 use testbed::programs;
 
 use crate::{
+    Cell,
     cell::{self, Outcome},
     fault::Fault,
     step::Step,
+    way::Way,
 };
 
 const HEAD: &str = "\
@@ -26,19 +28,21 @@ and no file may be left that no job has, the job must have ended, or wait with a
 fault was over all was well, most of which are the other job's, and what had become of the first job then: *pending* waits for the time that Slurm lets a
 requeued job wait, *held* for somebody to release it, *unknown* is what slurmctld knows nothing of.
 
-Written by `cargo xtask test --faults full`. `cargo xtask test` has each step and each fault once at least; `cargo xtask test --faults full
-fault_kill_at_begin` runs one pair.
+Written by `cargo xtask test --faults full`. `cargo xtask test` has each step and each fault once at least, and what differs where partitions are
+prepared; `cargo xtask test --faults full fault_kill_at_begin` runs one pair, in both ways.
 
 ";
 
 /// How the pairs ended that ran: in time, or why not.
 #[derive(Default)]
-pub struct Report(Mutex<BTreeMap<(Fault, Step), Result<Outcome, String>>>);
+pub struct Report(Mutex<Outcomes>);
+
+type Outcomes = BTreeMap<Cell, Result<Outcome, String>>;
 
 impl Report {
-    pub fn add(&self, step: Step, fault: Fault, outcome: &Result<Outcome>) {
+    pub fn add(&self, cell: Cell, outcome: &Result<Outcome>) {
         let outcome = outcome.as_ref().cloned().map_err(cell::in_short);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((fault, step), outcome);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cell, outcome);
     }
 
     /// Writes it to the file that `VIPU_FAULT_REPORT` names, if it names one.
@@ -49,7 +53,7 @@ impl Report {
 
     fn text(&self) -> Result<String> {
         let outcomes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reasons: Vec<&str> = Vec::new();
+        let mut reasons = Vec::new();
         let passed = outcomes.values().filter(|outcome| outcome.is_ok()).count();
         let mut text = format!(
             "{HEAD}{} of {} passed on Slurm {}.\n\n",
@@ -57,41 +61,53 @@ impl Report {
             outcomes.len(),
             programs::slurm_version()?
         );
-        let steps: Vec<_> = Step::ALL.iter().map(|step| step.name().replace('_', " ")).collect();
-        writeln!(text, "| fault | {} |\n|---|{}", steps.join(" | "), "---|".repeat(steps.len()))?;
-        for fault in Fault::ALL {
-            write!(text, "| {} |", fault.words())?;
-            for step in Step::ALL {
-                let cell = match (fault.cannot_strike(step), outcomes.get(&(fault, step))) {
-                    (Some(reason), _) => {
-                        let known = reasons.iter().position(|known| *known == reason);
-                        let number = known.unwrap_or_else(|| {
-                            reasons.push(reason);
-                            reasons.len() - 1
-                        });
-                        format!("n/a ({})", number + 1)
-                    }
-                    (None, Some(Ok(Outcome { recovered, job }))) => {
-                        format!("{:.1} {job}", recovered.as_secs_f64())
-                    }
-                    (None, Some(Err(_))) => "**failed**".into(),
-                    (None, None) => "not run".into(),
-                };
-                write!(text, " {cell} |")?;
-            }
-            text.push('\n');
+        for way in Way::ALL {
+            table(&mut text, way, &outcomes, &mut reasons)?;
         }
-        text.push('\n');
         for (number, reason) in reasons.iter().enumerate() {
             writeln!(text, "({}) {reason}.  ", number + 1)?;
         }
         let failed = outcomes.iter().filter_map(|(cell, outcome)| Some((cell, outcome.as_ref().err()?)));
-        for (number, ((fault, step), why)) in failed.enumerate() {
+        for (number, (cell, why)) in failed.enumerate() {
             if number == 0 {
                 text.push_str("\nFailed:\n\n");
             }
-            writeln!(text, "* {} at {}: {why}", fault.words(), step.name().replace('_', " "))?;
+            writeln!(text, "* `{}`: {why}", cell.name())?;
         }
         Ok(text)
     }
+}
+
+/// Those of one way. What keeps others from being there is numbered.
+fn table(text: &mut String, way: Way, outcomes: &Outcomes, reasons: &mut Vec<&'static str>) -> Result<()> {
+    let steps: Vec<_> = Step::ALL.into_iter().filter(|step| way.has(*step)).collect();
+    let names: Vec<_> = steps.iter().map(|step| step.name().replace('_', " ")).collect();
+    writeln!(text, "## {}\n", way.words())?;
+    writeln!(text, "| fault | {} |\n|---|{}", names.join(" | "), "---|".repeat(steps.len()))?;
+    for fault in Fault::ALL {
+        write!(text, "| {} |", fault.words())?;
+        for step in &steps {
+            let cell = Cell { way, fault, step: *step };
+            let words = match (cell.why_not(), outcomes.get(&cell)) {
+                (Some(reason), _) => format!("n/a ({})", number_of(reason, reasons)),
+                (None, Some(Ok(Outcome { recovered, job }))) => {
+                    format!("{:.1} {job}", recovered.as_secs_f64())
+                }
+                (None, Some(Err(_))) => "**failed**".into(),
+                (None, None) => "not run".into(),
+            };
+            write!(text, " {words} |")?;
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    Ok(())
+}
+
+fn number_of(reason: &'static str, reasons: &mut Vec<&'static str>) -> usize {
+    let known = reasons.iter().position(|known| *known == reason);
+    known.unwrap_or_else(|| {
+        reasons.push(reason);
+        reasons.len() - 1
+    }) + 1
 }

@@ -7,6 +7,7 @@ use mock_vipu::Effect;
 use testbed::{Cluster, Disk, JobId, Running, main_job, process::Process, say, wait_until};
 
 use crate::{
+    Cell,
     fault::Fault,
     step::{Step, Stop, held},
 };
@@ -38,6 +39,11 @@ pub fn disk(fault: Fault) -> Option<Disk> {
     }
 }
 
+/// Whether the fault strikes only when Slurm has saved where the job is.
+pub fn is_saved_first(fault: Fault) -> bool {
+    matches!(fault, Fault::Kill | Fault::Takeover)
+}
+
 /// A job at a step.
 pub struct Scene<'a> {
     pub cluster: &'a Cluster,
@@ -51,7 +57,7 @@ pub struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// Brings a job of 16 IPUs to the step.
-    pub fn reach(cluster: &'a Cluster, step: Step, fault: Fault) -> Result<Self> {
+    pub fn reach(cluster: &'a Cluster, Cell { way, fault, step }: Cell) -> Result<Self> {
         let mut scene = Self { cluster, step, fault, job: None, sbatch: None, is_free: false };
         let arguments = ["--gres=vipu:pod64:16", "--requeue"];
         if step == Step::Submit {
@@ -60,7 +66,7 @@ impl<'a> Scene<'a> {
             scene.await_there()?;
             return Ok(scene);
         }
-        let saved_first = matches!(fault, Fault::Kill | Fault::Takeover);
+        let saved_first = is_saved_first(fault);
         if saved_first {
             // What is held would come back held.
             scene.open_queue(false)?;
@@ -85,6 +91,11 @@ impl<'a> Scene<'a> {
             scene.go_on()?;
         }
         scene.await_there()?;
+        // Who panicked is not there any more.
+        if step.is_making() && fault != Fault::Panic {
+            let (state, wanted) = (cluster.job(job)?.state, way.state_while_making());
+            ensure!(state == wanted, "the job is {state} while its partition is made");
+        }
         if saved_first && !step.holds_locks() {
             cluster.await_saved()?;
         }

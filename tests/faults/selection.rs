@@ -1,14 +1,14 @@
-//! Which of the pairs run.
+//! Which of the cells run.
 
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use testbed::programs;
 
-use crate::{fault::Fault, step::Step};
+use crate::{Cell, fault::Fault, step::Step, way::Way};
 
 /// Each step once and each fault once at least.
-pub const REDUCED: [(Step, Fault); 19] = [
+const REDUCED: [(Step, Fault); 19] = [
     (Step::Submit, Fault::Reconfigure),
     (Step::Test, Fault::Cancel),
     (Step::Begin, Fault::StateFull),
@@ -30,6 +30,24 @@ pub const REDUCED: [(Step, Fault); 19] = [
     (Step::CreateAcknowledged, Fault::Panic),
 ];
 
+/// Those of [`Way::Prepared`]: each step at which it differs, and what can strike there.
+const REDUCED_PREPARED: [(Step, Fault); 14] = [
+    (Step::Test, Fault::NodeDeath),
+    (Step::Begin, Fault::Kill),
+    (Step::Begin, Fault::Panic),
+    (Step::Intent, Fault::StateFull),
+    (Step::Intent, Fault::Reconfigure),
+    (Step::CreateSent, Fault::Cancel),
+    (Step::CreateSent, Fault::Kill),
+    (Step::CreateAcknowledged, Fault::Hung),
+    (Step::CreateAcknowledged, Fault::Forgetful),
+    (Step::Active, Fault::Takeover),
+    (Step::Active, Fault::IpuofDirFull),
+    (Step::FilesWritten, Fault::StateLost),
+    (Step::FilesWritten, Fault::Panic),
+    (Step::Running, Fault::KillUnsaved),
+];
+
 /// What each release of Slurm has to pass.
 const SMOKE: [(Step, Fault); 4] = [
     (Step::Begin, Fault::Kill),
@@ -38,18 +56,27 @@ const SMOKE: [(Step, Fault); 4] = [
     (Step::Fini, Fault::Refused),
 ];
 
-/// A choice of pairs.
+/// The same of [`Way::Prepared`].
+const SMOKE_PREPARED: [(Step, Fault); 2] =
+    [(Step::CreateSent, Fault::Cancel), (Step::FilesWritten, Fault::Kill)];
+
+/// A list of pairs.
+type Pairs = &'static [(Step, Fault)];
+
+/// A choice of cells.
 pub enum Selection {
     Full,
-    These(&'static [(Step, Fault)]),
+    These { configuring: Pairs, prepared: Pairs },
 }
 
 impl Selection {
-    pub fn has(&self, step: Step, fault: Fault) -> bool {
-        match self {
-            Self::Full => true,
-            Self::These(pairs) => pairs.contains(&(step, fault)),
-        }
+    pub fn has(&self, cell: Cell) -> bool {
+        let pairs = match (self, cell.way) {
+            (Self::Full, _) => return true,
+            (Self::These { configuring, .. }, Way::Configuring) => configuring,
+            (Self::These { prepared, .. }, Way::Prepared) => prepared,
+        };
+        pairs.contains(&(cell.step, cell.fault))
     }
 }
 
@@ -58,15 +85,10 @@ pub fn from_environment() -> Result<Selection> {
     let said = env::var("VIPU_FAULT_CELLS").unwrap_or_default();
     Ok(match said.as_str() {
         "full" => Selection::Full,
-        "smoke" => Selection::These(&SMOKE),
-        "" => Selection::These(&REDUCED),
+        "smoke" => Selection::These { configuring: &SMOKE, prepared: &SMOKE_PREPARED },
+        "" => Selection::These { configuring: &REDUCED, prepared: &REDUCED_PREPARED },
         other => bail!("VIPU_FAULT_CELLS is '{other}': neither full nor smoke"),
     })
-}
-
-/// Whether partitions are made while their jobs wait: `VIPU_FAULT_PREPARE` is set.
-pub fn prepares() -> bool {
-    env::var_os("VIPU_FAULT_PREPARE").is_some()
 }
 
 /// What is shipped cannot be stopped; what these tests run can.

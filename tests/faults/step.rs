@@ -99,6 +99,11 @@ impl Step {
         [Self::Submit, Self::Test, Self::Begin, Self::Launch, Self::Fini].contains(&self)
     }
 
+    /// Whether the job's partition is being made.
+    pub fn is_making(self) -> bool {
+        (Self::Intent..=Self::FilesWritten).contains(&self)
+    }
+
     /// Whether the job has done what it wanted.
     pub fn is_ending(self) -> bool {
         self >= Self::Fini

@@ -151,7 +151,7 @@ pub(crate) static MAX_RETRIES: Key = Key::new(
 );
 pub(crate) static PREPARE: Key = Key::new(
     "Prepare",
-    Value("no"),
+    Value("interactive"),
     "no, interactive or all",
     "whose partitions are made before they have nodes: nobody's, those of srun and salloc, or those of batch jobs too",
 );

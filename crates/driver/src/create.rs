@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::announce::{announce, creating};
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
-use crate::patience::{Patience, Stop};
+use crate::patience::{self, Patience, Stop};
 use crate::pod::{Pod, Turn};
 use crate::remove::confirm_gone;
 use crate::shop::Shop;
@@ -55,7 +55,7 @@ pub(crate) async fn create<W: World>(
     let Some(Ok(slot)) = cancel.run_until_cancelled(pod.slots.acquire()).await else {
         return Event::CreateCancelled(partition);
     };
-    let limit = pod.settings.create_timeout;
+    let limit = patience::limit(claim.run, pod.settings.create_timeout);
     let mut create = Create {
         shop,
         pod: &pod,

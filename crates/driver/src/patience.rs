@@ -4,6 +4,7 @@ use std::future::Future;
 
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
+use vipu_types::JobRun;
 
 /// Why a create ends without its partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,12 @@ pub(crate) enum Stop {
     TimedOut,
     /// Something that trying again would not mend.
     Failed(String),
+}
+
+/// How long a create is tried: half as long for a job that still waits in line, which tries once more, and for all of
+/// that time, when it has its nodes.
+pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
+    if run.has_begun() { create_timeout } else { create_timeout / 2 }
 }
 
 /// Ends waiting when the create is cancelled or its time is over.

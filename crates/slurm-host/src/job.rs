@@ -241,6 +241,13 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.batch_flag) != 0
     }
 
+    /// Whether its srun or salloc listens for word of its nodes: `alloc_resp_port`. With `--immediate`, or
+    /// `--immediate=1`, it does not, and the job ends where it is refused once (allocate.c, 22.05 to 26.05).
+    #[must_use]
+    pub fn is_awaited(self) -> bool {
+        self.record.read(self.layout().job_record.alloc_resp_port) != 0
+    }
+
     /// The leader of the heterogeneous job this is a part of, or 0.
     #[must_use]
     pub fn het_job(self) -> u32 {

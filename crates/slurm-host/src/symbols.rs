@@ -82,6 +82,7 @@ host_functions! {
         schedule = c"schedule": fn(bool);
         queue_job_scheduler = c"queue_job_scheduler": fn();
         schedule_job_save = c"schedule_job_save": fn();
+        free_job_resources = c"free_job_resources": fn(*mut *mut c_void);
         list_for_each = c"slurm_list_for_each": fn(
             *mut c_void,
             unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int,

@@ -56,16 +56,16 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     gate::raise(&mut job);
     failpoints::stop!("begin");
-    let begun = claim.clone();
-    if !site.tell(Event::Begin(claim)) {
+    if !site.tell(Event::Begin(claim.clone())) {
         undo_begin(site, job);
         return false;
     }
-    site.mind_deadline(*job, &begun);
+    site.mind_deadline(*job, &claim);
     if site.ledger().is_launched(job.id()) {
         // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
         gate::forget(&mut job);
         job.take_back_launch_gate();
+        phase::show_made(&mut job, &claim);
     }
     true
 }
@@ -74,10 +74,12 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
 pub(crate) fn undo_begin(site: &Site, mut job: JobMut<'_>) {
     let id = job.id();
     site.begin_was_spoilt(id);
+    let is_gate_known = site.ledger().launch_raised(id);
     if site.ledger().live_claim(id).is_some() {
-        // It ends as any other does, its launch gate opened.
+        // It ends as any other does, its launch gate opened if it has one: what was prepared has none.
         site.tell(Event::Fini { job: id, ending: Ending::Unheld });
-    } else {
+    }
+    if !is_gate_known {
         job.take_back_launch_gate();
     }
     forget_grant(&mut job);

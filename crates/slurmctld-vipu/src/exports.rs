@@ -70,11 +70,13 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
     boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(site), (Some(job), Some(mut test)), 0) = (site(), seen, code) else { return code };
-        let seen = *job;
-        match scheduling::after(&site, job, mode, &mut test) {
+        let (Some(site), (Some(mut job), Some(mut test)), 0) = (site(), seen, code) else { return code };
+        match scheduling::after(&site, &mut job, mode, &mut test) {
             Verdict::Go | Verdict::Answered => code,
-            Verdict::Wait if is_run_now(mode) => refusal::of_start(seen, &test),
+            Verdict::Wait if is_run_now(mode) => {
+                job.give_up_resources();
+                refusal::of_start(*job, &test)
+            }
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
     })

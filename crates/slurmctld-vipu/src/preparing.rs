@@ -74,10 +74,12 @@ pub(crate) fn ready_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Opti
 /// Whether the partition of a job that could start now is to be made first.
 ///
 /// Not of one that backfill starts: it comes too rarely to be waited for. Not of a part of a heterogeneous job, which
-/// starts as a whole. Not of an array's record: the task that begins gets an id of its own.
+/// starts as a whole. Not of an array's record: the task that begins gets an id of its own. Not of one that ends at the
+/// first refusal, as `--immediate` has it.
 pub(crate) fn is_to_be_prepared(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> bool {
     let is_meant = site.models(|models| models.prepares(&wanted.model, job.is_batch()));
     is_meant
+        && (job.is_batch() || job.is_awaited())
         && job.het_job() == 0
         && !job.is_unsplit_array()
         && !job.is_tried_by_backfill()

@@ -181,7 +181,12 @@ fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, told: Told, test: &mut Test<
 }
 
 /// After the stock selector said yes.
-pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mut Test<'lock>) -> Verdict {
+pub(crate) fn after<'lock>(
+    site: &Site,
+    job: &mut JobMut<'lock>,
+    mode: u16,
+    test: &mut Test<'lock>,
+) -> Verdict {
     if !job.mentions_vipu() {
         return Verdict::Go;
     }
@@ -189,29 +194,29 @@ pub(crate) fn after<'lock>(site: &Site, job: JobMut<'lock>, mode: u16, test: &mu
         let victims = site.victims.take(&job.id());
         let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
-        return preparing::on_nodes(site, *job, test);
+        return preparing::on_nodes(site, **job, test);
     }
     if !release::is_will_run(mode) {
         return Verdict::Go;
     }
-    match wanted(site, *job) {
+    match wanted(site, **job) {
         Ok(None) => Verdict::Go,
         Ok(Some(wanted)) => will_run(site, job, &wanted, test),
-        Err(refusal) => wait(site, *job, refusal.to_string()),
+        Err(refusal) => wait(site, **job, refusal.to_string()),
     }
 }
 
 /// The stock selector said when the job could start: not before its IPUs are free.
-fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
-    if preparing::is_prepared(site, *job) {
+fn will_run(site: &Site, job: &mut JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+    if preparing::is_prepared(site, **job) {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(*job, wanted), InSlurm::new(site, *job));
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     let start = if by_backfill && !job.is_test_of_now() {
         site.ledger().plan(&wish, nodes_free, &jobs)
-    } else if over_share(site, *job, wanted).is_some() {
+    } else if over_share(site, **job, wanted).is_some() {
         None
     } else {
         site.ledger().forecast(&wish, nodes_free, &jobs)
@@ -227,7 +232,7 @@ fn will_run(site: &Site, mut job: JobMut<'_>, wanted: &Resolved, test: &mut Test
         if let Err(why) = site.ledger().why_not_now(&wish, &jobs) {
             site.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(site, &mut job, Told { at: jobs.now(), start }, test);
+        return wait_for_ipus(site, job, Told { at: jobs.now(), start }, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go

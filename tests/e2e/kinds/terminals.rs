@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use testbed::{Cluster, JobId, Running, main_job};
+use testbed::{Cluster, JobId, Running, Settings, main_job};
 
 use super::{brisk, gone, runs, there_are};
 use crate::LIMIT;
@@ -19,9 +19,14 @@ fn start(cluster: &Cluster, program: &str, name: &str) -> Result<(Running, JobId
     Ok((command, job))
 }
 
+/// Jobs have their nodes while their partitions are made.
+fn creating() -> Settings {
+    brisk().create_time(Duration::from_secs(2)).vipu_conf("Prepare=no")
+}
+
 #[test]
 fn job_of_a_terminal_that_hangs_up() -> Result<()> {
-    brisk().create_time(Duration::from_secs(2)).run(|cluster| {
+    creating().run(|cluster| {
         for program in ["salloc", "srun"] {
             let (mut command, job) = start(cluster, program, &format!("{program}-creating"))?;
             main_job::await_creating(cluster, job)?;
@@ -41,8 +46,7 @@ fn job_of_a_terminal_that_hangs_up() -> Result<()> {
 
 #[test]
 fn job_of_a_salloc_that_is_killed() -> Result<()> {
-    let settings = brisk().create_time(Duration::from_secs(2)).slurm_conf("InactiveLimit=6");
-    settings.run(|cluster| {
+    creating().slurm_conf("InactiveLimit=6").run(|cluster| {
         let (mut first, running) = start(cluster, "salloc", "running")?;
         runs(cluster, running)?;
         let (mut second, creating) = start(cluster, "salloc", "creating")?;

@@ -6,6 +6,7 @@ use testbed::{Cluster, main_job};
 use vipu_client::Call;
 
 use super::{brisk, ipus, running, runs, waits};
+use crate::LIMIT;
 
 const THEIRS: &str = "theirs";
 
@@ -52,7 +53,19 @@ fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
 
 #[test]
 fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
+    // Where its partition is made before it has nodes, it waits in line.
     brisk().expect_log("no room").run(|cluster| {
+        appears(cluster)?;
+        let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
+        let srun = cluster.command("srun").args(&args).start()?;
+        let job = cluster.await_job_named("attended", LIMIT)?;
+        waits(cluster, job, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        ensure!(srun.success(LIMIT)?.stdout == "ran\n");
+        Ok(())
+    })?;
+    brisk().vipu_conf("Prepare=no").expect_log("no room").run(|cluster| {
         appears(cluster)?;
         let srun = cluster.command("srun").args(&["--gres=vipu:pod64:64", "echo", "ran"]).output()?;
         ensure!(srun.code != 0 && srun.stdout.is_empty(), "{srun:?}");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{Failure, LiveRecord, Stage as Point};
-use ledger::{Action, Event};
+use ledger::{Action, Claim, Event};
+use vipu_types::JobRun;
 
 use crate::pod::Create;
 use crate::stage::{Stage, claim, id, play};
@@ -203,6 +204,19 @@ async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
         assert_eq!(when, 300 * SECOND);
         let reason = "partition slurm_1 not made within 300 s: the controller is still making it";
         assert_eq!(failed(event), reason);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_create_for_a_job_that_waits_ends_after_half_the_time() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
+        let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
+        stage.act(Action::Create(has_no_nodes));
+        let (when, event) = stage.answer().await;
+        assert_eq!(when, 150 * SECOND);
+        assert!(failed(event).contains("slurm_1 not made within 150 s"));
     })
     .await;
 }

@@ -96,6 +96,8 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("spank_job_env_size", 0_u32);
     record.put("job_state", state);
     record.put("state_reason", host.release.constant("WAIT_RESOURCES"));
+    record.put("job_resrcs", resources(host, id == RUNNING));
+    record.put("alloc_resp_port", u16::from(id == WAITING));
     record.put("batch_flag", u16::from(id == RUNNING));
     record.put("restart_cnt", 2_u16);
     record.put("het_job_id", 7_u32);
@@ -112,6 +114,16 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     details.put("env_sup", null_mut::<c_void>());
     details.put("env_cnt", 0_u16);
     Job { record, details }
+}
+
+/// What the stock selector has chosen for a job that has nodes.
+fn resources(host: Host, has_nodes: bool) -> *mut c_void {
+    if !has_nodes {
+        return null_mut();
+    }
+    let resources = Record::new(host.release, "job_resources");
+    resources.put("node_bitmap", bitmap(3));
+    resources.address()
 }
 
 /// A bitmap whose first set bit is this one.

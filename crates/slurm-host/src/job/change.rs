@@ -112,6 +112,17 @@ impl<'lock> JobMut<'lock> {
         self.record.write(self.layout().job_record.start_time, time);
     }
 
+    /// Gives back what the stock selector has chosen for a start that is refused after all. Slurm does the same where an
+    /// account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and nothing else.
+    ///
+    /// After a RUN_NOW test that said yes only.
+    pub fn give_up_resources(&mut self) {
+        let resources = self.record.member(self.layout().job_record.job_resrcs);
+        // SAFETY: under the job write lock; the member is NULL or what the selector made, which Slurm's own function
+        // frees, and sets the member to NULL.
+        unsafe { (self.host.slurmctld.call.free_job_resources)(resources.cast()) };
+    }
+
     /// Sets the text squeue shows as the reason.
     pub fn set_reason(&mut self, text: &str) {
         self.set_text(self.layout().job_record.state_desc, text);

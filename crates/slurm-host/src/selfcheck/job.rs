@@ -38,6 +38,7 @@ pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
         texts(probe, job)?;
         numbers(job)?;
         details(probe, job)?;
+        resources(probe, job)?;
         partition(probe, job)?;
         qos(probe, job)
     };
@@ -72,12 +73,15 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
             |text| probe.can_read(text, 1) && probe.beginning(text).first().is_none_or(u8::is_ascii);
         wanted(is_null_or(record.text_pointer(field), begins_as_text), member)?;
     }
-    let is_bitmap = |bitmap| probe.number(bitmap) == Some(BITMAP_MAGIC);
     for (member, field) in [("node_bitmap", fields.node_bitmap), ("node_bitmap_cg", fields.node_bitmap_cg)] {
-        wanted(is_null_or(record.pointer(field), is_bitmap), member)?;
+        wanted(is_null_or(record.pointer(field), |bitmap| is_bitmap(probe, bitmap)), member)?;
     }
     let options = record.texts_pointer(fields.spank_job_env);
     wanted(super::is_list(probe, options, record.read(fields.spank_job_env_size)), "spank_job_env")
+}
+
+fn is_bitmap(probe: &Probe, at: *const c_void) -> bool {
+    probe.number(at) == Some(BITMAP_MAGIC)
 }
 
 pub(super) fn is_null_or(pointer: *const c_void, is_right: impl Fn(*const c_void) -> bool) -> bool {
@@ -108,6 +112,18 @@ fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
     wanted((0..LATEST).contains(&details.read(fields.begin_time)), "begin_time")?;
     let env_sup = details.texts_pointer(fields.env_sup);
     wanted(super::is_list(probe, env_sup, details.read(fields.env_cnt).into()), "env_sup")
+}
+
+/// What is freed when a start is refused late: of a job that has none, nothing can be told.
+fn resources(probe: &Probe, job: JobRef<'_>) -> Looked {
+    let (record, layout) = (job.record(), job.host().layout);
+    let (field, fields) = (layout.job_record.job_resrcs, &layout.job_resources);
+    let readable = |resources| probe.can_read(resources, fields.size.into());
+    wanted(is_null_or(record.pointer(field), readable), "job_resrcs")?;
+    // SAFETY: under the job lock; NULL, or memory that was just read in its whole size.
+    let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
+    let nodes = found.pointer(fields.node_bitmap);
+    wanted(is_null_or(nodes, |bitmap| is_bitmap(probe, bitmap)), "job_resrcs")
 }
 
 fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {

@@ -22,6 +22,7 @@ fn the_door_opens_onto_a_daemon_of_a_known_release() {
     let job = FakeJob::new(TEST_JOB, "gres:vipu:pod64:16");
     reads_what_the_record_says(&job);
     writes_texts_and_environment(&job);
+    gives_resources_up(&job);
     raises_both_gates(&job);
     lists_every_job(&job);
     opens_gates_under_the_right_locks();
@@ -34,6 +35,9 @@ fn reads_what_the_record_says(job: &FakeJob) {
     assert_eq!((seen.id(), seen.user(), seen.restart_count()), (TEST_JOB, 1000, 2));
     assert_eq!(seen.tres_per_node().as_deref(), Some("gres:vipu:pod64:16"));
     assert!(seen.mentions_vipu() && seen.is_running() && !seen.is_configuring() && seen.nodes_done());
+    assert!(!seen.is_awaited());
+    job.listen();
+    assert!(seen.is_awaited());
 }
 
 fn change(job: &FakeJob) -> JobMut<'_> {
@@ -60,6 +64,15 @@ fn writes_texts_and_environment(job: &FakeJob) {
     seen.set_environment("D", "4");
     assert_eq!(job.environment(), ["B=2", "D=4"]);
     assert!(slurm::last_update() > 0, "clients must see the change");
+}
+
+fn gives_resources_up(job: &FakeJob) {
+    slurm::calls();
+    assert!(job.has_resources());
+    change(job).give_up_resources();
+    assert!(!job.has_resources());
+    change(job).give_up_resources();
+    assert_eq!(slurm::calls(), [Call::ResourcesFreed]);
 }
 
 fn raises_both_gates(job: &FakeJob) {

@@ -22,6 +22,7 @@ pub enum Call {
     Told(String),
     Scheduled { deferred: bool },
     Saved,
+    ResourcesFreed,
     Logged(String),
 }
 
@@ -67,6 +68,7 @@ impl FakeJob {
         job.put(706, 2_u16);
         job.put(920, CString::new(tres).unwrap().into_raw());
         job.put(208, job.details.as_ptr());
+        job.put(400, Box::into_raw(Box::new([0_u64; 160 / 8])));
         // SAFETY: the details begin with their magic number.
         unsafe { job.details.as_ptr().cast::<u32>().write(0x0dea_84e7) };
         if id == TEST_JOB {
@@ -104,6 +106,15 @@ impl FakeJob {
 
     pub fn system_comment(&self) -> Option<String> {
         text(self.get(856))
+    }
+
+    pub fn has_resources(&self) -> bool {
+        !self.get::<*const c_void>(400).is_null()
+    }
+
+    /// srun listens for word of its nodes.
+    pub fn listen(&self) {
+        self.put(40, 4711_u16);
     }
 
     pub fn prolog_running(&self) -> u8 {
@@ -193,6 +204,11 @@ mod exported {
     #[unsafe(no_mangle)] extern "C" fn schedule(_full: bool) { note(Call::Scheduled { deferred: false }); }
     #[unsafe(no_mangle)] extern "C" fn queue_job_scheduler() { note(Call::Scheduled { deferred: true }); }
     #[unsafe(no_mangle)] extern "C" fn schedule_job_save() { note(Call::Saved); }
+    #[unsafe(no_mangle)] extern "C" fn free_job_resources(resources: *mut *mut c_void) {
+        // SAFETY: the member of a record.
+        let given = unsafe { std::mem::replace(&mut *resources, null_mut()) };
+        if !given.is_null() { note(Call::ResourcesFreed); }
+    }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_ffs(_bits: *mut c_void) -> i64 { -1 }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_set_count(_bits: *mut c_void) -> c_int { 1 }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_clear_all(_bits: *mut c_void) {}

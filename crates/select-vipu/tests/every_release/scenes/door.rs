@@ -1,6 +1,6 @@
 //! slurm-host itself on the records and functions of the release.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
 
 use slurm_host::job::{JobMut, JobRef};
@@ -46,6 +46,7 @@ fn reads(job: Job) {
     let [waiting, plain] = [WAITING, PLAIN].map(|id| seen.other(id).unwrap());
     assert!(waiting.is_pending() && waiting.waits_in_line() && !waiting.is_batch());
     assert!(!plain.mentions_vipu());
+    assert!(waiting.is_awaited() && !plain.is_awaited());
 }
 
 fn writes(host: Host, job: Job) {
@@ -64,6 +65,9 @@ fn writes(host: Host, job: Job) {
     assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
     seen.expect_start(1_800_000_000);
     seen.begin_soon();
+    assert!(!job.record.get::<*const c_void>("job_resrcs").is_null());
+    seen.give_up_resources();
+    assert!(job.record.get::<*const c_void>("job_resrcs").is_null());
     assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
     assert_eq!(job.record.text("system_comment").as_deref(), Some("one; two"));
     assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);

@@ -236,6 +236,12 @@ void schedule_job_save(void)
 	fake_tell("schedule_job_save");
 }
 
+void free_job_resources(void **resources)
+{
+	must_hold();
+	*resources = NULL;
+}
+
 void queue_job_scheduler(void)
 {
 	fake_tell("queue_job_scheduler");
