@@ -12,7 +12,7 @@ use testbed::{
     say,
 };
 
-use crate::{build, packages, run};
+use crate::build::Ready;
 
 /// How closely a ratio is to be known: the 95 % interval reaches no further from it, as a part of it.
 const REACH: f64 = 0.02;
@@ -39,19 +39,14 @@ pub struct Extent {
     /// 50 nodes, 2 pairs.
     #[arg(long, conflicts_with_all = ["nodes", "largest", "pairs", "minutes"])]
     smoke: bool,
-    /// All is installed and built.
-    #[arg(long, hide = true)]
-    built: bool,
+    #[command(flatten)]
+    ready: Ready,
 }
 
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if the processor time is
 /// above ten times the target.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    if !extent.built {
-        packages::install_missing(&packages::SLURM)?;
-        build::plugins_and_programs()?;
-    }
-    run::again_as_root()?.map_or_else(|| measure(extent), Ok)
+    extent.ready.or_again(|| Ok(()))?.map_or_else(|| measure(extent), Ok)
 }
 
 fn measure(extent: &Extent) -> Result<ExitCode> {

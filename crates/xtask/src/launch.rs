@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use testbed::launch::{self, COMMANDS, Delays, Way};
 
-use crate::{build, packages, run};
+use crate::build::Ready;
 
 /// How much is measured.
 #[derive(Args)]
@@ -17,18 +17,13 @@ pub struct Extent {
     /// Jobs of each kind, 7 at most.
     #[arg(long, default_value_t = 5)]
     runs: u32,
-    /// All is installed and built.
-    #[arg(long, hide = true)]
-    built: bool,
+    #[command(flatten)]
+    ready: Ready,
 }
 
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    if !extent.built {
-        packages::install_missing(&packages::SLURM)?;
-        build::plugins_and_programs()?;
-    }
-    if let Some(code) = run::again_as_root()? {
+    if let Some(code) = extent.ready.or_again(|| Ok(()))? {
         return Ok(code);
     }
     let mut rows = Vec::new();

@@ -4,7 +4,7 @@ use std::{
     env,
     ffi::OsString,
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -54,16 +54,6 @@ pub fn is_root() -> bool {
 /// The words that make root of whoever says them; none for root.
 pub fn to_root() -> &'static [&'static str] {
     if is_root() { &[] } else { &["sudo"] }
-}
-
-/// Runs this command anew as root, with `--built`, and says how that ended; `None` if this is root.
-pub fn again_as_root() -> Result<Option<ExitCode>> {
-    if is_root() {
-        return Ok(None);
-    }
-    let mut again = as_root(&env::current_exe()?.display().to_string());
-    again.args(env::args_os().skip(1)).arg("--built");
-    Ok(Some(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }))
 }
 
 /// `program` as root.

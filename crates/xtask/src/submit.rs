@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use testbed::submit_cost::{self, TARGET, Timed};
 
-use crate::{build, packages, run};
+use crate::build::{self, Ready};
 
 /// How much is measured.
 #[derive(Args)]
@@ -14,20 +14,14 @@ pub struct Extent {
     /// How often each request is measured: 5,000 calls of either side each time.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// All is installed and built.
-    #[arg(long, hide = true)]
-    built: bool,
+    #[command(flatten)]
+    ready: Ready,
 }
 
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if a request that asks for
 /// IPUs takes more than the target.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    if !extent.built {
-        packages::install_missing(&packages::SLURM)?;
-        build::plugins_and_programs()?;
-        build::stopwatch()?;
-    }
-    if let Some(code) = run::again_as_root()? {
+    if let Some(code) = extent.ready.or_again(build::stopwatch)? {
         return Ok(code);
     }
     let timed = submit_cost::measure(extent.rounds)?;
