@@ -62,7 +62,8 @@ pub fn measure(create: Duration, runs: u32) -> Result<Delays> {
 
 fn one_way(way: Way, create: Duration, runs: u32) -> Result<[Vec<Duration>; COMMANDS.len()]> {
     let prolog = Prolog::new(create)?;
-    let settings = Cluster::settings().nodes(1).create_time(create);
+    // So that no job is forgotten before it is accounted for, however long creates take.
+    let settings = Cluster::settings().nodes(1).create_time(create).slurm_conf("MinJobAge=60000");
     let settings = match way {
         Way::Stock => settings.without_plugin().slurm_conf(&prolog.line()),
         Way::Configuring => settings.vipu_conf("Prepare=no"),

@@ -33,9 +33,6 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
     slow(10).vipu_conf("Prepare=all").run(|cluster| {
         let ours = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--exclusive"])?;
         preparing(cluster, ours)?;
-        // Nor does Slurm tell of any.
-        let shown = cluster.scontrol(&["--details", "show", "job", &ours.to_string()])?;
-        ensure!(!shown.contains("CPU_IDs="), "{shown}");
         // One that comes after it, by either scheduler.
         let script = "while [ ! -e go ]; do sleep 0.1; done";
         let short = cluster.sbatch(script, &["--exclusive", "--time=1", "--nice=1000"])?;
@@ -51,6 +48,19 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
         let record = cluster.mock().record(&run.partition)?;
         ensure!(record.create_request == made.create_request, "{record:?} was made again");
         there_are(cluster, &[])
+    })
+}
+
+#[test]
+fn user_prepare_shows_no_nodes_of_a_job_that_waits() -> Result<()> {
+    // What this selector has chosen stays with a job, whatever it is asked then.
+    let settings = slow(5).vipu_conf("Layer=linear").slurm_conf("SelectTypeParameters=CR_Memory");
+    settings.vipu_conf("Prepare=all").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        preparing(cluster, job)?;
+        let shown = cluster.scontrol(&["--details", "show", "job", &job.to_string()])?;
+        ensure!(!shown.contains("CPU_IDs="), "{shown}");
+        main_job::batch_ended(cluster, job, 16).map(drop)
     })
 }
 

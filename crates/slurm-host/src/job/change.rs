@@ -113,7 +113,8 @@ impl<'lock> JobMut<'lock> {
     }
 
     /// Gives back what the stock selector has chosen for a start that is refused after all. Slurm does the same where an
-    /// account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and nothing else.
+    /// account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and nothing else. Until the next
+    /// start is tried it would be shown and saved as the job's; where the cons selectors are asked more, they free it.
     ///
     /// After a RUN_NOW test that said yes only.
     pub fn give_up_resources(&mut self) {

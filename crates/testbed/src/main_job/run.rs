@@ -8,7 +8,7 @@ use super::{SHOW, Shown};
 use crate::{Cluster, JobId, Running, wait_until};
 
 /// How long a job may take on an idle cluster, its partition's creation included.
-const JOB_LIMIT: Duration = Duration::from_secs(60);
+const JOB_LIMIT: Duration = Duration::from_secs(150);
 
 /// What a job with IPUs came to.
 #[derive(Clone, Debug)]
