@@ -19,7 +19,7 @@ use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::scheduling::Verdict;
 use crate::site::{self, Ends, Site, site};
-use crate::{adopt, callbacks, requests, scheduling};
+use crate::{adopt, callbacks, scheduling, submission};
 
 static CONTROLLER: Controller = Controller {
     job_test,
@@ -185,7 +185,7 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
         let description = unsafe { JobDescription::from_callback(description) };
         let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
-        unsafe { answer(requests::submitted(&site, &mut description), err_msg) }
+        unsafe { answer(submission::submitted(&site, &mut description), err_msg) }
     })
 }
 
@@ -196,7 +196,7 @@ unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: 
         let seen = unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
         let (Some(site), (Some(mut description), Some(job))) = (site(), seen) else { return 0 };
         // SAFETY: the answer variable of the running job_modify callback, or NULL.
-        unsafe { answer(requests::changed(&site, &mut description, job), err_msg) }
+        unsafe { answer(submission::changed(&site, &mut description, job), err_msg) }
     })
 }
 
