@@ -34,8 +34,9 @@ fn time(cluster: &Cluster, job: JobId, key: &str) -> Result<String> {
 
 #[test]
 fn user_deadline_is_not_put_off_by_the_making_of_the_partition() -> Result<()> {
-    slow(4).run(|cluster| {
-        let options = ["--ipus=16", "--time=1", "--deadline=now+62seconds"];
+    slow(20).run(|cluster| {
+        // It gets its nodes within 18 s, or Slurm ends it; launched after another 20 s, a minute takes it past the deadline.
+        let options = ["--ipus=16", "--time=1", "--deadline=now+78seconds"];
         let job = cluster.sbatch("sleep 1000", &options)?;
         cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
         let (end, deadline) = (time(cluster, job, "EndTime")?, time(cluster, job, "Deadline")?);

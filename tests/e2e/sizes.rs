@@ -118,6 +118,7 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
             ("Gres=vipu:pod64:64", BY_DEFAULT),
             ("Partition=debug", IN_DEBUG),
             ("QOS=low", OF_LOW),
+            ("Gres=", "vipu: options like --ipus stay with their job, and need IPUs"),
         ] {
             refused(cluster, job, change, line)?;
             ensure!(shown(cluster, job)?.contains("vipu:pod64:16"), "{change}: {}", shown(cluster, job)?);

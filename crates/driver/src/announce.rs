@@ -1,28 +1,77 @@
-//! What users are told who wait at a terminal while their partition is made.
+//! What users are told who wait while their partition is made.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::pending;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use ledger::Claim;
 use tokio::time::{Instant, sleep};
 use vipu_types::Ipus;
 
+use crate::World;
+
 /// No create is late before this, however fast the one before was.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is said of a partition that is being made.
-pub(crate) fn creating(claim: &Claim) -> String {
-    format!("vipu: creating partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model)
+/// How the making of a partition goes.
+pub(crate) struct Progress<'a> {
+    claim: &'a Claim,
+    began: Instant,
+    usually: Option<Duration>,
+    setback: RefCell<Option<String>>,
 }
 
-/// Says that the partition is being made, and once more when that takes longer than it `usually` does. Never ends.
-pub(crate) async fn announce(claim: &Claim, usually: Option<Duration>, tell: impl Fn(String)) -> Infallible {
-    let began = Instant::now();
-    let line = creating(claim);
-    tell(line.clone());
-    sleep(usually.map_or(PATIENCE, |usually| PATIENCE.max(2 * usually))).await;
-    let usually = usually.map(|usually| format!(", usually {:.1} s", usually.as_secs_f64()));
-    tell(format!("{line}, {:.0} s{}", began.elapsed().as_secs_f64(), usually.unwrap_or_default()));
-    pending().await
+impl<'a> Progress<'a> {
+    /// Begins now; `usually` it takes so long.
+    pub fn new(claim: &'a Claim, usually: Option<Duration>) -> Self {
+        Self { claim, began: Instant::now(), usually, setback: RefCell::default() }
+    }
+
+    /// So many tries have failed, the last one so.
+    pub fn failed(&self, tries: u32, trouble: &str) {
+        self.setback.replace(Some(format!("try {tries}: {trouble}")));
+    }
+
+    /// How the last try failed, if one has.
+    pub fn setback(&self) -> Option<String> {
+        self.setback.borrow().clone()
+    }
+
+    /// All in one line.
+    pub fn line(&self) -> String {
+        let Self { claim, began, usually, .. } = self;
+        let mut line =
+            format!("vipu: creating partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
+        // Writing to a String cannot fail.
+        if began.elapsed() >= self.patience() {
+            let _ = write!(line, ", {:.0} s", began.elapsed().as_secs_f64());
+            usually.iter().for_each(|usually| {
+                let _ = write!(line, ", usually {:.1} s", usually.as_secs_f64());
+            });
+        }
+        self.setback().iter().for_each(|setback| {
+            let _ = write!(line, ", {setback}");
+        });
+        line
+    }
+
+    /// From when on it is late.
+    fn patience(&self) -> Duration {
+        self.usually.map_or(PATIENCE, |usually| PATIENCE.max(2 * usually))
+    }
+
+    /// Says that the partition is being made, and once more when that takes longer than usually; what squeue shows is
+    /// told further, ever less often. Never ends.
+    pub async fn announce<W: World>(&self, world: &W) -> Infallible {
+        world.tell(self.claim.run, self.line());
+        let mut pause = self.patience();
+        sleep(pause).await;
+        world.tell(self.claim.run, self.line());
+        loop {
+            sleep(pause).await;
+            world.show(self.claim.run, self.line());
+            pause = self.began.elapsed();
+        }
+    }
 }

@@ -14,7 +14,7 @@ use tokio::task::spawn_local;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::announce::{announce, creating};
+use crate::announce::Progress;
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{self, Patience, Stop};
@@ -38,7 +38,10 @@ pub(crate) async fn create<W: World>(
     let began = Instant::now();
     let (partition, run) = (claim.partition.clone(), claim.run);
     let failed = |reason: String| {
-        tracing::warn!("{run} cannot start: {reason}");
+        match run.has_begun() {
+            true => tracing::warn!("{run} cannot start: {reason}"),
+            false => tracing::warn!("{run} is not prepared, and starts like others: {reason}"),
+        }
         Event::CreateFailed { partition: claim.partition.clone(), reason }
     };
     if !shop.world.journal().is_complete() {
@@ -56,6 +59,7 @@ pub(crate) async fn create<W: World>(
         return Event::CreateCancelled(partition);
     };
     let limit = patience::limit(claim.run, pod.settings.create_timeout);
+    let progress = Progress::new(claim, pod.usual_create.get());
     let mut create = Create {
         shop,
         pod: &pod,
@@ -67,11 +71,11 @@ pub(crate) async fn create<W: World>(
         is_unanswered: lane.unanswered.get() > 0,
         anothers_calls: 0,
         trouble: Cow::Borrowed(""),
+        progress: &progress,
     };
-    let tell = |line| shop.world.tell(run, line);
     let made = tokio::select! {
         biased;
-        never = announce(claim, pod.usual_create.get(), tell) => match never {},
+        never = progress.announce(&shop.world) => match never {},
         made = create.run(slot) => made,
     };
     match made {
@@ -82,7 +86,10 @@ pub(crate) async fn create<W: World>(
         }
         Err(Stop::Cancelled) => Event::CreateCancelled(partition),
         Err(Stop::TimedOut) => {
-            failed(format!("partition {partition} not made within {} s: {}", limit.as_secs(), create.trouble))
+            let (limit, trouble) = (limit.as_secs(), create.trouble);
+            let before = progress.setback().filter(|setback| !setback.ends_with(&*trouble));
+            let before = before.map(|setback| format!("; before: {setback}")).unwrap_or_default();
+            failed(format!("partition {partition} not made within {limit} s: {trouble}{before}"))
         }
         Err(Stop::Failed(reason)) => failed(reason),
     }
@@ -105,6 +112,8 @@ struct Create<'a, W: World> {
     anothers_calls: u32,
     /// What to say when time runs out.
     trouble: Cow<'static, str>,
+    /// For who waits.
+    progress: &'a Progress<'a>,
 }
 
 /// Why a try ended without the partition.
@@ -220,10 +229,11 @@ impl<W: World> Create<'_, W> {
                 self.shop.survey(&self.claim.pod());
             }
             let pause = backoff.next_pause();
+            self.progress.failed(backoff.tries(), &self.trouble);
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
-                self.shop.world.tell(run, format!("{}, try {tries}: {trouble}", creating(self.claim)));
+                self.shop.world.tell(run, self.progress.line());
             }
             self.patience.pause(pause).await?;
             // The survey has had that time to tell whether others fare better.
@@ -243,14 +253,18 @@ impl<W: World> Create<'_, W> {
 
     async fn attempt(&mut self) -> Result<Config<W>, Setback> {
         let turn = self.turn.take();
-        if !(self.may_exist && self.found().await?) {
+        let is_found = self.may_exist && self.found().await?;
+        if !is_found {
             if let Some(turn) = &turn {
                 self.patience.hold(turn.come()).await?;
             }
             self.call().await?;
         }
         drop(turn);
-        self.active().await?;
+        let took = self.active().await?;
+        if !is_found {
+            self.pod.usual_create.set(Some(took));
+        }
         failpoints::hold!("active");
         self.trouble = "the controller has not given its IPUoF configuration".into();
         Ok(self.patience.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??)
@@ -347,16 +361,13 @@ impl<W: World> Create<'_, W> {
         self.lane.owner.set(Owner::Run(self.claim.run));
     }
 
-    /// Waits until the partition is active.
-    async fn active(&mut self) -> Result<(), Setback> {
+    /// Waits until the partition is active; says for how long.
+    async fn active(&mut self) -> Result<Duration, Setback> {
         let began = Instant::now();
         self.trouble = "the controller has not said how far it is".into();
         loop {
             self.trouble = match self.status().await? {
-                PartitionState::Active => {
-                    self.pod.usual_create.set(Some(began.elapsed()));
-                    return Ok(());
-                }
+                PartitionState::Active => return Ok(began.elapsed()),
                 PartitionState::Pending => "the controller is still making it".into(),
                 PartitionState::Resetting => "the controller is still resetting it after an error".into(),
                 PartitionState::Absent => return Err(self.again("it vanished while being made")),

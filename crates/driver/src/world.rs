@@ -26,6 +26,9 @@ pub trait World: 'static {
     /// Says to who waits for this run how the making of its partition goes; must not wait.
     fn tell(&self, _run: JobRun, _line: String) {}
 
+    /// Says the same to who asks squeue only; must not wait.
+    fn show(&self, _run: JobRun, _line: String) {}
+
     /// Hands an event to the ledger; must not wait. Orders that follow from it may be sent from within.
     fn report(&self, event: Event);
 }

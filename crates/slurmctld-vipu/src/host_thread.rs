@@ -119,7 +119,7 @@ impl Worker {
                 HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
-                HostTask::SayCreating { run, line } => told.push((run, line)),
+                HostTask::SayCreating { run, line, aloud } => told.push((run, line, aloud)),
                 HostTask::Deadline(claim, at) => self.deadlines.watch(claim, at),
                 HostTask::Requeue(run) => failed.push(run),
                 HostTask::End { job, ending } => ended.push((job, ending)),
@@ -132,8 +132,10 @@ impl Worker {
             if site.is_closed() {
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
-            for (run, line) in told {
-                boundary::guard(&|| format!("line for {run}"), (), || say_creating(&mut slurm, run, &line));
+            for (run, line, aloud) in told {
+                boundary::guard(&|| format!("line for {run}"), (), || {
+                    say_creating(&mut slurm, run, &line, aloud)
+                });
             }
             for action in actions {
                 act_or_end(site, &mut slurm, action, &mut afterwards);
@@ -265,9 +267,11 @@ fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Aft
     }
 }
 
-/// Says how the making of a partition goes, to who waits at a terminal and, of a job that has its nodes, in squeue.
-fn say_creating(slurm: &mut Locked<'_>, run: JobRun, line: &str) {
-    slurm.tell_terminal(run.job, line);
+/// Says how the making of a partition goes, in squeue of a job that has its nodes, and aloud to who waits at a terminal.
+fn say_creating(slurm: &mut Locked<'_>, run: JobRun, line: &str, aloud: bool) {
+    if aloud {
+        slurm.tell_terminal(run.job, line);
+    }
     if let Some(mut job) = starting(slurm, run) {
         phase::show_creating(&mut job, line);
     }

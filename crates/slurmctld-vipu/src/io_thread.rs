@@ -119,7 +119,13 @@ impl<J: Journal> World for Outside<J> {
 
     fn tell(&self, run: JobRun, line: String) {
         if let Some(site) = self.site.upgrade() {
-            site.say_creating(run, line);
+            site.say_creating(run, line, true);
+        }
+    }
+
+    fn show(&self, run: JobRun, line: String) {
+        if let Some(site) = self.site.upgrade() {
+            site.say_creating(run, line, false);
         }
     }
 

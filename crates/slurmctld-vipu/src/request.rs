@@ -169,6 +169,9 @@ impl Models {
         };
         let largest = size_below(most.ipus);
         let size = model.size_for(asked, most.ipus).map_err(|why| {
+            if matches!(why, NotASize::NotPowerOfTwo { .. }) && model.rounds_up() {
+                return self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest]));
+            }
             let nearest = match why {
                 NotASize::Zero => valid(&[1]),
                 NotASize::NotPowerOfTwo { below, above, .. } => valid(&[below.min(largest), above]),

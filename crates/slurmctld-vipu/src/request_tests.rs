@@ -135,8 +135,12 @@ fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
     // Not beyond any limit, not from nothing, and the shape has to fit what it comes to.
     let (gcds, up_to_48) = (["ipus=7", "ipu_gcds=7"], "SizePolicy=round-up MaxIpusPerJob=48");
     for (lines, request, line) in [
-        (up_to_48, asks("vipu:33", &[]), "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32; "),
-        (up, asks("vipu:65", &[]), "65 IPUs is not a power of two; valid: --gres=vipu:pod64:64; "),
+        (
+            up_to_48,
+            asks("vipu:33", &[]),
+            "a job on pod64 gets at most 48 IPUs; valid: --gres=vipu:pod64:32; ",
+        ),
+        (up, asks("vipu:65", &[]), "a job on pod64 gets at most 64 IPUs; valid: --gres=vipu:pod64:64; "),
         (up, asks("vipu:0", &[]), "a partition has at least 1 IPU; "),
         (up, asks("", &gcds), "--ipu-gcds=7: 8 IPUs cannot be divided into so many GCDs; "),
         ("", asks("vipu:3", &[]), "3 IPUs is not a power of two; "),
@@ -165,7 +169,8 @@ fn limits_go_by_where_the_job_is() {
         (
             "vipu:9",
             standing("debug", None),
-            "vipu: 9 IPUs is not a power of two; valid: --gres=vipu:pod64:8; models: pod64 (1, 2, 4 ... 64 IPUs)",
+            "vipu: a job in Slurm partition debug gets at most 12 IPUs of pod64; valid: --gres=vipu:pod64:8; models: \
+             pod64 (1, 2, 4 ... 64 IPUs)",
         ),
         (
             "vipu:16",

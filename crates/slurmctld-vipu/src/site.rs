@@ -38,8 +38,8 @@ pub(crate) enum HostTask {
     Watch(Claim),
     /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
     ShowReason { job: u32, text: String },
-    /// Say how the making of its partition goes: to the user of srun or salloc, and as the run's reason.
-    SayCreating { run: JobRun, line: String },
+    /// Say how the making of its partition goes: as the run's reason, and to the user of srun or salloc, if it is worth that.
+    SayCreating { run: JobRun, line: String, aloud: bool },
     /// End this run if it was not launched by then, its deadline.
     Deadline(Claim, Seconds),
     /// Put a job back into the queue whose run failed.
@@ -251,8 +251,8 @@ impl Site {
     }
 
     /// Says how the making of a partition goes; [`HostTask::SayCreating`].
-    pub(crate) fn say_creating(&self, run: JobRun, line: String) {
-        self.desk.host.push(HostTask::SayCreating { run, line });
+    pub(crate) fn say_creating(&self, run: JobRun, line: String, aloud: bool) {
+        self.desk.host.push(HostTask::SayCreating { run, line, aloud });
     }
 
     /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].

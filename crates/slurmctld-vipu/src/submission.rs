@@ -35,6 +35,10 @@ pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Re
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
 
+/// Why a job does not become one without IPUs.
+const OPTIONS_STAY: &str =
+    "vipu: options like --ipus stay with their job, and need IPUs: cancel it, and submit it without them";
+
 /// The same for a job that is to be changed: its GRES list, or where it stands.
 pub(crate) fn changed(
     site: &Site,
@@ -58,10 +62,13 @@ pub(crate) fn changed(
             qos: qos.or_else(|| job.qos()),
         },
     };
+    let found = site.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
+    let found = match found {
+        Ok(None) if is_asked_anew && !request.options.is_empty() => Err(OPTIONS_STAY.to_owned()),
+        found => found,
+    };
     // Up to 22.05 only the log can tell.
-    let logged = |why: &Refusal| info!("job {} is not changed: {why}", job.id());
-    let found = site.models(|models| models.find_changed(&request)).inspect_err(logged);
-    let found = found.map_err(Refusal::into_line)?;
+    let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
     let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
     complete(description, &request.tres, &taken)?;
     Ok(taken.notice())

@@ -209,6 +209,34 @@ async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_failed_before_is_not_forgotten_when_time_is_over() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().extend([Create::GoesWrong, Create::Stuck]);
+        let (_, event) = create(stage).await;
+        let reason = failed(event);
+        assert!(
+            reason.contains("still making it; before: try 1: ") && reason.contains("it went into error"),
+            "{reason}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_was_found_says_nothing_of_how_long_creates_take() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::LostReply);
+        create(stage).await;
+        stage.pod.make_time.set(12 * SECOND);
+        stage.act(Action::Create(claim(2)));
+        stage.answer().await;
+        let told = stage.told.borrow();
+        assert!(told.last().is_some_and(|line| line.ends_with(", 10 s")), "{told:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stuck_create_for_a_job_that_waits_ends_after_half_the_time() {
     play(vec![], async |stage| {
         stage.pod.creates.borrow_mut().push_back(Create::Stuck);
@@ -305,8 +333,13 @@ async fn who_waits_at_a_terminal_is_told_and_told_again_when_it_is_late() {
         stage.pod.make_time.set(12 * SECOND);
         stage.act(Action::Create(claim(2)));
         stage.answer().await;
-        let line = "job 2: vipu: creating partition slurm_2: 1 IPU on pod64";
-        assert_eq!(stage.told.borrow()[1..], [line, &format!("{line}, 5 s, usually 2.0 s")]);
+        let line = "vipu: creating partition slurm_2: 1 IPU on pod64";
+        let lines = [
+            format!("job 2: {line}"),
+            format!("job 2: {line}, 5 s, usually 2.0 s"),
+            format!("job 2, in squeue: {line}, 10 s, usually 2.0 s"),
+        ];
+        assert_eq!(stage.told.borrow()[1..], lines);
     })
     .await;
 }

@@ -140,6 +140,10 @@ impl World for Outside {
         self.told.borrow_mut().push(format!("{run}: {line}"));
     }
 
+    fn show(&self, run: JobRun, line: String) {
+        self.told.borrow_mut().push(format!("{run}, in squeue: {line}"));
+    }
+
     fn report(&self, event: Event) {
         self.log.add(match &event {
             Event::CreateStarted(id) => format!("event started {id}"),

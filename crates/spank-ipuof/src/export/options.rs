@@ -32,9 +32,13 @@ pub(super) fn asked() -> Asked {
 
 /// Adds the options to the command, or to the step, that has begun.
 pub(super) fn register(registrar: &Registrar) {
-    // What a program that runs in a job inherits is of that job's request, not of one that it makes itself.
+    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of one that it
+    // makes itself. Slurm adds the prefix to a name that salloc leaves as it is.
     if host::context() != Context::Slurmstepd {
-        JobOption::ALL.iter().for_each(|option| host::forget(&format!("SLURM_SPANK_{}", option.variable())));
+        for variable in JobOption::ALL.map(JobOption::variable) {
+            host::forget(&variable);
+            host::forget(&format!("SLURM_SPANK_{variable}"));
+        }
     }
     for (index, option) in (0..).zip(JobOption::ALL) {
         registrar.add(&mut of(option, index));

@@ -120,9 +120,10 @@ fn fails_and_is_late(host: Host, job: Job) {
         let found = (seen.has_ended(), seen.has_failed(), seen.failed_with());
         assert_eq!(found, (true, has_failed, code), "{word}");
     }
-    assert!(!seen.may_be_requeued());
-    job.details.put("requeue", 1_u16);
-    assert!(seen.may_be_requeued());
+    for may in [false, true] {
+        job.details.put("requeue", u16::from(may));
+        assert_eq!(seen.may_be_requeued(), may);
+    }
     job.record.put("job_state", state);
     job.record.put("end_time", ends);
     job.record.put("deadline", 0_i64);
