@@ -23,7 +23,7 @@ pub(crate) fn show_creating(job: &mut JobMut<'_>, line: &str) {
     }
 }
 
-/// The partition is there, and stays in the job's comment, also for sacct.
+/// The partition is there, and stays in the job's comment.
 pub(crate) fn show_made(job: &mut JobMut<'_>, claim: &Claim) {
     forget(job, claim);
     let line = format!("vipu: partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);

@@ -140,7 +140,7 @@ impl<'lock> JobMut<'lock> {
         self.clear_text(self.layout().job_record.state_desc);
     }
 
-    /// Appends to `system_comment`, which `scontrol show job` and `sacct` show, what it does not say yet.
+    /// Appends to `system_comment`, which `scontrol show job` and squeue show, what it does not say yet.
     pub fn add_system_comment(&mut self, text: &str) {
         let field = self.layout().job_record.system_comment;
         let all = match self.record.text(field) {
