@@ -53,7 +53,7 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
         refused_at_submit(
             cluster,
             &["--ipus=33"],
-            "33 IPUs is not a power of two; valid: --gres=vipu:pod64:32;",
+            "vipu: a job on pod64 gets at most 32 IPUs; valid: --gres=vipu:pod64:32;",
         )?;
         let line = "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs";
         refused_at_submit(cluster, &["--ipus=3", "--ipu-gcds=3"], line)
