@@ -18,6 +18,13 @@ fn updated(cluster: &Cluster, job: JobId, change: &str) -> Result<Option<String>
     Ok((output.code != 0).then_some(output.stderr))
 }
 
+/// Asks for an update that has to be taken.
+fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()> {
+    let told = updated(cluster, job, change)?;
+    ensure!(told.is_none(), "{change}: {told:?}");
+    Ok(())
+}
+
 /// Asks for an update that has to be refused: with this line, where Slurm has a place for it.
 fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()> {
     let told = updated(cluster, job, change)?.with_context(|| format!("{change} was accepted"))?;
@@ -104,7 +111,7 @@ fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
         cluster.await_job(job, "to say why it waits", LIMIT, |job| job.reason.starts_with(reason))?;
         let other = cluster.sbatch(main_job::SHOW, &["--ipus=8"])?;
         main_job::batch_ended(cluster, other, 8)?;
-        ensure!(updated(cluster, job, "Gres=vipu:8")?.is_none());
+        accepted(cluster, job, "Gres=vipu:8")?;
         main_job::batch_ended(cluster, job, 8).map(drop)
     })
 }
@@ -123,12 +130,12 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
             refused(cluster, job, change, line)?;
             ensure!(shown(cluster, job)?.contains("vipu:pod64:16"), "{change}: {}", shown(cluster, job)?);
         }
-        ensure!(updated(cluster, job, "Gres=vipu:7")?.is_none());
+        accepted(cluster, job, "Gres=vipu:7")?;
         ensure!(shown(cluster, job)?.contains("vipu:pod64:8"), "{}", shown(cluster, job)?);
-        ensure!(updated(cluster, job, "Partition=debug")?.is_none());
+        accepted(cluster, job, "Partition=debug")?;
         refused(cluster, job, "Gres=vipu:16", IN_DEBUG)?;
         // What has nothing to do with IPUs is nobody's business.
-        ensure!(updated(cluster, job, "TimeLimit=5")?.is_none());
+        accepted(cluster, job, "TimeLimit=5")?;
         cluster.scontrol(&["release", &job.to_string()])?;
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
         ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));

@@ -1,6 +1,8 @@
-//! No panic crosses into C.
+//! No panic crosses into C, and no errno of ours.
 
 use std::any::Any;
+use std::ffi::c_int;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use failpoints::NoIo;
@@ -21,6 +23,7 @@ pub fn guard_else<R>(
     otherwise: impl FnOnce() -> R,
     body: impl FnOnce() -> R,
 ) -> R {
+    let _errno = Errno::keep();
     // A panic may leave our own state half-changed; it is behind mutexes that then report poison,
     // and Slurm's records are only changed by single stores.
     let caught = catch_unwind(AssertUnwindSafe(|| {
@@ -31,6 +34,23 @@ pub fn guard_else<R>(
         log::error(&format!("select/vipu: {}: internal error, please report: {}", what(), words(&*payload)));
         otherwise()
     })
+}
+
+/// The thread's errno of before, again when this is dropped: Slurm reads it also where nothing need have set it
+/// (`_update_job` in job_mgr.c, 24.11: a change of `Partition=` is refused for what is left in there).
+struct Errno(c_int);
+
+impl Errno {
+    fn keep() -> Self {
+        Self(io::Error::last_os_error().raw_os_error().unwrap_or_default())
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: errno of this thread, which nobody else writes.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
 }
 
 /// The same for a callback of slurmctld, which runs under its locks: what it does waits for no disk and no network.
@@ -65,5 +85,19 @@ mod tests {
     fn a_panic_becomes_the_fallback() {
         assert_eq!(guard(&|| "test".into(), 7, || panic!("as asked")), 7);
         assert_eq!(guard(&|| "test".into(), 7, || 3), 3);
+    }
+
+    #[test]
+    fn errno_is_left_as_it_was() {
+        let errno = || io::Error::last_os_error().raw_os_error();
+        // SAFETY: errno of this thread.
+        unsafe { *libc::__errno_location() = 4711 };
+        for panics in [false, true] {
+            guard(&|| "test".into(), (), || {
+                assert!(std::fs::metadata("/nowhere").is_err() && errno() == Some(libc::ENOENT));
+                assert!(!panics);
+            });
+            assert_eq!(errno(), Some(4711));
+        }
     }
 }
