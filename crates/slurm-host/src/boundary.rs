@@ -37,7 +37,7 @@ pub fn guard_else<R>(
 }
 
 /// The thread's errno of before, again when this is dropped: Slurm reads it also where nothing need have set it
-/// (`_update_job` in job_mgr.c, 24.11: a change of `Partition=` is refused for what is left in there).
+/// (`_update_job` in job_mgr.c, 24.11, for a change of `Partition=`).
 struct Errno(c_int);
 
 impl Errno {
