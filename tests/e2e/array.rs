@@ -11,7 +11,7 @@ use crate::{LIMIT, quick};
 fn job_array_four_at_a_time() -> Result<()> {
     let settings = Cluster::settings().create_time(Duration::from_millis(500));
     settings.run(|cluster| {
-        let watch = main_job::watch_array(cluster, 8, 2, || {
+        let watch = main_job::watch_array(cluster, 8, || {
             let delay = main_job::start_delay(cluster)?;
             println!("a job without IPUs started after {delay:?}");
             Ok(())

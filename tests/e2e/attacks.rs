@@ -161,3 +161,22 @@ fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
         main_job::batch_ended(cluster, job, 1).map(drop)
     })
 }
+
+/// What anybody may write into a job without IPUs switches nothing off, be it the only job that slurmctld has: neither when
+/// it looks at its first waiting job, nor when it takes over what an earlier one left.
+#[test]
+fn user_strange_requests_switch_nothing_off() -> Result<()> {
+    quick().run(|cluster| {
+        let Users { owner, .. } = Users::new()?;
+        let far = ["--begin=uts2000000000000"];
+        let mut begins = vec![cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?];
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        begins.push(cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?);
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+        main_job::batch_ended(cluster, job, 4)?;
+        begins
+            .iter()
+            .try_for_each(|job| cluster.command("scancel").args(&[&job.to_string()]).success().map(drop))
+    })
+}

@@ -53,11 +53,17 @@ fn job_waits_when_the_plugin_is_switched_off() -> Result<()> {
     let settings =
         quick().slurm_conf("SchedulerParameters=bf_interval=1").expect_log("IPU jobs will not start");
     settings.run(|cluster| {
+        let job = cluster.sbatch("echo it ran", &["--gres=vipu:pod64:4", "--hold"])?;
         let object = cluster.layout().plugins().join("vipu_slurmctld.so");
         fs::rename(&object, object.with_extension("away"))?;
         cluster.stop_slurmctld()?;
         cluster.start_slurmctld()?;
-        let job = cluster.sbatch("echo it ran", &["--gres=vipu:pod64:4"])?;
+        for request in ["--ipus=4", "--gres=vipu:pod64:4"] {
+            let refused = cluster.command("sbatch").args(&[request, "--wrap=true"]).output()?;
+            let why = "no job with IPUs can start: slurmctld cannot use vipu_slurmctld.so";
+            ensure!(refused.code != 0 && refused.stderr.contains(why), "{request}: {refused:?}");
+        }
+        cluster.scontrol(&["release", &job.to_string()])?;
         main_job::start_delay(cluster)?;
         let waiting = cluster.job(job)?;
         ensure!(waiting.state == "PENDING", "{waiting:?}");

@@ -110,6 +110,21 @@ fn job_conf_broken_at_a_takeover_keeps_the_last_good_settings() -> Result<()> {
 }
 
 /// Ends a job whose partition cannot be removed unless forced.
+/// What else has Slurm tell its selector to look again puts no file in force that somebody is editing.
+#[test]
+fn job_conf_takes_effect_with_a_reconfigure_only() -> Result<()> {
+    quick().run(|cluster| {
+        cluster.write_vipu_conf(&["PartitionPrefix=other"])?;
+        let partitions = cluster.command("sinfo").args(&["-h", "-o", "%R"]).success()?.stdout;
+        let partition = partitions.lines().next().unwrap_or_default();
+        cluster.scontrol(&["setdebugflags", "+Backfill"])?;
+        cluster.scontrol(&["update", &format!("PartitionName={partition}"), "GraceTime=1"])?;
+        runs_with_prefix(cluster, "slurm")?;
+        cluster.reconfigure()?;
+        runs_with_prefix(cluster, "other")
+    })
+}
+
 fn end_stubborn(cluster: &Cluster) -> Result<JobId> {
     cluster
         .mock()

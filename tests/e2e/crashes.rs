@@ -138,10 +138,11 @@ fn job_orphan_is_removed() -> Result<()> {
         cluster.mock().await_removed(&partition(orphan), LIMIT)?;
         wait_until("the orphan's end", LIMIT, || Ok(!parent.exists()))?;
         cluster.await_nodes()?;
-        // Another job gets the same number, and so its partition the same name.
+        // Another job gets the same number, though its partition another name.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         ensure!(job == orphan, "job {job} instead of {orphan}");
-        main_job::batch_ended(cluster, job, 64)?;
+        let run = main_job::batch_ended(cluster, job, 64)?;
+        ensure!(run.partition == format!("{}p1", partition(orphan)), "{run:?}");
         let records = cluster.mock().report()?.partitions;
         ensure!(records.len() == 2, "{records:?}");
         Ok(())

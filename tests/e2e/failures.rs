@@ -1,10 +1,15 @@
 //! Partitions that cannot be made, and files that cannot be written.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
 
 use anyhow::{Result, ensure};
-use mock_vipu::{Effect, Fault};
-use testbed::{Cluster, JobView, main_job};
+use mock_vipu::{Effect, Fault, Rpc, StatusCode};
+use testbed::{Cluster, JobView, main_job, wait_until};
+use vipu_client::Call;
 
 use crate::{LIMIT, quick};
 
@@ -37,6 +42,25 @@ fn job_create_fails_requeue_held() -> Result<()> {
         ensure!(ended.state == "COMPLETED", "{ended:?}");
         let shown = main_job::Shown::parse(&cluster.job_output(job))?;
         shown.check(&main_job::partition_name(job, ended.restarts), 16)
+    })
+}
+
+/// No node ever saw these runs: JobRequeue=0 and --no-requeue are about those that one has seen.
+#[test]
+fn job_create_fails_without_requeue_is_held() -> Result<()> {
+    let settings = quick().vipu_conf("CreateTimeout=3").slurm_conf("JobRequeue=0").expect_log(TEXT);
+    settings.run(|cluster| {
+        creates_fail(cluster)?;
+        for options in [&[][..], &["--no-requeue"]] {
+            let options = [&["--gres=vipu:pod64:16"], options].concat();
+            let job = cluster.sbatch(main_job::SHOW, &options)?;
+            let held = cluster.await_job(job, "to be held", LIMIT, |job| is_held(job) || job.is_over())?;
+            ensure!(held.state == "PENDING", "{held:?}");
+            let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
+            ensure!(shown.contains(" Requeue=0 "), "{shown}");
+            cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        }
+        Ok(())
     })
 }
 
@@ -76,30 +100,132 @@ fn job_create_lost_reply_makes_one_partition() -> Result<()> {
     })
 }
 
+/// A misspelt directory is known before the first job could start. Everybody waits, nobody pays, and all go on by themselves.
 #[test]
 fn job_ipuof_dir_missing() -> Result<()> {
     quick().vipu_conf("CreateTimeout=3").expect_log("nowhere").run(|cluster| {
         cluster.write_vipu_conf(&["IpuofDir=/nowhere/at/all"])?;
         cluster.reconfigure()?;
+        wait_until("the directory to be looked at", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains("IpuofDir: cannot open directory /nowhere/at/all"))
+        })?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let held = cluster.await_job(job, "to be held", LIMIT, is_held)?;
-        ensure!(held.system_comment.contains("/nowhere/at/all"), "{held:?}");
-        main_job::start_delay(cluster).map(drop)
+        cluster.await_job(job, "to wait", LIMIT, |job| waits_for(job, "/nowhere/at/all"))?;
+        ensure!(cluster.job(job)?.state == "PENDING", "{:?}", cluster.job(job));
+        cluster.write_vipu_conf(&["CreateTimeout=3"])?;
+        cluster.reconfigure()?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.restarts == 0, "{ended:?}");
+        Ok(())
+    })
+}
+
+fn waits_for(job: &JobView, part: &str) -> bool {
+    ["PENDING", "CONFIGURING"].contains(&job.state.as_str()) && job.reason.contains(part)
+}
+
+#[test]
+fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
+    quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: cannot write to").run(|cluster| {
+        let mode = |mode| fs::set_permissions(cluster.layout().ipuof(), fs::Permissions::from_mode(mode));
+        mode(0o555)?;
+        // The first to meet it has a terminal.
+        let start = |by: &str| cluster.command(by).args(&["--gres=vipu:pod64:4", "echo", "it ran"]).start();
+        let first = start("srun")?;
+        wait_until("the terminal to be told", LIMIT, || {
+            Ok(first.stderr()?.contains("waiting: IpuofDir: cannot write to"))
+        })?;
+        let terminals = [first, start("salloc")?, start("srun")?];
+        let batch = |options: &[&str]| {
+            let options: Vec<_> =
+                ["--gres=vipu:pod64:4", "--exclusive"].iter().chain(options).copied().collect();
+            cluster.sbatch(main_job::SHOW, &options)
+        };
+        (0..6).try_for_each(|_| batch(&[]).map(drop))?;
+        batch(&["--no-requeue"])?;
+        batch(&["--array=1-3"])?;
+        wait_until("all to wait with the reason", LIMIT, || {
+            Ok(cluster.jobs()?.iter().all(|job| waits_for(job, "IpuofDir")))
+        })?;
+        // The tasks of the array are one record yet.
+        let seen = cluster.jobs()?;
+        ensure!(seen.len() == 11, "{seen:?}");
+        mode(0o755)?;
+        for terminal in terminals {
+            let output = terminal.success(LIMIT)?;
+            ensure!(output.stdout.contains("it ran"), "{output:?}");
+        }
+        wait_until("all to end", LIMIT, || Ok(cluster.jobs()?.iter().all(JobView::is_over)))?;
+        for job in cluster.jobs()? {
+            ensure!(job.state == "COMPLETED" && job.restarts == 0, "{job:?}");
+        }
+        Ok(())
+    })
+}
+
+/// The mount point of a file system that is away is an empty directory: nothing in it is taken for deleted.
+#[test]
+fn job_files_stay_on_record_while_their_directory_is_away() -> Result<()> {
+    quick().expect_log("is its file system mounted?").run(|cluster| {
+        let ipuof = cluster.layout().ipuof();
+        let away = ipuof.with_extension("away");
+        let job = crate::stay(cluster, 16)?;
+        let path = |folder: &Path| folder.join(format!("slurm_{job}.conf"));
+        let owner = fs::metadata(&ipuof)?;
+        fs::rename(&ipuof, &away)?;
+        fs::create_dir(&ipuof)?;
+        std::os::unix::fs::chown(&ipuof, Some(owner.uid()), Some(owner.gid()))?;
+        crate::let_go(cluster)?;
+        // Its IPUs are free all the same, and what comes next waits.
+        cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+        cluster.await_end(job, LIMIT)?;
+        let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        cluster.await_job(next, "to wait", LIMIT, |job| waits_for(job, "mounted"))?;
+        ensure!(path(&away).exists());
+        fs::remove_dir_all(&ipuof)?;
+        fs::rename(&away, &ipuof)?;
+        wait_until("the file to go", LIMIT, || Ok(!path(&ipuof).exists()))?;
+        main_job::batch_ended(cluster, next, 64).map(drop)
     })
 }
 
 #[test]
-fn job_ipuof_dir_not_writable() -> Result<()> {
-    quick().vipu_conf("CreateTimeout=3").expect_log("ipuof").run(|cluster| {
-        let mode = |mode| fs::set_permissions(cluster.layout().ipuof(), fs::Permissions::from_mode(mode));
-        mode(0o555)?;
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let held = cluster.await_job(job, "to be held", LIMIT, is_held)?;
-        ensure!(held.system_comment.contains("ipuof"), "{held:?}");
-        main_job::start_delay(cluster)?;
-        mode(0o755)?;
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-        main_job::batch_ended(cluster, job, 4)?;
+fn job_controller_that_refuses_all_for_a_while() -> Result<()> {
+    quick().nodes(2).expect_log("no rights").run(|cluster| {
+        let code: StatusCode = serde_json::from_str("\"PERMISSION_DENIED\"")?;
+        let rpc = Some(Rpc(Call::CreatePartition));
+        cluster.mock().inject(Fault::new(Effect::Reject { rpc, code, text: "no rights".into() }))?;
+        let held: Vec<_> = (0..2)
+            .map(|_| {
+                let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+                cluster.await_job(job, "to be held", LIMIT, is_held)?;
+                Ok(job)
+            })
+            .collect::<Result<_>>()?;
+        let third = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+        cluster.await_job(third, "to wait with its nodes", LIMIT, |job| {
+            job.state == "CONFIGURING" && waits_for(job, "no_rights")
+        })?;
+        let later = (0..6).map(|_| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"]));
+        let jobs: Vec<_> = [Ok(third)].into_iter().chain(later).collect::<Result<_>>()?;
+        wait_until("all to wait with the reason", LIMIT, || {
+            Ok(cluster
+                .jobs()?
+                .iter()
+                .filter(|job| jobs.contains(&job.id))
+                .all(|job| waits_for(job, "no_rights")))
+        })?;
+        let with_nodes = cluster.jobs()?.iter().filter(|job| job.state == "CONFIGURING").count();
+        ensure!(with_nodes <= 2, "of this user one asks, and one more after a minute: {:?}", cluster.jobs());
+        cluster.mock().clear()?;
+        // A job asks once more within a minute; at once when there is another configuration.
+        cluster.write_vipu_conf(&["ApiTimeout=40"])?;
+        cluster.reconfigure()?;
+        for job in jobs {
+            let ended = cluster.await_end(job, LIMIT)?;
+            ensure!(ended.state == "COMPLETED" && ended.restarts == 0, "{ended:?}");
+        }
+        ensure!(held.iter().all(|job| cluster.job(*job).is_ok_and(|job| is_held(&job))));
         Ok(())
     })
 }

@@ -20,7 +20,9 @@ fn told(cluster: &Cluster, options: &[&str]) -> Result<(String, Told)> {
     let ended = cluster.await_end(job, LIMIT)?;
     let output = cluster.job_output(job);
     ensure!(ended.state == "COMPLETED", "{output}");
-    let told = output.lines().map(|line| {
+    // srun warns of tasks that share a GCD.
+    let lines = output.lines().filter(|line| !line.starts_with("spank_ipuof: warning"));
+    let told = lines.map(|line| {
         let [rank, gcds, gcd, file, hosts] = line.split(' ').collect::<Vec<_>>()[..] else {
             anyhow::bail!("{output}")
         };

@@ -78,3 +78,18 @@ fn user_gres_is_not_needed() -> Result<()> {
         steps_see_what_they_asked_for(cluster)
     })
 }
+
+#[test]
+fn user_gres_without_the_plugstack_line_is_told_in_the_logs() -> Result<()> {
+    let line = "plugstack.conf does not load spank_ipuof.so: ";
+    let settings = quick().slurm_conf("SlurmctldParameters=enable_configless").without_spank_line();
+    settings.expect_log(line).run(|cluster| {
+        let told = |log: &str, part: &str| log.lines().any(|it| it.contains(line) && it.contains(part));
+        let log = cluster.node_log(1);
+        ensure!(told(&log, "error: gres/vipu: ") && told(&log, "the line: required spank_ipuof.so"), "{log}");
+        wait_until("slurmctld to tell of it", LIMIT, || {
+            Ok(told(&cluster.slurmctld_log(), "error: select/vipu: ")
+                && told(&cluster.slurmctld_log(), "(enable_configless)"))
+        })
+    })
+}

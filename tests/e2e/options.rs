@@ -104,11 +104,14 @@ fn user_bad_options_leave_no_job_behind() -> Result<()> {
             (&["--ipus="], "--ipus=: a number of IPUs"),
             (&["--ipus=-4"], "--ipus=-4: a number of IPUs"),
             (&["--ipus=4\u{7}"], r"--ipus=4\u{7}: a number of IPUs"),
-            (&["--ipus=4", "--ipus=99999999999999999999"], "--ipus=99999999999999999999: a number of IPUs"),
+            (
+                &["--ipus=4", "--ipus=99999999999999999999"],
+                "--ipus=99999999999999999999: is more than any system has",
+            ),
             (&["--ipus=4", "--ipu-model=a/b"], "--ipu-model=a/b: the name of a Pod model is needed"),
             (&["--ipus=4", "--ipu-reconfigurable=maybe"], "--ipu-reconfigurable=maybe: yes or no is needed"),
             (&["--ipus=4", "--ipu-sync=x"], "--ipu-sync=x: one of c2-compatible,"),
-            (&["--ipus=3"], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
+            (&["--ipus=3"], "vipu: 3 IPUs is not a power of two; valid: --ipus=2 or --ipus=4; models"),
             (&["--ipus=128"], "vipu: a job on pod64 gets at most 64 IPUs"),
             (&["--ipus=4", "--ipu-model=pod99"], "vipu: there is no model pod99"),
             (&["--ipus=4", "--gres=vipu:8"], "--ipus=4 and --gres=vipu:8 are two numbers of IPUs"),
@@ -203,6 +206,83 @@ fn user_options_without_job_submit_are_told_of() -> Result<()> {
         let told = "job 1 has none, though --ipus=4 was given";
         ensure!(output.code != 0 && output.stderr.contains(told), "{output:?}");
         ensure!(output.stderr.contains("JobSubmitPlugins in slurm.conf has vipu"), "{output:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_gres_without_job_submit_gets_its_partition() -> Result<()> {
+    quick().slurm_conf("JobSubmitPlugins=all_partitions").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+        main_job::batch_ended(cluster, job, 4)?;
+        main_job::srun(cluster, 4)?;
+        // What no partition can be is refused by Slurm, in its own words; what has no model goes to the only one.
+        let refused = cluster.sbatch_command("true", &["--gres=vipu:pod64:3"])?.output()?;
+        ensure!(refused.code != 0, "{refused:?}");
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:2"])?;
+        main_job::batch_ended(cluster, job, 2).map(drop)
+    })
+}
+
+/// The size of the partition that a command's job gets, submitted with these variables and arguments; sbatch with this script.
+fn size(cluster: &Cluster, by: &str, env: &[(&str, &str)], args: &[&str]) -> Result<usize> {
+    const SCRIPT: &str = "#SBATCH --ipus=2\ntrue";
+    let command = match by {
+        "sbatch" => cluster.sbatch_command(SCRIPT, args)?,
+        _ => cluster.command(by).args(args).args(&["bash", "-c", "echo $SLURM_JOB_ID"]),
+    };
+    let command = env.iter().fold(command, |command, (name, value)| command.env(name, value));
+    let job = match by {
+        "sbatch" => cluster.submit(command)?,
+        _ => JobId(command.success()?.stdout.trim().parse()?),
+    };
+    cluster.await_end(job, LIMIT)?;
+    Ok(made(cluster, job, 0)?.0)
+}
+
+#[test]
+fn user_options_by_variables_of_each_command() -> Result<()> {
+    quick().run(|cluster| {
+        let all = [("SLURM_IPUS", "4"), ("SBATCH_IPUS", "8"), ("SALLOC_IPUS", "16")];
+        for (by, args, ipus) in [
+            ("srun", &[][..], 4),
+            ("srun", &["--ipus=1"], 1),
+            // As Slurm's own: a variable goes before what the script has, the command line before both.
+            ("sbatch", &[], 8),
+            ("sbatch", &["--ipus=1"], 1),
+            ("salloc", &[], 16),
+            ("salloc", &["--ipus=1"], 1),
+        ] {
+            let got = size(cluster, by, &all, args)?;
+            ensure!(got == ipus, "{by} {args:?}: {got}");
+        }
+        let output = cluster.command("srun").env("SLURM_IPUS", "x").args(&["true"]).output()?;
+        let told = "--ipus=x: a number of IPUs, 1 or more, is needed (SLURM_IPUS)";
+        ensure!(output.code != 0 && output.stderr.contains(told), "{output:?}");
+        // What is in the environment of a session is no request of its steps, nor does it give one to jobs that it submits.
+        let session = "srun bash -c 'echo step $SLURM_VIPU_IPUS'; srun --gres=none bash -c 'echo none $SLURM_VIPU_IPUS'; \
+                       sbatch -W -o out --wrap='echo job $SLURM_VIPU_IPUS' && cat out";
+        let command = cluster.command("salloc").env("SLURM_IPUS", "64").env("SALLOC_IPUS", "2");
+        let output = command.args(&["bash", "-c", session]).output()?;
+        ensure!(output.stdout.starts_with("step 2\nnone\nSubmitted") && output.stdout.ends_with("job\n"), "{output:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_tasks_that_share_a_gcd_are_warned_of() -> Result<()> {
+    quick().run(|cluster| {
+        for (args, warnings) in [
+            (&["-n2", "--ipus=1"][..], 1),
+            (&["-n2", "--gres=vipu:pod64:2"], 1),
+            (&["-n2", "--ipus=2", "--ipu-gcds=2"], 0),
+            (&["-n1", "--ipus=1"], 0),
+            (&["-n2"], 0),
+        ] {
+            let output = cluster.command("srun").args(args).args(&["true"]).success()?;
+            let told = output.stderr.matches("warning: 2 tasks share 1 GCD; for one each, ").count();
+            ensure!(told == warnings, "{args:?}: {output:?}");
+        }
         Ok(())
     })
 }

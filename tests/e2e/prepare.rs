@@ -98,8 +98,8 @@ fn user_prepare_gives_way() -> Result<()> {
         preparing(cluster, later)?;
         let first = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         let ran = main_job::batch_ended(cluster, first, 64)?;
-        main_job::batch_ended(cluster, later, 64)?;
-        let again = cluster.mock().record(&main_job::partition_name(later, 0))?;
+        let again = main_job::batch_ended(cluster, later, 64)?;
+        let again = cluster.mock().record(&again.partition)?;
         let made = cluster.mock().record(&ran.partition)?;
         ensure!(again.create_request > made.create_request, "{again:?} was made before {made:?}");
         // To whoever else has use for the IPUs, when its nodes are taken meanwhile.
@@ -113,6 +113,43 @@ fn user_prepare_gives_way() -> Result<()> {
         there_are(cluster, &[])?;
         cluster.command("scancel").args(&[&other.to_string()]).success()?;
         main_job::batch_ended(cluster, waits, 64).map(drop)
+    })
+}
+
+/// The most partitions that there were at the same time.
+fn most_at_once(cluster: &Cluster) -> Result<usize> {
+    let records = cluster.mock().report()?.partitions;
+    let there = |at| {
+        records.iter().filter(move |it| it.create_request <= at && it.removed.is_none_or(|gone| gone > at))
+    };
+    Ok(records.iter().map(|one| there(one.create_request).count()).max().unwrap_or(0))
+}
+
+#[test]
+fn user_prepare_is_not_hoarded() -> Result<()> {
+    slow(2).vipu_conf("Prepare=all").run(|cluster| {
+        // Jobs that all want the whole of the only node: one of them can start at a time.
+        let submit =
+            |args: &[&str]| cluster.sbatch(main_job::SHOW, &[args, &["--gres=vipu:pod64:1"]].concat());
+        let jobs: Vec<JobId> = (0..6).map(|_| submit(&["--exclusive"])).collect::<Result<_>>()?;
+        for job in &jobs {
+            main_job::batch_ended(cluster, *job, 1)?;
+        }
+        there_are(cluster, &[])?;
+        // One that is there, or being made, and one that is being removed.
+        let most = most_at_once(cluster)?;
+        ensure!(most <= 2, "{most} partitions at once for jobs of which one can run");
+        let made = cluster.mock().report()?.partitions.len();
+        ensure!(made == jobs.len(), "{made} partitions for {} jobs", jobs.len());
+        // Of jobs that find nodes beside each other, PrepareMax are prepared; the next start the ordinary way.
+        let jobs: Vec<JobId> = (0..3).map(|_| submit(&[])).collect::<Result<_>>()?;
+        let log = |job: &JobId| cluster.slurmctld_log().contains(&format!("Configuration for JobId={job} "));
+        for job in &jobs {
+            main_job::batch_ended(cluster, *job, 1)?;
+        }
+        let configured: Vec<_> = jobs.iter().map(log).collect();
+        ensure!(configured == [false, false, true], "{configured:?}");
+        Ok(())
     })
 }
 
@@ -135,6 +172,21 @@ fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
         })?;
         let held_back = format!("Configuration for JobId={array}_1");
         ensure!(cluster.slurmctld_log().contains(&held_back), "{}", cluster.slurmctld_log());
+        there_are(cluster, &[])
+    })
+}
+
+#[test]
+fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
+    const TEXT: &str = "link training failed on ag3";
+    quick().vipu_conf("CreateTimeout=4").expect_log(TEXT).run(|cluster| {
+        let first = main_job::partition_name(JobId(1), 0);
+        cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }).on(&first))?;
+        cluster.mock().inject(Fault::new(Effect::RemoveFail { text: TEXT.into() }).on(&first))?;
+        let run = main_job::srun(cluster, 16)?;
+        ensure!(run.partition == format!("{first}p1"), "{run:?}");
+        there_are(cluster, &[JobId(1)])?;
+        cluster.mock().clear()?;
         there_are(cluster, &[])
     })
 }

@@ -145,7 +145,8 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
     let conf = ["CreateTimeout=4", "ApiTimeout=1", "RemoveWait=2"];
     let settings = conf.into_iter().fold(slow(20), Settings::vipu_conf);
     settings.expect_log("no IPU job").expect_log("still there").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        // The run is never launched: --no-requeue is not about it.
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.mock().refuse()?;
         let sent_back = |job: &JobView| job.state == "PENDING" && job.restarts == 1;

@@ -1,7 +1,7 @@
 //! slurmctld reads its configuration again, or is another process.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, main_job};
+use testbed::{Cluster, main_job, wait_until};
 
 use crate::{LIMIT, let_go, quick, slow, stay};
 
@@ -22,6 +22,40 @@ fn job_restart_slurmctld_while_creating() -> Result<()> {
         main_job::await_creating(cluster, job)?;
         restart(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
+    slow(12).run(|cluster| {
+        let script =
+            format!("echo began >> times\n{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
+        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:16"])?;
+        main_job::await_creating(cluster, job)?;
+        cluster.await_saved()?;
+        let saved = cluster.layout().state().join("job_state");
+        let configuring = std::fs::read(&saved)?;
+        let times = cluster.layout().jobs().join("times");
+        wait_until("the script to begin", LIMIT, || Ok(times.exists()))?;
+        let journal = cluster.layout().state().join("vipu_journal");
+        wait_until("its launch to be on record", LIMIT, || {
+            Ok(std::fs::read_to_string(&journal)?.contains("launched"))
+        })?;
+        cluster.kill_slurmctld()?;
+        std::fs::write(&saved, configuring)?;
+        cluster.start_slurmctld()?;
+        let again = format!("job {job}");
+        wait_until("the job to be known as launched", LIMIT, || {
+            let log = cluster.slurmctld_log();
+            Ok(log.lines().any(|line| line.contains(&again) && line.contains("it is not launched again")))
+        })?;
+        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        std::fs::write(cluster.layout().jobs().join("go"), "")?;
+        main_job::batch_ended(cluster, job, 16)?;
+        ensure!(std::fs::read_to_string(&times)? == "began\n", "it was launched twice");
+        let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
+        ensure!(!nodes.contains("drain"), "{nodes}");
+        Ok(())
     })
 }
 

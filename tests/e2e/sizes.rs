@@ -20,7 +20,7 @@ fn updated(cluster: &Cluster, job: JobId, change: &str) -> Result<Option<String>
 
 /// Asks for an update that has to be taken, again where Slurm 24.11 mistakes what an earlier call has left in errno for
 /// an error: it does so of every third change of `Partition=` without our plugins, too.
-fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()> {
+pub(crate) fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()> {
     wait_until("the change to be taken", LIMIT, || match updated(cluster, job, change)? {
         None => Ok(true),
         Some(told) if told.contains("Resource temporarily unavailable") => Ok(false),
@@ -63,7 +63,7 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
         refused_at_submit(
             cluster,
             &["--ipus=33"],
-            "vipu: a job on pod64 gets at most 32 IPUs; valid: --gres=vipu:pod64:32;",
+            "vipu: a job on pod64 gets at most 32 IPUs; valid: --ipus=32;",
         )?;
         let line = "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs";
         refused_at_submit(cluster, &["--ipus=3", "--ipu-gcds=3"], line)
@@ -85,11 +85,7 @@ const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
 fn user_limits_hold_for_each_job_of_a_slurm_partition_or_qos() -> Result<()> {
     limited().run(|cluster| {
         refused_at_submit(cluster, &["--ipus=64"], BY_DEFAULT)?;
-        refused_at_submit(
-            cluster,
-            &["--ipus=16", "-p", "debug"],
-            &format!("{IN_DEBUG}; valid: --gres=vipu:pod64:8;"),
-        )?;
+        refused_at_submit(cluster, &["--ipus=16", "-p", "debug"], &format!("{IN_DEBUG}; valid: --ipus=8;"))?;
         refused_at_submit(cluster, &["--ipus=64", "-p", "debug,v-ipu"], BY_DEFAULT)?;
         refused_at_submit(cluster, &["--ipus=8", "--qos=low"], OF_LOW)?;
         // Each job by itself: together they may have more.

@@ -58,6 +58,7 @@ fn fate(scene: &Scene<'_>) -> Result<String> {
         return Ok("unknown".into());
     };
     let view = scene.cluster.job(job)?;
+    ensure!(scene::disk(scene.fault).is_none() || view.state == "COMPLETED", "it pays for a disk: {view:?}");
     let waits_for_release = view.state == "PENDING" && !view.reason.contains("BeginTime");
     Ok(if waits_for_release { "held".into() } else { view.state.to_lowercase() })
 }
@@ -86,7 +87,9 @@ fn recovered(scene: &Scene<'_>, all_up: Instant) -> Result<()> {
     let cluster = scene.cluster;
     let left = || (PROMISE + Duration::from_secs(1)).saturating_sub(all_up.elapsed());
     let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--job-name", NEXT])?;
-    let settled = |job: &JobView| job.is_over() || waits(job);
+    // A disk is no job's fault: it goes on by itself.
+    let pays = scene::disk(scene.fault).is_none();
+    let settled = |job: &JobView| job.is_over() || pays && waits(job);
     if let Some(job) = scene.job.filter(|job| is_known(cluster, *job)) {
         cluster.await_job(job, "to be accounted for", left(), settled)?;
     }
@@ -98,8 +101,11 @@ fn recovered(scene: &Scene<'_>, all_up: Instant) -> Result<()> {
     });
     let ended = ended.context("the next job, of all IPUs")?;
     ensure!(ended.state == "COMPLETED", "the next job, of all IPUs: {ended:?}");
-    let partition = main_job::partition_name(next, ended.restarts);
-    main_job::Shown::parse(&cluster.job_output(next))?.check(&partition, 64)?;
+    let shown = main_job::Shown::parse(&cluster.job_output(next))?;
+    let partition = shown.partition()?;
+    // An earlier job may have had this number.
+    ensure!(main_job::is_of_run(partition, next, ended.restarts), "job {next} has {partition}");
+    shown.check(partition, 64)?;
     wait_until("the partitions of jobs that are over to go", left(), || Ok(leaked(cluster)?.is_empty()))
         .with_context(|| format!("left: {:?}", leaked(cluster)))
 }
@@ -127,11 +133,12 @@ fn waits(job: &JobView) -> bool {
 /// Partitions and files that no job has that is still there.
 fn leaked(cluster: &Cluster) -> Result<Vec<String>> {
     let jobs = cluster.jobs()?;
-    let live = jobs.iter().filter(|job| !job.is_over() && job.state != "PENDING");
-    let names: Vec<_> = live.map(|job| main_job::partition_name(job.id, job.restarts)).collect();
+    let live: Vec<_> = jobs.iter().filter(|job| !job.is_over() && job.state != "PENDING").collect();
     let mut found = cluster.mock().partitions()?;
     found.extend(cluster.ipuof_files()?.into_iter().filter(|file| file.ends_with(".conf")));
-    found.retain(|name| !names.iter().any(|live| name.trim_end_matches(".conf") == live));
+    let is_of =
+        |name: &str, job: &JobView| main_job::is_of_run(name.trim_end_matches(".conf"), job.id, job.restarts);
+    found.retain(|name| !live.iter().any(|job| is_of(name, job)));
     Ok(found)
 }
 

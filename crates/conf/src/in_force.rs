@@ -27,12 +27,17 @@ impl InForce {
     /// For a model with a broken file and no good one since this process began, `earlier` is asked for the
     /// settings that an earlier process had.
     pub fn update(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
-        let mut before = std::mem::take(&mut self.0);
+        self.0.retain(|model, _| loaded.contains_key(model));
+        self.add(loaded, earlier);
+    }
+
+    /// The same, with the models that were not asked for as they were.
+    pub fn add(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
         for (model, result) in loaded {
             let standing = match result {
                 Ok(file) => Standing { settings: Some(file.settings), error: None },
                 Err(error) => {
-                    let here = before.remove(&model).and_then(|old| old.settings);
+                    let here = self.0.remove(&model).and_then(|old| old.settings);
                     Standing { settings: here.or_else(|| earlier(&model)), error: Some(error) }
                 }
             };

@@ -109,8 +109,12 @@ pub(crate) static LAYER: Key = Key::new(
     "cons_tres or linear",
     "the stock selector underneath; read from vipu.conf only, when slurmctld starts",
 );
-pub(crate) static PARTITION_PREFIX: Key =
-    Key::new("PartitionPrefix", Value("slurm"), "name", "what partition ids begin with; the job id follows");
+pub(crate) static PARTITION_PREFIX: Key = Key::new(
+    "PartitionPrefix",
+    Value("slurm"),
+    "name of at most 13 characters",
+    "what partition ids begin with; the job id follows",
+);
 pub(crate) static ALLOCATION: Key = Key::new(
     "Allocation",
     Absent("the controller chooses"),
@@ -160,6 +164,12 @@ pub(crate) static PREPARE_WAIT: Key = Key::new(
     Value("60"),
     "seconds",
     "how long a partition that is there waits for its job's nodes before it is removed again",
+);
+pub(crate) static PREPARE_MAX: Key = Key::new(
+    "PrepareMax",
+    Value("2"),
+    "partitions",
+    "how many such partitions of the model a user has at most at the same time; 0: none",
 );
 pub(crate) static REMOVE_WAIT: Key = Key::new(
     "RemoveWait",
@@ -248,7 +258,7 @@ pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
 );
 
 /// All keys, in the order of the documentation.
-pub static KEYS: [&Key; 37] = [
+pub static KEYS: [&Key; 38] = [
     &API_HOST,
     &API_PORT,
     &IPUOF_DIR,
@@ -272,6 +282,7 @@ pub static KEYS: [&Key; 37] = [
     &MAX_RETRIES,
     &PREPARE,
     &PREPARE_WAIT,
+    &PREPARE_MAX,
     &REMOVE_WAIT,
     &RECONCILE_INTERVAL,
     &REMOVE_UNKNOWN,

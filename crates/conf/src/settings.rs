@@ -175,6 +175,8 @@ pub struct Settings {
     pub prepare: Prepare,
     /// How long such a partition waits for its job's nodes; may be zero.
     pub prepare_wait: Duration,
+    /// How many such partitions a user has at most; may be zero.
+    pub prepare_max: u32,
     /// How long a removal waits for the job's nodes, and the job for its removal; may be zero.
     pub remove_wait: Duration,
     /// How often the controller's partitions are looked at.
@@ -279,6 +281,7 @@ impl<'a> Given<'a> {
         let max_retries = self.take(&keys::MAX_RETRIES, value::amount_or_none);
         let prepare = self.take(&keys::PREPARE, value::prepare);
         let prepare_wait = self.take(&keys::PREPARE_WAIT, value::seconds_or_none);
+        let prepare_max = self.take(&keys::PREPARE_MAX, value::amount_or_none);
         let remove_wait = self.take(&keys::REMOVE_WAIT, value::seconds_or_none);
         let reconcile_interval = self.take(&keys::RECONCILE_INTERVAL, value::seconds);
         let remove_unknown = self.take(&keys::REMOVE_UNKNOWN, value::boolean);
@@ -310,6 +313,7 @@ impl<'a> Given<'a> {
             max_retries: max_retries?,
             prepare: prepare?,
             prepare_wait: prepare_wait?,
+            prepare_max: prepare_max?,
             remove_wait: remove_wait?,
             reconcile_interval: reconcile_interval?,
             remove_unknown: remove_unknown?,

@@ -166,10 +166,10 @@ pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Pl
 
 pub(crate) fn prefix(text: &str) -> Value<String> {
     // The longest id there can be has to be one the controller takes.
-    match PartitionId::of_run(text, u32::MAX, u16::MAX) {
+    match PartitionId::further(text, u32::MAX, u16::MAX, u16::MAX) {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err("not a prefix (a letter, then letters, digits, '_' or '-', \
-                       at most 19 characters)"
+        Err(_) => Err("not a prefix (a letter, then letters, digits, '_' or '-', at most 13 characters: \
+                       a partition id has 36, and the job id and what tells its partitions apart need 23)"
             .to_owned()),
     }
 }
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_makes_the_longest_id() {
-        assert!(prefix(&"p".repeat(19)).is_ok());
-        for bad in ["", "9a", "a b", &"p".repeat(20)] {
+        assert!(prefix(&"p".repeat(13)).is_ok());
+        for bad in ["", "9a", "a b", &"p".repeat(14)] {
             assert!(prefix(bad).is_err(), "{bad}");
         }
     }

@@ -39,6 +39,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.create_timeout, Duration::from_secs(300));
     assert_eq!(settings.max_retries, 10);
     assert_eq!((settings.prepare, settings.prepare_wait), (Prepare::Interactive, Duration::from_secs(60)));
+    assert_eq!(settings.prepare_max, 2);
     assert_eq!(settings.remove_wait, Duration::from_secs(60));
     assert_eq!(settings.reconcile_interval, Duration::from_secs(30));
     assert!(!settings.remove_unknown);
@@ -55,7 +56,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 MaxIpusPerJobInSlurmPartition=debug:8 MaxIpusPerJobInQos=Low:4,normal:64 sizepolicy=Round-Up\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
-                CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 RemoveWait=0 MaxConcurrentCreates=9\n\
+                CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue MaxKeep=900 MaxRequeues=0\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
@@ -83,6 +84,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         max_retries: 0,
         prepare: Prepare::All,
         prepare_wait: Duration::from_secs(7),
+        prepare_max: 5,
         remove_wait: Duration::ZERO,
         reconcile_interval: Duration::from_secs(5),
         remove_unknown: true,

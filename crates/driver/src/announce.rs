@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ledger::Claim;
@@ -10,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use vipu_types::Ipus;
 
 use crate::World;
+use crate::shop::Shop;
 
 /// No create is late before this, however fast the one before was.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,17 +22,32 @@ pub(crate) struct Progress<'a> {
     began: Instant,
     usually: Option<Duration>,
     setback: RefCell<Option<String>>,
+    /// The trouble that all wait for.
+    waits_for: RefCell<Option<Rc<str>>>,
 }
 
 impl<'a> Progress<'a> {
     /// Begins now; `usually` it takes so long.
     pub fn new(claim: &'a Claim, usually: Option<Duration>) -> Self {
-        Self { claim, began: Instant::now(), usually, setback: RefCell::default() }
+        Self {
+            claim,
+            began: Instant::now(),
+            usually,
+            setback: RefCell::default(),
+            waits_for: RefCell::default(),
+        }
     }
 
     /// So many tries have failed, the last one so.
     pub fn failed(&self, tries: u32, trouble: &str) {
         self.setback.replace(Some(format!("try {tries}: {trouble}")));
+    }
+
+    /// The controller refuses whoever asks, in these words; whether they are news.
+    pub fn refused(&self, words: &str) -> bool {
+        let words = format!("waiting: {words}");
+        let before = self.setback.replace(Some(words));
+        before != *self.setback.borrow()
     }
 
     /// How the last try failed, if one has.
@@ -43,6 +60,9 @@ impl<'a> Progress<'a> {
         let Self { claim, began, usually, .. } = self;
         let mut line =
             format!("vipu: creating partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
+        if let Some(trouble) = &*self.waits_for.borrow() {
+            return format!("{line}, waiting: {trouble}");
+        }
         // Writing to a String cannot fail.
         if began.elapsed() >= self.patience() {
             let _ = write!(line, ", {:.0} s", began.elapsed().as_secs_f64());
@@ -67,11 +87,31 @@ impl<'a> Progress<'a> {
         world.tell(self.claim.run, self.line());
         let mut pause = self.patience();
         sleep(pause).await;
-        world.tell(self.claim.run, self.line());
+        match self.waits_for.borrow().is_some() {
+            true => world.show(self.claim.run, self.line()),
+            false => world.tell(self.claim.run, self.line()),
+        }
         loop {
             sleep(pause).await;
             world.show(self.claim.run, self.line());
             pause = self.began.elapsed();
+        }
+    }
+
+    /// Says what all jobs wait for, aloud once, and that it is over. Never ends.
+    pub async fn announce_trouble<W: World>(&self, shop: &Rc<Shop<W>>) -> Infallible {
+        let mut told = None;
+        loop {
+            let seen = shop.news().count();
+            let trouble = shop.trouble_of(self.claim);
+            let before = self.waits_for.replace(trouble.clone());
+            if before != trouble && trouble.is_some() && trouble != told {
+                shop.world.tell(self.claim.run, self.line());
+                told = trouble;
+            } else if before != trouble {
+                shop.world.show(self.claim.run, self.line());
+            }
+            shop.news().after(seen).await;
         }
     }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::rc::Rc;
 
 use ledger::Claim;
-use vipu_types::JobRun;
 
 use crate::lane::{Lane, Owner};
 use crate::shop::Shop;
@@ -14,12 +13,10 @@ use crate::{Entry, World};
 /// it prepared, and its job waiting or running; either way it is that job's.
 pub(crate) async fn bind<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
     let _turn = lane.turn.lock().await;
-    let is_its = |run: JobRun| (run.job, run.restart) == (claim.run.job, claim.run.restart);
-    if !matches!(lane.owner.get(), Owner::Run(run) if is_its(run)) {
+    if lane.owner.get() != Owner::Ours {
         return;
     }
     let ipuof_dir = lane.directory.borrow().as_deref().map(Path::to_path_buf);
-    lane.owner.set(Owner::Run(claim.run));
     shop.note(Entry::Create { claim: claim.clone(), ipuof_dir }, &claim).await;
     if lane.unanswered.get() == 0 {
         shop.note(Entry::Created(claim.partition.clone()), &claim).await;

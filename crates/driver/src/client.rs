@@ -112,6 +112,7 @@ impl From<Error> for CallError {
             ErrorClass::Stranger => Failure::Stranger,
             ErrorClass::NoRoom => Failure::NoRoom,
             ErrorClass::AlreadyExists => Failure::Exists,
+            ErrorClass::NotSent => Failure::NotSent,
             ErrorClass::Unreachable
             | ErrorClass::Timeout
             | ErrorClass::NotFound
@@ -125,7 +126,7 @@ impl From<Error> for CallError {
 /// What two states that are told together amount to.
 fn state(status: &Status) -> PartitionState {
     match (status.ready, status.operation) {
-        (ReadyState::Removed, _) => PartitionState::Absent,
+        (ReadyState::Removed, _) => PartitionState::Removed,
         (_, OperationState::Removing) => PartitionState::Removing,
         (ReadyState::Active, _) => PartitionState::Active,
         (ReadyState::Error, OperationState::Resetting) => PartitionState::Resetting,
@@ -162,6 +163,8 @@ mod tests {
         for ready in [ReadyState::Active, ReadyState::Error, ReadyState::Pending] {
             assert_eq!(told(ready, OperationState::Removing, &["x"]), PartitionState::Removing);
         }
-        assert_eq!(told(ReadyState::Removed, OperationState::Removing, &[]), PartitionState::Absent);
+        for operation in [OperationState::Removing, OperationState::Idle] {
+            assert_eq!(told(ReadyState::Removed, operation, &[]), PartitionState::Removed);
+        }
     }
 }

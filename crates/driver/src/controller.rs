@@ -73,6 +73,8 @@ pub enum PartitionState {
     Failed(String),
     /// It is being removed.
     Removing,
+    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free yet.
+    Removed,
 }
 
 /// What a controller has for a model.
@@ -109,6 +111,16 @@ pub enum Failure {
     NoRoom,
     /// The name of the partition is taken.
     Exists,
+    /// It was not sent, as there is no connection: nothing was done.
+    NotSent,
     /// No answer, or one that does not tell: the call may have taken effect, or may still.
     Unclear,
+}
+
+impl Failure {
+    /// Whether the controller itself said nothing that can be made use of.
+    #[must_use]
+    pub fn is_silence(self) -> bool {
+        matches!(self, Self::NotSent | Self::Unclear)
+    }
 }

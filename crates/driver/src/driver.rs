@@ -11,7 +11,8 @@ use crate::handle::Order;
 use crate::lane::Owner;
 use crate::shop::Shop;
 use crate::{
-    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, keep, refresh, remove, unclaimed,
+    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, keep, launched, refresh, remove,
+    unclaimed,
 };
 
 /// Carries out orders; see [`Driver::run`].
@@ -64,6 +65,12 @@ impl<W: World> Driver<W> {
                     bind::bind(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
                 }));
             }
+            Order::Launched(claim, at) => {
+                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
+                spawn_local(see_through(claim.partition.clone(), move || {
+                    launched::launched(Rc::clone(&shop), Rc::clone(&lane), claim.clone(), at)
+                }));
+            }
             Order::Keep(claim, until) => {
                 let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
                 spawn_local(async move {
@@ -95,22 +102,28 @@ impl<W: World> Driver<W> {
         let lane = shop.lane(&claim.partition);
         let cancel = CancellationToken::new();
         lane.cancel.replace(cancel.clone());
+        // Its time begins with the order, whatever it has to wait for first.
+        let patience = create::patience(&shop, &claim, cancel);
         spawn_local(async move {
-            let turn = lane.turn.lock().await;
-            let work = {
-                let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
-                async move { create::create(&shop, &lane, &claim, cancel).await }
+            let answer = match patience.hold(lane.turn.lock()).await {
+                Ok(_turn) => {
+                    let work = {
+                        let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
+                        async move { create::create(&shop, &lane, &claim, patience).await }
+                    };
+                    // Every create has one answer, also when there is a fault in this program.
+                    let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
+                        partition: claim.partition.clone(),
+                        reason: format!("internal error, please report: {broken}"),
+                    });
+                    if lane.owner.get() == Owner::Others && lane.recorded.replace(false) {
+                        // Nothing came of an intent: nobody shall remove a partition of others because of it.
+                        shop.note(Entry::Gone(claim.partition.clone()), &claim).await;
+                    }
+                    answer
+                }
+                Err(stop) => create::not_begun(&claim, &patience, &stop),
             };
-            // Every create has one answer, also when there is a fault in this program.
-            let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
-                partition: claim.partition.clone(),
-                reason: format!("internal error, please report: {broken}"),
-            });
-            if lane.owner.get() == Owner::Others && lane.recorded.replace(false) {
-                // Nothing came of an intent: nobody shall remove a partition of others because of it.
-                shop.note(Entry::Gone(claim.partition.clone()), &claim).await;
-            }
-            drop(turn);
             shop.world.report(answer);
         });
     }

@@ -11,6 +11,9 @@ pub trait Files: 'static {
     /// What a controller says a task needs to know.
     type Config: 'static;
 
+    /// Finds out whether files can be written to the directory.
+    fn probe(&self, directory: &Path) -> impl Future<Output = Result<(), FilesError>>;
+
     /// Writes the files of a claim; they are durable, and readable by its user, when this returns.
     /// When it fails, it has taken back what it wrote.
     fn deliver(
@@ -20,7 +23,8 @@ pub trait Files: 'static {
         config: Self::Config,
     ) -> impl Future<Output = Result<(), FilesError>>;
 
-    /// Deletes the files of a claim, however many there are; `Ok` when there were none.
+    /// Deletes the files of a claim, however many there are; `Ok` when there were none. A directory that is away is an
+    /// error, also when there is another in its place: an empty mount point.
     fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
 }
 

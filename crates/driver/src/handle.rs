@@ -17,6 +17,7 @@ pub(crate) enum Order<C> {
     Refresh(Claim),
     Bind(Claim),
     Keep(Claim, Seconds),
+    Launched(Claim, Seconds),
 }
 
 /// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
@@ -74,6 +75,11 @@ impl<C> Handle<C> {
                 | Action::KickScheduler => host.send(action),
             }
         }
+    }
+
+    /// The batch script of this run was launched then: a later slurmctld is to know.
+    pub fn launched(&self, claim: Claim, at: Seconds) {
+        self.send(Order::Launched(claim, at));
     }
 
     fn send(&self, order: Order<C>) {

@@ -53,11 +53,10 @@ fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -
     // An IPU of a partition is taken already, sound or not.
     let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
     let faulty = ipus.iter().filter(unusable).count();
-    let there = partitions.into_iter().filter(|partition| partition.ready != ReadyState::Removed);
     Listing {
         ipus: u32::try_from(ipus.len()).unwrap_or(u32::MAX),
         faulty: u32::try_from(faulty).unwrap_or(u32::MAX),
-        partitions: there.filter_map(|partition| seen(partition, &place)).collect(),
+        partitions: partitions.into_iter().filter_map(|partition| seen(partition, &place)).collect(),
     }
 }
 
@@ -65,7 +64,8 @@ fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<Seen
     let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
     let places = partition.places.iter().map(|at| place(Place { domain: at.domain, index: at.index }));
     let fault = (partition.ready == ReadyState::Error).then(|| "it is in error".to_owned());
-    Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault })
+    let leaving = partition.ready == ReadyState::Removed;
+    Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault, leaving })
 }
 
 /// What to call a partition of others whose name is none that we would give: its IPUs count all the same.

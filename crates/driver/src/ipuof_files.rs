@@ -1,8 +1,7 @@
 //! The real files: [`ipuof::IpuofDir`], on the runtime's blocking pool.
 
-use std::io::ErrorKind;
-use std::path::Path;
-use std::sync::Once;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once};
 
 use ipuof::{Access, Error, IpuofDir, file_name};
 use ledger::Claim;
@@ -10,44 +9,68 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 use vipu_types::Gcd;
 
+use crate::marks::{Marks, NotUsable};
 use crate::{Files, FilesError};
 
 /// Writes IPUoF files into a directory that all nodes share.
 ///
 /// A file system that hangs holds up a thread of the blocking pool, and who waits for that file.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct IpuofFiles;
+#[derive(Clone, Debug)]
+pub struct IpuofFiles(Arc<Marks>);
+
+impl IpuofFiles {
+    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet there may be some
+    /// in the directories `used`. Blocks on the file system.
+    pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self(Arc::new(Marks::new(cluster, memory, used)))
+    }
+
+    async fn blocking(
+        &self,
+        directory: &Path,
+        work: impl FnOnce(&Path, &Marks) -> Result<(), NotUsable> + Send + 'static,
+    ) -> Result<(), FilesError> {
+        let (directory, marks) = (directory.to_path_buf(), Arc::clone(&self.0));
+        let work = move || {
+            failpoints::io!("IPUoF files");
+            work(&directory, &marks)
+        };
+        match spawn_blocking(work).await {
+            Ok(done) => done.map_err(|error| FilesError(error.to_string())),
+            Err(broken) => Err(FilesError(broken.to_string())),
+        }
+    }
+}
 
 impl Files for IpuofFiles {
     type Config = Vec<Gcd>;
 
+    async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
+        self.blocking(directory, |directory, marks| Ok(marks.open(directory)?.probe().map(drop)?)).await
+    }
+
     async fn deliver(&self, directory: &Path, claim: &Claim, config: Vec<Gcd>) -> Result<(), FilesError> {
-        blocking(directory, claim, move |directory, claim| {
-            let open = IpuofDir::open(directory)?;
+        let claim = claim.clone();
+        self.blocking(directory, move |directory, marks| {
+            let open = marks.open(directory)?;
             let published = open.publish(&claim.partition, &config, claim.user);
             if published.is_err() {
                 // The error that matters is the one at hand.
-                let _ = remove(&open, directory, claim);
+                let _ = remove(&open, directory, &claim);
             }
-            published.map(|access| {
-                if access == Access::WorldReadable {
-                    warn_once(directory);
-                }
-            })
+            if published? == Access::WorldReadable {
+                warn_once(directory);
+            }
+            Ok(())
         })
         .await
     }
 
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
-        blocking(directory, claim, |directory, claim| match IpuofDir::open(directory) {
-            Ok(open) => remove(&open, directory, claim),
-            // No directory, no files.
-            Err(Error::Refused { source, .. })
-                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error),
+        let claim = claim.clone();
+        self.blocking(directory, move |directory, marks| match marks.open_used(directory)? {
+            Some(open) => Ok(remove(&open, directory, &claim)?),
+            None => Ok(()),
         })
         .await
     }
@@ -76,22 +99,6 @@ fn warn_once(directory: &Path) {
             directory.display()
         );
     });
-}
-
-async fn blocking(
-    directory: &Path,
-    claim: &Claim,
-    work: impl FnOnce(&Path, &Claim) -> Result<(), Error> + Send + 'static,
-) -> Result<(), FilesError> {
-    let (directory, claim) = (directory.to_path_buf(), claim.clone());
-    let work = move || {
-        failpoints::io!("IPUoF files");
-        work(&directory, &claim)
-    };
-    match spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| FilesError(error.to_string())),
-        Err(broken) => Err(FilesError(broken.to_string())),
-    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ fn claim(size: u64) -> Claim {
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(size).unwrap(),
         shape: Shape::default(),
+        slurm_partition: None,
         ipus: vec![],
     }
 }
@@ -37,17 +38,24 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Files that are remembered nowhere.
+fn files() -> IpuofFiles {
+    IpuofFiles::new("a", None, [])
+}
+
 #[tokio::test]
 async fn all_files_of_a_partition_go_and_no_others() {
     let dir = tempfile::tempdir().unwrap();
+    files().probe(dir.path()).await.unwrap();
     for others in ["slurm_10.conf", "slurm_1_gcd.conf", "slurm_1x_gcd0.conf"] {
         fs::write(dir.path().join(others), "").unwrap();
     }
     let before = names(dir.path());
     for (size, count) in [(1, 1), (64, 1), (256, 4), (16, 16)] {
-        IpuofFiles.deliver(dir.path(), &claim(size), gcds(count)).await.unwrap();
+        let files = files();
+        files.deliver(dir.path(), &claim(size), gcds(count)).await.unwrap();
         assert_eq!(names(dir.path()).len(), before.len() + count);
-        IpuofFiles.withdraw(dir.path(), &claim(size)).await.unwrap();
+        files.withdraw(dir.path(), &claim(size)).await.unwrap();
         assert_eq!(names(dir.path()), before, "{size} IPUs, {count} GCDs");
     }
 }
@@ -57,16 +65,16 @@ async fn a_failed_delivery_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     // A directory has the third file's name.
     fs::create_dir(dir.path().join("slurm_1_gcd2.conf")).unwrap();
-    let error = IpuofFiles.deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
+    let error = files().deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
     assert!(error.contains("slurm_1_gcd2.conf"), "{error}");
-    assert_eq!(names(dir.path()), ["slurm_1_gcd2.conf"]);
+    assert_eq!(names(dir.path()), [".vipu_a", "slurm_1_gcd2.conf"]);
 }
 
 #[tokio::test]
 async fn where_there_is_no_directory_there_are_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing");
-    let error = IpuofFiles.deliver(&missing, &claim(1), gcds(1)).await.unwrap_err().to_string();
+    let error = files().deliver(&missing, &claim(1), gcds(1)).await.unwrap_err().to_string();
     assert!(error.contains(missing.to_str().unwrap()), "{error}");
-    assert_eq!(IpuofFiles.withdraw(&missing, &claim(1)).await, Ok(()));
+    assert_eq!(files().withdraw(&missing, &claim(1)).await, Ok(()));
 }

@@ -11,7 +11,7 @@ use crate::{Entry, World};
 /// Has the journal say so: a later slurmctld may find no trace of the job any more.
 pub(crate) async fn keep<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim, until: Seconds) {
     let _turn = lane.turn.lock().await;
-    if matches!(lane.owner.get(), Owner::Run(owner) if owner.becomes(claim.run)) {
+    if lane.owner.get() == Owner::Ours {
         shop.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
     }
 }

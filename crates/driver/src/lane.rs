@@ -1,7 +1,6 @@
 //! What the driver knows of one partition, from its first order until it is gone.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,8 +14,8 @@ use vipu_types::{JobRun, PodId};
 pub(crate) enum Owner {
     /// No create of it is known.
     Unknown,
-    /// A create call of this cluster may have made it, for this run.
-    Run(JobRun),
+    /// Ours: a create call of this cluster may have made it.
+    Ours,
     /// It was made for this run and is gone; a create call that was never answered may make it once more.
     Late(JobRun),
     /// Not ours: no create call of this cluster can have made it.
@@ -31,12 +30,14 @@ pub(crate) struct Lane {
     pub files: Mutex<()>,
     /// Ends the create under way, or the one that waits for its turn.
     pub cancel: RefCell<CancellationToken>,
+    /// As the journal of an earlier slurmctld has it.
+    pub before: Option<Claim>,
     /// Whose partition it is.
     pub owner: Cell<Owner>,
     /// Create calls that were never answered and have not shown their effect: each may still have it, however late.
     pub unanswered: Cell<u32>,
-    /// The same of Pods that were asked for it before `home`: what they make is nobody's.
-    elsewhere: RefCell<BTreeMap<PodId, u32>>,
+    /// A remove call was never answered: it may still take effect, however late.
+    pub unanswered_remove: Cell<bool>,
     /// The journal may have an entry of it.
     pub recorded: Cell<bool>,
     /// It is certain that it has no files: none were written, or they were taken back.
@@ -53,9 +54,10 @@ impl Lane {
             turn: Mutex::default(),
             files: Mutex::default(),
             cancel: RefCell::default(),
+            before: None,
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
-            elsewhere: RefCell::default(),
+            unanswered_remove: Cell::new(false),
             recorded: Cell::new(owner != Owner::Unknown),
             fileless: Cell::new(false),
             home: RefCell::default(),
@@ -63,7 +65,7 @@ impl Lane {
         }
     }
 
-    /// The claim on it, where it is: a newer job of the same id may have its own on another controller.
+    /// The claim on it, where it is: an earlier version gave an id to two jobs, on two controllers.
     pub fn at_home(&self, claim: &Claim) -> Claim {
         match self.home.borrow().clone() {
             Some(PodId { model, controller }) => Claim { model, controller, ..claim.clone() },
@@ -71,68 +73,22 @@ impl Lane {
         }
     }
 
-    /// It is asked of this Pod from now on. What an earlier one may still make of an unanswered call is nothing that
-    /// is met there.
-    pub fn move_to(&self, pod: PodId) {
-        let Some(before) = self.home.replace(Some(pod.clone())).filter(|before| *before != pod) else {
-            return;
-        };
-        let mut elsewhere = self.elsewhere.borrow_mut();
-        let there = elsewhere.remove(&pod).unwrap_or(0);
-        let calls = self.unanswered.replace(there);
-        if calls > 0 {
-            elsewhere.insert(before, calls);
-        }
-    }
-
-    /// Whether a Pod may still make it of a call that was never answered.
+    /// Whether its Pod may still make it of a call that was never answered.
     pub fn may_come_late(&self) -> bool {
-        self.unanswered.get() > 0 || !self.elsewhere.borrow().is_empty()
+        self.unanswered.get() > 0
     }
 
-    /// Whether this Pod may.
-    pub fn may_come_late_on(&self, pod: &PodId) -> bool {
-        self.home.borrow().as_ref() == Some(pod) || self.elsewhere.borrow().contains_key(pod)
-    }
-
-    /// Nobody makes it any more.
-    pub fn forget(&self) {
-        self.owner.set(Owner::Unknown);
-        self.elsewhere.take();
-    }
-
-    /// Whether the controller may have a partition that was made for another run: a slurmctld that was killed may
-    /// hand out a job id twice.
-    pub fn is_of_another(&self, run: JobRun) -> bool {
-        matches!(self.owner.get(), Owner::Run(other) | Owner::Late(other) if other != run)
+    /// Whether a call that was sent for this id before may hit what is made for this claim, or has made something else: then
+    /// nothing is made under it any more.
+    pub fn is_spent(&self, claim: &Claim) -> bool {
+        let is_late = matches!(self.owner.get(), Owner::Late(_)) || self.unanswered_remove.get();
+        is_late || self.before.as_ref().is_some_and(|before| wanted(before) != wanted(claim))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use vipu_types::{ControllerName, ModelName};
-
-    use super::*;
-
-    fn pod(host: &str) -> PodId {
-        let controller = ControllerName::new(host, 8090).unwrap();
-        PodId { model: ModelName::new("pod64").unwrap(), controller }
-    }
-
-    #[test]
-    fn what_a_pod_may_still_make_is_known_when_another_was_asked() {
-        let (a, b, c) = (pod("a"), pod("b"), pod("c"));
-        let lane = Lane::new(Owner::Unknown);
-        lane.move_to(a.clone());
-        lane.unanswered.set(2);
-        lane.move_to(b.clone());
-        assert_eq!(lane.unanswered.get(), 0);
-        assert!(lane.may_come_late() && lane.may_come_late_on(&a) && lane.may_come_late_on(&b));
-        lane.move_to(c.clone());
-        assert!(lane.may_come_late_on(&a) && !lane.may_come_late_on(&b));
-        lane.move_to(a);
-        assert_eq!(lane.unanswered.get(), 2);
-        lane.forget();
-        assert!(!lane.may_come_late_on(&c));
-    }
+/// What tells an earlier job of the same number from a later one: an earlier version gave both one id. The start of a run
+/// does not, as it changes while nodes are powered up.
+fn wanted(claim: &Claim) -> impl PartialEq {
+    let Claim { run, user, model, controller, size, .. } = claim.clone();
+    (run.job, run.restart, user, model, controller, size)
 }

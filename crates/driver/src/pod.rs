@@ -9,9 +9,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use vipu_types::{ControllerName, IpuCount, PodId};
+use vipu_types::{ControllerName, IpuCount, PartitionId, PodId};
 
-use crate::Controller;
+use crate::refusals::Refusals;
+use crate::removals::Removals;
+use crate::{CallError, Controller, Listing, PartitionState};
 
 /// What configuration says of a model, as far as the driver has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,10 @@ pub(crate) struct Pod<C> {
     /// Whether the controller answered the last survey: who fails everybody is at fault, not what it was asked for. Known
     /// also to creates that began with an earlier configuration.
     pub answers: Rc<Cell<bool>>,
+    /// What it refused since it made a partition last; known to them as well.
+    pub refusals: Rc<Refusals>,
+    /// The partitions that it shows as removed; known also with a later configuration.
+    removals: Rc<Removals>,
     /// Cancelled when the controller has answered whoever is last in the order of [`Pod::turn`].
     last: RefCell<CancellationToken>,
 }
@@ -83,11 +89,6 @@ impl Turn {
         // If the time is over, it is this one's turn all the same.
         let _ = timeout(LONGEST_TURN, self.before.cancelled()).await;
     }
-}
-
-/// What is taken for granted until the first survey.
-fn answers() -> Rc<Cell<bool>> {
-    Rc::new(Cell::new(true))
 }
 
 impl<C> Pod<C> {
@@ -110,11 +111,13 @@ impl<C> Pod<C> {
             }
             _ => Arc::new(Semaphore::new(limit)),
         };
-        let answers = before.map(|old| Rc::clone(&old.answers)).unwrap_or_else(answers);
-        Self::with(settings, controller, slots, answers)
+        let new = Self::with(settings, controller, slots);
+        let Some(old) = before else { return new };
+        let (answers, removals) = (Rc::clone(&old.answers), Rc::clone(&old.removals));
+        Self { answers, removals, refusals: Rc::clone(&old.refusals), ..new }
     }
 
-    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>, answers: Rc<Cell<bool>>) -> Self {
+    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>) -> Self {
         let nobody = CancellationToken::new();
         nobody.cancel();
         Self {
@@ -122,7 +125,10 @@ impl<C> Pod<C> {
             controller,
             slots,
             usual_create: Cell::default(),
-            answers,
+            // Taken for granted until the first survey.
+            answers: Rc::new(Cell::new(true)),
+            removals: Rc::default(),
+            refusals: Rc::default(),
             last: RefCell::new(nobody),
         }
     }
@@ -133,6 +139,20 @@ impl<C: Controller> Pod<C> {
     pub fn beside(&self, controller: &ControllerName) -> Result<Self, String> {
         let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
         let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
-        Ok(Self::with(settings, controller, slots, answers()))
+        Ok(Self::with(settings, controller, slots))
+    }
+
+    /// How far a partition is, as [`Controller::status`]; one that is shown as removed for too long is absent.
+    pub async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
+        let state = self.controller.status(partition).await?;
+        Ok(self.removals.judge(&self.controller.name(), partition, state))
+    }
+
+    /// All that there is, as [`Controller::survey`], without what is shown as removed for too long. The listing need not
+    /// have all those of `ours`.
+    pub async fn survey(&self, ours: impl Fn(&PartitionId) -> bool) -> Result<Listing, CallError> {
+        let mut listing = self.controller.survey(&self.settings).await?;
+        self.removals.judge_all(&self.controller.name(), &mut listing, ours);
+        Ok(listing)
     }
 }

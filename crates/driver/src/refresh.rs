@@ -22,7 +22,7 @@ pub(crate) async fn refresh<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: 
     let (run, partition) = (claim.run, &claim.partition);
     let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
     let _turn = lane.turn.lock().await;
-    while matches!(lane.owner.get(), Owner::Run(owner) if owner.becomes(run)) {
+    while lane.owner.get() == Owner::Ours {
         let Err(trouble) = rewritten(&shop, &lane, &claim).await else {
             return tracing::info!(
                 "{run}: partition {partition} was relocated; the files it has are written anew"
@@ -38,12 +38,13 @@ pub(crate) async fn refresh<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: 
     }
 }
 
-async fn rewritten<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim) -> Result<(), String> {
+async fn rewritten<W: World>(shop: &Rc<Shop<W>>, lane: &Lane, claim: &Claim) -> Result<(), String> {
     let pod = shop.pod(claim)?;
     let Some(directory) = lane.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone()) else {
         return Ok(());
     };
     let config = pod.controller.ipuof_config(&claim.partition).await.map_err(|error| error.message)?;
     let _alone = lane.files.lock().await;
-    shop.world.files().deliver(&directory, claim, config).await.map_err(|error| error.to_string())
+    let delivered = shop.with_files(&directory, shop.world.files().deliver(&directory, claim, config)).await;
+    delivered.map_err(|trouble| trouble.words)
 }

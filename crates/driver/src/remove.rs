@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::Claim;
-use tokio::time::{Instant, sleep};
+use tokio::task::spawn_local;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vipu_types::PartitionId;
 
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::pod::Pod;
+use crate::resource::SLOW;
+use crate::shared::FilesTrouble;
 use crate::shop::Shop;
-use crate::{Controller, Entry, Files, PartitionState, World};
+use crate::{CallError, Controller, Entry, Failure, Files, PartitionState, World};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
@@ -24,9 +27,10 @@ const REMOVE_TIME: Duration = Duration::from_secs(60);
 /// How soon, when it does not even look as if it were on its way out: a late create may have made it once more.
 const STILL_ACTIVE: Duration = Duration::from_secs(2);
 
-/// How long a partition that is gone is watched for, when a create call of it was never answered. A controller that
-/// hung may work off what it was sent long ago; what it makes after this is reported as unknown.
-const LATE_CREATE: Duration = Duration::from_secs(600);
+/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that hung may work
+/// off what it was sent long ago: what it makes until then is removed, later it is reported as unknown; and no later
+/// slurmctld gives the id again until then, so that nothing is removed by mistake.
+const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is not ours stays.
 pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
@@ -35,7 +39,7 @@ pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: C
     let (shop, lane, claim) = (&shop, &lane, &claim);
     let (run, partition) = (claim.run, &claim.partition);
     match lane.owner.get() {
-        Owner::Run(_) | Owner::Late(_) => {}
+        Owner::Ours | Owner::Late(_) => {}
         Owner::Others => return,
         Owner::Unknown => {
             tracing::warn!("{run}: partition {partition} is in no journal of this cluster and left alone");
@@ -45,34 +49,41 @@ pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: C
     shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
     let pod = insist(claim, async || {
         let pod = shop.pod(&lane.at_home(claim))?;
-        removed(&pod, partition).await.map(|()| pod)
+        removed(&pod, lane, partition).await.map(|()| pod)
     })
     .await;
-    files_gone(shop, lane, claim, pod.settings.ipuof_dir.clone()).await;
+    if lane.directory.borrow().is_none() {
+        lane.directory.replace(pod.settings.ipuof_dir.clone());
+    }
+    // Nobody waits for a directory that is away: only the entry in the journal does.
+    let _ = timeout(SLOW, delete_files(shop, lane, claim, None)).await;
     failpoints::hold!("cleared");
-    if lane.may_come_late() {
+    if lane.may_come_late() || !lane.fileless.get() {
         lane.owner.set(Owner::Late(run));
     } else {
-        shop.note(Entry::Gone(partition.clone()), claim).await;
-        lane.forget();
+        if !lane.unanswered_remove.get() {
+            shop.note(Entry::Gone(partition.clone()), claim).await;
+        }
+        lane.owner.set(Owner::Unknown);
     }
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
 
-/// Waits until nothing that was sent for a partition that is gone can make it once more.
-pub(crate) async fn watch<W: World>(shop: &Shop<W>, lane: Rc<Lane>, claim: &Claim) {
-    let late = Owner::Late(claim.run);
-    if lane.owner.get() == late {
-        sleep(LATE_CREATE).await;
-        while shop.is_seen_to(&claim.partition) {
-            sleep(RETRY_CAP).await;
+/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were sent for it and may
+/// still take effect.
+pub(crate) async fn watch<W: World>(shop: &Rc<Shop<W>>, lane: Rc<Lane>, claim: &Claim) {
+    let gone = Instant::now();
+    if matches!(lane.owner.get(), Owner::Late(_)) || lane.unanswered_remove.get() {
+        files_gone(shop, &lane, claim).await;
+        if lane.may_come_late() || lane.unanswered_remove.get() {
+            sleep_until(gone + LATE_CALL).await;
+            while shop.is_seen_to(&claim.partition) {
+                sleep(RETRY_CAP).await;
+            }
         }
         let _turn = lane.turn.lock().await;
-        if lane.owner.get() != late {
-            return; // The id has another run, which sees to it.
-        }
         shop.note(Entry::Gone(claim.partition.clone()), claim).await;
-        lane.forget();
+        lane.owner.set(Owner::Unknown);
     }
     shop.close(&claim.partition, lane);
 }
@@ -94,43 +105,88 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
     }
 }
 
-/// Deletes the files, after any write that is still under way.
-async fn files_gone<W: World>(shop: &Shop<W>, lane: &Lane, claim: &Claim, configured: Option<Arc<Path>>) {
-    let _alone = lane.files.lock().await;
-    if lane.fileless.get() {
-        return;
+/// Deletes the files, sooner or later.
+async fn files_gone<W: World>(shop: &Rc<Shop<W>>, lane: &Rc<Lane>, claim: &Claim) {
+    let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
+    while !lane.fileless.get() {
+        let Err(trouble) = delete_files(shop, lane, claim, None).await else { return };
+        let pause = backoff.next_pause();
+        if backoff.worth_a_line() {
+            let (partition, words) = (&claim.partition, &trouble.words);
+            tracing::warn!(
+                "partition {partition} is gone, and its IPUoF files are still there: {words}; trying again"
+            );
+        }
+        sleep(pause).await;
+        if trouble.is_shared {
+            trouble.directory.well().await;
+        }
     }
-    let Some(directory) = lane.directory.borrow().clone().or(configured) else { return };
-    insist(claim, async || {
-        let withdrawn = shop.world.files().withdraw(&directory, claim).await;
-        withdrawn.map_err(|error| error.to_string())
-    })
-    .await;
+}
+
+/// One try, after any write that is still under way: in this directory, or where they were written last. It is seen through
+/// to its end, whoever loses patience meanwhile.
+pub(crate) fn delete_files<W: World>(
+    shop: &Rc<Shop<W>>,
+    lane: &Rc<Lane>,
+    claim: &Claim,
+    directory: Option<Arc<Path>>,
+) -> impl Future<Output = Result<(), FilesTrouble>> + use<W> {
+    let (shop, lane, claim) = (Rc::clone(shop), Rc::clone(lane), claim.clone());
+    let deleting = spawn_local(async move {
+        let _alone = lane.files.lock().await;
+        let directory =
+            directory.or_else(|| lane.directory.borrow().clone().filter(|_| !lane.fileless.get()));
+        if let Some(directory) = directory {
+            shop.with_files(&directory, shop.world.files().withdraw(&directory, &claim)).await?;
+        }
+        lane.fileless.set(true);
+        Ok(())
+    });
+    async {
+        match deleting.await {
+            Ok(deleted) => deleted,
+            Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+        }
+    }
 }
 
 /// One try, with the settings that hold now.
 ///
 /// # Errors
 /// When it stays, with what to tell people.
-pub(crate) async fn removed<C: Controller>(pod: &Pod<C>, partition: &PartitionId) -> Result<(), String> {
-    let force = pod.settings.force_remove;
-    pod.controller.remove(partition, force).await.map_err(|error| error.message)?;
+pub(crate) async fn removed<C: Controller>(
+    pod: &Pod<C>,
+    lane: &Lane,
+    partition: &PartitionId,
+) -> Result<(), String> {
+    call(pod, lane, partition).await.map_err(|error| error.message)?;
     failpoints::hold!("remove_acknowledged");
-    confirm_gone(&pod.controller, partition, force).await
+    confirm_gone(pod, partition).await
+}
+
+/// Sends a remove call, and remembers that it was not answered.
+pub(crate) async fn call<C: Controller>(
+    pod: &Pod<C>,
+    lane: &Lane,
+    partition: &PartitionId,
+) -> Result<(), CallError> {
+    let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
+    if answer.as_ref().is_err_and(|error| error.failure == Failure::Unclear) {
+        lane.unanswered_remove.set(true);
+    }
+    answer
 }
 
 /// Waits until a partition that is being removed is gone.
 ///
 /// # Errors
 /// When it stays, with what to tell people.
-pub(crate) async fn confirm_gone(
-    controller: &impl Controller,
-    partition: &PartitionId,
-    force: bool,
-) -> Result<(), String> {
-    let began = Instant::now();
+pub(crate) async fn confirm_gone<C: Controller>(pod: &Pod<C>, partition: &PartitionId) -> Result<(), String> {
+    let (controller, force) = (&pod.controller, pod.settings.force_remove);
+    let (began, mut removed) = (Instant::now(), None);
     loop {
-        match controller.status(partition).await.map_err(|error| error.message)? {
+        match pod.status(partition).await.map_err(|error| error.message)? {
             PartitionState::Absent => return Ok(()),
             PartitionState::Failed(words) => {
                 let advice = if force { "" } else { "; ForceDeletePartition=1 would ignore that" };
@@ -138,6 +194,11 @@ pub(crate) async fn confirm_gone(
             }
             PartitionState::Active if began.elapsed() >= STILL_ACTIVE => {
                 return Err(format!("controller {}: it is still active", controller.name()));
+            }
+            // That has a bound of its own, and is over soon as a rule: jobs may wait for these IPUs.
+            PartitionState::Removed => {
+                let since = *removed.get_or_insert_with(Instant::now);
+                sleep(poll_pause(since.elapsed(), None)).await;
             }
             _ if began.elapsed() >= REMOVE_TIME => {
                 let seconds = REMOVE_TIME.as_secs();

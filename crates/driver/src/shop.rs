@@ -9,8 +9,9 @@ use vipu_types::{PartitionId, PodId};
 
 use crate::lane::{Lane, Owner};
 use crate::pod::{Pod, PodSetup};
+use crate::shared::Shared;
 use crate::survey::Surveyor;
-use crate::{Entry, Journal, JournalError, LiveRecord, Stage, World};
+use crate::{LiveRecord, Stage, World};
 
 /// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few, says nothing.
 const NOBODY_COUNTED: u32 = 1 << 30;
@@ -22,6 +23,8 @@ pub(crate) struct Shop<W: World> {
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
+    /// What all jobs need.
+    pub shared: Shared,
     /// Partitions that no job has and that are being seen to.
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
@@ -30,12 +33,14 @@ impl<W: World> Shop<W> {
     /// A shop that knows the partitions of an earlier driver.
     pub fn new(world: W, live: Vec<LiveRecord>) -> Self {
         let lanes = live.into_iter().map(|record| {
-            let lane = Lane::new(Owner::Run(record.claim.run));
+            let before = Some(record.claim.clone());
+            let lane = Lane { before, ..Lane::new(Owner::Ours) };
             lane.home.replace(Some(record.claim.pod()));
             lane.directory.replace(record.ipuof_dir.map(Into::into));
             if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
                 lane.unanswered.set(NOBODY_COUNTED);
             }
+            lane.unanswered_remove.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
             (record.claim.partition, Rc::new(lane))
         });
         Self {
@@ -44,6 +49,7 @@ impl<W: World> Shop<W> {
             unlisted: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
+            shared: Shared::default(),
             unclaimed: RefCell::default(),
         }
     }
@@ -61,6 +67,8 @@ impl<W: World> Shop<W> {
         // Surveys of the old controllers end here, so that none answers for a new one.
         *self.surveyors.borrow_mut() =
             pods.iter().map(|(id, pod)| (id.clone(), Surveyor::start(self, id, pod))).collect();
+        drop(pods);
+        self.probe_what_is_needed();
     }
 
     /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others are.
@@ -126,7 +134,7 @@ impl<W: World> Shop<W> {
         let lanes = self.lanes.borrow();
         let ours = lanes.iter().filter(|(_, lane)| {
             let is_of_pod = lane.home.borrow().as_ref() == Some(id);
-            is_of_pod && matches!(lane.owner.get(), Owner::Run(_)) && !lane.fileless.get()
+            is_of_pod && lane.owner.get() == Owner::Ours && !lane.fileless.get()
         });
         let mut ours: Vec<_> = ours.map(|(partition, _)| partition.clone()).collect();
         // For a simulation to be played again.
@@ -142,31 +150,8 @@ impl<W: World> Shop<W> {
         }
     }
 
-    /// Records what is not worth stopping for when it cannot be recorded: the worst is
-    /// that the next slurmctld looks for something that is done already.
-    pub async fn note(&self, entry: Entry, claim: &Claim) {
-        if let Err(error) = self.record(entry).await {
-            tracing::error!("partition {} of {}: {error}", claim.partition, claim.run);
-        }
-    }
-
-    /// Returns once it is certain that this slurmctld is still in charge; never if another has taken over.
-    pub async fn confirm(&self) -> Result<(), JournalError> {
-        self.unless_final(self.world.journal().confirm()).await
-    }
-
-    /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
-    pub async fn record(&self, entry: Entry) -> Result<(), JournalError> {
-        self.unless_final(self.world.journal().record(entry)).await
-    }
-
-    async fn unless_final(
-        &self,
-        work: impl Future<Output = Result<(), JournalError>>,
-    ) -> Result<(), JournalError> {
-        match work.await {
-            Err(error) if error.is_final() => std::future::pending().await,
-            result => result,
-        }
+    /// All Pods of a list of models, each with the model's settings.
+    pub fn listed(&self) -> BTreeMap<PodId, Rc<Pod<W::Controller>>> {
+        self.pods.borrow().clone()
     }
 }

@@ -1,23 +1,27 @@
 //! Asking a controller for its IPUs and partitions, now and then and when told to.
 
 use std::collections::HashSet;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use ledger::{Event, SeenPartition};
 use tokio::sync::Notify;
 use tokio::task::spawn_local;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
 use crate::faults::see_through;
 use crate::pod::Pod;
 use crate::shop::Shop;
-use crate::{CallError, Controller, Failure, Listing, PartitionState, World};
+use crate::{CallError, Controller, Listing, PartitionState, World};
 
 /// Between two surveys while the controller does not answer: jobs wait for its return.
 const PERIOD_UNREACHABLE: Duration = Duration::from_secs(5);
+
+/// At least between two surveys, however often one is asked for: a controller lists all it has each time.
+const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 
 /// The surveys of one Pod, one after the other, until this is dropped.
 pub(crate) struct Surveyor {
@@ -46,9 +50,15 @@ impl Surveyor {
 
 async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controller>>, wake: Rc<Notify>) {
     let mut contact = Contact::default();
+    // No job starts before it is known whether its files can be written.
+    for need in shop.needs(&pod) {
+        need.known().await;
+    }
     loop {
+        // Whoever asked for a survey until now gets this one.
+        pin!(wake.notified()).enable();
         let asked = shop.world.now();
-        let mut answer = pod.controller.survey(&pod.settings).await;
+        let mut answer = pod.survey(|partition| shop.known_lane(partition).is_some()).await;
         let answers = match &mut answer {
             Ok(listing) => {
                 say_what_is_wrong(&shop, &pod, listing).await
@@ -60,7 +70,7 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
         match contact.news(answer.as_ref()) {
             Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
             Some(News::Trouble(error)) => {
-                tracing::warn!("no IPU job of model {} can start there: {error}", id.model);
+                tracing::error!("no IPU job of model {} can start there: {error}", id.model);
             }
             None => {}
         }
@@ -76,8 +86,9 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
         });
         let interval = pod.settings.reconcile_interval;
         let period = if contact.trouble.is_none() { interval } else { interval.min(PERIOD_UNREACHABLE) };
+        sleep(SHORTEST_PERIOD).await;
         // Over or asked for, either way the next survey is due.
-        let _ = timeout(period, wake.notified()).await;
+        let _ = timeout(period.saturating_sub(SHORTEST_PERIOD), wake.notified()).await;
     }
 }
 
@@ -90,9 +101,9 @@ async fn say_what_is_wrong<W: World>(
 ) -> bool {
     let faulty = listing.partitions.iter_mut().filter_map(|it| Some((&it.partition, it.fault.as_mut()?)));
     for (partition, fault) in faulty.filter(|(partition, _)| shop.known_lane(partition).is_some()) {
-        match pod.controller.status(partition).await {
+        match pod.status(partition).await {
             Ok(PartitionState::Failed(words)) => *fault = words,
-            Err(error) if error.failure == Failure::Unclear => return false,
+            Err(error) if error.failure.is_silence() => return false,
             _ => {}
         }
     }
@@ -112,13 +123,13 @@ async fn add_what_is_not_shown<W: World>(
     let shown: HashSet<_> = listing.partitions.iter().map(|seen| seen.partition.clone()).collect();
     for partition in shop.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
         if answers {
-            match pod.controller.status(&partition).await {
-                Ok(PartitionState::Absent) => continue,
-                Err(error) if error.failure == Failure::Unclear => answers = false,
+            match pod.status(&partition).await {
+                Ok(PartitionState::Absent | PartitionState::Removed) => continue,
+                Err(error) if error.failure.is_silence() => answers = false,
                 _ => {}
             }
         }
-        listing.partitions.push(SeenPartition { partition, places: Vec::new(), fault: None });
+        listing.partitions.push(SeenPartition { partition, places: Vec::new(), fault: None, leaving: false });
     }
     answers
 }

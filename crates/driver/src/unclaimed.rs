@@ -61,18 +61,18 @@ async fn settled<W: World>(
     let (controller, partition) = (pod.controller.name(), &seen.partition);
     let _turn = lane.turn.lock().await;
     // Another cluster may have one of the same name on another controller.
-    let is_home = lane.may_come_late_on(id);
+    let is_home = lane.home.borrow().as_ref() == Some(id);
     match lane.owner.get() {
         Owner::Late(run) if is_home => {
             in_charge(shop).await?;
-            removed(pod, partition).await?;
+            removed(pod, lane, partition).await?;
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
         Owner::Unknown | Owner::Late(_)
             if pod.settings.remove_unknown && shop.world.journal().is_complete() =>
         {
             in_charge(shop).await?;
-            removed(pod, partition).await?;
+            removed(pod, lane, partition).await?;
             warn!(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );
@@ -80,7 +80,7 @@ async fn settled<W: World>(
         Owner::Unknown | Owner::Late(_) if shop.world.journal().is_complete() => report(pod, seen),
         Owner::Unknown | Owner::Late(_) => report_unread(pod, seen),
         // Whoever has it now sees to it.
-        Owner::Run(_) | Owner::Others => {}
+        Owner::Ours | Owner::Others => {}
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-use slurm_host::{boundary, conf as slurm_conf, gres, log};
+use slurm_host::{boundary, conf as slurm_conf, gres, log, symbols};
 
-use crate::check;
+use crate::{check, spank};
 
 slurm_host::plugin_identity! { name: "Checks what nodes offer of V-IPU Pods", type: "gres/vipu" }
 
@@ -45,7 +45,11 @@ unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int 
 }
 
 fn tell(offers: &[gres::Record]) {
-    let faults = check::faults(offers, slurm_conf::folder().as_deref());
+    let mut faults = check::faults(offers, slurm_conf::folder().as_deref());
+    // slurmctld asks for a node that is elsewhere.
+    if !offers.is_empty() && !symbols::in_slurmctld() {
+        faults.extend(spank::fault());
+    }
     for fault in &faults {
         log::error(&format!("gres/vipu: {fault}"));
     }

@@ -97,8 +97,7 @@ impl Order {
     pub(crate) fn endpoint(&self) -> Result<Endpoint, Refusal> {
         let settings = self.settings()?;
         let Grant { partition, controller, .. } = &self.grant;
-        let run = partition.run(&settings.partition_prefix);
-        if run.is_none_or(|(job, _)| job != self.job) {
+        if partition.job(&settings.partition_prefix) != Some(self.job) {
             return Err(Refusal::NotOfTheJob { partition: partition.clone(), job: self.job });
         }
         let listed = controller.as_ref().filter(|name| settings.controllers.contains(name));
@@ -139,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_job_gets_what_it_was_granted() {
-        for partition in ["slurm_42", "slurm_42r3"] {
+        for partition in ["slurm_42", "slurm_42r3", "slurm_42p1", "slurm_42r3p2"] {
             let found = endpoint(CONF, &format!("{partition},pod64,4,1,other:1,node")).unwrap();
             assert_eq!((found.host.as_str(), found.port, found.timeout.as_secs()), ("other", 1, 7));
             assert!(found.access.is_some());
@@ -148,7 +147,9 @@ mod tests {
 
     #[test]
     fn another_jobs_partition_is_refused() {
-        for partition in ["slurm_41", "slurm_421", "slurm_4", "other_42", "slurm_42x"] {
+        for partition in
+            ["slurm_41", "slurm_421", "slurm_4", "other_42", "slurm_42x", "slurm_41p42", "slurm_42p1x"]
+        {
             let refused = endpoint(CONF, &format!("{partition},pod64,4,1,vipu:8090,node")).unwrap_err();
             assert!(matches!(refused, Refusal::NotOfTheJob { .. }), "{partition}: {refused}");
         }

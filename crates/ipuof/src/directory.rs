@@ -1,7 +1,7 @@
 //! The directory that slurmctld writes and all nodes read.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process;
@@ -18,6 +18,12 @@ use crate::error::Error;
 use crate::json::to_json;
 use crate::names::file_names;
 
+/// A file of 256 IPUs is smaller.
+const LARGEST_FILE: usize = 1 << 16;
+
+/// More than this is no mark of ours.
+const LONGEST_MARK: u64 = 100;
+
 /// The open directory of config files.
 ///
 /// Everything happens relative to the open directory and no symlink in it is followed, so nothing that
@@ -30,20 +36,12 @@ pub struct IpuofDir {
     ways: &'static [Access],
 }
 
-/// Checks that files can be written to `path`, and how a user would come to read them.
+/// [`IpuofDir::probe`] of the directory at `path`.
 ///
 /// # Errors
 /// Why not.
 pub fn probe(path: &Path) -> Result<Access, Error> {
-    static PROBES: AtomicU32 = AtomicU32::new(0);
-    let dir = IpuofDir::open(path)?;
-    // Any user but the one we are shows which way is open.
-    let somebody_else = geteuid().as_raw() ^ 1;
-    let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
-    let result = dir.prepare(&name, b"{}\n", somebody_else);
-    let removed = dir.unlink(&name);
-    let access = result?;
-    removed.map(|()| access)
+    IpuofDir::open(path)?.probe()
 }
 
 impl IpuofDir {
@@ -59,6 +57,58 @@ impl IpuofDir {
                 Err(Error::Refused { doing: "open directory", path: path.into(), source: errno.into() })
             }
         }
+    }
+
+    /// Checks that files can be written, and how a user would come to read them.
+    ///
+    /// # Errors
+    /// Why not; each time in the same words.
+    pub fn probe(&self) -> Result<Access, Error> {
+        static PROBES: AtomicU32 = AtomicU32::new(0);
+        // Any user but the one we are shows which way is open.
+        let somebody_else = geteuid().as_raw() ^ 1;
+        let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
+        let written = self.prepare(&name, &[b' '; LARGEST_FILE], somebody_else);
+        let removed = self.unlink(&name);
+        let access = written.and_then(|access| removed.map(|()| access));
+        access.map_err(|error| match error {
+            Error::Refused { source, .. } => {
+                Error::Refused { doing: "write to", path: self.path.clone(), source }
+            }
+            other => other,
+        })
+    }
+
+    /// What is written in the small file of this name that says whose directory this is; none when it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn mark(&self, name: &str) -> Result<Option<String>, Error> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = match openat(&self.fd, name, flags, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            // A link in its place, or a socket, is none of ours.
+            Err(Errno::ENOENT | Errno::ELOOP | Errno::ENXIO) => return Ok(None),
+            Err(errno) => return Err(self.refused("open", name, errno.into())),
+        };
+        let read = |file: File| -> io::Result<Option<String>> {
+            if !file.metadata()?.is_file() {
+                return Ok(None);
+            }
+            let mut text = Vec::new();
+            file.take(LONGEST_MARK).read_to_end(&mut text)?;
+            Ok(Some(String::from_utf8_lossy(&text).trim().to_owned()))
+        };
+        read(file).map_err(|error| self.refused("read", name, error))
+    }
+
+    /// Writes that file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_mark(&self, name: &str, mark: &str) -> Result<(), Error> {
+        self.put(name, format!("{mark}\n").as_bytes(), geteuid().as_raw())?;
+        self.sync()
     }
 
     /// Writes the files of a partition, one for each GCD, readable by the user `reader`.

@@ -247,3 +247,29 @@ fn a_directory_one_may_not_write_is_named() {
 fn geteuid() -> u32 {
     nix::unistd::geteuid().as_raw()
 }
+
+#[test]
+fn a_mark_is_read_as_it_was_written() {
+    let fixture = Fixture::new();
+    let mark = || fixture.dir.mark(".vipu_a").unwrap();
+    assert_eq!(mark(), None);
+    for id in ["0123456789abcdef", "b"] {
+        fixture.dir.set_mark(".vipu_a", id).unwrap();
+        assert_eq!(mark().as_deref(), Some(id));
+    }
+    assert_eq!(fixture.names(), [".vipu_a"]);
+}
+
+#[test]
+fn what_is_no_file_is_no_mark() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path("file"), "id").unwrap();
+    symlink(fixture.path("file"), fixture.path(".vipu_a")).unwrap();
+    nix::unistd::mkfifo(&fixture.path(".vipu_b"), Mode::S_IRWXU).unwrap();
+    fs::create_dir(fixture.path(".vipu_c")).unwrap();
+    for name in [".vipu_a", ".vipu_b", ".vipu_c"] {
+        assert_eq!(fixture.dir.mark(name).unwrap(), None, "{name}");
+    }
+    fixture.dir.set_mark(".vipu_b", "id").unwrap();
+    assert_eq!(fixture.dir.mark(".vipu_b").unwrap().as_deref(), Some("id"));
+}

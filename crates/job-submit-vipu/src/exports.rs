@@ -4,7 +4,9 @@ use std::ffi::{c_char, c_int, c_void};
 
 use slurm_host::controller::{self, Controller};
 use slurm_host::differences::job_modify;
-use slurm_host::{boundary, log};
+use slurm_host::submit::{self, JobDescription};
+use slurm_host::{boundary, conf, release};
+use vipu_types::JobOption;
 
 slurm_host::plugin_identity! { name: "Checks requests for V-IPU partitions", type: "job_submit/vipu" }
 
@@ -21,7 +23,7 @@ extern "C" fn init() -> c_int {
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *mut *mut c_char) -> c_int {
-    judge("job_submit", &|controller| {
+    judge("job_submit", description, err_msg, &|controller| {
         // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
         unsafe { (controller.job_submit)(description, err_msg) }
     })
@@ -40,18 +42,39 @@ unsafe extern "C" fn job_modify(
     err_msg: *mut *mut c_char,
 ) -> c_int {
     let err_msg = job_modify::err_msg(err_msg);
-    judge("job_modify", &|controller| {
+    judge("job_modify", description, err_msg, &|controller| {
         // SAFETY: Slurm's own arguments of the running callback, under the locks Slurm took for it.
         unsafe { (controller.job_modify)(description, job, err_msg) }
     })
 }
 
-fn judge(call: &str, ask: &dyn Fn(&Controller) -> c_int) -> c_int {
+fn judge(
+    call: &str,
+    description: *mut c_void,
+    err_msg: *mut *mut c_char,
+    ask: &dyn Fn(&Controller) -> c_int,
+) -> c_int {
     boundary::guard(&|| call.into(), 0, || match controller::loaded() {
         Some(controller) => ask(controller),
-        None => {
-            log::debug("job_submit/vipu: vipu_slurmctld.so is not loaded; is SelectType=select/vipu set?");
-            0
-        }
+        None => refuse_ipus(description, err_msg),
     })
+}
+
+/// Nobody is there to make a partition, or to translate `--ipus`: such a job would start without IPUs.
+fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
+    // SAFETY: the message of the running callback.
+    let description = unsafe { JobDescription::from_callback(description) };
+    let asks = |it: JobDescription<'_>| it.mentions_vipu() || !it.options(JobOption::PREFIX).is_empty();
+    if !description.is_some_and(asks) {
+        return 0;
+    }
+    let why = match conf::select_type() {
+        Some(selector) if !selector.starts_with("select/vipu") => {
+            format!("slurm.conf says SelectType={selector}, and IPUs need select/vipu")
+        }
+        _ => "slurmctld cannot use vipu_slurmctld.so, its log says why; tell the administrator".to_owned(),
+    };
+    // SAFETY: the answer variable of the running callback, or NULL.
+    unsafe { submit::tell(err_msg, &format!("vipu: no job with IPUs can start: {why}")) };
+    release::ESLURM_INVALID_GRES.cast_signed()
 }

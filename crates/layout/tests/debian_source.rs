@@ -50,8 +50,8 @@ fn a_moved_member_is_reported(source: &Path, out: &Path) -> Result<()> {
 }
 
 fn a_renamed_member_is_named(source: &Path, out: &Path) -> Result<()> {
-    edit_slurmctld_header(source, "wait_all_nodes;", "wait_every_node;")?;
-    refused(source, out, "job_record_t.wait_all_nodes")
+    edit_slurmctld_header(source, "char *user_name;", "char *users_name;")?;
+    refused(source, out, "job_record_t.user_name")
 }
 
 /// libclang has an error to tell of this; all that is seen of it is our line.

@@ -55,11 +55,17 @@ impl Cost {
 /// What a question should cost on 1,024 IPUs.
 fn target(case: Case) -> Option<Cost> {
     match case {
-        Case::Request | Case::Go | Case::GoBehindLine | Case::NoRoom => Some(Cost::micros(1, 5)),
+        Case::Request | Case::Go | Case::GoBehindLine | Case::NoRoom | Case::Refusal => {
+            Some(Cost::micros(1, 5))
+        }
         Case::Forecast | Case::ForecastASecondLater | Case::ForecastAfterEvent => Some(Cost::micros(50, 250)),
         Case::GoASecondLater | Case::GoAnywhere | Case::InTheWay | Case::Victims => None,
     }
 }
+
+/// Questions whose cost must not grow with the claims, and how much more than with the fewest each may cost with the most.
+const FLAT: [Case; 4] = [Case::Go, Case::GoBehindLine, Case::NoRoom, Case::Refusal];
+const GROWTH: f64 = 4.0;
 
 /// Of this thread.
 fn processor_time() -> Duration {
@@ -108,6 +114,21 @@ fn gate(filter: &str) -> ExitCode {
             println!("test {test} ... ok");
         } else {
             println!("{cost:?}, should be {target:?}, and is more than {FACTOR} times that");
+            println!("test {test} ... FAILED");
+            status = ExitCode::FAILURE;
+        }
+    }
+    for case in FLAT {
+        let test = format!("sched_cost_{}_does_not_grow", case.name());
+        if !test.contains(filter) {
+            continue;
+        }
+        let [fewest, .., most] = scene::PODS;
+        let [few, many] = [fewest, most].map(|ipus| Cost::of(case, ipus).median);
+        if many.as_secs_f64() <= GROWTH * few.as_secs_f64() {
+            println!("test {test} ... ok");
+        } else {
+            println!("{many:?} with {most} IPUs, {few:?} with {fewest}: more than {GROWTH} times that");
             println!("test {test} ... FAILED");
             status = ExitCode::FAILURE;
         }

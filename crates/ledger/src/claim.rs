@@ -11,8 +11,6 @@ pub enum Phase {
     Preparing(Making),
     /// The same, and the partition is there.
     Prepared,
-    /// An earlier run's partition of the same id has to be gone first. Launch gate raised.
-    Queued,
     /// The create was asked for, but not sent yet. Launch gate raised.
     Claimed,
     /// The create call was sent. Launch gate raised.
@@ -55,8 +53,6 @@ pub enum Phase {
 /// How far a partition is that is made before its job has nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// An earlier run's partition of the same id has to be gone first.
-    Queued,
     /// The create was asked for, but not sent yet.
     Claimed,
     /// The create call was sent.
@@ -86,12 +82,10 @@ pub enum Gates {
     Both,
 }
 
-/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`], [`Awaits::KeepEnd`] and
-/// [`Awaits::Predecessor`] there is exactly one action under way whose answer it is.
+/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::KeepEnd`] there is exactly one
+/// action under way whose answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
-    /// The release of an earlier run's partition of the same id.
-    Predecessor,
     /// An answer of [`crate::Action::Create`].
     Create,
     /// The start of the job, which Slurm tells, or word that it is not to have the partition.
@@ -126,15 +120,7 @@ impl Phase {
 
     /// The controller is being asked for it.
     pub(crate) fn is_asked_for(&self) -> bool {
-        matches!(
-            self,
-            Phase::Preparing(Making::Claimed | Making::Creating) | Phase::Claimed | Phase::Creating
-        )
-    }
-
-    /// Another claim has the partition id still.
-    pub(crate) fn waits_for_id(&self) -> bool {
-        matches!(self, Phase::Queued | Phase::Preparing(Making::Queued))
+        matches!(self, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
     }
 
     /// The run has not ended: it is the one that [`crate::Event::Fini`] of its job ends.
@@ -153,11 +139,7 @@ impl Phase {
     #[must_use]
     pub fn launch_raised(&self) -> bool {
         match self {
-            Phase::Queued
-            | Phase::Claimed
-            | Phase::Creating
-            | Phase::GivenUp { .. }
-            | Phase::Failed { .. } => true,
+            Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } | Phase::Failed { .. } => true,
             Phase::Preparing(_) | Phase::Prepared | Phase::Ready | Phase::Running | Phase::Kept { .. } => {
                 false
             }
@@ -176,11 +158,7 @@ impl Phase {
     #[must_use]
     pub fn awaits(&self) -> Awaits {
         match self {
-            Phase::Queued | Phase::Preparing(Making::Queued) => Awaits::Predecessor,
-            Phase::Preparing(Making::Claimed | Making::Creating)
-            | Phase::Claimed
-            | Phase::Creating
-            | Phase::GivenUp { .. } => Awaits::Create,
+            Phase::Preparing(_) | Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } => Awaits::Create,
             Phase::Prepared => Awaits::JobStart,
             Phase::Ready => Awaits::Launch,
             Phase::Running => Awaits::JobEnd,

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use vipu_types::{JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{JobRun, PartitionId, PodId};
 
 use crate::pod::Unlisted;
 use crate::reconcile::Health;
 use crate::refusal::Refusal;
+use crate::tally::Tally;
 use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Phase};
 
@@ -35,55 +36,52 @@ pub(crate) struct Claims {
     records: BTreeMap<Serial, Record>,
     /// Who has the partition id: at most one claim; answers of that id are for it.
     holders: HashMap<PartitionId, Serial>,
-    /// Who has it next: a claim that waits for it.
-    queued: HashMap<PartitionId, Serial>,
     /// The run of the job that has not ended.
     live: HashMap<u32, Serial>,
+    tally: Tally,
     next: Serial,
 }
 
 impl Claims {
-    /// Adds a claim. Its job must have no live run, and its partition id no holder; or, for a claim
-    /// that waits for its id, none queued.
+    /// Adds a claim. Its job must have no live run, and its partition id no holder.
     pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) -> Serial {
         let serial = self.next;
         self.next = Serial(serial.0 + 1);
-        let index = if phase.waits_for_id() { &mut self.queued } else { &mut self.holders };
-        index.insert(claim.partition.clone(), serial);
+        self.holders.insert(claim.partition.clone(), serial);
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
         let (refusal, health) = (None, Health::default());
-        self.records.insert(serial, Record { claim, phase, begun: now, since: now, refusal, health });
+        let record = Record { claim, phase, begun: now, since: now, refusal, health };
+        self.tally.add(serial, &record);
+        self.records.insert(serial, record);
         serial
     }
 
     /// Puts a claim into another phase.
     pub(crate) fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
         let Some(record) = self.records.get_mut(&serial) else { return };
-        let (was_queued, was_live) = (record.phase.waits_for_id(), record.phase.is_live());
-        if was_queued && !phase.waits_for_id() {
-            self.queued.remove(&record.claim.partition);
-            self.holders.insert(record.claim.partition.clone(), serial);
-        }
-        if was_live && !phase.is_live() {
+        if record.phase.is_live() && !phase.is_live() {
             self.live.remove(&record.claim.run.job);
         }
+        self.tally.remove(serial, record);
         (record.phase, record.since) = (phase, now);
+        self.tally.add(serial, record);
     }
 
-    /// A run has begun that has its partition already.
-    pub(crate) fn bind(&mut self, serial: Serial, run: JobRun) {
+    /// A run has begun that has its partition already; in which Slurm partition, was open until then.
+    pub(crate) fn bind(&mut self, serial: Serial, run: JobRun, slurm_partition: Option<String>) {
         if let Some(record) = self.records.get_mut(&serial) {
-            record.claim.run = run;
+            self.tally.remove(serial, record);
+            (record.claim.run, record.claim.slurm_partition) = (run, slurm_partition);
+            self.tally.add(serial, record);
         }
     }
 
     /// Notes that the controller had no room.
-    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
-        let serial = self.holders.get(partition);
-        if let Some(record) = serial.and_then(|serial| self.records.get_mut(serial)) {
-            record.refusal.get_or_insert(Refusal::new(now)).repeated(now);
+    pub(crate) fn refused(&mut self, now: Millis, serial: Serial, is_being_cleared: bool) {
+        if let Some(record) = self.records.get_mut(&serial) {
+            record.refusal.get_or_insert(Refusal::new(now)).repeated(now, is_being_cleared);
         }
     }
 
@@ -101,9 +99,8 @@ impl Claims {
     /// Forgets a claim.
     pub(crate) fn remove(&mut self, serial: Serial) -> Option<Record> {
         let record = self.records.remove(&serial)?;
-        let queued = record.phase.waits_for_id();
-        let index = if queued { &mut self.queued } else { &mut self.holders };
-        index.remove(&record.claim.partition);
+        self.tally.remove(serial, &record);
+        self.holders.remove(&record.claim.partition);
         if record.phase.is_live() {
             self.live.remove(&record.claim.run.job);
         }
@@ -127,11 +124,6 @@ impl Claims {
     /// The claim that has this partition id.
     pub(crate) fn holder(&self, partition: &PartitionId) -> Option<(Serial, &Record)> {
         self.found(self.holders.get(partition))
-    }
-
-    /// The claim that waits for this partition id.
-    pub(crate) fn queued(&self, partition: &PartitionId) -> Option<(Serial, &Record)> {
-        self.found(self.queued.get(partition))
     }
 
     fn found(&self, serial: Option<&Serial>) -> Option<(Serial, &Record)> {
@@ -162,10 +154,7 @@ impl Claims {
         pod: &PodId,
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, Unlisted)> {
-        let unplaced = self.of_pod(pod).filter(|(_, record)| {
-            let has_id = !record.phase.waits_for_id();
-            !(has_id && placed(&record.claim.partition))
-        });
+        let unplaced = self.of_pod(pod).filter(|(_, record)| !placed(&record.claim.partition));
         unplaced.map(|(serial, record)| (serial, Unlisted::from(record))).collect()
     }
 
@@ -174,10 +163,16 @@ impl Claims {
         self.of_pod(pod).map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
-    /// The IPUs of a model that partitions of failed runs have.
-    pub(crate) fn ipus_kept(&self, model: &ModelName) -> u32 {
-        let kept = self.records.values().filter(|it| it.phase.is_kept() && it.claim.model == *model);
-        kept.map(|it| it.claim.size.get()).sum()
+    /// What is counted of all claims.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The same, counted anew.
+    pub(crate) fn counted(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.records.iter().for_each(|(serial, record)| tally.add(*serial, record));
+        tally
     }
 
     /// The claims of a Pod, the oldest first.
@@ -187,7 +182,7 @@ impl Claims {
 
     /// How many claims are found by partition id, and how many by job.
     pub(crate) fn indexed(&self) -> (usize, usize) {
-        (self.holders.len() + self.queued.len(), self.live.len())
+        (self.holders.len(), self.live.len())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the ledger is told and what it answers with: its whole interface in time.
 
+use std::time::Duration;
+
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 use crate::Seconds;
@@ -25,6 +27,8 @@ pub struct Claim {
     pub size: IpuCount,
     /// How it is divided and wired.
     pub shape: Shape,
+    /// The Slurm partition that the job is in, for limits; none when nobody knows.
+    pub slurm_partition: Option<String>,
     /// Exactly these IPUs ([`Placement::Explicit`]); empty when the controller chooses.
     pub ipus: Vec<Place>,
 }
@@ -69,6 +73,8 @@ pub struct SeenPartition {
     pub places: Vec<Place>,
     /// Why no program can use it, in the controller's words; none when one can.
     pub fault: Option<String>,
+    /// The controller shows it as removed: it is of no use any more, but its name and its IPUs are not free yet.
+    pub leaving: bool,
 }
 
 /// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
@@ -107,19 +113,37 @@ pub enum Event {
         /// What to tell people.
         reason: String,
     },
+    /// What all jobs of a model need is in trouble, such as its directory or the journal, in words for people; or it is not
+    /// any more. No job starts meanwhile.
+    Trouble {
+        /// The model.
+        model: ModelName,
+        /// What is wrong, where, and what to do.
+        reason: Option<String>,
+    },
+    /// A controller answers, and refuses partitions to whoever asks; or it does not any more. Few jobs ask meanwhile.
+    /// Said again from time to time, it lets more of them ask.
+    Refuses {
+        /// The controller, and the model it serves.
+        pod: PodId,
+        /// Its words.
+        reason: Option<String>,
+    },
     /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's run has
-    /// not begun: [`JobRun::waiting`]. Ignored while the job has a claim.
+    /// not begun: [`JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the job has a claim.
     Prepare(Claim),
     /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or others need
     /// the IPUs. Ignored once the job has begun.
     Forgo {
         /// The job.
         job: u32,
-        /// It waited in vain, for what nobody here knows: the job is to start the ordinary way for a while.
+        /// It waited in vain, for what nobody here knows: the job is to start the ordinary way for a while,
+        /// and so are the others of its user.
         in_vain: bool,
     },
-    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared the run has
-    /// it at once: see [`crate::Ledger::is_launched`]; the launch gate is then for the front end to take back.
+    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared, and the claim
+    /// has its id, the run has it at once: see [`crate::Ledger::is_launched`]; the launch gate is then for the front end to
+    /// take back. Else its id is new: [`crate::Ledger::new_id`]. A claim on a partition that another has is not taken.
     Begin(Claim),
     /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
     /// [`crate::Ledger::holder`].
@@ -158,6 +182,14 @@ pub enum Event {
         /// The partition.
         partition: PartitionId,
         /// The controller's or the file system's own words.
+        reason: String,
+    },
+    /// The partition was not made, which says nothing of its job: the run is sent back into the line, and the next
+    /// partition that is asked for it has another id.
+    CreatePutOff {
+        /// The partition.
+        partition: PartitionId,
+        /// Why.
         reason: String,
     },
     /// The controller has no room for the partition at the moment; the create goes on trying.
@@ -201,6 +233,8 @@ pub struct ModelFacts {
     pub prefix: String,
     /// Who chooses the IPUs of a partition (Placement).
     pub placement: Placement,
+    /// The time between two listings that nobody asked for (ReconcileInterval).
+    pub reconcile_interval: Duration,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
     /// Why its jobs cannot start at all for now, such as a broken `vipu.conf`.
@@ -224,9 +258,9 @@ impl ModelFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Make the partition and write its files: [`Event::CreateStarted`], then [`Event::Up`],
-    /// [`Event::CreateFailed`] or [`Event::CreateCancelled`].
+    /// [`Event::CreateFailed`], [`Event::CreatePutOff`] or [`Event::CreateCancelled`].
     Create(Claim),
-    /// End a create early: still exactly one of the three answers of [`Action::Create`] comes.
+    /// End a create early: still exactly one of the four answers of [`Action::Create`] comes.
     CancelCreate(PartitionId),
     /// Remove the partition and its files, retrying until it is gone: [`Event::Gone`].
     Remove(Claim),

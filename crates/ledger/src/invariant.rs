@@ -59,6 +59,9 @@ pub enum Violation {
         /// What is wrong.
         what: &'static str,
     },
+    /// What is kept of the number of IPUs and claims is not what there is.
+    #[error("the claims are counted wrongly")]
+    StaleTally,
     /// An index names claims that are no more.
     #[error("{entries} claims are indexed {by}, {claims} there are")]
     LostEntries {
@@ -82,6 +85,7 @@ impl Ledger {
             self.bad_index(),
             self.wrong_tenants(),
             self.lost_entries(),
+            self.stale_tally(),
         ];
         all.into_iter().flatten().collect()
     }
@@ -132,15 +136,12 @@ impl Ledger {
         for (serial, record) in self.claims.all() {
             let id = &record.claim.partition;
             let is_me = |entry: Option<(Serial, _)>| entry.is_some_and(|(other, _)| other == serial);
-            let queued = record.phase.waits_for_id();
             let mut expect = |is: bool, should: bool, what| {
                 if is != should {
                     found.push(Violation::BadIndex { partition: id.clone(), what });
                 }
             };
-            expect(is_me(self.claims.holder(id)), !queued, "has the id in one place only");
-            expect(is_me(self.claims.queued(id)), queued, "waits for the id in one place only");
-            expect(self.claims.holder(id).is_some(), true, "waits for an id that nobody has");
+            expect(is_me(self.claims.holder(id)), true, "has no id of its own");
             let live = record.phase.is_live();
             expect(is_me(self.claims.live(record.claim.run.job)), live, "is its job's run in one place only");
         }
@@ -153,7 +154,10 @@ impl Ledger {
         for (id, pod) in &self.pods {
             let listed = pod.listed().iter();
             let listed = listed
-                .filter(|(partition, it)| it.tenant != self.claims.tenant(id, partition))
+                .filter(|(partition, it)| match self.claims.tenant(id, partition) {
+                    Tenant::Unknown => !matches!(it.tenant, Tenant::Unknown | Tenant::Leaving),
+                    tenant => it.tenant != tenant,
+                })
                 .map(|(id, _)| id);
             let claims = pod.unplaced().iter().map(|(serial, it)| (self.claims.get(*serial), it.tenant));
             let claims = claims.filter_map(|(record, tenant)| {
@@ -164,6 +168,11 @@ impl Ledger {
             found.extend(wrong.map(|partition| Violation::BadIndex { partition, what }));
         }
         found
+    }
+
+    fn stale_tally(&self) -> Vec<Violation> {
+        let is_stale = *self.claims.tally() != self.claims.counted();
+        is_stale.then_some(Violation::StaleTally).into_iter().collect()
     }
 
     fn lost_entries(&self) -> Vec<Violation> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claims::{Claims, Serial};
+use crate::ids::PastIds;
 use crate::lifecycle::Signal;
 use crate::model::Model;
 use crate::plans::Plans;
@@ -20,6 +21,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub(crate) models: BTreeMap<ModelName, Model>,
+    /// What all jobs of a model need, and is in trouble; the model need not be known yet.
+    pub(crate) troubles: BTreeMap<ModelName, String>,
     /// The Pods of all models, and no others.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
@@ -27,6 +30,7 @@ pub struct Ledger {
     pub(crate) plans: Plans,
     pub(crate) outlooks: Outlooks,
     pub(crate) failures: Failures,
+    pub(crate) past_ids: PastIds,
     /// How many events there were.
     pub(crate) events: u64,
 }
@@ -88,16 +92,6 @@ impl Ledger {
         self.phase_of(claim).map(Phase::awaits)
     }
 
-    /// The IPUs of a model that runs have which did not end yet, or failed and have them still, and whose job is one of
-    /// these.
-    pub fn ipus_of(&self, model: &ModelName, is_one: impl Fn(u32) -> bool) -> u64 {
-        let has_some = |phase: &Phase| phase.is_live() || phase.is_kept();
-        let some =
-            self.claims.all().filter(|(_, record)| has_some(&record.phase) && record.claim.model == *model);
-        let theirs = some.filter(|(_, record)| is_one(record.claim.run.job));
-        theirs.map(|(_, record)| u64::from(record.claim.size.get())).sum()
-    }
-
     /// Takes in what happened and says what to do, in this order.
     ///
     /// `now` never goes back. Answers that come late, twice or for what is not known change nothing.
@@ -116,6 +110,8 @@ impl Ledger {
                     pod.lost(reason);
                 }
             }
+            Event::Trouble { model, reason } => self.trouble(model, reason, &mut todo),
+            Event::Refuses { pod, reason } => self.refuses(&pod, reason, &mut todo),
             Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
             Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
             Event::Begin(claim) => self.begin(now, claim, &mut todo),
@@ -141,9 +137,12 @@ impl Ledger {
                 if !is_away {
                     self.note_failure(now, &id);
                 }
-                self.answer(now, &id, Signal::CreateFailed { reason, is_away }, &mut todo);
+                self.answer(now, &id, Signal::CreateFailed { reason, may_wait: is_away }, &mut todo);
             }
-            Event::NoRoom(id) => self.claims.refused(now, &id),
+            Event::CreatePutOff { partition: id, reason } => {
+                self.answer(now, &id, Signal::CreateFailed { reason, may_wait: true }, &mut todo);
+            }
+            Event::NoRoom(id) => self.refused(now, &id),
             Event::CreateCancelled(id) => self.answer(now, &id, Signal::CreateCancelled, &mut todo),
             Event::Launched(id) => self.answer(now, &id, Signal::Launched, &mut todo),
             Event::RunVanished(id) => self.answer(now, &id, Signal::RunVanished, &mut todo),
@@ -226,9 +225,7 @@ impl Ledger {
             return;
         }
         self.end_earlier(now, &claim, todo);
-        if self.claims.holder(&claim.partition).is_some() {
-            self.add(now, claim, Phase::Queued);
-        } else {
+        if self.holder(&claim.partition).is_none() {
             self.add(now, claim.clone(), Phase::Claimed);
             todo.push(Action::Create(claim));
         }
@@ -250,11 +247,10 @@ impl Ledger {
         }
     }
 
-    /// What stays of earlier runs of this claim's job, or under its name, is to go.
+    /// What stays of earlier runs of this claim's job is to go.
     pub(crate) fn end_keeps(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
-        let is_in_the_way =
-            |other: &Claim| other.run.job == claim.run.job || other.partition == claim.partition;
-        let kept = self.claims.all().filter(|(_, it)| it.phase.is_kept() && is_in_the_way(&it.claim));
+        let is_of_job = |other: &Claim| other.run.job == claim.run.job;
+        let kept = self.claims.all().filter(|(_, it)| it.phase.is_kept() && is_of_job(&it.claim));
         let kept: Vec<Serial> = kept.map(|(serial, _)| serial).collect();
         for serial in kept {
             self.signal(now, serial, Signal::KeepOver, todo);
@@ -267,23 +263,19 @@ impl Ledger {
         todo.push(Action::AwaitNodes(claim));
     }
 
-    /// Ends what Slurm should have ended before: a job has one run, a partition id one live claim.
+    /// Ends what Slurm should have ended before, or what was prepared: a job has one run.
     fn end_earlier(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
-        let same_job = self.claims.live(claim.run.job);
-        let same_id = [self.claims.holder(&claim.partition), self.claims.queued(&claim.partition)];
-        let earlier: Vec<Serial> =
-            same_id.into_iter().chain([same_job]).flatten().map(|(serial, _)| serial).collect();
-        for serial in earlier {
+        if let Some((serial, _)) = self.claims.live(claim.run.job) {
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }
     }
 
     pub(crate) fn add(&mut self, now: Millis, claim: Claim, phase: Phase) {
-        let waits_for_id = phase.waits_for_id();
         let serial = self.claims.add(now, claim, phase);
         let Some(record) = self.claims.get(serial) else { return };
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
-        if waits_for_id || !pod.listed().contains_key(&record.claim.partition) {
+        pod.asks(record.claim.user);
+        if !pod.listed().contains_key(&record.claim.partition) {
             pod.claim(serial, Unlisted::from(record));
         } else {
             pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
@@ -296,7 +288,7 @@ impl Ledger {
         let Some((_, record)) = self.claims.holder(partition) else { return false };
         let model = self.models.get(&record.claim.model);
         let pod = self.pods.get(&record.claim.pod());
-        pod.is_some_and(Pod::is_lost) || model.is_some_and(|model| model.usable().is_err())
+        pod.is_some_and(Pod::is_lost) || model.is_some_and(|model| self.usable(model).is_err())
     }
 
     /// An answer for whoever has the partition id.
@@ -312,7 +304,7 @@ impl Ledger {
         todo.extend(turn.actions);
         match turn.next {
             Some(phase) => self.enter(now, serial, phase),
-            None => self.close(now, serial, todo),
+            None => self.close(now, serial),
         }
     }
 
@@ -325,16 +317,13 @@ impl Ledger {
         }
     }
 
-    /// A claim is over: its IPUs are free, and its partition id is.
-    fn close(&mut self, now: Millis, serial: Serial, todo: &mut Vec<Action>) {
+    /// A claim is over: its IPUs are free.
+    fn close(&mut self, now: Millis, serial: Serial) {
         let Some(record) = self.claims.remove(serial) else { return };
         let (pod, id) = (record.claim.pod(), record.claim.partition);
-        let had_id = !record.phase.waits_for_id();
         if let Some(pod) = self.pods.get_mut(&pod) {
-            if had_id { pod.removed(now, serial, id.clone()) } else { pod.unclaim(serial) }
+            pod.removed(now, serial, id.clone());
         }
-        if had_id && let Some((next, _)) = self.claims.queued(&id) {
-            self.signal(now, next, Signal::IdFree, todo);
-        }
+        self.past_ids.add(now, id);
     }
 }

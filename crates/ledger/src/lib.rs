@@ -14,7 +14,8 @@
 //!   once with the first controller that has room, or says in a [`Wait`] why none has. The answer is a forecast, since the controller places partitions: those of unknown place
 //!   are assumed in the lowest free block, in the order in which they were asked for.
 //! * **Claims.** A [`Claim`] is a partition for one run of a job, from [`Event::Begin`] until
-//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is.
+//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is. Its partition has an id that
+//!   no other has: [`Ledger::new_id`].
 //!
 //! # The life of a claim
 //!
@@ -77,7 +78,9 @@
 mod capacity;
 mod claim;
 mod claims;
+mod consent;
 mod event;
+mod ids;
 mod invariant;
 mod ledger;
 mod lifecycle;
@@ -91,6 +94,7 @@ mod reconcile;
 mod refusal;
 mod schedule;
 mod suspects;
+mod tally;
 mod tenancy;
 mod view;
 mod wait;

@@ -4,18 +4,16 @@ use crate::{Action, Claim, Ending, Gates, Making, Phase, Seconds, Step};
 
 /// What can happen to one claim.
 pub(crate) enum Signal {
-    /// The earlier run's partition of the same id is gone.
-    IdFree,
     /// [`crate::Event::CreateStarted`]
     CreateStarted,
     /// [`crate::Event::Up`]
     Up,
-    /// [`crate::Event::CreateFailed`]
+    /// [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`]
     CreateFailed {
         /// Why.
         reason: String,
-        /// The controller does not answer anybody: the job may wait until it does.
-        is_away: bool,
+        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into the line.
+        may_wait: bool,
     },
     /// [`crate::Event::CreateCancelled`]
     CreateCancelled,
@@ -31,7 +29,7 @@ pub(crate) enum Signal {
     Failed(Ending, Seconds),
     /// [`crate::Event::KeepRecorded`]
     KeepRecorded,
-    /// [`crate::Event::KeepOver`], or the partition or its id is gone or wanted.
+    /// [`crate::Event::KeepOver`], or the partition is gone, or its job runs again.
     KeepOver,
     /// [`crate::Event::NodesDone`]
     NodesDone,
@@ -60,7 +58,6 @@ impl Phase {
     pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Turn> {
         let turn = match (self, signal) {
             (Phase::Preparing(making), signal) => return making.on(signal, claim),
-            (Phase::Queued, Signal::IdFree) => Turn::to(Phase::Claimed, [Action::Create(claim.clone())]),
             (Phase::Claimed, Signal::CreateStarted) => Turn::to(Phase::Creating, []),
             (Phase::Claimed | Phase::Creating, Signal::Hopeless(reason)) => {
                 let cancel = Action::CancelCreate(claim.partition.clone());
@@ -69,7 +66,7 @@ impl Phase {
             (Phase::GivenUp { reason }, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 sent_back(claim, reason.clone())
             }
-            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, is_away: true }) => {
+            (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, may_wait: true }) => {
                 sent_back(claim, reason)
             }
             (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => {
@@ -120,8 +117,6 @@ impl Phase {
             actions.push(Action::DropLaunch(claim.clone()));
         }
         let step = match self {
-            // Nothing was created and no task was started: there is nothing to wait for.
-            Phase::Queued | Phase::Preparing(Making::Queued) => return over(claim, gates, actions),
             Phase::Claimed | Phase::Creating | Phase::Preparing(_) => {
                 actions.push(Action::CancelCreate(claim.partition.clone()));
                 Step::CreateAnswer
@@ -139,21 +134,14 @@ impl Phase {
 impl Making {
     fn on(self, signal: Signal, claim: &Claim) -> Option<Turn> {
         let turn = match (self, signal) {
-            (Self::Queued, Signal::IdFree) => {
-                Turn::to(Phase::Preparing(Self::Claimed), [Action::Create(claim.clone())])
-            }
             (Self::Claimed, Signal::CreateStarted) => Turn::to(Phase::Preparing(Self::Creating), []),
-            (Self::Claimed | Self::Creating, Signal::Up) => {
-                Turn::to(Phase::Prepared, [Action::KickScheduler, survey(claim)])
-            }
-            (Self::Claimed | Self::Creating, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
+            (_, Signal::Up) => Turn::to(Phase::Prepared, [Action::KickScheduler, survey(claim)]),
+            (_, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
                 Turn::to(next, [Action::AwaitNodes(claim.clone()), survey(claim)])
             }
             // The job has no nodes in its hands: it waits as others do.
-            (Self::Claimed | Self::Creating, Signal::Hopeless(_)) => {
-                Phase::Preparing(self).ended(claim, Ending::Unheld)
-            }
+            (_, Signal::Hopeless(_)) => Phase::Preparing(self).ended(claim, Ending::Unheld),
             (_, Signal::Ended(ending) | Signal::Failed(ending, _)) => {
                 Phase::Preparing(self).ended(claim, ending)
             }
@@ -179,9 +167,9 @@ impl Step {
                 Turn::to(next, [Action::Remove(claim.clone())])
             }
             (Step::Removal, Signal::Gone) => {
-                let mut turn = over(claim, gates, Vec::new());
-                turn.actions.push(survey(claim));
-                turn
+                let mut actions = complete(claim, gates);
+                actions.extend([Action::KickScheduler, survey(claim)]);
+                Turn { next: None, actions }
             }
             _ => return None,
         };
@@ -198,13 +186,6 @@ fn failed(claim: &Claim, reason: String) -> Turn {
 fn sent_back(claim: &Claim, reason: String) -> Turn {
     let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
     Turn::to(Phase::Failed { reason }, actions)
-}
-
-/// The claim's IPUs are free.
-fn over(claim: &Claim, gates: Gates, mut actions: Vec<Action>) -> Turn {
-    actions.extend(complete(claim, gates));
-    actions.push(Action::KickScheduler);
-    Turn { next: None, actions }
 }
 
 /// Opens what gates are raised; nothing when none is.

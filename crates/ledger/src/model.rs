@@ -3,7 +3,7 @@
 use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 
 use crate::pod::Pod;
-use crate::{Ledger, ModelFacts, Wait};
+use crate::{Action, Claim, Ledger, ModelFacts, Wait};
 
 /// What configuration says of a model, and its Pods.
 #[derive(Clone, Debug)]
@@ -25,17 +25,41 @@ impl Model {
     pub(crate) fn pods(&self) -> &[PodId] {
         &self.pods
     }
-
-    /// Why none of its jobs can start, whatever its controllers say.
-    pub(crate) fn usable(&self) -> Result<(), Wait> {
-        match &self.facts.trouble {
-            Some(trouble) => Err(Wait::Trouble { model: self.facts.model.clone(), trouble: trouble.clone() }),
-            None => Ok(()),
-        }
-    }
 }
 
 impl Ledger {
+    /// Whether jobs of this model can start, as far as that is not a matter of its controllers.
+    ///
+    /// # Errors
+    /// Why none can.
+    pub(crate) fn usable(&self, model: &Model) -> Result<(), Wait> {
+        let ModelFacts { model: name, trouble, .. } = &model.facts;
+        match trouble.as_ref().or_else(|| self.troubles.get(name)) {
+            Some(trouble) => Err(Wait::Trouble { model: name.clone(), trouble: trouble.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Why a partition cannot be made where this claim is, though it was asked for, if that is no job's fault.
+    #[must_use]
+    pub fn trouble_of(&self, claim: &Claim) -> Option<Wait> {
+        let model = self.models.get(&claim.model)?;
+        let of_pod = || self.pods.get(&claim.pod())?.trouble(&claim.model);
+        self.usable(model).err().or_else(of_pod)
+    }
+
+    /// What all jobs of a model need is in trouble, or not any more.
+    pub(crate) fn trouble(&mut self, name: ModelName, reason: Option<String>, todo: &mut Vec<Action>) {
+        let before = self.largest_now(&name);
+        match reason {
+            Some(reason) => drop(self.troubles.insert(name.clone(), reason)),
+            None => drop(self.troubles.remove(&name)),
+        }
+        if self.largest_now(&name) > before {
+            todo.push(Action::KickScheduler);
+        }
+    }
+
     /// The first of the model's controllers, in their order, that can make a partition of this size now; or why
     /// none can.
     ///
@@ -48,7 +72,7 @@ impl Ledger {
         let no_model =
             || Wait::NoModel { asked: model.clone(), known: self.models.keys().cloned().collect() };
         let model = self.models.get(model).ok_or_else(no_model)?;
-        model.usable()?;
+        self.usable(model)?;
         let allowed = size.get() <= model.facts.largest;
         let mut with_room = self.reached(model).filter(|(_, pod)| size.get() <= pod.capacity().largest());
         match with_room.next() {
@@ -59,20 +83,20 @@ impl Ledger {
 
     /// The largest number of IPUs that a job of this model could get now.
     pub(crate) fn largest_now(&self, model: &ModelName) -> u32 {
-        let Some(model) = self.models.get(model).filter(|model| model.usable().is_ok()) else { return 0 };
+        let Some(model) = self.models.get(model).filter(|model| self.usable(model).is_ok()) else { return 0 };
         let largest = self.reached(model).map(|(_, pod)| pod.capacity().largest()).max();
         largest.unwrap_or(0).min(model.facts.largest)
     }
 
     /// Why no job of this model can start now, whatever its size.
     pub(crate) fn standstill(&self, model: &Model) -> Option<Wait> {
-        model.usable().err().or_else(|| self.silence(model))
+        self.usable(model).err().or_else(|| self.silence(model))
     }
 
-    /// The Pods of a model whose controllers answer, in their order.
+    /// The Pods of a model whose controllers answer, and do not refuse whoever asks, in their order.
     pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
         let pods = model.pods.iter().filter_map(|id| Some((id, self.pods.get(id)?)));
-        pods.filter(|(_, pod)| pod.is_reached())
+        pods.filter(|(_, pod)| pod.is_reached() && !pod.refuses_all())
     }
 
     /// Why no controller of this model has room for this size.
@@ -87,8 +111,9 @@ impl Ledger {
         let blocks = self.reached(model).map(|(_, pod)| (pod.capacity().free(), pod.capacity().largest()));
         let (free, largest) =
             blocks.fold((0, 0), |(sum, most), (free, largest)| (sum + free, most.max(largest)));
-        let silent = model.pods.len() - self.reached(model).count();
-        let kept = self.claims.ipus_kept(name);
+        let silent =
+            model.pods.iter().filter_map(|id| self.pods.get(id)).filter(|pod| !pod.is_reached()).count();
+        let kept = self.claims.tally().kept(name);
         Wait::Full { model: name.clone(), size, free, largest, kept, silent }
     }
 

@@ -82,6 +82,10 @@ pub trait Jobs {
     fn expected(&self, job: u32) -> Option<Seconds>;
     /// After how many seconds without a look at its job a plan is given up.
     fn patience(&self) -> i64;
+    /// Whose it is; all are one user's where nobody knows.
+    fn user_of(&self, _job: u32) -> u32 {
+        0
+    }
 }
 
 /// [`Jobs`] where there is no Slurm to ask, as in a simulation: those that are not known to run wait.

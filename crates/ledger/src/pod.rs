@@ -7,12 +7,16 @@ use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::capacity::{Capacity, usable_domain};
 use crate::claims::{Record, Serial};
+use crate::consent::Refusing;
 use crate::suspects::Suspects;
 use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Place, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
+
+/// For how many milliseconds after a removal a controller may refuse what has room.
+const SETTLING: u64 = 10_000;
 
 /// How often a refusal makes us look for more suspects.
 const MOST_ROUNDS: u32 = 8;
@@ -86,6 +90,8 @@ pub(crate) struct Pod {
     listed: HashMap<PartitionId, Listed>,
     /// When partitions were removed: a listing asked for before may still name them.
     removed: HashMap<PartitionId, Millis>,
+    /// When the last of them was.
+    last_removed: Option<Millis>,
     /// Partitions of the listing named as ours are, that no claim has; it was said of them.
     pub(crate) unclaimed: HashSet<PartitionId>,
     /// Claims that the listing does not place, in the order in which their creates were asked for: a
@@ -93,6 +99,8 @@ pub(crate) struct Pod {
     unplaced: BTreeMap<Serial, Unlisted>,
     /// What must be wrong for the controller to refuse what has room by its listing.
     suspects: Suspects,
+    /// It refuses whoever asks.
+    pub(crate) refusing: Option<Refusing>,
     capacity: Capacity,
 }
 
@@ -107,9 +115,11 @@ impl Pod {
             asked: now,
             listed: HashMap::new(),
             removed: HashMap::new(),
+            last_removed: None,
             unclaimed: HashSet::new(),
             unplaced: BTreeMap::new(),
             suspects: Suspects::default(),
+            refusing: None,
         }
     }
 
@@ -126,7 +136,10 @@ impl Pod {
     /// Why no partition at all can be made now; `model` is whose Pod it is.
     pub(crate) fn trouble(&self, model: &ModelName) -> Option<Wait> {
         match &self.contact {
-            Contact::Reached => None,
+            Contact::Reached => {
+                let reason = self.refusing.as_ref()?.reason.clone();
+                Some(Wait::Unreachable { model: model.clone(), reason })
+            }
             Contact::NotYet => Some(Wait::NoAnswer { model: model.clone() }),
             Contact::Lost(reason) => Some(Wait::Unreachable { model: model.clone(), reason: reason.clone() }),
         }
@@ -176,8 +189,11 @@ impl Pod {
         }
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
-        let listed = still_there.map(|SeenPartition { partition, places, .. }| {
-            let tenant = tenant(&partition);
+        let listed = still_there.map(|SeenPartition { partition, places, leaving, .. }| {
+            let tenant = match tenant(&partition) {
+                Tenant::Unknown if leaving => Tenant::Leaving,
+                tenant => tenant,
+            };
             (partition, Listed { places, tenant })
         });
         self.listed = listed.collect();
@@ -228,17 +244,13 @@ impl Pod {
         &self.unplaced
     }
 
-    /// A claim less that had no partition.
-    pub(crate) fn unclaim(&mut self, serial: Serial) {
-        self.unplaced.remove(&serial);
-        self.capacity = self.counted();
-    }
-
     /// A claim and its partition less.
     pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId) {
         self.listed.remove(&partition);
         self.removed.insert(partition, now);
-        self.unclaim(serial);
+        self.last_removed = Some(now);
+        self.unplaced.remove(&serial);
+        self.capacity = self.counted();
     }
 
     /// The free blocks, counted anew.
@@ -269,6 +281,14 @@ impl Pod {
             |(), ipus| is_free &= !wanted.iter().any(|ipu| ipus.contains(ipu)),
         );
         Some(is_free)
+    }
+
+    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its IPUs to give yet.
+    pub(crate) fn is_being_cleared(&self, now: Millis) -> bool {
+        let just_removed = self.last_removed.is_some_and(|last| now.0 < last.0 + SETTLING);
+        let listed = self.listed.values().map(|listed| listed.tenant);
+        let unplaced = self.unplaced.values().map(|claim| claim.tenant);
+        just_removed || listed.chain(unplaced).any(|tenant| tenant == Tenant::Leaving)
     }
 
     /// Whether any IPU is taken as unusable for what the controller refused.

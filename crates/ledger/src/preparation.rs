@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use vipu_types::PartitionId;
+use vipu_types::{ModelName, PartitionId};
 
 use crate::claims::Record;
 use crate::lifecycle::Signal;
 use crate::{Action, Claim, Ending, Ledger, Making, Millis, Phase};
 
-/// How long a job is not prepared again whose partition could not be made, or waited in vain: it starts the ordinary way
-/// meanwhile, and ends as any other does whose create fails.
+/// How long a job is not prepared again whose partition could not be made, or waited in vain, and no job of its user in the
+/// latter case: they start the ordinary way meanwhile, and end as any other does whose create fails.
 const AFTER_A_FAILURE: u64 = 600_000;
 
 /// A partition for a job that waits.
@@ -28,19 +28,33 @@ impl Preparation {
     }
 }
 
-/// Jobs whose partitions could not be made, or were made in vain, and when that was.
+/// Whose partitions came to nothing, and when that was.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failures(BTreeMap<u32, Millis>);
+pub(crate) struct Failures {
+    /// Jobs whose partitions could not be made, or were made in vain.
+    jobs: BTreeMap<u32, Millis>,
+    /// Users who had one made in vain.
+    users: BTreeMap<u32, Millis>,
+}
 
 impl Failures {
     fn add(&mut self, now: Millis, job: u32) {
-        self.0.retain(|_, failed| now.0.saturating_sub(failed.0) < AFTER_A_FAILURE);
-        self.0.insert(job, now);
+        note(&mut self.jobs, now, job);
     }
 
-    fn is_recent(&self, now: Millis, job: u32) -> bool {
-        self.0.get(&job).is_some_and(|failed| now.0.saturating_sub(failed.0) < AFTER_A_FAILURE)
+    fn add_in_vain(&mut self, now: Millis, claim: &Claim) {
+        note(&mut self.jobs, now, claim.run.job);
+        note(&mut self.users, now, claim.user);
     }
+}
+
+fn note(failed: &mut BTreeMap<u32, Millis>, now: Millis, whose: u32) {
+    failed.retain(|_, when| is_recent(now, Some(when)));
+    failed.insert(whose, now);
+}
+
+fn is_recent(now: Millis, failed: Option<&Millis>) -> bool {
+    failed.is_some_and(|when| now.0.saturating_sub(when.0) < AFTER_A_FAILURE)
 }
 
 impl Ledger {
@@ -52,29 +66,33 @@ impl Ledger {
 
     /// All such partitions, the oldest first.
     pub fn preparations(&self) -> impl Iterator<Item = Preparation> {
-        self.claims.all().filter_map(|(_, record)| Preparation::of(record))
+        let early = self.claims.tally().early().filter_map(|serial| self.claims.get(serial));
+        early.filter_map(Preparation::of)
     }
 
     /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while ago.
     #[must_use]
     pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
-        self.claims.live(job).is_none() && !self.failures.is_recent(now, job)
+        self.claims.live(job).is_none() && !is_recent(now, self.failures.jobs.get(&job))
+    }
+
+    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and none was made in
+    /// vain a short while ago. What is made so is charged to nobody.
+    #[must_use]
+    pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
+        let early = self.claims.tally().early_of(model, user);
+        early < u64::from(most) && !is_recent(now, self.failures.users.get(&user))
     }
 
     /// A partition is to be made for a job that waits; one at a time.
     pub(crate) fn prepare(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
-        let is_id_wanted = self.claims.queued(&claim.partition).is_some();
-        if is_id_wanted || self.claims.live(claim.run.job).is_some() {
+        if self.claims.live(claim.run.job).is_some() || self.holder(&claim.partition).is_some() {
             return;
         }
         self.plans.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
-        if self.claims.holder(&claim.partition).is_some() {
-            self.add(now, claim, Phase::Preparing(Making::Queued));
-        } else {
-            self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
-            todo.push(Action::Create(claim));
-        }
+        self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
+        todo.push(Action::Create(claim));
     }
 
     /// A job is not to have what was prepared for it.
@@ -83,7 +101,7 @@ impl Ledger {
             && record.phase.is_early()
         {
             if in_vain {
-                self.failures.add(now, job);
+                self.failures.add_in_vain(now, &record.claim);
             }
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }
@@ -95,7 +113,7 @@ impl Ledger {
         if record.phase != Phase::Prepared || !record.claim.is_as_good_as(claim) {
             return false;
         }
-        self.claims.bind(serial, claim.run);
+        self.claims.bind(serial, claim.run, claim.slurm_partition.clone());
         self.enter(now, serial, Phase::Running);
         todo.push(Action::Bind(claim.clone()));
         true
@@ -115,7 +133,12 @@ impl Claim {
     /// Whether a partition that was made for this claim does for another one as well.
     #[must_use]
     pub fn is_as_good_as(&self, other: &Claim) -> bool {
-        let anybodys = |claim: &Claim| Claim { run: other.run, ipus: Vec::new(), ..claim.clone() };
+        let anybodys = |claim: &Claim| Claim {
+            run: other.run,
+            slurm_partition: None,
+            ipus: Vec::new(),
+            ..claim.clone()
+        };
         anybodys(self) == anybodys(other) && self.run.restart == other.run.restart
     }
 }

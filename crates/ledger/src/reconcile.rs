@@ -4,18 +4,20 @@
 //! does not tell which. A partition of a running job may be missing, unusable or elsewhere.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use vipu_types::{PartitionId, PodId};
 
 use crate::claims::Serial;
 use crate::lifecycle::Signal;
+use crate::pod::Pod;
 use crate::{Action, Ending, Ledger, Millis, Place, SeenPartition};
 
 /// What was seen of the partition of a job that runs, and told.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Health {
-    /// The last listing did not have it. One alone is not believed.
-    missing: bool,
+    /// The first of the last listings that did not have it was asked for then. One alone is not believed.
+    missing: Option<Millis>,
     /// What was told of it last.
     told: Option<String>,
     /// Where its IPUs are, sorted; empty when no listing said.
@@ -27,24 +29,27 @@ pub(crate) struct Health {
 
 /// What has to be told of a partition.
 enum News {
-    /// It was missing for the first time: another listing shall tell.
-    LookAgain,
     Broken(String),
     Relocated,
 }
 
 const VANISHED: &str = "its controller does not know it any more";
 
+/// The least time between two listings that have to agree that a partition is gone: a controller that was just started may
+/// answer before it has loaded what it knows.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
 impl Health {
-    /// Takes in what a listing of so many IPUs has of the partition.
-    fn seen(&mut self, seen: Option<&SeenPartition>, ipus: u32) -> Option<News> {
+    /// Takes in what a listing has of the partition.
+    fn seen(&mut self, seen: Option<&SeenPartition>, listing: &Listing) -> Option<News> {
         let Some(SeenPartition { fault, places, .. }) = seen else {
-            return match std::mem::replace(&mut self.missing, true) {
-                false => Some(News::LookAgain),
-                true => self.broken(VANISHED),
-            };
+            let since = *self.missing.get_or_insert(listing.asked);
+            let is_long =
+                u128::from(listing.asked.0.saturating_sub(since.0)) >= listing.look_again.as_millis();
+            return if is_long { self.broken(VANISHED) } else { None };
         };
-        self.missing = false;
+        let ipus = listing.ipus;
+        self.missing = None;
         if let Some(words) = fault {
             if self.places.is_empty() {
                 self.moved(places, ipus);
@@ -57,7 +62,7 @@ impl Health {
 
     /// Whether its controller has none of that name any more.
     fn has_vanished(&self) -> bool {
-        self.missing && self.told.as_deref() == Some(VANISHED)
+        self.missing.is_some() && self.told.as_deref() == Some(VANISHED)
     }
 
     /// Says so once.
@@ -79,11 +84,20 @@ impl Health {
     }
 }
 
-/// What a listing says beyond who has which IPUs.
-#[derive(Default)]
-pub(crate) struct Findings {
+/// A listing, apart from what it lists.
+struct Listing {
+    asked: Millis,
     /// How many IPUs it lists.
     ipus: u32,
+    /// How much later another one may confirm that a partition is gone.
+    look_again: Duration,
+    /// The controller had not answered before, or was away: what it did not have then says nothing.
+    is_first: bool,
+}
+
+/// What a listing says beyond who has which IPUs.
+pub(crate) struct Findings {
+    listing: Listing,
     /// Of each partition that a running job has, or that waits for its job, what the listing has of it.
     up: Vec<(Serial, Option<SeenPartition>)>,
     /// Partitions named as ours that no claim has.
@@ -102,8 +116,14 @@ impl Ledger {
         let by_id: HashMap<&PartitionId, &SeenPartition> =
             partitions.iter().map(|seen| (&seen.partition, seen)).collect();
         let up = self.claims.of_pod(id).filter(|(_, it)| it.phase.is_up() && it.since < asked);
-        let up = up.map(|(serial, it)| (serial, by_id.get(&it.claim.partition).copied().cloned()));
-        Findings { ipus, up: up.collect(), unclaimed: self.unclaimed(id, partitions) }
+        // One that is shown as removed is of no use any more.
+        let seen = |partition| by_id.get(partition).filter(|seen| !seen.leaving).copied().cloned();
+        let up = up.map(|(serial, it)| (serial, seen(&it.claim.partition)));
+        let interval = self.models.get(&id.model).map(|model| model.facts().reconcile_interval);
+        let look_again = interval.unwrap_or_default().max(LOOK_AGAIN);
+        let is_first = !self.pods.get(id).is_some_and(Pod::is_reached);
+        let listing = Listing { asked, ipus, look_again, is_first };
+        Findings { listing, up: up.collect(), unclaimed: self.unclaimed(id, partitions) }
     }
 
     fn unclaimed(&self, id: &PodId, partitions: &[SeenPartition]) -> Vec<SeenPartition> {
@@ -111,18 +131,32 @@ impl Ledger {
         let prefix = &model.facts().prefix;
         // A claim on another controller, or of another model that shares this one, explains the name as well.
         let is_unclaimed = |seen: &&SeenPartition| {
-            seen.partition.run(prefix).is_some() && self.claims.holder(&seen.partition).is_none()
+            !seen.leaving
+                && seen.partition.job(prefix).is_some()
+                && self.claims.holder(&seen.partition).is_none()
         };
         partitions.iter().filter(is_unclaimed).cloned().collect()
     }
 
+    /// Whether a listing has none of the partitions though one before had some: the controller may have lost what it knew,
+    /// or have it not yet.
+    fn has_lost_all(&self, findings: &Findings) -> bool {
+        let was_there = |serial| self.claims.get(serial).is_some_and(|it| it.health.missing.is_none());
+        findings.up.iter().all(|(_, seen)| seen.is_none())
+            && findings.up.iter().any(|(serial, _)| was_there(*serial))
+    }
+
     /// Tells what is new in the findings.
     pub(crate) fn reconcile(&mut self, now: Millis, id: &PodId, findings: Findings, todo: &mut Vec<Action>) {
+        let is_anew = findings.listing.is_first || self.has_lost_all(&findings);
         for (serial, seen) in findings.up {
             let Some(record) = self.claims.get(serial) else { continue };
             let (is_early, is_kept) = (record.phase.is_early(), record.phase.is_kept());
             let Some((claim, health)) = self.claims.health(serial) else { continue };
-            match health.seen(seen.as_ref(), findings.ipus) {
+            if is_anew {
+                health.missing = None;
+            }
+            match health.seen(seen.as_ref(), &findings.listing) {
                 // Who removes it on the controller wants it to stay no longer; what else happens to it, nobody minds.
                 _ if is_kept && health.has_vanished() => {
                     self.signal(now, serial, Signal::KeepOver, todo);
@@ -136,7 +170,6 @@ impl Ledger {
                     }
                     self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
                 }
-                Some(News::LookAgain) => todo.push(Action::Survey(id.clone())),
                 Some(News::Broken(words)) => todo.push(Action::Broken(claim.clone(), words)),
                 Some(News::Relocated) => todo.push(Action::Relocated(claim.clone())),
                 None => {}

@@ -1,12 +1,15 @@
 //! What follows when a controller has no room for a partition.
 
-use vipu_types::{IpuCount, PodId};
+use vipu_types::{IpuCount, PartitionId, PodId};
 
 use crate::claims::Serial;
 use crate::lifecycle::Signal;
 use crate::pod::Occupant;
 use crate::tenancy::Tenant;
 use crate::{Action, Ledger, Millis};
+
+/// For how many milliseconds a removal under way explains that a claim is refused. Elsewhere there is room by then.
+const EXPLAINED: u64 = 60_000;
 
 /// A controller had no room for the partition of a claim.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +27,21 @@ impl Refusal {
         Self { since: now, room_listed: false, again: None }
     }
 
-    /// The controller said it, maybe not for the first time.
-    pub(crate) fn repeated(&mut self, now: Millis) {
-        if self.room_listed {
+    /// The controller said it, maybe not for the first time. While IPUs are being cleared, that is no evidence against any.
+    pub(crate) fn repeated(&mut self, now: Millis, is_being_cleared: bool) {
+        if self.room_listed && !self.is_explained(now, is_being_cleared) {
             self.again.get_or_insert(now);
         }
     }
 
+    fn is_explained(&self, now: Millis, is_being_cleared: bool) -> bool {
+        is_being_cleared && now.0 < self.since.0 + EXPLAINED
+    }
+
     /// A listing asked for at that time has room or has not; whether that contradicts the controller's refusals: there
     /// was room before the last of them, and is after it.
-    fn contradicted(&mut self, asked: Millis, has_room: bool) -> bool {
+    fn contradicted(&mut self, asked: Millis, has_room: bool, is_being_cleared: bool) -> bool {
+        let has_room = has_room && !self.is_explained(asked, is_being_cleared);
         let contradicted = has_room && self.again.is_some_and(|again| again <= asked);
         if !has_room {
             self.again = None;
@@ -46,6 +54,14 @@ impl Refusal {
 const REFUSED: &str = "its controller refuses them although they look free";
 
 impl Ledger {
+    /// A controller had no room for a partition.
+    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
+        let Some((serial, record)) = self.claims.holder(partition) else { return };
+        let pod = self.pods.get(&record.claim.pod());
+        let is_being_cleared = pod.is_some_and(|pod| pod.is_being_cleared(now));
+        self.claims.refused(now, serial, is_being_cleared);
+    }
+
     /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
         let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
@@ -74,7 +90,8 @@ impl Ledger {
         }
         // What is on its way out is worth waiting for.
         let has_room_now = pod.has_room(serial, |_| true)?;
-        if !self.claims.refusal(serial)?.contradicted(asked, has_room_now) {
+        let is_being_cleared = pod.is_being_cleared(asked);
+        if !self.claims.refusal(serial)?.contradicted(asked, has_room_now, is_being_cleared) {
             return None;
         }
         pod.suspect(now, serial);

@@ -78,7 +78,10 @@ impl Ledger {
     /// # Errors
     /// The reason to wait.
     pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
-        let first = self.fits_now(&wish.model, wish.size)?;
+        let first = match self.fits_now(&wish.model, wish.size) {
+            Ok(first) => first,
+            Err(why) => return self.may_ask(wish, jobs).ok_or(why),
+        };
         if self.plans.nobody_before(wish) {
             return Ok(first);
         }
@@ -187,7 +190,7 @@ impl Ledger {
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.
     fn usable_pods(&self, model: &ModelName) -> impl Iterator<Item = (&PodId, &Pod)> {
-        let model = self.models.get(model).filter(|model| model.usable().is_ok());
+        let model = self.models.get(model).filter(|model| self.usable(model).is_ok());
         model.into_iter().flat_map(|model| self.reached(model))
     }
 

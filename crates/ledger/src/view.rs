@@ -69,7 +69,8 @@ impl Ledger {
         View { models: self.models().collect(), claims: self.claims().collect() }
     }
 
-    fn models(&self) -> impl Iterator<Item = ModelView> {
+    /// The models alone.
+    pub fn models(&self) -> impl Iterator<Item = ModelView> {
         self.models.iter().map(|(name, model)| ModelView {
             model: name.clone(),
             pods: model.pods().iter().filter_map(|id| Some(self.pod(id, self.pods.get(id)?))).collect(),

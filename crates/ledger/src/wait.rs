@@ -63,7 +63,7 @@ pub enum Wait {
         /// The size of the largest partition that fits; smaller than `free` on a fragmented Pod.
         largest: u32,
         /// IPUs that partitions of failed jobs have.
-        kept: u32,
+        kept: u64,
         /// How many controllers do not answer.
         silent: usize,
     },
@@ -114,7 +114,7 @@ fn ipus(size: IpuCount) -> &'static str {
 }
 
 /// Says how many IPUs stay with failed jobs.
-struct Kept(u32);
+struct Kept(u64);
 
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,7 +19,7 @@ enum Turn {
     Fail { job: u32, held: bool },
     KeepOver { pick: u32 },
     Vanish { job: u32 },
-    Overdue { job: u32, restart: u16 },
+    Overdue { job: u32 },
     CarryOut { pick: u32 },
     Ask { pick: u32 },
     Deliver { pick: u32 },
@@ -41,7 +41,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fail { job, held }),
         2 => any::<u32>().prop_map(|pick| Turn::KeepOver { pick }),
         1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
-        1 => (1..9_u32, 0..2_u16).prop_map(|(job, restart)| Turn::Overdue { job, restart }),
+        1 => (1..9_u32).prop_map(|job| Turn::Overdue { job }),
         24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
         2 => any::<u32>().prop_map(|pick| Turn::Ask { pick }),
         6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
@@ -81,9 +81,7 @@ fn play(world: &mut World, turn: Turn) {
             }
         }
         Turn::Vanish { job } => world.vanish(job),
-        Turn::Overdue { job, restart } => {
-            world.tell(Event::Overdue(PartitionId::of_run("slurm", job, restart).unwrap()));
-        }
+        Turn::Overdue { job } => world.overdue(job),
         Turn::CarryOut { pick } => world.carry_out(pick),
         Turn::Ask { pick } => world.ask(world.pod(pick)),
         Turn::Deliver { pick } => world.deliver(pick),

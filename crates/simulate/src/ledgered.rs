@@ -1,6 +1,7 @@
 //! The real ledger, before a simulated controller.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use ledger::{
     Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, SeenPartition, Wish,
@@ -32,6 +33,7 @@ impl Ledgered {
             domain_size: size(DOMAIN),
             prefix: "slurm".into(),
             placement,
+            reconcile_interval: Duration::ZERO,
             largest: ipus,
             trouble: None,
         };
@@ -49,7 +51,8 @@ impl Ledgered {
 
     /// The controller is asked for its partitions.
     fn list(&mut self) {
-        let seen = |(job, places)| SeenPartition { partition: partition(job), places, fault: None };
+        let seen =
+            |(job, places)| SeenPartition { partition: partition(job), places, fault: None, leaving: false };
         let partitions = self.controller.partitions().map(seen).collect();
         let Some(pod) = self.facts.pods().next() else { return };
         let asked = Millis(self.clock.0 + 1);
@@ -81,6 +84,7 @@ impl Ledgered {
             controller,
             size,
             shape: Shape::default(),
+            slurm_partition: None,
             ipus,
         })
     }

@@ -40,6 +40,18 @@ pub fn state_save_location() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.state_save_location).map(PathBuf::from)
 }
 
+/// `PlugStackConfig`
+pub(crate) fn plugstack() -> Option<PathBuf> {
+    value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)
+}
+
+/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what slurmctld sends.
+#[must_use]
+pub fn is_configless() -> bool {
+    let parameters = value(|layout| layout.slurm_conf.slurmctld_params).unwrap_or_default();
+    parameters.split(',').any(|word| word.trim().eq_ignore_ascii_case("enable_configless"))
+}
+
 /// The folder of slurm.conf, where vipu.conf is too.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {

@@ -1,14 +1,29 @@
 //! The stock selector underneath.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::path::Path;
 use std::ptr::NonNull;
 
+use crate::conf;
+use crate::differences::other_cons_tres;
 use crate::loaded::Loaded;
 use crate::object::Object;
 
 /// The loaded and initialised stock selector.
 #[derive(Clone, Copy, Debug)]
 pub struct Selector(Object);
+
+/// Which stock selector to use: `cons_tres` if `SelectTypeParameters` has `other_cons_tres`, else what vipu.conf in slurm.conf's
+/// folder says, else `cons_tres`.
+///
+/// Every process that unpacks node records must choose the same, so a site that wants another layer than
+/// the default keeps vipu.conf beside slurm.conf on every host.
+pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
+    if other_cons_tres::is_set() {
+        return cons_tres;
+    }
+    conf::folder().and_then(|folder| of_file(&folder)).unwrap_or(cons_tres)
+}
 
 impl Selector {
     /// Loads `select_<layer>.so`, where `layer` is such as `cons_tres`, and calls its `init`, which Slurm does only for plugins it knows of.

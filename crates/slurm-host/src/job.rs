@@ -13,6 +13,7 @@ use crate::record::Record;
 use crate::symbols::RawJob;
 
 pub use change::{BEGIN_SOON, JobMut};
+pub(crate) use environment::{OF_SCRIPTS, remove_entries};
 
 /// A job record under at least a job read lock.
 #[derive(Clone, Copy)]
@@ -34,9 +35,19 @@ impl<'lock> JobRef<'lock> {
     pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
         let host = host().ok()?;
         // SAFETY: a live job_record_t under the job lock by the caller's promise.
-        let record = unsafe { Record::new(NonNull::new(job)?) };
-        let job = Self { record, host };
+        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
         crate::selfcheck::job_is_as_expected(job).then_some(job)
+    }
+
+    /// The same, for an element of `job_list`.
+    ///
+    /// # Safety
+    /// As [`Self::from_callback`].
+    pub(super) unsafe fn from_list(job: RawJob) -> Option<Self> {
+        let host = host().ok()?;
+        // SAFETY: a live job_record_t under the job lock by the caller's promise.
+        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
+        crate::selfcheck::listed_job_is_as_expected(job).then_some(job)
     }
 
     pub(crate) fn new(record: Record<'lock>, host: &'static Host) -> Self {
@@ -195,6 +206,12 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.state_reason)
     }
 
+    /// The text squeue shows as the reason, if it is not just the reason's name.
+    #[must_use]
+    pub fn reason(self) -> Option<String> {
+        self.record.text(self.layout().job_record.state_desc)
+    }
+
     /// Another job, under the same lock.
     #[must_use]
     pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
@@ -322,8 +339,12 @@ impl<'lock> JobRef<'lock> {
     /// Whether it has a batch script and its user, or the site, has not said `--no-requeue`.
     #[must_use]
     pub fn may_be_requeued(self) -> bool {
-        let requeue = |details: Record<'_>| details.read(self.layout().job_details.requeue) != 0;
-        self.is_batch() && self.details().is_some_and(requeue)
+        self.is_batch() && self.is_requeue_allowed()
+    }
+
+    /// Whether its user, or the site, has not said `--no-requeue`.
+    pub(crate) fn is_requeue_allowed(self) -> bool {
+        self.details().is_some_and(|details| details.read(self.layout().job_details.requeue) != 0)
     }
 
     /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
@@ -346,6 +367,14 @@ impl<'lock> JobRef<'lock> {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap_cg);
         // SAFETY: under the job lock; a bitmap of the record, which bit_ffs only reads.
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
+    }
+
+    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for Slurm partitions
+    /// too that want it so, before it looks for nodes.
+    #[must_use]
+    pub fn takes_whole_nodes(self) -> bool {
+        let whole = |details: Record<'_>| details.read(self.layout().job_details.whole_node) != 0;
+        self.details().is_some_and(whole)
     }
 
     fn details(self) -> Option<Record<'lock>> {

@@ -114,6 +114,29 @@ impl<'lock> Test<'lock> {
         (count.cast_unsigned(), self.raw.min_nodes)
     }
 
+    /// The numbers of these nodes in Slurm's node table, in order.
+    #[must_use]
+    pub fn chosen(&self) -> Vec<u32> {
+        let call = &self.host.slurmctld.call;
+        // SAFETY: job and node write lock; the bitmap of this test, and numbers below its size.
+        let is_set = |bit: &i64| unsafe { (call.bit_test)(self.raw.nodes, *bit) } != 0;
+        // SAFETY: job and node write lock; the bitmap of this test.
+        let numbers = 0..unsafe { (call.bit_size)(self.raw.nodes) };
+        numbers.filter(is_set).filter_map(|bit| u32::try_from(bit).ok()).collect()
+    }
+
+    /// Takes nodes of these numbers from those to choose from, before the stock selector is asked.
+    pub fn leave_out(&mut self, nodes: &[u32]) {
+        let call = &self.host.slurmctld.call;
+        // SAFETY: job and node write lock; the bitmap of this test.
+        let size = unsafe { (call.bit_size)(self.raw.nodes) };
+        for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
+            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change, and a number below
+            // its size.
+            unsafe { (call.bit_clear)(self.raw.nodes, node) };
+        }
+    }
+
     /// Has backfill keep no node for the job: it waits for something else.
     pub fn keep_no_node(&mut self) {
         // SAFETY: job and node write lock; the bitmap of this test, which is Slurm's to read when we return.

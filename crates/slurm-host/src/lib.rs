@@ -26,6 +26,8 @@ pub mod locks;
 pub mod log;
 pub mod nodes;
 pub mod object;
+pub mod partitions;
+pub mod plugstack;
 mod probe;
 mod record;
 pub mod replaced;

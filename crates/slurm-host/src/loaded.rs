@@ -10,7 +10,7 @@ use slurm_release::table_file::{self, Table};
 use slurm_release::{Release, Series, Version, known_releases};
 
 use crate::object::{self, Object};
-use crate::{conf, log, symbols};
+use crate::{conf, log, symbols, text};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
@@ -33,9 +33,17 @@ pub fn loaded() -> Result<&'static Loaded, String> {
 }
 
 fn find() -> Result<Loaded, String> {
-    let (stock_plugins, version) = stock_selector().ok_or_else(|| {
+    let (stock_plugins, selector) = stock_selector().ok_or_else(|| {
         "found no select_cons_tres.so beside libslurmfull.so; install Slurm's basic plugins".to_owned()
     })?;
+    if is_ours(selector) {
+        return Err(format!(
+            "{}/select_cons_tres.so is select_vipu.so of slurm-vipu, not Slurm's: install that as select_vipu.so, and \
+             Slurm's basic plugins anew",
+            stock_plugins.display()
+        ));
+    }
+    let version = version_of(selector).ok_or("select_cons_tres.so has no plugin_version")?;
     if let Some(running) = running_series().filter(|running| *running != version.series()) {
         return Err(format!(
             "{}/select_cons_tres.so is of Slurm {version}, but this is Slurm {running}: install the packages of one \
@@ -98,15 +106,27 @@ fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) ->
     )
 }
 
-/// The folder of the stock selector and the version it was built with.
-fn stock_selector() -> Option<(PathBuf, Version)> {
+/// The stock selector and its folder.
+fn stock_selector() -> Option<(PathBuf, Object)> {
     // slurm_api_version is in libslurmfull and libslurm of every release, which programs are linked with.
     let library = symbols::find(c"slurm_api_version").and_then(object::folder_of);
     let beside = library.iter().flat_map(|dir| [dir.clone(), dir.join("slurm-wlm"), dir.join("slurm")]);
     object::own_folder().into_iter().chain(beside).find_map(|folder| {
         let selector = Object::open(&folder.join("select_cons_tres.so")).ok()?;
-        let version = selector.symbol(c"plugin_version")?.cast::<u32>();
-        // SAFETY: no lock needed; every Slurm plugin exports plugin_version as a constant uint32.
-        Some((folder, Version(unsafe { version.read() })))
+        selector.symbol(c"plugin_version").map(|_| (folder, selector))
     })
+}
+
+/// The version that a plugin was built with.
+fn version_of(plugin: Object) -> Option<Version> {
+    let version = plugin.symbol(c"plugin_version")?.cast::<u32>();
+    // SAFETY: no lock needed; every Slurm plugin exports plugin_version as a constant uint32.
+    Some(Version(unsafe { version.read() }))
+}
+
+/// Whether a plugin is our selector: it would take itself for the stock one under that name.
+fn is_ours(selector: Object) -> bool {
+    // SAFETY: every Slurm plugin exports plugin_type as a constant C string.
+    let kind = selector.symbol(c"plugin_type").and_then(|kind| unsafe { text::from_c(kind.as_ptr().cast()) });
+    kind.is_some_and(|kind| kind == "select/vipu")
 }

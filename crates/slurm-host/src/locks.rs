@@ -79,6 +79,12 @@ impl HostThread {
         read(&|job| locked.find(job).and_then(Waiting::of))
     }
 
+    /// Looks at jobs under the job read lock; none for one that Slurm does not have.
+    pub fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobRef<'_>) -> R) -> Vec<Option<R>> {
+        let locked = Locked::take(self, READ_JOBS);
+        jobs.iter().map(|job| locked.find(*job).map(&see)).collect()
+    }
+
     /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised: the job may leave COMPLETING.
     pub fn open_completion_gate(&mut self, job: u32) {
         // SAFETY: takes its own locks; none is held, as a `Locked` borrows this value.
@@ -169,6 +175,20 @@ impl<'thread> Locked<'thread> {
         }
     }
 
+    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched `at` that time, and had not saved that:
+    /// its node would refuse to run it twice, and be drained for it. Should its node never have heard of it, Slurm finds that
+    /// out when the node registers, and puts the job back into the queue.
+    pub fn open_launch_gate_of_launched(&mut self, job: u32, at: i64) {
+        let Some(mut record) = self.job(job) else { return };
+        let time_limit = record.end_time() - record.start_time();
+        let batch_flag = record.pass_for_no_batch_job();
+        self.open_launch_gate(job);
+        if let Some(mut record) = self.job(job) {
+            record.is_batch_job_again(batch_flag);
+            record.end_as_launched(at, time_limit);
+        }
+    }
+
     /// Puts a batch job back into the queue, held or not. False when it cannot be requeued.
     pub fn requeue(&mut self, job: u32, held: bool) -> bool {
         let Some(record) = self.find(job) else { return false };
@@ -176,6 +196,41 @@ impl<'thread> Locked<'thread> {
         let flags = if held { facts::JOB_REQUEUE_HOLD } else { 0 };
         // SAFETY: the locks of WRITE_JOBS are held; the record was found under them.
         unsafe { requeue.call(job, record.record().address(), flags) }
+    }
+
+    /// The same for a batch job whose run was never launched: that it be not requeued (`--no-requeue`, `JobRequeue=0`) is said
+    /// of what has run. A heterogeneous job is given by its leader.
+    pub fn send_back(&mut self, job: u32, held: bool) -> bool {
+        let unwilling = self.components(job, |job| !job.is_requeue_allowed());
+        self.allow_requeue(&unwilling, true);
+        let is_back = self.requeue(job, held);
+        self.allow_requeue(&unwilling, false);
+        is_back
+    }
+
+    /// The job, or all components of a heterogeneous one, of which this is true.
+    fn components(&self, job: u32, mut is_wanted: impl FnMut(JobRef<'_>) -> bool) -> Vec<u32> {
+        let Some(leader) = self.find(job) else { return Vec::new() };
+        if leader.het_job() == 0 {
+            return is_wanted(leader).then_some(job).into_iter().collect();
+        }
+        let mut found = Vec::new();
+        let mut look = |component: JobMut<'_>| {
+            if component.het_job() == job && is_wanted(*component) {
+                found.push(component.id());
+            }
+        };
+        // SAFETY: the job write lock is held (WRITE_JOBS).
+        let _ = unsafe { for_each_job(&mut look) };
+        found
+    }
+
+    fn allow_requeue(&mut self, jobs: &[u32], allowed: bool) {
+        for id in jobs {
+            if let Some(mut job) = self.job(*id) {
+                job.allow_requeue(allowed);
+            }
+        }
     }
 
     /// Ends a job as FAILED, exit code 1.
@@ -211,11 +266,11 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// Calls `visit` with every job, inside a callback that holds the job write lock (`reconfigure`). False when some may
+/// Calls `visit` with every job. False when some may
 /// have been left out, or a visit panicked: who is not among those seen need not be gone.
 ///
 /// # Safety
-/// Only inside a select callback that slurmctld runs under its job write lock.
+/// Only under slurmctld's job write lock.
 #[must_use]
 pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Ok(host) = host() else { return false };
@@ -243,7 +298,7 @@ unsafe extern "C" fn each_job(job: *mut c_void, argument: *mut c_void) -> c_int 
     let walk = unsafe { &mut *argument.cast::<Walk<'_>>() };
     let seen = crate::boundary::guard(&|| "job list".into(), false, || {
         // SAFETY: an element of job_list under the job write lock.
-        if let Some(job) = unsafe { JobMut::from_callback(job) } {
+        if let Some(job) = unsafe { JobMut::from_list(job) } {
             (walk.visit)(job);
         }
         true

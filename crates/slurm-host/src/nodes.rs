@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use slurm_release::Layout;
 
-use crate::host::host;
+use crate::host::{Host, host};
 use crate::record::Record;
 use crate::selfcheck;
 
@@ -27,25 +27,33 @@ pub struct NodeGres {
 #[must_use]
 pub unsafe fn gres_of_all() -> Vec<NodeGres> {
     let Ok(host) = host() else { return Vec::new() };
-    // SAFETY: node lock (caller): table and count belong together and do not change.
-    let (table, count) = unsafe {
-        (host.slurmctld.var.node_record_table_ptr.get(), host.slurmctld.var.node_record_count.get())
-    };
-    if table.is_null() {
-        return Vec::new();
-    }
-    let count = usize::try_from(count).unwrap_or(0);
-    // SAFETY: the table has `count` slots; a slot may be NULL.
-    let slots = (0..count).filter_map(|i| NonNull::new(unsafe { table.add(i).read() }));
-    // SAFETY: each slot is a node_record_t under the node lock.
-    let nodes: Vec<_> = slots.map(|node: NonNull<c_void>| unsafe { Record::new(node) }).collect();
+    // SAFETY: node lock (caller).
+    let nodes: Vec<_> = unsafe { table(host) }.map(|(_, node)| node).collect();
     if !selfcheck::nodes_are_as_expected(&nodes, host.layout) {
         return Vec::new();
     }
     nodes.into_iter().filter_map(|node| gres_of(node, host.layout)).collect()
 }
 
-fn gres_of(node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
+/// The records of all nodes, each with its place in the table.
+///
+/// # Safety
+/// Only inside a callback that runs under the node lock, until which ends.
+pub(crate) unsafe fn table<'call>(host: &Host) -> impl Iterator<Item = (usize, Record<'call>)> + use<'call> {
+    // SAFETY: node lock (caller): table and count belong together and do not change.
+    let (table, count) = unsafe {
+        (host.slurmctld.var.node_record_table_ptr.get(), host.slurmctld.var.node_record_count.get())
+    };
+    let count = if table.is_null() { 0 } else { usize::try_from(count).unwrap_or(0) };
+    (0..count).filter_map(move |place| {
+        // SAFETY: the table has `count` slots; a slot may be NULL.
+        let node: NonNull<c_void> = NonNull::new(unsafe { table.add(place).read() })?;
+        // SAFETY: a slot that is not is a node_record_t under the node lock.
+        Some((place, unsafe { Record::new(node) }))
+    })
+}
+
+pub(crate) fn gres_of(node: Record<'_>, layout: &Layout) -> Option<NodeGres> {
     let fields = &layout.node_record;
     // SAFETY: config_ptr is NULL or a config_record_t under the node lock.
     let line =

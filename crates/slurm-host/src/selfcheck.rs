@@ -70,6 +70,15 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     !is_pass_through()
 }
 
+/// The same for a job of slurmctld's list, each of which has an id.
+pub(crate) fn listed_job_is_as_expected(job: JobRef<'_>) -> bool {
+    let is_expected = job_is_as_expected(job);
+    if !is_pass_through() && job.id() == 0 {
+        mistrust("a job in slurmctld's list has the id 0");
+    }
+    is_expected
+}
+
 /// Checks node records.
 pub(crate) fn nodes_are_as_expected(nodes: &[Record<'_>], layout: &Layout) -> bool {
     let Some(probe) = Probe::new() else { return false };
@@ -92,6 +101,34 @@ pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout
             && part.read(fields.magic) == facts::PART_MAGIC
             && probe.is_text(part.text_pointer(fields.name))
     })
+}
+
+/// Checks a partition record: its mark each time, what else is used until one that has nodes was seen.
+pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
+    static SEEN: AtomicBool = AtomicBool::new(false);
+    let fields = &layout.part_record;
+    if is_pass_through() {
+        return false;
+    }
+    if SEEN.load(Ordering::Relaxed) {
+        return part.read(fields.magic) == facts::PART_MAGIC;
+    }
+    let Some(probe) = Probe::new() else { return false };
+    let is_one = probe.can_read(part.address(), fields.size.into())
+        && part.read(fields.magic) == facts::PART_MAGIC
+        && probe.is_text(part.text_pointer(fields.name));
+    let nodes = if is_one { part.pointer(fields.node_bitmap) } else { std::ptr::null_mut() };
+    let is_right = is_one && job::is_null_or(nodes, |nodes| job::is_bitmap(&probe, nodes));
+    if !is_right {
+        mistrust("a partition record reads wrong");
+    }
+    SEEN.store(is_right && !nodes.is_null(), Ordering::Relaxed);
+    is_right
+}
+
+/// Whether a node record has its mark; what else is used, [`nodes_are_as_expected`] looked at.
+pub(crate) fn node_has_mark(node: Record<'_>, layout: &Layout) -> bool {
+    node.read(layout.node_record.magic) == facts::NODE_MAGIC
 }
 
 /// The verdict of a look that is enough once. Who cannot look has found nothing: the next call looks again.

@@ -8,6 +8,8 @@ use slurm_release::{Field, Layout, Text};
 
 use crate::differences::gres_list;
 use crate::host::{Host, host};
+use crate::job::{OF_SCRIPTS, remove_entries};
+use crate::partitions::SlurmPartitions;
 use crate::record::Record;
 use crate::selfcheck;
 use crate::text::{self, c_string};
@@ -37,6 +39,7 @@ impl JobDescription<'_> {
             fields.tres_per_socket,
             fields.partition,
             fields.qos,
+            fields.reservation,
         ];
         let options = (fields.spank_job_env, fields.spank_job_env_size);
         selfcheck::texts_are_readable(record, &texts, options).then_some(Self { record, host })
@@ -86,6 +89,25 @@ impl JobDescription<'_> {
         is_right.then(|| part.text(self.layout().part_record.name))?
     }
 
+    /// `--reservation`: without a Slurm partition of its own the job gets that of the reservation.
+    #[must_use]
+    pub fn names_reservation(&self) -> bool {
+        self.record.bytes(self.layout().job_desc_msg.reservation).is_some_and(|name| !name.is_empty())
+    }
+
+    /// Whether there is a script to run: one of sbatch, not of srun or salloc.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        !self.record.text_pointer(self.layout().job_desc_msg.script).is_null()
+    }
+
+    /// What Slurm partitions there are.
+    #[must_use]
+    pub fn all_slurm_partitions(&self) -> Option<SlurmPartitions<'_>> {
+        // SAFETY: a job_submit or job_modify callback runs under the partition and node locks (SAFETY.md, "Locks around callbacks").
+        unsafe { SlurmPartitions::new(self.host) }
+    }
+
     /// Whether any of its requests names `vipu` at all: cheap, for jobs that have nothing to do with us.
     #[must_use]
     pub fn mentions_vipu(&self) -> bool {
@@ -99,6 +121,23 @@ impl JobDescription<'_> {
     pub fn options(&self, beginning: &str) -> Vec<String> {
         let layout = &self.layout().job_desc_msg;
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
+    }
+
+    /// Takes out what the message has for Prolog and Epilog under names that begin so.
+    pub fn remove_script_environment_of(&mut self, beginning: &str) {
+        let fields = &self.layout().job_desc_msg;
+        let first: *mut *mut c_void = self.record.texts_pointer(fields.spank_job_env).cast_mut().cast();
+        let count = self.record.read(fields.spank_job_env_size) as usize;
+        if first.is_null() || count == 0 {
+            return;
+        }
+        let slots: Vec<_> = (0..count).map(|place| first.wrapping_add(place)).collect();
+        let beginning = format!("{OF_SCRIPTS}{beginning}");
+        // SAFETY: so many strings of the message, which Slurm has unpacked and nobody else sees during the callback.
+        let kept = unsafe { remove_entries(self.host, &slots, |entry| entry.starts_with(&beginning)) };
+        if let Ok(kept) = u32::try_from(kept) {
+            self.record.write(fields.spank_job_env_size, kept);
+        }
     }
 
     /// Adds an element to `--gres`.

@@ -94,6 +94,9 @@ host_functions! {
         bit_set_count = c"slurm_bit_set_count": fn(*mut c_void) -> i32;
         bit_clear_all = c"slurm_bit_clear_all": fn(*mut c_void);
         bit_ffs = c"slurm_bit_ffs": fn(*mut c_void) -> i64;
+        bit_size = c"slurm_bit_size": fn(*mut c_void) -> i64;
+        bit_test = c"slurm_bit_test": fn(*mut c_void, i64) -> libc::c_int;
+        bit_clear = c"slurm_bit_clear": fn(*mut c_void, i64);
         xstrdup = c"slurm_xstrdup": fn(*const libc::c_char) -> *mut libc::c_char;
         xfree = c"slurm_xfree": fn(*mut *mut c_void);
         xrecalloc = c"slurm_xrecalloc": fn(
@@ -145,12 +148,14 @@ pub(crate) struct Variables {
     pub(crate) node_record_count: Variable<libc::c_int>,
     /// Partition lock.
     pub(crate) default_part_loc: Variable<*mut c_void>,
+    /// Partition lock.
+    pub(crate) part_list: Variable<*mut c_void>,
 }
 
 impl Variables {
     fn resolve() -> Result<Self, String> {
         // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
-        // `int node_record_count` and `part_record_t *default_part_loc` in every release (SAFETY.md, "Signatures").
+        // `int node_record_count`, `part_record_t *default_part_loc` and `List part_list` in every release (SAFETY.md, "Signatures").
         unsafe {
             Ok(Self {
                 job_list: Variable::resolve(c"job_list")?,
@@ -158,6 +163,7 @@ impl Variables {
                 node_record_table_ptr: Variable::resolve(c"node_record_table_ptr")?,
                 node_record_count: Variable::resolve(c"node_record_count")?,
                 default_part_loc: Variable::resolve(c"default_part_loc")?,
+                part_list: Variable::resolve(c"part_list")?,
             })
         }
     }

@@ -34,6 +34,7 @@ impl About {
             Event::Up(id) => Self::Up(id.clone()),
             Event::CreateStarted(id)
             | Event::CreateFailed { partition: id, .. }
+            | Event::CreatePutOff { partition: id, .. }
             | Event::NoRoom(id)
             | Event::CreateCancelled(id)
             | Event::Launched(id)
@@ -48,7 +49,9 @@ impl About {
             | Event::Orphan(_)
             | Event::Models(_)
             | Event::Inventory { .. }
-            | Event::Unreachable { .. } => Self::All,
+            | Event::Unreachable { .. }
+            | Event::Trouble { .. }
+            | Event::Refuses { .. } => Self::All,
         }
     }
 

@@ -6,17 +6,20 @@
 
 use ledger::{AdoptedAs, Ending, Event};
 use slurm_host::job::JobMut;
-use slurm_host::locks::Waiting;
 use tracing::{error, info};
 use vipu_types::{Grant, JobRun};
 
+use crate::reasons::OURS;
 use crate::site::Site;
 use crate::{after_failure, callbacks, gate};
 
 /// Takes over one job, if it was given a partition.
 pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
-    if let Some(waiting) = Waiting::of(*job).filter(|_| job.mentions_vipu()) {
-        site.waited_before.add(job.id(), waiting);
+    if job.mentions_vipu() {
+        site.jobs_before.add(*job);
+        if job.is_pending() && job.reason().is_some_and(|shown| shown.starts_with(OURS)) {
+            site.watch_reason(job.id());
+        }
     }
     let Some(found) = stage(&job) else { return };
     let granted = job.environment(&Grant::variable(job.id()));

@@ -49,6 +49,7 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
         job.id()
     );
     let Some((grant, claim)) = give(site, *job, job.node_count(), wanted) else { return false };
+    job.remove_script_environment_of(Grant::BEGINNING);
     for (name, value) in grant.named() {
         job.set_environment(name, &value);
         job.set_script_environment(name, &value);
@@ -56,7 +57,9 @@ pub(crate) fn job_begin(site: &Site, mut job: JobMut<'_>) -> bool {
     job.set_environment(&Grant::variable(job.id()), &grant.to_string());
     gate::raise(&mut job);
     failpoints::stop!("begin");
-    if !site.tell(Event::Begin(claim.clone())) {
+    let is_taken =
+        || site.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);
+    if !site.tell(Event::Begin(claim.clone())) || !is_taken() {
         undo_begin(site, job);
         return false;
     }
@@ -90,12 +93,15 @@ pub(crate) fn undo_begin(site: &Site, mut job: JobMut<'_>) {
 /// There was room a moment ago, under the same lock; should there be none any more, as when a controller was found
 /// to be away just now, the first controller is asked for it until there is.
 pub(crate) fn give(site: &Site, job: JobRef<'_>, nodes: u32, wanted: Resolved) -> Option<(Grant, Claim)> {
-    let (controller, ipus) = match preparing::ready_for(site, job, &wanted) {
-        Some(prepared) => (prepared.controller, prepared.ipus),
-        None => choose(site, job, &wanted)?,
-    };
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
-    let grant = site.models(|models| models.grant(run, nodes, wanted, controller.clone()))?;
+    let (partition, controller, ipus) = match preparing::ready_for(site, job, &wanted) {
+        Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
+        None => {
+            let (controller, ipus) = choose(site, job, &wanted)?;
+            (site.new_id(&wanted.model, run)?, controller, ipus)
+        }
+    };
+    let grant = site.models(|models| models.grant(partition, nodes, wanted, controller.clone()))?;
     let claim = Claim { ipus, ..claim(job, run, &grant, controller) };
     Some((grant, claim))
 }
@@ -108,15 +114,15 @@ fn choose(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<(Controller
     Some((controller, ipus))
 }
 
-/// An earlier run may have had IPUs, before the request was changed.
+/// An earlier run may have had IPUs, before the request was changed, and what root's scripts are told may be forged.
 fn forget_grant(job: &mut JobMut<'_>) {
+    job.remove_script_environment_of(Grant::BEGINNING);
     let variable = Grant::variable(job.id());
     if job.environment(&variable).is_some() {
         job.remove_environment(&variable);
         gate::forget(job);
         for name in Grant::NAMES {
             job.remove_environment(name);
-            job.remove_script_environment(name);
         }
     }
 }
@@ -127,7 +133,8 @@ pub(crate) fn claim(job: JobRef<'_>, run: JobRun, grant: &Grant, controller: Con
     // What was no option at its submit is none now.
     let asked = Asked::read(job.options(JobOption::PREFIX).iter().map(String::as_str)).unwrap_or_default();
     let shape = Shape { gcds, ..asked.shape };
-    Claim { partition, run, user: job.user(), model, controller, size, shape, ipus: Vec::new() }
+    let (user, slurm_partition, ipus) = (job.user(), job.slurm_partition(), Vec::new());
+    Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus }
 }
 
 /// Whether the job's partition is ready, or it needs none. Of an IPU job that was not taken over from an earlier

@@ -11,7 +11,7 @@ use slurm_host::locks::{HostThread, Locked};
 use tracing::info;
 
 use crate::after_failure::now;
-use crate::host_thread::{end, starting, tell};
+use crate::host_thread::{Fate, end, starting, tell};
 use crate::site::Site;
 
 /// The longest time until the next look: the clock may be set.
@@ -64,6 +64,6 @@ fn miss(site: &Site, slurm: &mut Locked<'_>, claim: &Claim) {
     }
     let text = format!("vipu: partition {} was not there by the job's deadline", claim.partition);
     tell(slurm, claim.run.job, &text);
-    let outcome = end(slurm, claim.run.job, None);
+    let outcome = end(slurm, claim.run.job, Fate::Failed);
     info!("{}: {outcome} ({text})", claim.run);
 }

@@ -18,6 +18,7 @@ fn claim() -> Claim {
         controller: "vipu:8090".parse().unwrap(),
         size: IpuCount::ONE,
         shape: Shape::default(),
+        slurm_partition: None,
         ipus: Vec::new(),
     }
 }

@@ -19,6 +19,7 @@ use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::scheduling::Verdict;
 use crate::site::{self, Ends, Site, site};
+use crate::start_line::Surroundings;
 use crate::{adopt, callbacks, scheduling, submission};
 
 static CONTROLLER: Controller = Controller {
@@ -32,6 +33,9 @@ static CONTROLLER: Controller = Controller {
     job_submit,
     job_modify,
 };
+
+const NO_PIPE: &str = "select/vipu: no pipe can be opened to look at Slurm's records through; IPU jobs will not start until \
+                       slurmctld's limit of open files is raised and it is restarted";
 
 /// Hands out the table to a plugin of the same build.
 // SAFETY: (attribute) a name of ours that no other object has.
@@ -116,7 +120,7 @@ unsafe extern "C" fn jobs_read() {
     boundary::callback(&|| "jobs_read".into(), after_a_fault::give_up, site::close_when_over);
 }
 
-unsafe extern "C" fn reconfigure() {
+unsafe extern "C" fn reconfigure(conf_was_read: bool) {
     static LOG: Once = Once::new();
     boundary::callback(&|| "reconfigure".into(), site::close_unstarted, || {
         LOG.call_once(|| {
@@ -131,10 +135,20 @@ unsafe extern "C" fn reconfigure() {
             return;
         }
         if !selfcheck::conf_is_as_expected() {
+            if !selfcheck::is_pass_through() {
+                log::error(NO_PIPE);
+            }
+            return;
+        }
+        if !conf_was_read {
+            if let Some(site) = site() {
+                // SAFETY: select_p_reconfigure runs under the node lock.
+                site.nodes_changed(&unsafe { nodes::gres_of_all() });
+            }
             return;
         }
         let (site, ends) = site::open();
-        // SAFETY: select_p_reconfigure runs under the node lock.
+        // SAFETY: as above.
         site.reconfigure(&unsafe { nodes::gres_of_all() });
         if let Some(ends) = ends {
             boundary::guard_else(&|| "take_over".into(), after_a_fault::give_up, || {
@@ -151,7 +165,7 @@ unsafe extern "C" fn reconfigure() {
 /// then, IPU jobs wait with the reason, and no job is held at its end.
 ///
 /// # Safety
-/// Only in a reconfigure that runs under the job write lock.
+/// Only in the reconfigure at the end of `read_slurm_conf`, which holds all locks for writing.
 unsafe fn take_over(site: &Site, ends: Ends) {
     site.set_started();
     // All are looked at before any is taken over: nobody could open the gates of some.
@@ -172,7 +186,7 @@ unsafe fn take_over(site: &Site, ends: Ends) {
         log::error(&format!("select/vipu: {what}; no partition is made or removed until then"));
     }
     let journal = adopted.then(|| conf::state_save_location().unwrap_or_default().join("vipu_journal"));
-    if let Err(why) = threads.and_then(|threads| threads.start_driver(journal)) {
+    if let Err(why) = threads.and_then(|threads| threads.start_driver(journal, Surroundings::read())) {
         log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
         site.distrust_because(&format!("{why}; restart slurmctld"));
     }
@@ -183,9 +197,14 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
     boundary::callback(&|| "job_submit".into(), unsure, || {
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
-        let (Some(site), Some(mut description)) = (site(), description) else { return 0 };
+        let Some(mut description) = description else { return 0 };
+        submission::drop_forged(&mut description);
+        let judged = match site() {
+            Some(site) => submission::submitted(&site, &mut description),
+            None => submission::refuse_ipus(&description),
+        };
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
-        unsafe { answer(submission::submitted(&site, &mut description), err_msg) }
+        unsafe { answer(judged, err_msg) }
     })
 }
 

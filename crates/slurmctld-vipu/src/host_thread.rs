@@ -25,9 +25,12 @@ use crate::gate;
 use crate::internal_error::INTERNAL;
 use crate::phase;
 use crate::prepared::Prepared;
+use crate::reasons::Reasons;
 use crate::site::{HostTask, Site};
 use crate::stays::Stays;
 use crate::suspended::Suspended;
+use crate::sync::lock;
+use crate::terminals::Terminals;
 use crate::wakes::Wakes;
 
 /// Starts the thread.
@@ -42,6 +45,8 @@ pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), S
             prepared: Prepared::default(),
             stays: Stays::default(),
             deadlines: Deadlines::default(),
+            reasons: Reasons::default(),
+            terminals: Terminals::default(),
         }
         .run(&tasks)
     })
@@ -56,6 +61,8 @@ struct Worker {
     prepared: Prepared,
     stays: Stays,
     deadlines: Deadlines,
+    reasons: Reasons,
+    terminals: Terminals,
 }
 
 /// What is to be done once the locks are released again.
@@ -76,6 +83,8 @@ impl Worker {
                 self.prepared.pause(),
                 self.stays.pause(),
                 self.deadlines.pause(),
+                self.reasons.pause(),
+                self.terminals.pause(Instant::now()),
                 self.wakes.pause(Instant::now()),
             ];
             let pause = pauses.into_iter().min().unwrap_or(Duration::MAX);
@@ -98,6 +107,8 @@ impl Worker {
                     self.prepared.look(&site, &mut self.slurm);
                     self.stays.look(&site, &mut self.slurm);
                     self.deadlines.look(&site, &mut self.slurm);
+                    self.reasons.look(&site, &mut self.slurm);
+                    self.terminals.look(&mut self.slurm);
                     let resumed = self.suspended.look(&mut self.slurm).into_iter();
                     self.work(&site, resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect());
                     if self.wakes.are_due(Instant::now()) {
@@ -118,7 +129,11 @@ impl Worker {
                 HostTask::Limit(claim) => self.endings.limit(site, claim),
                 HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
-                HostTask::ShowReason { job, text } => drop(reasons.insert(job, text)),
+                HostTask::ShowReason { job, text } => {
+                    self.reasons.watch(job);
+                    reasons.insert(job, text);
+                }
+                HostTask::WatchReason(job) => self.reasons.watch(job),
                 HostTask::SayCreating { run, line, aloud } => told.push((run, line, aloud)),
                 HostTask::Deadline(claim, at) => self.deadlines.watch(claim, at),
                 HostTask::Requeue(run) => failed.push(run),
@@ -152,7 +167,9 @@ impl Worker {
             }
             for (job, text) in reasons {
                 boundary::guard(&|| format!("reason of job {job}"), (), || {
-                    show_reason(&mut slurm, job, &text)
+                    if show_reason(&mut slurm, job, &text) {
+                        self.terminals.waits(job, &text, Instant::now());
+                    }
                 });
             }
         }
@@ -290,9 +307,19 @@ fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &m
         job.configure_again();
     };
     let starts = starting.map(begin).is_some();
-    slurm.open_launch_gate(claim.run.job);
+    let launched_before = lock(&site.launched_before).remove(&claim.partition).filter(|_| starts);
+    match launched_before {
+        Some(at) => {
+            info!("{}: an earlier slurmctld has launched it; it is not launched again", claim.run);
+            slurm.open_launch_gate_of_launched(claim.run.job, at.0);
+        }
+        None => slurm.open_launch_gate(claim.run.job),
+    }
     if let Some(mut job) = slurm.job(claim.run.job).filter(|_| starts) {
         job.end_by_deadline();
+        if launched_before.is_none() && job.is_batch() {
+            site.note_launched(claim.clone());
+        }
     }
     failpoints::stop!("launch");
     site.tell(if starts { Event::Launched(claim.partition) } else { Event::RunVanished(claim.partition) });
@@ -326,8 +353,8 @@ fn broken(site: &Site, slurm: &mut Locked<'_>, claim: &Claim, words: &str) {
     tell(slurm, id, &text);
     let outcome = match policy {
         OnPartitionError::Leave => "it runs on",
-        OnPartitionError::Requeue => end(slurm, id, Some(false)),
-        OnPartitionError::Kill => end(slurm, id, None),
+        OnPartitionError::Requeue => end(slurm, id, Fate::Requeued),
+        OnPartitionError::Kill => end(slurm, id, Fate::Failed),
     };
     warn!("{}: {text}; {outcome} (OnPartitionError={})", claim.run, policy.name());
 }
@@ -340,21 +367,29 @@ pub(crate) fn tell(slurm: &mut Locked<'_>, job: u32, text: &str) {
     }
 }
 
-/// Ends a job, or the heterogeneous one that it is part of; a batch job goes back into the queue if `requeue` says
-/// whether it shall be held there. Says what became of it.
-pub(crate) fn end(slurm: &mut Locked<'_>, job: u32, requeue: Option<bool>) -> &'static str {
+/// What becomes of a run that is ended; of one without a batch script it is always [`Fate::Failed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is over.
+    Failed,
+    /// Back into the queue, if it may be requeued.
+    Requeued,
+    /// Back into the queue, as it was never launched.
+    SentBack,
+    /// The same, held.
+    Held,
+}
+
+/// Ends a job, or the heterogeneous one that it is part of. Says what became of it.
+pub(crate) fn end(slurm: &mut Locked<'_>, job: u32, fate: Fate) -> &'static str {
     let Some(seen) = slurm.job(job) else { return "gone" };
     // A heterogeneous job is requeued as a whole, by its leader.
     let whole = if seen.het_job() == 0 { job } else { seen.het_job() };
-    let is_batch = seen.is_batch();
-    match requeue {
-        Some(hold) if is_batch && slurm.requeue(whole, hold) => {
-            if hold {
-                "requeued and held"
-            } else {
-                "requeued"
-            }
-        }
+    let fate = if seen.is_batch() { fate } else { Fate::Failed };
+    match fate {
+        Fate::Requeued if slurm.requeue(whole, false) => "requeued",
+        Fate::SentBack if slurm.send_back(whole, false) => "requeued",
+        Fate::Held if slurm.send_back(whole, true) => "requeued and held",
         _ => {
             slurm.end_failed(whole);
             "ended"
@@ -371,7 +406,7 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hol
     }
     let id = claim.run.job;
     tell(slurm, id, &text);
-    let outcome = end(slurm, id, Some(hold));
+    let outcome = end(slurm, id, if hold { Fate::Held } else { Fate::SentBack });
     if let Some(mut job) = slurm.job(id) {
         let leader = if job.het_job() == 0 { id } else { job.het_job() };
         let is_held = job.is_pending() && job.priority() == 0;
@@ -381,12 +416,12 @@ fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hol
     info!("{}: {outcome} ({text})", claim.run);
 }
 
-/// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone.
-fn show_reason(slurm: &mut Locked<'_>, job: u32, text: &str) {
-    if let Some(mut job) = slurm.job(job)
-        && job.waits_in_line()
-        && job.reason().as_deref() != Some(text)
-    {
+/// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone. Whether it is to
+/// be told at a terminal as well.
+fn show_reason(slurm: &mut Locked<'_>, job: u32, text: &str) -> bool {
+    let Some(mut job) = slurm.job(job).filter(|job| job.waits_in_line()) else { return false };
+    if job.reason().as_deref() != Some(text) {
         job.set_reason(text);
     }
+    !job.is_batch()
 }

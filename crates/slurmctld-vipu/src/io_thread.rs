@@ -1,9 +1,12 @@
 //! The vipu-io thread: a tokio runtime that runs the driver. It never waits for slurmctld or a disk.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
-use driver::{Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, World};
+use driver::{
+    Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, Stage, World,
+};
 use ledger::{AdoptedAs, Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::{error, info, warn};
@@ -12,11 +15,14 @@ use vipu_types::{JobRun, ModelName};
 
 use crate::preparing;
 use crate::site::Site;
+use crate::start_line::{self, Surroundings};
+use crate::sync::lock;
 
 /// Starts the thread; without a journal it makes and removes no partition, and lets jobs go that end.
 pub(crate) fn start(
     orders: Orders<Client>,
     journal: Option<PathBuf>,
+    around: Surroundings,
     site: Weak<Site>,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -25,8 +31,9 @@ pub(crate) fn start(
         .build()
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
-        let ended =
-            boundary::guard(&|| "vipu-io".into(), Ok(()), || runtime.block_on(run(orders, journal, &site)));
+        let ended = boundary::guard(&|| "vipu-io".into(), Ok(()), || {
+            runtime.block_on(run(orders, journal, around, &site))
+        });
         match ended {
             Ok(()) => give_up(&site, "the thread that makes partitions has ended; restart slurmctld"),
             Err(by_another) => stand_back(&site, &by_another),
@@ -44,25 +51,42 @@ fn stand_back(site: &Weak<Site>, by_another: &JournalError) {
 async fn run(
     orders: Orders<Client>,
     journal: Option<PathBuf>,
+    around: Surroundings,
     site: &Weak<Site>,
 ) -> Result<(), JournalError> {
     let first = |model: &ModelName| site.upgrade()?.models(|models| models.first_controller(model));
-    let without = || Outside { site: site.clone(), journal: NoJournal, files: IpuofFiles };
-    let Some(journal) = journal else { return Driver::new(without(), vec![]).run(orders).await };
-    match FileJournal::open(journal, first) {
+    let files = |live: &[LiveRecord]| ipuof_files(journal.as_deref(), live);
+    let without = || Outside { site: site.clone(), journal: NoJournal, files: files(&[]) };
+    let Some(path) = &journal else { return Driver::new(without(), vec![]).run(orders).await };
+    match FileJournal::open(path, first) {
         Ok((journal, live)) => {
             if let Some(site) = site.upgrade() {
                 site.set_journal(journal.ownership());
                 give_up_orphans(&site, &live);
             }
-            Driver::new(Outside { site: site.clone(), journal, files: IpuofFiles }, live).run(orders).await
+            tokio::spawn(start_line::write(site.clone(), around, Some((path.clone(), live.len()))));
+            let files = files(&live);
+            Driver::new(Outside { site: site.clone(), journal, files }, live).run(orders).await
         }
         Err(why) => {
             // Nobody knows what is ours: no partition is made, none removed, and jobs that end are let go.
             give_up(site, &format!("{why}; mend it and restart slurmctld"));
+            tokio::spawn(start_line::write(site.clone(), around, None));
             Driver::new(without(), vec![]).run(orders).await
         }
     }
+}
+
+/// The IPUoF files of this cluster. Which directories have some is kept beside the journal.
+fn ipuof_files(journal: Option<&Path>, live: &[LiveRecord]) -> IpuofFiles {
+    let beside = |name| journal.map(|journal| journal.with_file_name(name));
+    // Slurm's own: the name, and in newer releases more behind it.
+    let text = beside("clustername").and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let is_of_name = |byte: &char| byte.is_ascii_alphanumeric() || "_-.".contains(*byte);
+    let cluster: String = text.trim().chars().take_while(is_of_name).collect();
+    let cluster = if cluster.is_empty() { "cluster" } else { &cluster };
+    let used = live.iter().filter_map(|record| record.ipuof_dir.clone());
+    IpuofFiles::new(cluster, beside("vipu_ipuof_dirs"), used)
 }
 
 /// Says so, unless the site has been closed.
@@ -76,22 +100,42 @@ fn give_up(site: &Weak<Site>, reason: &str) {
 /// Has partitions removed that the journal says are ours and no run of a job owns any more.
 fn give_up_orphans(site: &Site, live: &[LiveRecord]) {
     for record in live {
-        let claim = &record.claim;
+        let claim = site.jobs_before.complete(&record.claim);
+        if let Some(at) = record.launched {
+            lock(&site.launched_before).insert(claim.partition.clone(), at);
+        }
         if site.ledger().holder(&claim.partition).is_some() {
             continue;
         }
         if let Some(until) = record.kept() {
             info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
-            site.tell(Event::Adopt(claim.clone(), AdoptedAs::Kept(until)));
+            site.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
         } else if preparing::is_still_wanted(site, record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
-            site.prepare(claim.clone());
+            site.prepare(claim);
         } else {
-            warn!("partition {}: {} ended while slurmctld was away; removing it", claim.partition, claim.run);
-            site.tell(Event::Orphan(claim.clone()));
+            say_why_it_goes(site, record);
+            site.tell(Event::Orphan(claim));
         }
     }
-    site.waited_before.forget();
+    site.jobs_before.forget();
+}
+
+/// Nobody has this partition any more.
+fn say_why_it_goes(site: &Site, LiveRecord { claim, stage, .. }: &LiveRecord) {
+    let (partition, run) = (&claim.partition, claim.run);
+    let why = match stage {
+        Stage::Removing => "slurmctld ended while it was being removed",
+        Stage::GivenUp => "its create was given up and never answered, so it may still be made",
+        Stage::Creating | Stage::Created if !run.has_begun() => "no job waits for it any more",
+        Stage::Creating | Stage::Created if site.jobs_before.has_waiting(run.job) => {
+            "Slurm's saved state has the job in line"
+        }
+        Stage::Creating | Stage::Created => {
+            return warn!("partition {partition}: {run} ended while slurmctld was away; removing it");
+        }
+    };
+    info!("partition {partition} of {run}: {why}; removing it");
 }
 
 struct Outside<J> {

@@ -1,7 +1,7 @@
 //! The Pod models of this cluster: from the nodes' GRES and the files beside slurm.conf.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use conf::{Good, InForce, Kept, LoadError, Loaded, OnPartitionError, Settings, SizePolicy};
@@ -10,7 +10,7 @@ use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_types::{ControllerName, Grant, IpuCount, JobRun, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::after_failure::FailureLimits;
 use crate::keeper::GoodTexts;
@@ -62,6 +62,7 @@ impl Model {
                 Some(conf::Placement::Explicit) => Placement::Explicit,
                 Some(conf::Placement::Controller) | None => Placement::Controller,
             },
+            reconcile_interval: self.settings.as_ref().map(|own| own.reconcile_interval).unwrap_or_default(),
             largest: self.largest,
             trouble,
         }
@@ -69,19 +70,16 @@ impl Model {
 }
 
 impl Models {
-    /// What a run of a job with so many nodes is given for a request that was resolved, on this controller.
+    /// What a job with so many nodes is given for a request that was resolved: this partition, on this controller.
     pub(crate) fn grant(
         &self,
-        run: JobRun,
+        partition: PartitionId,
         nodes: u32,
         wanted: Resolved,
         controller: ControllerName,
     ) -> Option<Grant> {
         let Resolved { model, size, shape } = wanted;
         let settings = self.0.get(&model)?.settings.as_ref()?;
-        let partition = PartitionId::of_run(&settings.partition_prefix, run.job, run.restart)
-            .inspect_err(|why| error!("no partition for job {}: {why}", run.job))
-            .ok()?;
         let shape = shape.by_site(settings.use_reconfig_partition);
         let gcds = shape.settled(size, settings.link_domain_size, nodes).gcds;
         let delivery = settings.delivery;
@@ -91,6 +89,11 @@ impl Models {
     /// The controller that is tried first, as long as the model has settings.
     pub(crate) fn first_controller(&self, model: &ModelName) -> Option<ControllerName> {
         self.0.get(model)?.controllers().first().cloned()
+    }
+
+    /// Where the files of its partitions go.
+    pub(crate) fn ipuof_dir(&self, model: &ModelName) -> Option<PathBuf> {
+        self.0.get(model)?.settings.as_ref()?.ipuof_dir.clone()
     }
 
     /// How many IPUs of this model the jobs of a Slurm partition may have together, if that is limited.
@@ -109,6 +112,12 @@ impl Models {
     pub(crate) fn prepare_wait(&self, model: &ModelName) -> Duration {
         let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
         settings.map_or(Duration::ZERO, |settings| settings.prepare_wait)
+    }
+
+    /// How many such partitions a user has at most.
+    pub(crate) fn prepare_max(&self, model: &ModelName) -> u32 {
+        let settings = self.0.get(model).and_then(|model| model.settings.as_ref());
+        settings.map_or(0, |settings| settings.prepare_max)
     }
 
     /// How long a removal waits for a job's nodes.
@@ -151,20 +160,45 @@ pub(crate) struct Reading {
 /// Reads the models' files; models whose file is broken keep the settings they had, in an earlier slurmctld if
 /// need be.
 pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
-    let sizes = sizes_on_nodes(nodes);
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
-    let names: Vec<_> = sizes.keys().cloned().collect();
-    let loaded = conf::load(folder, &names);
-    let mut reading = Reading { good: good_texts(&loaded), ..Reading::default() };
+    let sizes = sizes_on_nodes(nodes);
+    let loaded = conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
+    let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
+    tell_errors(in_force, |_| true);
+    standing(sizes, in_force, good)
+}
+
+/// Reads the files of those models that are new; all others keep what they have.
+pub(crate) fn read_new(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
+    let sizes = sizes_on_nodes(nodes);
+    let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
+    let mut good = GoodTexts::default();
+    if !new.is_empty() {
+        let loaded = conf::load(folder, &new);
+        good = good_texts(&loaded);
+        in_force.add(loaded, |model| earlier(kept, model));
+        tell_errors(in_force, |model| new.contains(model));
+    }
+    standing(sizes, in_force, good)
+}
+
+fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
+    for (name, standing) in in_force.iter().filter(|(name, _)| is_news(name)) {
+        if let Some(why) = &standing.error {
+            let is_settled = standing.settings.is_some();
+            let outcome = if is_settled { "the earlier settings stay in force" } else { "its jobs wait" };
+            error!("model {name}: {outcome}: {why}");
+        }
+    }
+}
+
+/// What the models on the nodes come to with the settings in force.
+fn standing(sizes: BTreeMap<ModelName, u32>, in_force: &InForce, good: GoodTexts) -> Reading {
+    let mut reading = Reading { good, ..Reading::default() };
     for (name, on_nodes) in sizes {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
-        if let Some(why) = &standing.error {
-            let outcome =
-                if settings.is_some() { "the earlier settings stay in force" } else { "its jobs wait" };
-            error!("model {name}: {outcome}: {why}");
-        }
         let trouble = match (settings, &standing.error) {
             (Some(settings), _) => setups(&name, settings).err(),
             (None, error) => Some(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
@@ -224,7 +258,7 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
 fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
     let mut sizes = BTreeMap::new();
     for node in nodes {
-        for element in node.gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:")) {
+        for element in elements(&node.gres) {
             match model_of(element) {
                 Ok((model, count)) => {
                     let size = sizes.entry(model).or_insert(0);
@@ -238,6 +272,15 @@ fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
         }
     }
     sizes
+}
+
+/// The models of a node's `Gres=`, each with its count, or what is wrong with an element.
+pub(crate) fn offered(gres: &str) -> impl Iterator<Item = Result<(ModelName, u32), String>> {
+    elements(gres).map(model_of)
+}
+
+fn elements(gres: &str) -> impl Iterator<Item = &str> {
+    gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"))
 }
 
 /// Elements that lack `no_consume`, each in one line with its nodes. A slurmd is not told of the word: only here it is seen.

@@ -23,11 +23,17 @@ pub(crate) fn show_creating(job: &mut JobMut<'_>, line: &str) {
     }
 }
 
-/// The partition is there, and stays in the job's comment.
+/// Whether a part of the job's comment is what [`show_made`] has written for some run.
+fn says_made(part: &str) -> bool {
+    let said = part.strip_prefix("vipu: partition ").and_then(|rest| rest.split_once(": "));
+    said.is_some_and(|(id, what)| !id.contains(' ') && what.contains(" IPU") && what.contains(" on "))
+}
+
+/// The partition is there, and stays in the job's comment, in the place of that of an earlier run.
 pub(crate) fn show_made(job: &mut JobMut<'_>, claim: &Claim) {
     forget(job, claim);
     let line = format!("vipu: partition {}: {} on {}", claim.partition, Ipus(claim.size), claim.model);
-    job.add_system_comment(&line);
+    job.replace_in_system_comment(&line, says_made);
 }
 
 /// The job waits for nothing but the removal. What Slurm says of its end stays.
@@ -42,5 +48,27 @@ pub(crate) fn forget(job: &mut JobMut<'_>, claim: &Claim) {
     let is_ours = |reason: String| beginnings(claim).iter().any(|ours| reason.starts_with(ours));
     if job.reason().is_some_and(is_ours) {
         job.clear_reason();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_made;
+
+    #[test]
+    fn job_comment_of_a_made_partition_is_told_from_others() {
+        for line in
+            ["vipu: partition slurm_42: 16 IPUs on pod64", "vipu: partition slurm_42r7: 1 IPU on pod16"]
+        {
+            assert!(says_made(line), "{line}");
+        }
+        for line in [
+            "vipu: partition slurm_42 failed: 2 IPUs on pod64 lost",
+            "vipu: partition slurm_42 was moved to other IPUs",
+            "vipu: partition slurm_42 is kept until 2026-11-22T10:00:00 (--ipu-keep)",
+            "16 IPUs on pod64",
+        ] {
+            assert!(!says_made(line), "{line}");
+        }
     }
 }

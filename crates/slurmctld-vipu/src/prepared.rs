@@ -30,7 +30,7 @@ impl Prepared {
     /// Gives up what nobody waits for, or waits for in vain.
     pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
         let is_open = |claim: &Claim| {
-            site.ledger().preparation(claim.run.job).is_some_and(|it| it.claim.run == claim.run)
+            site.ledger().preparation(claim.run.job).is_some_and(|it| it.claim.partition == claim.partition)
         };
         self.0.retain(is_open);
         if self.0.is_empty() {

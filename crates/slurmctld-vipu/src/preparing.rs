@@ -11,7 +11,7 @@ use ledger::{Candidate, Claim, Event, Preparation, Wait, Wish};
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
 use slurm_host::locks::Waiting;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, ModelName};
 
 use crate::callbacks;
 use crate::request::{Request, Resolved};
@@ -30,17 +30,39 @@ pub(crate) enum OnNodes {
     Displace(Vec<u32>, Wait),
 }
 
-/// The jobs that waited when this slurmctld took over, until the journal tells what was prepared for them.
+/// The jobs that there were when this slurmctld took over, until the journal tells what they have.
 #[derive(Default)]
-pub(crate) struct WaitedBefore(Mutex<HashMap<u32, Waiting>>);
+pub(crate) struct JobsBefore(Mutex<HashMap<u32, Before>>);
 
-impl WaitedBefore {
-    pub(crate) fn add(&self, job: u32, waiting: Waiting) {
-        lock(&self.0).insert(job, waiting);
+/// What the journal does not tell of a job.
+struct Before {
+    /// What it asks for, if it waits.
+    waiting: Option<Waiting>,
+    slurm_partition: Option<String>,
+}
+
+impl JobsBefore {
+    pub(crate) fn add(&self, job: JobRef<'_>) {
+        let before = Before { waiting: Waiting::of(job), slurm_partition: job.slurm_partition() };
+        lock(&self.0).insert(job.id(), before);
     }
 
-    fn is_for(&self, site: &Site, claim: &Claim) -> bool {
-        lock(&self.0).get(&claim.run.job).is_some_and(|waiting| is_wanted(site, claim, waiting))
+    fn wait_for(&self, site: &Site, claim: &Claim) -> bool {
+        let all = lock(&self.0);
+        let waiting = all.get(&claim.run.job).and_then(|before| before.waiting.as_ref());
+        waiting.is_some_and(|waiting| is_wanted(site, claim, waiting))
+    }
+
+    /// Whether this job waits, by what Slurm has saved of it.
+    pub(crate) fn has_waiting(&self, job: u32) -> bool {
+        lock(&self.0).get(&job).is_some_and(|before| before.waiting.is_some())
+    }
+
+    /// A claim of the journal, in full.
+    pub(crate) fn complete(&self, claim: &Claim) -> Claim {
+        let slurm_partition =
+            lock(&self.0).get(&claim.run.job).and_then(|before| before.slurm_partition.clone());
+        Claim { slurm_partition, ..claim.clone() }
     }
 
     /// Nobody asks any more.
@@ -57,12 +79,22 @@ pub(crate) fn of_prepared(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Op
         site.tell(Event::Forgo { job: job.id(), in_vain: false });
         return None;
     }
-    Some(if ready.is_some() { Verdict::Go } else { wait(site, job, REASON.into()) })
+    if ready.is_some() {
+        return Some(Verdict::Go);
+    }
+    let trouble = site.ledger().trouble_of(&claim);
+    Some(wait(site, job, trouble.map_or_else(|| REASON.into(), |trouble| trouble.to_string())))
 }
 
 /// Whether a partition is there, or on its way, for this job: no other one is to be looked for.
 pub(crate) fn is_prepared(site: &Site, job: JobRef<'_>) -> bool {
     site.ledger().preparation(job.id()).is_some()
+}
+
+/// What a job shows whose partition is, or is being, made: nothing once it is there.
+pub(crate) fn reason(site: &Site, job: JobRef<'_>) -> Option<Option<String>> {
+    let Preparation { ready, .. } = site.ledger().preparation(job.id())?;
+    Some(ready.is_none().then(|| REASON.to_owned()))
 }
 
 /// The claim of the partition that is there for this job.
@@ -75,20 +107,29 @@ pub(crate) fn ready_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Opti
 ///
 /// Not of one that backfill starts: it comes too rarely to be waited for. Not of a part of a heterogeneous job, which
 /// starts as a whole. Not of an array's record: the task that begins gets an id of its own. Not of one that ends at the
-/// first refusal, as `--immediate` has it.
+/// first refusal, as `--immediate` has it. Not of more than PrepareMax of one user, nor of one who let one wait in vain.
 pub(crate) fn is_to_be_prepared(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> bool {
-    let is_meant = site.models(|models| models.prepares(&wanted.model, job.is_batch()));
+    let (is_meant, most) = site
+        .models(|models| (models.prepares(&wanted.model, job.is_batch()), models.prepare_max(&wanted.model)));
     is_meant
         && (job.is_batch() || job.is_awaited())
         && job.het_job() == 0
         && !job.is_unsplit_array()
         && !job.is_tried_by_backfill()
-        && site.ledger().may_prepare(site.now(), job.id())
+        && may_prepare(site, job, &wanted.model, most)
+}
+
+fn may_prepare(site: &Site, job: JobRef<'_>, model: &ModelName, most: u32) -> bool {
+    let (ledger, now) = (site.ledger(), site.now());
+    ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), model, most)
 }
 
 /// Whom a job that finds no room comes before, and who have to give up for it what was prepared for them.
 pub(crate) fn displaced(site: &Site, own: &Wish, jobs: &InSlurm<'_>) -> Option<Vec<u32>> {
     let mut ledger = site.ledger();
+    if !ledger.is_any_prepared() {
+        return None;
+    }
     if !ledger.may_prepare(site.now(), own.job()) {
         // It had a partition, and did not start: something else keeps it, and would keep the others waiting with it.
         return None;
@@ -106,10 +147,26 @@ pub(crate) fn displaced(site: &Site, own: &Wish, jobs: &InSlurm<'_>) -> Option<V
     ledger.victims(own, &candidates, jobs).filter(|found| !found.is_empty())
 }
 
+/// The nodes that jobs before this one are about to have, as soon as their partitions are there: they are not free for it.
+/// As nobody else than the stock selector knows what fits on a node beside others, only those of jobs that take whole nodes
+/// are, or all if this one does.
+pub(crate) fn nodes_before(site: &Site, job: JobRef<'_>, own: &Wish, jobs: &InSlurm<'_>) -> Vec<u32> {
+    if !site.ledger().is_any_prepared() {
+        site.expected.forget();
+        return Vec::new();
+    }
+    let comes_before = |other: u32| {
+        let Preparation { claim, .. } = site.ledger().preparation(other)?;
+        let resolved = Resolved { model: claim.model, size: claim.size, shape: claim.shape };
+        Some(wish(jobs.job(other)?, &resolved).rank > own.rank)
+    };
+    site.expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
+}
+
 /// The stock selector has found nodes for a start, for which others may have to be preempted.
 pub(crate) fn on_nodes(site: &Site, job: JobRef<'_>, test: &Test<'_>) -> Verdict {
     match site.on_nodes.take(&job.id()) {
-        Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(site, job, test.nodes().0, wanted),
+        Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(site, job, test, wanted),
         Some(OnNodes::Prepare(_)) | None => Verdict::Go,
         Some(OnNodes::Displace(others, why)) => {
             for job in others {
@@ -120,8 +177,12 @@ pub(crate) fn on_nodes(site: &Site, job: JobRef<'_>, test: &Test<'_>) -> Verdict
     }
 }
 
-fn begin(site: &Site, job: JobRef<'_>, nodes: u32, wanted: Resolved) -> Verdict {
-    let Some((_, claim)) = callbacks::give(site, job, nodes, wanted) else { return Verdict::Go };
+fn begin(site: &Site, job: JobRef<'_>, test: &Test<'_>, wanted: Resolved) -> Verdict {
+    let Some((_, claim)) = callbacks::give(site, job, test.nodes().0, wanted) else { return Verdict::Go };
+    for other in site.expected.expect(job.id(), test.chosen(), job.takes_whole_nodes()) {
+        // It comes after this one, or these nodes would not have been looked at.
+        site.tell(Event::Forgo { job: other, in_vain: false });
+    }
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX);
     let run = JobRun::waiting(job.id(), job.restart_count(), now);
@@ -146,5 +207,5 @@ pub(crate) fn is_wanted(site: &Site, claim: &Claim, waiting: &Waiting) -> bool {
 /// Whether a partition of the journal was made for a job that still waits for it.
 pub(crate) fn is_still_wanted(site: &Site, record: &LiveRecord) -> bool {
     let is_kept = matches!(record.stage, Stage::Creating | Stage::Created);
-    is_kept && !record.claim.run.has_begun() && site.waited_before.is_for(site, &record.claim)
+    is_kept && !record.claim.run.has_begun() && site.jobs_before.wait_for(site, &record.claim)
 }

@@ -83,8 +83,11 @@ enum Fault {
     TooLarge(String),
     #[error("there is no model {0}")]
     NoSuchModel(ModelName),
-    #[error("which model? write --gres=vipu:<model>:<IPUs>")]
-    WhichModel,
+    #[error("which model? {}", match .0 {
+        Written::Gres => "write --gres=vipu:<model>:<IPUs>",
+        Written::Options => "add --ipu-model=<model>",
+    })]
+    WhichModel(Written),
 }
 
 impl Refusal {
@@ -99,14 +102,41 @@ impl Refusal {
     }
 }
 
+/// How a request was written, and so how a better one is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// `--gres=vipu:pod64:16`
+    Gres,
+    /// `--ipus=16`
+    Options,
+}
+
 /// Requests that would be accepted: models, with the count where one is to be written.
-struct Valid<'a>(Vec<(&'a ModelName, Option<u64>)>);
+struct Valid<'a> {
+    written: Written,
+    requests: Vec<(&'a ModelName, Option<u64>)>,
+    /// Whether an option has to name the model.
+    needs_model: bool,
+}
+
+impl Valid<'_> {
+    /// No better request is known.
+    const NONE: Self = Self { written: Written::Gres, requests: Vec::new(), needs_model: false };
+}
 
 impl fmt::Display for Valid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (model, count)) in self.0.iter().enumerate() {
-            write!(f, "{}--gres=vipu:{model}", if i == 0 { "; valid: " } else { " or " })?;
-            count.iter().try_for_each(|count| write!(f, ":{count}"))?;
+        for (i, (model, count)) in self.requests.iter().enumerate() {
+            f.write_str(if i == 0 { "; valid: " } else { " or " })?;
+            match (self.written, count) {
+                (Written::Gres, None) => write!(f, "--gres=vipu:{model}")?,
+                (Written::Gres, Some(count)) => write!(f, "--gres=vipu:{model}:{count}")?,
+                (Written::Options, None) => write!(f, "--ipu-model={model}")?,
+                (Written::Options, Some(count)) if self.needs_model => {
+                    write!(f, "--ipus={count} --ipu-model={model}")?;
+                }
+                (Written::Options, Some(count)) => write!(f, "--ipus={count}")?,
+            }
         }
         Ok(())
     }
@@ -134,8 +164,9 @@ impl Models {
     /// What a new request comes to; `None` when there are no IPUs in it.
     pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
-        let merged = asked.with_gres(gres).map_err(|why| self.refusal(why.into(), vec![]))?;
-        merged.map(|gres| self.resolve(&gres, asked.shape, &request.standing)).transpose()
+        let written = if gres.is_none() { Written::Options } else { Written::Gres };
+        let merged = asked.with_gres(gres).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
+        merged.map(|gres| self.resolve(&gres, written, asked.shape, &request.standing)).transpose()
     }
 
     /// What the GRES list of a job comes to that is changed. The options cannot be: their number counts no more, and
@@ -143,7 +174,8 @@ impl Models {
     pub(crate) fn find_changed(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
         let with_model = |gres: GresRequest| GresRequest { model: gres.model.or(asked.model), ..gres };
-        gres.map(|gres| self.resolve(&with_model(gres), asked.shape, &request.standing)).transpose()
+        let resolve = |gres| self.resolve(&with_model(gres), Written::Gres, asked.shape, &request.standing);
+        gres.map(resolve).transpose()
     }
 
     /// What the request of a job comes to that was taken. Its GRES list has number and model by now, and may have
@@ -153,19 +185,26 @@ impl Models {
     }
 
     fn parse(&self, request: &Request) -> Result<(Asked, Option<GresRequest>), Refusal> {
-        let gres = GresRequest::find(&request.tres).map_err(|why| self.refusal(why.into(), vec![]))?;
+        let gres = GresRequest::find(&request.tres).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
         let asked = Asked::read(request.options.iter().map(String::as_str));
-        Ok((asked.map_err(|why| self.refusal(why.into(), vec![]))?, gres))
+        Ok((asked.map_err(|why| self.refusal(why.into(), Valid::NONE))?, gres))
     }
 
     /// Judges a request. Without a model it goes where there is exactly one choice.
-    fn resolve(&self, request: &GresRequest, shape: Shape, standing: &Standing) -> Result<Taken, Refusal> {
+    fn resolve(
+        &self,
+        request: &GresRequest,
+        written: Written,
+        shape: Shape,
+        standing: &Standing,
+    ) -> Result<Taken, Refusal> {
         let asked = request.ipus();
-        let (name, model) = self.choose(request, standing)?;
+        let (name, model) = self.choose(request, written, standing)?;
         let most = model.most(name, standing);
         let valid = |sizes: &[u64]| {
             let fitting = sizes.iter().filter(|size| (1..=u64::from(most.ipus)).contains(*size));
-            fitting.map(|&count| (name, Some(count))).collect()
+            let requests = fitting.map(|&count| (name, Some(count))).collect();
+            Valid { written, requests, needs_model: request.model.is_none() && self.0.len() > 1 }
         };
         let largest = size_below(most.ipus);
         let size = model.size_for(asked, most.ipus).map_err(|why| {
@@ -182,18 +221,24 @@ impl Models {
         if size.get() > most.ipus {
             return Err(self.refusal(Fault::TooLarge(most.to_string()), valid(&[largest])));
         }
-        shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), vec![]))?;
+        shape.check(size, model.link_domain()).map_err(|why| self.refusal(why.into(), Valid::NONE))?;
         Ok(Taken { asked, resolved: Resolved { model: name.clone(), size, shape } })
     }
 
-    fn choose(&self, request: &GresRequest, standing: &Standing) -> Result<(&ModelName, &Model), Refusal> {
+    fn choose(
+        &self,
+        request: &GresRequest,
+        written: Written,
+        standing: &Standing,
+    ) -> Result<(&ModelName, &Model), Refusal> {
         let found = match &request.model {
             Some(asked) => self.0.get_key_value(asked).ok_or_else(|| Fault::NoSuchModel(asked.clone())),
-            None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel),
+            None => self.only_choice(request.ipus(), standing).ok_or(Fault::WhichModel(written)),
         };
         found.map_err(|fault| {
             let with_size = self.with_size(request.ipus(), standing);
-            self.refusal(fault, with_size.map(|(name, _)| (name, request.count)).collect())
+            let requests = with_size.map(|(name, _)| (name, request.count)).collect();
+            self.refusal(fault, Valid { written, requests, needs_model: true })
         })
     }
 
@@ -219,14 +264,14 @@ impl Models {
         })
     }
 
-    fn refusal(&self, fault: Fault, valid: Vec<(&ModelName, Option<u64>)>) -> Refusal {
+    fn refusal(&self, fault: Fault, valid: Valid<'_>) -> Refusal {
         let for_good = matches!(
             fault,
             Fault::Grammar(_) | Fault::NotASize(_) | Fault::BadValue(_) | Fault::Contradiction(_)
         );
         let mut line = String::with_capacity(USUAL_LINE);
         // Writing to a String cannot fail.
-        let _ = write!(line, "vipu: {fault}{}; {}", Valid(valid), Offer(self));
+        let _ = write!(line, "vipu: {fault}{valid}; {}", Offer(self));
         Refusal { line, for_good }
     }
 }

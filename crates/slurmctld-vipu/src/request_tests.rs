@@ -82,6 +82,22 @@ fn two_models_need_a_word() {
 }
 
 #[test]
+fn answers_speak_the_options_that_were_typed() {
+    let two = models(&[("pod16", 16), ("pod64", 64)]);
+    for (options, line) in [
+        (
+            &["ipus=4"][..],
+            "vipu: which model? add --ipu-model=<model>; valid: --ipus=4 --ipu-model=pod16 or --ipus=4 --ipu-model=pod64; ",
+        ),
+        (&["ipus=3", "ipu_model=pod16"], "vipu: 3 IPUs is not a power of two; valid: --ipus=2 or --ipus=4; "),
+        (&["ipus=128"], "vipu: a job on pod64 gets at most 64 IPUs; valid: --ipus=64 --ipu-model=pod64; "),
+    ] {
+        let answer = answer_to(&two, &asks("", options));
+        assert!(answer.starts_with(line), "{answer}");
+    }
+}
+
+#[test]
 fn a_size_that_only_one_model_has_needs_none() {
     let three = models(&[("pod16", 16), ("pod16b", 16), ("pod64", 64)]);
     assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
@@ -105,7 +121,14 @@ fn options_are_part_of_the_request() {
         assert_eq!(answer_to(&one, &asks(tres, options)), meaning);
     }
     for (tres, options, line) in [
-        ("", &["ipus=3"][..], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
+        ("", &["ipus=3"][..], "vipu: 3 IPUs is not a power of two; valid: --ipus=2 or --ipus=4; models: "),
+        ("", &["ipus=128"], "vipu: a job on pod64 gets at most 64 IPUs; valid: --ipus=64; models: "),
+        (
+            "",
+            &["ipus=4", "ipu_model=pod9"],
+            "vipu: there is no model pod9; valid: --ipus=4 --ipu-model=pod64; models: ",
+        ),
+        ("vipu:pod64", &["ipus=3"], "vipu: 3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or"),
         ("vipu:8", &["ipus=16"], "vipu: --ipus=16 and --gres=vipu:8 are two numbers of IPUs"),
         ("vipu:8", &["ipu_gcds=3"], "vipu: --ipu-gcds=3: 8 IPUs cannot be divided"),
         ("vipu:8", &["ipu_sync=x"], "vipu: --ipu-sync=x: one of c2-compatible, "),

@@ -79,7 +79,7 @@ pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Te
 }
 
 /// Whether a job may start now, if need be by preempting others.
-fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -> Verdict {
+fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
     failpoints::stop!("test");
     if let Some(why) = over_share(site, job, wanted) {
         return wait(site, job, why.to_string());
@@ -90,6 +90,7 @@ fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(site, job));
     let verdict = site.ledger().may_start(&wish, &jobs);
     let Err(why) = verdict else {
+        test.leave_out(&preparing::nodes_before(site, job, &wish, &jobs));
         if preparing::is_to_be_prepared(site, job, wanted) {
             site.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
         }
@@ -115,6 +116,29 @@ fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &Test<'_>) -
     }
 }
 
+/// Why a job that waits would be refused for its IPUs now: what [`start_now`] finds, with nothing done about it.
+pub(crate) fn reason_now(site: &Site, job: JobRef<'_>) -> Option<String> {
+    let wanted = match wanted(site, job) {
+        Ok(wanted) => wanted?,
+        Err(refusal) => return Some(refusal.to_string()),
+    };
+    if let Some(trouble) = site.out_of_order() {
+        return Some(Wait::Trouble { model: wanted.model, trouble: trouble.into() }.to_string());
+    }
+    if site.is_spoilt(job.id()) {
+        return Some(internal_error::to_user());
+    }
+    if let Some(why) = over_share(site, job, &wanted) {
+        return Some(why.to_string());
+    }
+    if let Some(being_made) = preparing::reason(site, job) {
+        return being_made;
+    }
+    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(site, job));
+    let verdict = site.ledger().why_not_now(&wish, &jobs);
+    verdict.err().map(|why| why.to_string())
+}
+
 /// Whether the job's Slurm partition would have more IPUs than it may. Such a job does not stand in line: who
 /// starts next is not a matter of what is free.
 fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
@@ -124,10 +148,7 @@ fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
     }
-    let same =
-        |id| job.other(id).and_then(JobRef::slurm_partition).is_some_and(|name| name == slurm_partition);
-    // What is prepared for it is not another's.
-    let used = site.ledger().ipus_of(&wanted.model, |id| id != job.id() && same(id));
+    let used = site.ledger().ipus_of_others(&model, &slurm_partition, job.id());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
@@ -315,5 +336,9 @@ impl Jobs for InSlurm<'_> {
 
     fn patience(&self) -> i64 {
         self.patience
+    }
+
+    fn user_of(&self, job: u32) -> u32 {
+        self.any.other(job).map_or(0, JobRef::user)
     }
 }

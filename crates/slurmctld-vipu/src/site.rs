@@ -1,10 +1,11 @@
 //! The one place where everything meets: ledger, queues to the threads, models in force.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use conf::{InForce, Kept};
 use driver::{Orders, Ownership};
@@ -14,14 +15,17 @@ use slurm_host::job::JobRef;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
-use vipu_types::JobRun;
+use vipu_types::{JobRun, ModelName, PartitionId};
 
 use crate::desk::{AtLedger, Desk};
+use crate::expected::Expected;
 use crate::handover::Handover;
 use crate::keeper::Keep;
 use crate::models::{self, Models, Reading};
-use crate::preparing::{OnNodes, WaitedBefore};
+use crate::places;
+use crate::preparing::{JobsBefore, OnNodes};
 use crate::scheduling::{Asked, Told};
+use crate::start_line::Surroundings;
 use crate::sync::{Mutex, lock};
 use crate::{host_thread, internal_error, io_thread, keeper};
 
@@ -38,6 +42,8 @@ pub(crate) enum HostTask {
     Watch(Claim),
     /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
     ShowReason { job: u32, text: String },
+    /// See that the reason which an earlier slurmctld gave this job goes when it is over.
+    WatchReason(u32),
     /// Say how the making of its partition goes: as the run's reason, and to the user of srun or salloc, if it is worth that.
     SayCreating { run: JobRun, line: String, aloud: bool },
     /// End this run if it was not launched by then, its deadline.
@@ -69,10 +75,16 @@ pub(crate) struct Site {
     pub(crate) victims: Handover<u32, Vec<u32>>,
     /// What follows when the stock selector finds nodes for a start, from before its test to after that.
     pub(crate) on_nodes: Handover<u32, OnNodes>,
-    /// Who waited when this slurmctld took over.
-    pub(crate) waited_before: WaitedBefore,
+    /// When batch scripts were launched by an earlier slurmctld, as far as the journal tells, by partition.
+    pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
+    /// On which nodes jobs are expected whose partitions are made first.
+    pub(crate) expected: Expected,
+    /// What there was when this slurmctld took over.
+    pub(crate) jobs_before: JobsBefore,
     /// What backfill was told, until it asks again.
     pub(crate) told: Handover<Asked, Told>,
+    /// Where there are IPUs.
+    pub(crate) places: places::Found,
 }
 
 static SITE: RwLock<Option<Arc<Site>>> = RwLock::new(None);
@@ -145,8 +157,8 @@ impl DriverEnds {
     ///
     /// # Errors
     /// When the thread cannot be started; one line.
-    pub(crate) fn start_driver(self, journal: Option<PathBuf>) -> Result<(), String> {
-        io_thread::start(self.orders, journal, self.site)
+    pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
+        io_thread::start(self.orders, journal, around, self.site)
     }
 }
 
@@ -169,8 +181,11 @@ impl Site {
             scheduling_interval: AtomicI64::default(),
             victims: Handover::default(),
             on_nodes: Handover::default(),
-            waited_before: WaitedBefore::default(),
+            launched_before: Mutex::default(),
+            expected: Expected::default(),
+            jobs_before: JobsBefore::default(),
             told: Handover::default(),
+            places: places::Found::default(),
         });
         let ends = Ends { site: Arc::downgrade(&site), tasks, orders, texts };
         (site, ends)
@@ -235,6 +250,15 @@ impl Site {
         self.desk.ledger()
     }
 
+    /// The id for the next partition that is asked for this run.
+    pub(crate) fn new_id(&self, model: &ModelName, run: JobRun) -> Option<PartitionId> {
+        let id = self.ledger().new_id(self.now(), model, run.job, run.restart);
+        if id.is_none() {
+            error!("{run}: model {model} has no id for another partition of it");
+        }
+        id
+    }
+
     /// Milliseconds since the site was started: the ledger's clock.
     pub(crate) fn now(&self) -> Millis {
         Millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
@@ -248,6 +272,11 @@ impl Site {
     /// Has the reason for waiting shown; [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
         self.desk.host.push(HostTask::ShowReason { job, text });
+    }
+
+    /// Has an earlier slurmctld's reason taken back when it is over; [`HostTask::WatchReason`].
+    pub(crate) fn watch_reason(&self, job: u32) {
+        self.desk.host.push(HostTask::WatchReason(job));
     }
 
     /// Says how the making of a partition goes; [`HostTask::SayCreating`].
@@ -265,6 +294,13 @@ impl Site {
         if let Some(deadline) = job.deadline() {
             self.desk.host.push(HostTask::Deadline(claim.clone(), Seconds(deadline)));
         }
+    }
+
+    /// Has the journal say that the batch script of this run was launched just now.
+    pub(crate) fn note_launched(&self, claim: Claim) {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
+        self.desk.driver.launched(claim, now);
     }
 
     /// Has a job put back into the queue whose run failed; [`HostTask::Requeue`].
@@ -309,6 +345,8 @@ impl Site {
 
     /// Reads the models' files anew. What did not change goes on undisturbed.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
+        self.expected.forget();
+        self.places.forget();
         self.scheduling_interval.store(slurm_host::conf::scheduling_interval(), Ordering::Relaxed);
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else {
@@ -316,7 +354,21 @@ impl Site {
             return;
         };
         let kept = Kept::in_dir(state);
-        let Reading { models, facts, good } = models::read(nodes, &folder, &kept, &mut lock(&self.in_force));
+        let reading = models::read(nodes, &folder, &kept, &mut lock(&self.in_force));
+        self.take_over_reading(reading, kept);
+    }
+
+    /// Takes over what nodes offer now. Files are read of models only that no node had before.
+    pub(crate) fn nodes_changed(&self, nodes: &[NodeGres]) {
+        self.places.forget();
+        let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
+        let Some((folder, state)) = folders else { return };
+        let kept = Kept::in_dir(state);
+        let reading = models::read_new(nodes, &folder, &kept, &mut lock(&self.in_force));
+        self.take_over_reading(reading, kept);
+    }
+
+    fn take_over_reading(&self, Reading { models, facts, good }: Reading, kept: Kept) {
         // Fails only when the thread has ended, which it reported.
         let _ = self.keeper.send(Keep { kept, good });
         if self.models(|before| *before != models) {

@@ -3,12 +3,17 @@
 use slurm_host::job::JobRef;
 use slurm_host::submit::JobDescription;
 use tracing::info;
-use vipu_types::{GresRequest, JobOption};
+use vipu_types::{Grant, GresRequest, JobOption};
 
 use crate::after_failure;
 use crate::limits::Standing;
 use crate::request::{Refusal, Request, Taken};
 use crate::site::Site;
+
+/// Takes out what a client of a user's own sends so that root's Prolog and Epilog take it for ours. A change brings none.
+pub(crate) fn drop_forged(description: &mut JobDescription<'_>) {
+    description.remove_script_environment_of(Grant::BEGINNING);
+}
 
 /// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
 pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Result<Option<String>, String> {
@@ -28,11 +33,49 @@ pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Re
     };
     let found = site.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
     let Some(taken) = found else { return Ok(None) };
+    let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
+    there_are_ipus(site, description, named.as_deref(), &taken)?;
     let shortened = after_failure::check(site, &request.options, &taken.resolved.model)?;
     complete(description, &request.tres, &taken)?;
     failpoints::stop!("submit");
-    let notices: Vec<_> = taken.notice().into_iter().chain(shortened).collect();
+    let room = why_not_now(site, description, &taken);
+    let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
+}
+
+const SWITCHED_OFF: &str = "vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log";
+
+/// The answer while nobody knows what a request comes to.
+pub(crate) fn refuse_ipus(description: &JobDescription<'_>) -> Result<Option<String>, String> {
+    let wants_ipus = description.mentions_vipu() || !description.options(JobOption::PREFIX).is_empty();
+    if wants_ipus { Err(SWITCHED_OFF.to_owned()) } else { Ok(None) }
+}
+
+/// Whether it gets its Slurm partition by a reservation.
+fn takes_its_place(description: &JobDescription<'_>) -> bool {
+    description.names_reservation() && description.slurm_partitions().is_none_or(|names| names.is_empty())
+}
+
+/// Refuses a job in Slurm partitions without IPUs: it would wait for ever, or be told of nodes.
+fn there_are_ipus(
+    site: &Site,
+    description: &JobDescription<'_>,
+    slurm_partitions: Option<&str>,
+    taken: &Taken,
+) -> Result<(), String> {
+    let Some(wanted) = slurm_partitions else { return Ok(()) };
+    let refusal = site.places.refuse(|| description.all_slurm_partitions(), wanted, &taken.resolved.model);
+    refusal.map_or(Ok(()), Err)
+}
+
+/// Why there are no IPUs at the moment, for who waits at a terminal. With `--immediate` the job is refused next, and Slurm's own
+/// words for it speak of nodes.
+fn why_not_now(site: &Site, description: &JobDescription<'_>, taken: &Taken) -> Option<String> {
+    if description.is_batch() {
+        return None;
+    }
+    let (model, size) = (&taken.resolved.model, taken.resolved.size);
+    site.ledger().fits_now(model, size).err().map(|why| why.to_string())
 }
 
 /// Why a job does not become one without IPUs.
@@ -67,6 +110,11 @@ pub(crate) fn changed(
         Ok(None) if is_asked_anew && !request.options.is_empty() => Err(OPTIONS_STAY.to_owned()),
         found => found,
     };
+    let found = found.and_then(|found| {
+        let Some(taken) = &found else { return Ok(None) };
+        there_are_ipus(site, description, request.standing.slurm_partitions.as_deref(), taken)?;
+        Ok(found)
+    });
     // Up to 22.05 only the log can tell.
     let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
     let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
@@ -87,7 +135,7 @@ fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
 /// Writes what a request comes to in full into the message, where its list says otherwise.
 fn complete(description: &mut JobDescription<'_>, tres: &str, taken: &Taken) -> Result<(), String> {
     if slurm_host::selfcheck::is_pass_through() {
-        return Err("vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log".into());
+        return Err(SWITCHED_OFF.to_owned());
     }
     let canonical = taken.resolved.canonical();
     match canonical.replace_in(tres) {

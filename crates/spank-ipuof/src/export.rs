@@ -19,6 +19,7 @@ use self::host::{Context, MissingSymbol, Registrar, Spank};
 use crate::arguments::{Arguments, Preflight};
 use crate::plan::grant;
 use crate::preflight;
+use crate::sharing;
 use crate::task::{Task, prepare};
 
 /// The plugin's name in Slurm's log.
@@ -106,6 +107,28 @@ pub unsafe extern "C" fn slurm_spank_init_post_opt(
         // SAFETY: the arguments are passed on as Slurm gave them.
         Context::Slurmstepd => step::begins(spank, &Arguments::parse(&unsafe { words(argc, argv) })),
         _ => Ok(()),
+    });
+    SUCCESS
+}
+
+/// srun is about to start the tasks of a step: warns its user when some of them share IPUs.
+///
+/// # Safety
+/// Slurm calls it with its handle and `argc` words, all of them valid during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slurm_spank_local_user_init(
+    spank: *mut c_void,
+    _argc: c_int,
+    _argv: *const *const c_char,
+) -> c_int {
+    // SAFETY: Slurm's own handle.
+    let spank = unsafe { Spank::new(spank) };
+    answer(spank, |spank| {
+        let found = spank.job().ok().zip(spank.tasks().ok());
+        let warning = found
+            .and_then(|(job, tasks)| sharing::warning(&grant(job, |name| std::env::var_os(name))?, tasks));
+        warning.iter().for_each(|line| host::log(line));
+        Ok(())
     });
     SUCCESS
 }

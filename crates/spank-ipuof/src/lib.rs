@@ -11,8 +11,10 @@ mod arguments;
 #[allow(unsafe_code, reason = "Slurm calls C functions and offers C functions")]
 mod export;
 mod fetch;
+mod input;
 mod plan;
 mod preflight;
+mod sharing;
 mod step;
 mod task;
 mod without;

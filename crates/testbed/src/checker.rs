@@ -46,7 +46,9 @@ impl Cluster {
         let steps = if steps.is_dir() { Some(fs::read_dir(steps)?) } else { None };
         let entries = fs::read_dir(self.layout.ipuof())?.chain(steps.into_iter().flatten());
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        names.collect()
+        // What says whose directory it is stays.
+        let is_file = |name: &Result<String>| !name.as_ref().is_ok_and(|name| name.starts_with(".vipu_"));
+        names.filter(is_file).collect()
     }
 
     /// slurmctld's log up to now.

@@ -99,6 +99,9 @@ pub(crate) fn vipu_conf(
 
 /// The line for the nodes.
 fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
+    if !settings.spank_line {
+        return "# nothing\n".into();
+    }
     let spank = layout.plugins().join("spank_ipuof.so");
     let directory = match settings.delivery {
         Delivery::File => format!("ipuof_dir={}", layout.ipuof().display()),

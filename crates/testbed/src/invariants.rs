@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use crate::{JobId, JobView, cluster::held, say, wait_until};
 
 /// How long the last jobs may take to end.
-const JOBS_LIMIT: Duration = Duration::from_secs(60);
+const JOBS_LIMIT: Duration = Duration::from_secs(180);
 
 /// How long after that the last partition and file may take to go.
-const PARTITIONS_LIMIT: Duration = Duration::from_secs(20);
+const PARTITIONS_LIMIT: Duration = Duration::from_secs(60);
 
 /// A cluster as the checks see it. Lists have a text for each thing that should not be.
 pub(crate) trait Checked {

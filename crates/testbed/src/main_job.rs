@@ -9,5 +9,8 @@ mod shown;
 pub use array::{ArrayWatch, watch_array};
 pub use delay::{delay_behind, start_delay};
 pub use requests::{BAD_REQUESTS, BadRequest, RESOLVED_REQUESTS, refuse, resolve};
-pub use run::{IpuRun, account, await_creating, batch, batch_ended, partition_name, salloc, sbatch, srun};
+pub use run::{
+    IpuRun, account, await_creating, batch, batch_ended, is_of_run, is_seen_creating, partition_name, salloc,
+    sbatch, srun,
+};
 pub use shown::{IpuofFile, SHOW, Shown};

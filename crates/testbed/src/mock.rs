@@ -63,6 +63,7 @@ impl Mock {
             format!("--control={control_at}"),
             format!("--create-latency={}", milliseconds(settings.create_time)),
             format!("--remove-latency={}", milliseconds(settings.remove_time)),
+            format!("--removed-latency={}", milliseconds(settings.removed_time)),
         ];
         let state = settings.keeps_state.then(|| format!("--state-file={}", state_file.display()));
         let more = number.checked_sub(1).map_or(&settings.mock, |later| &settings.more_mocks[later]);

@@ -23,8 +23,11 @@ pub struct Settings {
     pub(crate) delivery: Delivery,
     /// More words for spank_ipuof.so in plugstack.conf.
     pub(crate) spank: Vec<String>,
+    /// Whether plugstack.conf has the line at all.
+    pub(crate) spank_line: bool,
     pub(crate) create_time: Duration,
     pub(crate) remove_time: Duration,
+    pub(crate) removed_time: Duration,
     pub(crate) mock: Vec<String>,
     /// Whether controllers keep their state for a restart.
     pub(crate) keeps_state: bool,
@@ -41,6 +44,8 @@ pub struct Settings {
     pub(crate) expected: Vec<String>,
     pub(crate) failpoints: bool,
     pub(crate) small_disk: Option<Disk>,
+    /// Whether a failure names the logs instead of printing their ends.
+    pub(crate) logs_stay: bool,
 }
 
 /// The text of `vipu.conf`.
@@ -77,8 +82,10 @@ impl Default for Settings {
             vipu_conf: VipuConf::With(Vec::new()),
             delivery: Delivery::File,
             spank: Vec::new(),
+            spank_line: true,
             create_time: Duration::from_secs(2),
             remove_time: Duration::from_millis(300),
+            removed_time: Duration::from_millis(300),
             mock: Vec::new(),
             keeps_state: true,
             more_mocks: Vec::new(),
@@ -91,6 +98,7 @@ impl Default for Settings {
             expected: Vec::new(),
             failpoints: false,
             small_disk: None,
+            logs_stay: false,
         }
     }
 }
@@ -183,6 +191,13 @@ impl Settings {
         self
     }
 
+    /// No line for `spank_ipuof.so` in plugstack.conf.
+    #[must_use]
+    pub fn without_spank_line(mut self) -> Self {
+        self.spank_line = false;
+        self
+    }
+
     /// This text as the whole vipu.conf.
     #[must_use]
     pub fn broken_vipu_conf(mut self, text: &str) -> Self {
@@ -208,6 +223,13 @@ impl Settings {
     #[must_use]
     pub fn remove_time(mut self, time: Duration) -> Self {
         self.remove_time = time;
+        self
+    }
+
+    /// How long the controller shows a removed partition as removed before it is gone.
+    #[must_use]
+    pub fn removed_time(mut self, time: Duration) -> Self {
+        self.removed_time = time;
         self
     }
 
@@ -295,6 +317,13 @@ impl Settings {
     #[must_use]
     pub fn small_disk(mut self, disk: Disk) -> Self {
         self.small_disk = Some(disk);
+        self
+    }
+
+    /// After a failure the logs stay on disk, and one line names their folder; by default their ends are printed.
+    #[must_use]
+    pub fn logs_stay(mut self) -> Self {
+        self.logs_stay = true;
         self
     }
 

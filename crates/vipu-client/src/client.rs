@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Code, Response, Status as GrpcStatus};
+use tonic::{Code, ConnectError, Response, Status as GrpcStatus};
 use vipu_types::{Gcd, PartitionId};
 
 use crate::access::{Credentials, Keyring};
 use crate::channel::Link;
+use crate::files::Trouble;
 use crate::wire::user_service_client::UserServiceClient;
 use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
@@ -58,7 +59,8 @@ impl Client {
     /// Starts making a partition; [`Client::partition_status`] tells when it is ready.
     ///
     /// # Errors
-    /// Whatever keeps the controller from it. Unless the controller answered, it may have started.
+    /// Whatever keeps the controller from it. Unless the controller answered, or the call was
+    /// [`crate::ErrorClass::NotSent`], it may have started.
     pub async fn create_partition(&self, wanted: &Requirements) -> Result<(), Error> {
         let (call, id) = (Call::CreatePartition, wanted.id.as_str());
         let request = wire::CreatePartitionRequest::from(wanted);
@@ -238,8 +240,23 @@ impl fmt::Debug for Client {
 /// of the transport's and would mislead: an overdone ping comes as RESOURCE_EXHAUSTED.
 fn failure(controller: &str, call: Call, partition: Option<&str>, status: &GrpcStatus) -> Error {
     match status.source() {
+        Some(source) if was_not_sent(source) => {
+            Error::not_sent(controller, call, partition, &root_cause(source))
+        }
         Some(source) => Error::unreachable(controller, call, partition, &root_cause(source)),
         None => Error::answered(controller, call, partition, status.code(), status.message()),
+    }
+}
+
+/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and never
+/// twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
+fn was_not_sent(mut error: &(dyn StdError + 'static)) -> bool {
+    loop {
+        if error.is::<ConnectError>() || error.is::<Trouble>() {
+            return true;
+        }
+        let Some(source) = error.source() else { return false };
+        error = source;
     }
 }
 

@@ -75,7 +75,9 @@ impl fmt::Display for Call {
 /// The causes that call for different reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
-    /// No connection, or it broke, or the other end speaks no gRPC. The call may have been carried out.
+    /// The call was never sent, so it was not carried out: no connection could be made, or there are no credentials.
+    NotSent,
+    /// The connection broke, or the other end speaks no gRPC. The call may have been carried out.
     Unreachable,
     /// No answer in time. The call may have been carried out.
     Timeout,
@@ -134,6 +136,12 @@ impl Error {
     pub fn answered(controller: &str, call: Call, partition: Option<&str>, code: Code, words: &str) -> Self {
         let class = ErrorClass::of(code);
         Self { code: Some(code), ..Self::new(controller, call, partition, class, words) }
+    }
+
+    /// The call was never sent.
+    #[must_use]
+    pub fn not_sent(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
+        Self::new(controller, call, partition, ErrorClass::NotSent, words)
     }
 
     /// The call never got a sensible answer.
@@ -196,13 +204,13 @@ impl Error {
         &self.words
     }
 
-    /// Whether the very same call may succeed a moment later: unreachable, timeout, ABORTED.
+    /// Whether the very same call may succeed a moment later: not sent, unreachable, timeout, ABORTED.
     ///
-    /// Such a call may have been carried out all the same. [`ErrorClass::NoRoom`] is not among
-    /// them: it passes only when somebody gives IPUs back.
+    /// Such a call may have been carried out all the same, unless it was [`ErrorClass::NotSent`].
+    /// [`ErrorClass::NoRoom`] is not among them: it passes only when somebody gives IPUs back.
     #[must_use]
     pub fn retryable(&self) -> bool {
-        matches!(self.class, ErrorClass::Unreachable | ErrorClass::Timeout)
+        matches!(self.class, ErrorClass::NotSent | ErrorClass::Unreachable | ErrorClass::Timeout)
             || self.code == Some(Code::Aborted)
     }
 }
@@ -252,7 +260,8 @@ mod tests {
             let expected = matches!(code, Code::Unavailable | Code::DeadlineExceeded | Code::Aborted);
             assert_eq!(retryable(code), expected, "{code:?}");
         }
-        assert!(Error::unreachable(AT, Call::GetVersion, None, "refused").retryable());
+        assert!(Error::not_sent(AT, Call::GetVersion, None, "refused").retryable());
+        assert!(Error::unreachable(AT, Call::GetVersion, None, "reset").retryable());
         assert!(!Error::nonsense(AT, Call::GetVersion, None, "?").retryable());
     }
 }

@@ -49,6 +49,9 @@ impl Grant {
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
+    /// What all names of variables of ours begin with.
+    pub const BEGINNING: &'static str = "SLURM_VIPU_";
+
     /// The names of [`Grant::named`].
     pub const NAMES: [&'static str; 5] = [
         "SLURM_VIPU_PARTITION",

@@ -1,6 +1,6 @@
 //! Names that cross a boundary and are checked once, on the way in.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -92,25 +92,39 @@ name_type!(
 );
 
 impl PartitionId {
-    /// The id of the partition of one run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue.
+    /// The id of the first partition that is asked for one run of a job: [`PartitionId::further`] with 0.
     ///
     /// # Errors
     /// When the prefix makes an id the controller could refuse.
     pub fn of_run(prefix: &str, job: u32, restart: u16) -> Result<Self, BadName> {
-        match restart {
-            0 => Self::new(format!("{prefix}_{job}")),
-            k => Self::new(format!("{prefix}_{job}r{k}")),
-        }
+        Self::further(prefix, job, restart, 0)
     }
 
-    /// The job and the number of its requeues, if this is the id of a run with that prefix.
+    /// The id of a partition of one run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue and `p<n>` for the
+    /// n-th further partition that is asked for the same run.
+    ///
+    /// # Errors
+    /// When the prefix makes an id the controller could refuse.
+    pub fn further(prefix: &str, job: u32, restart: u16, further: u16) -> Result<Self, BadName> {
+        let mut id = format!("{prefix}_{job}");
+        for (letter, number) in [('r', restart), ('p', further)] {
+            if number > 0 {
+                // Writing to a String cannot fail.
+                let _ = write!(id, "{letter}{number}");
+            }
+        }
+        Self::new(id)
+    }
+
+    /// The job, if this is an id of [`PartitionId::further`] with that prefix. An earlier version gave some of these.
     #[must_use]
-    pub fn run(&self, prefix: &str) -> Option<(u32, u16)> {
-        let number = self.0.strip_prefix(prefix)?.strip_prefix('_')?;
-        let (job, restart) = number.split_once('r').unwrap_or((number, "0"));
-        let run = (job.parse().ok()?, restart.parse().ok()?);
+    pub fn job(&self, prefix: &str) -> Option<u32> {
+        let numbers = self.0.strip_prefix(prefix)?.strip_prefix('_')?;
+        let (numbers, further) = numbers.split_once('p').unwrap_or((numbers, "0"));
+        let (job, restart) = numbers.split_once('r').unwrap_or((numbers, "0"));
+        let (job, restart, further) = (job.parse().ok()?, restart.parse().ok()?, further.parse().ok()?);
         // Not `+7` or `07`.
-        (Self::of_run(prefix, run.0, run.1).as_ref() == Ok(self)).then_some(run)
+        (Self::further(prefix, job, restart, further).as_ref() == Ok(self)).then_some(job)
     }
 }
 
@@ -119,16 +133,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_requeue_gets_a_name_of_its_own() {
-        assert_eq!(PartitionId::of_run("slurm", 42, 0).unwrap().as_str(), "slurm_42");
+    fn each_partition_of_a_job_has_an_id_of_its_own() {
+        let id = |restart, further| PartitionId::further("slurm", 42, restart, further).unwrap().to_string();
+        assert_eq!([id(0, 0), id(3, 0), id(0, 1)], ["slurm_42", "slurm_42r3", "slurm_42p1"]);
+        assert_eq!(id(3, 2), "slurm_42r3p2");
         assert_eq!(PartitionId::of_run("slurm", 42, 3).unwrap().as_str(), "slurm_42r3");
     }
 
     #[test]
-    fn the_id_of_a_run_tells_the_run() {
-        let run = |id: &str| PartitionId::new(id).unwrap().run("slurm");
-        assert_eq!(run("slurm_42"), Some((42, 0)));
-        assert_eq!(run("slurm_42r3"), Some((42, 3)));
+    fn an_id_tells_the_job() {
+        let job = |id: &str| PartitionId::new(id).unwrap().job("slurm");
+        for ours in ["slurm_42", "slurm_42r3", "slurm_42p1", "slurm_42r3p65535"] {
+            assert_eq!(job(ours), Some(42), "{ours}");
+        }
         for other in [
             "slurm",
             "slurm_",
@@ -139,8 +156,16 @@ mod tests {
             "slurms_4",
             "p_4",
             "slurm_4-1",
+            "slurm_4p0",
+            "slurm_4p",
+            "slurm_4p01",
+            "slurm_4p1r1",
+            "slurm_4p1p1",
+            "slurm_4p65536",
+            "slurm_4r1p",
+            "slurm_4294967296",
         ] {
-            assert_eq!(run(other), None, "{other}");
+            assert_eq!(job(other), None, "{other}");
         }
     }
 

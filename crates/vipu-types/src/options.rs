@@ -1,5 +1,6 @@
 //! What a job asks for by the options that `spank_ipuof.so` adds to `srun`, `sbatch` and `salloc`.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::after_failure::{self, AfterFailure};
@@ -60,11 +61,11 @@ pub struct Asked {
 
 /// A value that means nothing; the text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("--{option}={value}: {wanted} is needed")]
+#[error("--{option}={value}: {wrong}")]
 pub struct BadValue {
     option: &'static str,
     value: String,
-    wanted: String,
+    wrong: String,
 }
 
 /// The options and `--gres` do not say the same.
@@ -178,6 +179,12 @@ impl JobOption {
             ),
         };
         Help { name, value, text, bare }
+    }
+
+    /// The variable by which a command takes it, after the beginning of that command's own: `SBATCH_IPUS`, `SLURM_IPU_GCDS`.
+    #[must_use]
+    pub fn input_variable(self, beginning: &str) -> String {
+        format!("{beginning}_{}", self.help().name.replace('-', "_").to_ascii_uppercase())
     }
 
     /// The variable that Slurm keeps with a job for it.
@@ -303,23 +310,30 @@ impl Asked {
     }
 }
 
-fn bad(option: JobOption, value: &str, wanted: impl Into<String>) -> BadValue {
-    BadValue { option: option.help().name, value: shown(value), wanted: wanted.into() }
+fn bad(option: JobOption, value: &str, wanted: impl fmt::Display) -> BadValue {
+    BadValue { option: option.help().name, value: shown(value), wrong: format!("{wanted} is needed") }
+}
+
+/// A number that cannot even be written.
+fn beyond(option: JobOption, value: &str) -> BadValue {
+    BadValue { option: option.help().name, value: shown(value), wrong: "is more than any system has".into() }
 }
 
 /// A number above zero, written in digits alone.
 fn count<N: FromStr + PartialOrd + From<u8>>(option: JobOption, value: &str) -> Result<N, BadValue> {
-    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
-    let number = if digits { value.parse().ok() } else { None };
-    number
-        .filter(|number| *number > N::from(0))
-        .ok_or_else(|| bad(option, value, format!("a number of {}, 1 or more,", option.help().value)))
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    let wanted = || bad(option, value, format_args!("a number of {}, 1 or more,", option.help().value));
+    if !is_number {
+        return Err(wanted());
+    }
+    let number = value.parse().map_err(|_| beyond(option, value))?;
+    if number > N::from(0) { Ok(number) } else { Err(wanted()) }
 }
 
 fn choose<C: Choice>(option: JobOption, value: &str) -> Result<C, BadValue> {
     C::of(value).ok_or_else(|| {
         let words: Vec<_> = C::WORDS.iter().map(|(word, _)| *word).collect();
-        bad(option, value, format!("one of {}", words.join(", ")))
+        bad(option, value, format_args!("one of {}", words.join(", ")))
     })
 }
 

@@ -27,12 +27,6 @@ impl JobRun {
         Self { job, restart, start: -now }
     }
 
-    /// Whether this is `run`, or what `run` was before it was given nodes.
-    #[must_use]
-    pub fn becomes(self, run: Self) -> bool {
-        self == run || !self.has_begun() && (self.job, self.restart) == (run.job, run.restart)
-    }
-
     /// Whether it was given nodes.
     #[must_use]
     pub const fn has_begun(self) -> bool {

@@ -42,11 +42,13 @@ fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
         appears(cluster)?;
         let whole = ipus(cluster, 64, 60, &[])?;
         waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == 1);
+        // Until a listing tells it may have been asked for again.
+        let in_vain = creates(cluster)?;
+        ensure!(cluster.job(whole)?.restarts == 1 && (1..=3).contains(&in_vain), "{in_vain} creates");
         vanishes(cluster)?;
         cluster.reconfigure()?;
         runs(cluster, whole)?;
-        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == 2);
+        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == in_vain + 1);
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::Cluster;
 
-use super::{brisk, ipus, let_go, running, runs, submit, waits, without_backfill};
+use super::{brisk, ipus, let_go, roomy, running, runs, submit, waits, without_backfill};
 use crate::LIMIT;
 
 #[test]
@@ -42,6 +42,37 @@ fn sched_reason_is_the_controller() -> Result<()> {
         cluster.mock().clear()?;
         // From then on it is the IPUs.
         waits(cluster, job, "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32")
+    })
+}
+
+#[test]
+fn sched_reason_goes_when_it_is_over() -> Result<()> {
+    // The main scheduler looks at the first two jobs, and at no more for an hour.
+    let parameters = "SchedulerParameters=bf_interval=3600,sched_interval=3600,default_queue_depth=1";
+    let settings = roomy().slurm_conf(parameters);
+    settings.vipu_conf("ApiTimeout=2").run(|cluster| {
+        let runs = running(cluster, 4, 60, &[])?;
+        cluster.mock().refuse()?;
+        cluster.reconfigure()?;
+        let behind = ipus(cluster, 64, 60, &["--priority=1000"])?;
+        waits(cluster, behind, "vipu: pod64: controller 127.0.0.1:")?;
+        for _ in 0..4 {
+            ipus(cluster, 64, 60, &["--priority=2000"])?;
+        }
+        // The controller answers again.
+        cluster.mock().clear()?;
+        let full = "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32";
+        waits(cluster, behind, full)?;
+        // An earlier slurmctld gave it.
+        cluster.await_saved()?;
+        cluster.stop_slurmctld()?;
+        cluster.write_vipu_conf(&["MaxIpusPerJob=16"])?;
+        cluster.start_slurmctld()?;
+        waits(cluster, behind, "vipu: a job on pod64 gets at most 16 IPUs")?;
+        cluster.write_vipu_conf(&[])?;
+        cluster.reconfigure()?;
+        waits(cluster, behind, full)?;
+        let_go(cluster, runs)
     })
 }
 

@@ -15,7 +15,11 @@ impl Book {
         match entry {
             Entry::Create { claim, ipuof_dir } => {
                 let stage = Stage::Creating;
-                let record = LiveRecord { ipuof_dir, stage, claim: claim.clone(), kept_until: None };
+                // A later slurmctld looks for the partition as if it were to be made.
+                let before = self.0.get(&claim.partition).filter(|record| record.claim.run == claim.run);
+                let launched = before.and_then(|record| record.launched);
+                let record =
+                    LiveRecord { ipuof_dir, stage, claim: claim.clone(), kept_until: None, launched };
                 self.0.insert(claim.partition, record);
             }
             Entry::Created(partition) => {
@@ -27,6 +31,11 @@ impl Book {
                     };
                 }
             }
+            Entry::Launched { partition, at } => {
+                if let Some(record) = self.0.get_mut(&partition) {
+                    record.launched = Some(at);
+                }
+            }
             Entry::Kept { partition, until } => {
                 if let Some(record) = self.0.get_mut(&partition) {
                     record.kept_until = Some(until);
@@ -34,7 +43,13 @@ impl Book {
             }
             Entry::Remove { claim } => {
                 let record = self.0.entry(claim.partition.clone());
-                let unknown = LiveRecord { ipuof_dir: None, stage: Stage::Removing, claim, kept_until: None };
+                let unknown = LiveRecord {
+                    ipuof_dir: None,
+                    stage: Stage::Removing,
+                    claim,
+                    kept_until: None,
+                    launched: None,
+                };
                 let record = record.or_insert(unknown);
                 record.stage = match record.stage {
                     Stage::Creating | Stage::GivenUp => Stage::GivenUp,
@@ -62,9 +77,11 @@ impl Book {
             let was_up = matches!(stage, Stage::Created | Stage::Removing);
             let is_leaving = matches!(stage, Stage::Removing | Stage::GivenUp);
             let created = was_up.then(|| Entry::Created(claim.partition.clone()));
+            let launched =
+                record.launched.map(|at| Entry::Launched { partition: claim.partition.clone(), at });
             let kept = record.kept().map(|until| Entry::Kept { partition: claim.partition.clone(), until });
             let remove = is_leaving.then(|| Entry::Remove { claim: claim.clone() });
-            create.into_iter().chain(created).chain(kept).chain(remove)
+            create.into_iter().chain(created).chain(launched).chain(kept).chain(remove)
         })
     }
 }

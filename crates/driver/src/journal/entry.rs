@@ -17,6 +17,13 @@ pub enum Entry {
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
+    /// The run's batch script was launched.
+    Launched {
+        /// On which partition.
+        partition: PartitionId,
+        /// When.
+        at: Seconds,
+    },
     /// The run has failed, and the partition stays.
     Kept {
         /// Which.
@@ -44,6 +51,8 @@ pub struct LiveRecord {
     pub stage: Stage,
     /// Until when it stays though its run has failed.
     pub kept_until: Option<Seconds>,
+    /// When its run's batch script was launched.
+    pub launched: Option<Seconds>,
 }
 
 impl LiveRecord {

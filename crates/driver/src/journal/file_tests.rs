@@ -47,6 +47,7 @@ fn claim(job: u32) -> Claim {
         controller: "vipu1:8090".parse().unwrap(),
         size: IpuCount::new(16).unwrap(),
         shape: Shape::default(),
+        slurm_partition: None,
         ipus: vec![],
     }
 }
@@ -59,7 +60,13 @@ fn create(job: u32) -> Entry {
 const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
-    LiveRecord { claim: claim(job), ipuof_dir: Some("/ipuof".into()), stage, kept_until: None }
+    LiveRecord {
+        claim: claim(job),
+        ipuof_dir: Some("/ipuof".into()),
+        stage,
+        kept_until: None,
+        launched: None,
+    }
 }
 
 #[tokio::test]
@@ -352,8 +359,27 @@ async fn a_successor_here_may_give_it_back_by_its_end() {
     earlier.record(create(4)).await.unwrap();
     assert!(earlier.ownership().was_lost(), "for a while");
     drop(earlier);
-    let expected = [1, 3, 4].map(|job| live(job, Stage::Creating));
+    // What the successor has made is not forgotten with it.
+    let expected = [1, 2, 3, 4].map(|job| live(job, Stage::Creating));
     assert_eq!(desk.open().1, expected);
+}
+
+/// As on a file server whose handles are stale: what is there is no file.
+#[tokio::test]
+async fn who_cannot_see_who_has_it_says_so() {
+    let desk = Desk::new();
+    let (journal, _) = desk.open();
+    let owner = desk.0.path().join("vipu_journal.owner");
+    fs::remove_file(&owner).unwrap();
+    fs::create_dir(&owner).unwrap();
+    let error = journal.record(create(1)).await.unwrap_err();
+    assert!(error.is_blind() && !error.is_final(), "{error}");
+    let words = ": cannot find out which slurmctld has it: ";
+    assert!(error.to_string().contains(words), "{error}");
+    fs::remove_dir(&owner).unwrap();
+    journal.record(create(2)).await.unwrap();
+    drop(journal);
+    assert_eq!(desk.open().1, [1, 2].map(|job| live(job, Stage::Creating)));
 }
 
 #[tokio::test]

@@ -18,6 +18,11 @@ pub(super) enum Line {
         ipuof_dir: Option<PathBuf>,
     },
     Created(PartitionId),
+    Launched {
+        partition: PartitionId,
+        /// In seconds since the Unix epoch.
+        at: i64,
+    },
     Kept {
         partition: PartitionId,
         /// In seconds since the Unix epoch.
@@ -51,6 +56,7 @@ impl From<&Entry> for Line {
                 Self::Create { claim: claim.into(), ipuof_dir: ipuof_dir.clone() }
             }
             Entry::Created(partition) => Self::Created(partition.clone()),
+            Entry::Launched { partition, at } => Self::Launched { partition: partition.clone(), at: at.0 },
             Entry::Kept { partition, until } => Self::Kept { partition: partition.clone(), until: until.0 },
             Entry::Remove { claim } => Self::Remove { claim: claim.into() },
             Entry::Gone(partition) => Self::Gone(partition.clone()),
@@ -81,6 +87,7 @@ impl Line {
         Ok(match self {
             Self::Create { claim, ipuof_dir } => Entry::Create { claim: claim.claim(first)?, ipuof_dir },
             Self::Created(partition) => Entry::Created(partition),
+            Self::Launched { partition, at } => Entry::Launched { partition, at: Seconds(at) },
             Self::Kept { partition, until } => Entry::Kept { partition, until: Seconds(until) },
             Self::Remove { claim } => Entry::Remove { claim: claim.claim(first)? },
             Self::Gone(partition) => Entry::Gone(partition),
@@ -95,6 +102,7 @@ impl ClaimFields {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
         // Where its IPUs are, the controller lists.
-        Ok(Claim { partition, run, user, model, controller, size, shape, ipus: Vec::new() })
+        let (slurm_partition, ipus) = (None, Vec::new());
+        Ok(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus })
     }
 }

@@ -71,31 +71,55 @@ pub struct JournalError {
     path: String,
     doing: &'static str,
     cause: String,
-    is_final: bool,
+    kind: Kind,
+}
+
+/// What follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Something is not on record.
+    Unwritten,
+    /// It is not known who is in charge.
+    Blind,
+    /// Nothing can be recorded any more.
+    Final,
 }
 
 impl JournalError {
     /// `doing` the file at `path` failed because of `cause`.
     pub fn new(path: &Path, doing: &'static str, cause: &dyn Display) -> Self {
-        Self { path: path.display().to_string(), doing, cause: cause.to_string(), is_final: false }
+        Self { path: path.display().to_string(), doing, cause: cause.to_string(), kind: Kind::Unwritten }
     }
 
     /// `who` has taken the journal at `path` over, in words: [`JournalError::is_final`].
     #[must_use]
     pub fn taken_over(path: &Path, who: &str) -> Self {
-        Self { is_final: true, ..Self::new(path, "write it", &format!("{who} has taken it over")) }
+        Self { kind: Kind::Final, ..Self::new(path, "write it", &format!("{who} has taken it over")) }
     }
 
     /// What writes the journal at `path` broke: nothing that is done can be recorded any more.
     #[must_use]
     pub fn thread_ended(path: &Path) -> Self {
-        Self { is_final: true, ..Self::new(path, "write it", &"its thread has ended") }
+        Self { kind: Kind::Final, ..Self::new(path, "write it", &"its thread has ended") }
     }
 
     /// Nothing can be recorded any more, as when another slurmctld has taken over: whoever hears of this must do nothing.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        self.is_final
+        self.kind == Kind::Final
+    }
+
+    /// It could not be found out who has the journal at `path`.
+    #[must_use]
+    pub fn blind(path: &Path, cause: &dyn Display) -> Self {
+        Self { kind: Kind::Blind, ..Self::new(path, "find out which slurmctld has it", cause) }
+    }
+
+    /// Another slurmctld may be in charge, for all that is known: whoever hears of this must remove nothing until it is
+    /// known.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
+        self.kind == Kind::Blind
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) enum Owner {
     /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until it has
     /// ended, or is in another place, nothing is written and nobody is answered.
     Here,
+    /// Such a one that has ended, and left no successor of its own: ours once more, if we take it back.
+    Ended,
     /// A process that we do not see, in words: it is in charge.
     Elsewhere(String),
 }
@@ -63,7 +65,7 @@ impl Ownership {
         self.was_lost.load(Ordering::Acquire)
     }
 
-    /// Who owns the journal now. One that has ended here and left no successor of its own gives it back to us.
+    /// Who owns the journal now.
     pub(super) fn owner(&self) -> io::Result<Owner> {
         let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
             return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
@@ -79,7 +81,12 @@ impl Ownership {
         if Path::new("/proc").join(id).exists() {
             return Ok(Owner::Here);
         }
-        self.write().map(|()| Owner::Us)
+        Ok(Owner::Ended)
+    }
+
+    /// Takes the journal back from one that has ended.
+    pub(super) fn take_back(&self) -> io::Result<()> {
+        self.write()
     }
 
     fn write(&self) -> io::Result<()> {

@@ -25,6 +25,13 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// What is about to replace the file has a name of its own for each process: there may be two for a moment.
 const NEW: &str = "new";
 
+/// Why nothing was written.
+enum Unable {
+    /// It could not be found out who has the journal.
+    Look(io::Error),
+    Write(io::Error),
+}
+
 /// An entry, if there is one, and who waits until it is durable.
 pub(super) struct Record {
     pub entry: Option<Entry>,
@@ -39,10 +46,10 @@ pub(super) struct Writer {
     file: File,
     length: u64,
     limit: u64,
-    /// The file holds what `book` holds, but for `text`, down to the disk.
+    /// The file holds what `book` holds, but for `unwritten`, down to the disk.
     sound: bool,
-    /// What is still to be written.
-    text: Vec<u8>,
+    /// What is not known to be written.
+    unwritten: Vec<Entry>,
     /// Who waits until it is.
     waiting: Vec<oneshot::Sender<Result<(), JournalError>>>,
     /// That another has taken the journal over for good: nothing is written any more.
@@ -60,8 +67,8 @@ impl Writer {
         remove_leftovers(&path)?;
         let (file, length) = replace(&path, &book)?;
         let limit = limit(length);
-        let (text, waiting) = (Vec::new(), Vec::new());
-        Ok(Self { path, ownership, book, file, length, limit, sound: true, text, waiting, superseded })
+        let (unwritten, waiting) = (Vec::new(), Vec::new());
+        Ok(Self { path, ownership, book, file, length, limit, sound: true, unwritten, waiting, superseded })
     }
 
     /// Writes until the senders are gone; what has come meanwhile goes out in one flush.
@@ -81,7 +88,7 @@ impl Writer {
 
     fn take(&mut self, Record { entry, done }: Record) {
         if let Some(entry) = entry {
-            self.sound &= format::line(&mut self.text, &entry).is_ok();
+            self.unwritten.push(entry.clone());
             self.book.apply(entry);
         }
         self.waiting.push(done);
@@ -92,18 +99,21 @@ impl Writer {
     fn work(&mut self) {
         let flushed = self.flush();
         let result = match flushed {
-            Ok(Owner::Us) => Ok(()),
-            Ok(Owner::Here) => return,
+            Ok(Owner::Us) => {
+                self.unwritten.clear();
+                Ok(())
+            }
+            Ok(Owner::Here | Owner::Ended) => return,
             Ok(Owner::Elsewhere(who)) => {
                 let by_another = JournalError::taken_over(&self.path, &who);
                 self.superseded.send_replace(Some(by_another.clone()));
                 Err(by_another)
             }
-            Err(error) => Err(JournalError::new(&self.path, "write it", &error)),
+            Err(Unable::Look(error)) => Err(JournalError::blind(&self.path, &error)),
+            Err(Unable::Write(error)) => Err(JournalError::new(&self.path, "write it", &error)),
         };
         // What was not written for an error is in the book, and will be with the next.
         self.sound &= result.is_ok();
-        self.text.clear();
         for done in self.waiting.drain(..) {
             // Who gave up waiting does not want to know.
             let _ = done.send(result.clone());
@@ -115,25 +125,50 @@ impl Writer {
     ///
     /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
-    fn flush(&mut self) -> io::Result<Owner> {
+    fn flush(&mut self) -> Result<Owner, Unable> {
         failpoints::io!("the journal");
-        let owner = self.ownership.owner()?;
+        let mut owner = self.ownership.owner().map_err(Unable::Look)?;
+        if owner == Owner::Ended {
+            self.take_back().map_err(Unable::Look)?;
+            owner = Owner::Us;
+        }
         let is_whole = self.sound && self.is_in_place();
         if owner != Owner::Us || (is_whole && self.waiting.is_empty()) {
             return Ok(owner);
         }
         if is_whole && self.length < self.limit {
-            self.file.write_all(&self.text)?;
-            self.file.sync_data()?;
-            self.length += self.text.len() as u64;
+            self.append().map_err(Unable::Write)?;
         } else {
-            (self.file, self.length) = replace(&self.path, &self.book)?;
+            (self.file, self.length) = replace(&self.path, &self.book).map_err(Unable::Write)?;
             self.limit = limit(self.length);
             self.sound = true;
         }
-        let owner = self.ownership.owner()?;
+        let owner = self.ownership.owner().map_err(Unable::Look)?;
         self.sound &= owner == Owner::Us;
         Ok(owner)
+    }
+
+    fn append(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        self.unwritten.iter().try_for_each(|entry| format::line(&mut text, entry))?;
+        self.file.write_all(&text)?;
+        self.file.sync_data()?;
+        self.length += text.len() as u64;
+        Ok(())
+    }
+
+    /// Our successor has ended: its entries are read before ours are written, or what it made would be nobody's.
+    fn take_back(&mut self) -> io::Result<()> {
+        let theirs = match fs::read(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            text => format::parse(&text?, &|_| None).ok().filter(|read| read.damage.is_empty()),
+        };
+        if let Some(theirs) = theirs {
+            self.book = theirs.book;
+            self.unwritten.iter().cloned().for_each(|entry| self.book.apply(entry));
+        }
+        self.sound = false;
+        self.ownership.take_back()
     }
 
     /// Whether the open file is the one that others find: one that was superseded a moment ago may have replaced it.

@@ -22,6 +22,8 @@ struct Plugin {
     ledger: RefCell<Ledger>,
     driver: Handle<Client>,
     began: Instant,
+    /// How much later it is than the clock says.
+    later: Cell<u64>,
     /// A Slurm that knows which nodes are done, and counts what it hears of.
     done: RefCell<Vec<PartitionId>>,
     broken: Cell<u32>,
@@ -42,18 +44,28 @@ impl Host for Plugin {
 }
 
 impl Plugin {
+    fn now(&self) -> Millis {
+        let elapsed: u64 = self.began.elapsed().as_millis().try_into().unwrap();
+        Millis(elapsed + self.later.get())
+    }
+
+    /// A minute passes: another listing tells what is lost.
+    fn look_again(&self) {
+        self.later.set(60_000);
+        self.driver.route([Action::Survey(pod())], self);
+    }
+
     fn tell(&self, event: Event) {
         if matches!(event, Event::Gone(_)) {
             self.gone.set(self.gone.get() + 1);
         }
-        let now = Millis(self.began.elapsed().as_millis().try_into().unwrap());
-        let actions = self.ledger.borrow_mut().apply(now, event);
+        let actions = self.ledger.borrow_mut().apply(self.now(), event);
         self.driver.route(actions, self);
         self.news.notify_one();
     }
 }
 
-struct Outside(Rc<Plugin>);
+struct Outside(Rc<Plugin>, IpuofFiles);
 
 impl World for Outside {
     type Controller = Client;
@@ -65,11 +77,11 @@ impl World for Outside {
     }
 
     fn files(&self) -> &IpuofFiles {
-        &IpuofFiles
+        &self.1
     }
 
     fn now(&self) -> Millis {
-        Millis(self.0.began.elapsed().as_millis().try_into().unwrap())
+        self.0.now()
     }
 
     fn report(&self, event: Event) {
@@ -85,6 +97,7 @@ pub async fn converge(server: &MockServer) {
         ledger: RefCell::default(),
         driver,
         began: Instant::now(),
+        later: Cell::default(),
         done: RefCell::default(),
         broken: Cell::default(),
         gone: Cell::default(),
@@ -104,19 +117,24 @@ pub async fn converge(server: &MockServer) {
         ipuof_dir: Some(directory.path().into()),
         stage: Stage::Created,
         kept_until: None,
+        launched: None,
     };
+    let files = IpuofFiles::new("a", None, [directory.path().to_owned()]);
     let live = healthy().chain(lost()).chain(orphans()).map(record).collect();
     let work = async {
         while (plugin.broken.get(), plugin.gone.get()) != (LOST, ORPHANS) {
             for partition in plugin.done.take() {
                 plugin.tell(Event::NodesDone(partition));
             }
+            if plugin.gone.get() == ORPHANS && plugin.later.get() == 0 {
+                plugin.look_again();
+            }
             plugin.news.notified().await;
         }
     };
     tokio::select! {
         in_time = timeout(LIMIT, work) => in_time.unwrap(),
-        ended = Driver::new(Outside(Rc::clone(&plugin)), live).run(orders) => panic!("it ended by itself: {ended:?}"),
+        ended = Driver::new(Outside(Rc::clone(&plugin), files), live).run(orders) => panic!("it ended by itself: {ended:?}"),
     }
 }
 
@@ -127,6 +145,7 @@ fn find_what_an_earlier_one_had(plugin: &Plugin) {
         domain_size: IpuCount::new(64).unwrap(),
         prefix: "slurm".into(),
         placement: Placement::Controller,
+        reconcile_interval: Duration::ZERO,
         largest: 64,
         trouble: None,
     }]));

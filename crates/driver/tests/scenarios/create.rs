@@ -7,7 +7,7 @@ use driver::{Failure, LiveRecord, Stage as Point};
 use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
-use crate::pod::Create;
+use crate::pod::{Create, Remove};
 use crate::stage::{Stage, claim, id, play};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -30,6 +30,7 @@ fn record(job: u32) -> LiveRecord {
         ipuof_dir: Some(PathBuf::from("/old")),
         stage: Point::Creating,
         kept_until: None,
+        launched: None,
     }
 }
 
@@ -122,6 +123,21 @@ async fn what_the_journal_knows_is_found_again() {
     .await;
 }
 
+/// Slurm changes the start of a run while nodes are powered up, and saves a bound run's before the journal has it.
+#[tokio::test(start_paused = true)]
+async fn what_the_journal_knows_is_found_by_its_id_whatever_its_run_began() {
+    for start in [1_600_000_000, -1_600_000_000] {
+        let mut earlier = record(1);
+        earlier.claim.run.start = start;
+        play(vec![earlier], async |stage| {
+            stage.pod.put(&id(1), Some(SECOND));
+            assert_eq!(create(stage).await.1, Event::Up(id(1)));
+            assert_eq!(stage.log.count("call create slurm_1") + stage.log.count("call remove slurm_1"), 0);
+        })
+        .await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_partition_of_others_is_neither_taken_nor_removed() {
     play(vec![], async |stage| {
@@ -141,6 +157,35 @@ async fn a_partition_of_others_is_neither_taken_nor_removed() {
     .await;
 }
 
+/// Somebody has just had it removed: for a while its name is taken.
+#[tokio::test(start_paused = true)]
+async fn a_partition_of_others_on_its_way_out_is_waited_for() {
+    play(vec![], async |stage| {
+        stage.pod.put(&id(1), Some(Duration::ZERO));
+        stage.pod.take_away(&id(1));
+        let (when, event) = create(stage).await;
+        assert_eq!(event, Event::Up(id(1)));
+        assert!(when < Duration::from_millis(3400), "{when:?}");
+        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    })
+    .await;
+}
+
+/// The same where it came only after we looked.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
+    play(vec![], async |stage| {
+        stage.pod.call_time.set(SECOND);
+        stage.act(Action::Create(claim(1)));
+        stage.pass(Duration::from_millis(1500)).await;
+        stage.pod.put(&id(1), Some(Duration::ZERO));
+        stage.pod.take_away(&id(1));
+        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+        assert_eq!(stage.log.count("call create slurm_1"), 2);
+    })
+    .await;
+}
+
 /// Its reply is lost, and so is ours: with an intent in the journal it would look like ours.
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_does_not_make_it_ours() {
@@ -149,6 +194,22 @@ async fn a_lost_reply_does_not_make_it_ours() {
         stage.pod.creates.borrow_mut().extend([Create::Lost; 3]);
         assert!(failed(create(stage).await.1).contains("this cluster's journal does not have it"));
         assert_eq!(stage.log.count("call create slurm_1"), 0);
+    })
+    .await;
+}
+
+/// Nothing can come of it: no journal entry stays, and nobody watches.
+#[tokio::test(start_paused = true)]
+async fn what_was_never_sent_leaves_nothing() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().extend([Create::NotSent; 100]);
+        assert!(failed(create(stage).await.1).contains("NotSent"));
+        stage.act(Action::Remove(claim(1)));
+        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        let lines = stage.log.lines();
+        let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
+        assert_eq!(notes, ["journal create slurm_1", "journal gone slurm_1"]);
+        assert_eq!(stage.log.count("call remove slurm_1"), 0);
     })
     .await;
 }
@@ -181,10 +242,11 @@ async fn a_refusal_is_final() {
 async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
     play(vec![], async |stage| {
         stage.survey().await;
+        stage.pass(SECOND).await;
         stage.pod.creates.borrow_mut().extend([Create::NoRoom; 3]);
         stage.act(Action::Create(claim(1)));
         let (when, _) = stage.survey().await;
-        assert_eq!(when, Duration::ZERO);
+        assert_eq!(when, SECOND);
         assert_eq!(stage.event().await.1, Event::Up(id(1)));
         assert_eq!(stage.log.count("event no room slurm_1"), 3);
         // After a clean refusal there is nothing to look for.
@@ -192,6 +254,20 @@ async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
         let lines = stage.log.lines();
         let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).skip(1).take(4).collect();
         assert_eq!(calls, expected);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_of_fifteen_minutes_is_waited_for() {
+    play(vec![], async |stage| {
+        stage.settings.create_timeout = 1200 * SECOND;
+        stage.configure();
+        stage.pod.make_time.set(900 * SECOND);
+        let (when, event) = create(stage).await;
+        assert_eq!(event, Event::Up(id(1)));
+        assert!(when >= 900 * SECOND && when < 905 * SECOND, "{when:?}");
+        assert_eq!(stage.log.count("call create slurm_1"), 1);
     })
     .await;
 }
@@ -285,6 +361,51 @@ async fn a_partition_in_error_is_cleared_away_and_made_again() {
     .await;
 }
 
+/// That call may yet remove what is made next under this id.
+#[tokio::test(start_paused = true)]
+async fn after_a_remove_that_nobody_answered_nothing_more_is_made_under_the_id() {
+    play(vec![], async |stage| {
+        stage.pod.creates.borrow_mut().push_back(Create::GoesWrong);
+        stage.pod.removes.borrow_mut().push_back(Remove::Lost);
+        let (when, event) = create(stage).await;
+        let Event::CreatePutOff { partition, reason } = event else { panic!("{event:?}") };
+        assert!(partition == id(1) && reason.contains("may still take effect"), "{reason}");
+        assert!(when < 10 * SECOND, "{when:?}");
+        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    })
+    .await;
+}
+
+/// An earlier slurmctld may have sent a remove call that nobody answered.
+#[tokio::test(start_paused = true)]
+async fn what_was_to_be_removed_is_not_taken_back_into_use() {
+    for stage in [Point::Removing, Point::GivenUp] {
+        play(vec![LiveRecord { stage, ..record(1) }], async |stage| {
+            stage.pod.put(&id(1), Some(Duration::ZERO));
+            assert!(matches!(create(stage).await.1, Event::CreatePutOff { .. }));
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_that_does_not_get_its_turn_ends_in_time_too() {
+    play(vec![], async |stage| {
+        stage.settings.max_concurrent_creates = 1;
+        stage.configure();
+        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
+        stage.act(Action::Create(claim(2)));
+        assert_eq!(stage.event().await.1, Event::CreateStarted(id(2)));
+        let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
+        stage.act(Action::Create(has_no_nodes));
+        let (when, event) = stage.event().await;
+        let reason = "partition slurm_1 could not be asked for within 150 s: other calls are under way";
+        assert_eq!(event, Event::CreatePutOff { partition: id(1), reason: reason.into() });
+        assert_eq!(when, 150 * SECOND);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_configuration_that_does_not_come_is_asked_for_again() {
     play(vec![], async |stage| {
@@ -292,22 +413,6 @@ async fn a_configuration_that_does_not_come_is_asked_for_again() {
         assert_eq!(create(stage).await.1, Event::Up(id(1)));
         assert_eq!(stage.log.count("call config slurm_1"), 3);
         assert_eq!(stage.log.count("call create slurm_1"), 1);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn files_that_cannot_be_written_end_it_at_once() {
-    play(vec![], async |stage| {
-        stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
-        let (when, event) = create(stage).await;
-        assert!(when < 3 * SECOND, "{when:?}");
-        assert_eq!(failed(event), "no IPUoF file: cannot open directory /ipuof");
-        // What was not written is not deleted: the directory may never come back.
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 0);
-        assert!(stage.pod.partitions().is_empty());
     })
     .await;
 }

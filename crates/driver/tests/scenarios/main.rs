@@ -14,4 +14,5 @@ mod remove;
 mod settings;
 mod stage;
 mod survey;
+mod trouble;
 mod unclaimed;

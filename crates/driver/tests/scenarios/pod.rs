@@ -1,7 +1,7 @@
 //! A controller in memory that does what a test tells it to.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
@@ -28,6 +28,8 @@ pub enum Create {
     Late(Duration),
     /// Lost on the way.
     Lost,
+    /// Not even sent.
+    NotSent,
     /// No room.
     NoRoom,
     /// Refused for good.
@@ -39,7 +41,7 @@ pub enum Create {
 /// What becomes of one remove call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remove {
-    /// Accepted; gone after [`Pod::remove_time`].
+    /// Accepted; gone after [`Pod::remove_time`] and [`Pod::removed_time`].
     Good,
     /// Accepted; in error at once and still there.
     GoesWrong,
@@ -48,9 +50,11 @@ pub enum Remove {
 }
 
 struct Partition {
+    size: u32,
     ready: Option<Instant>,
     fault: bool,
-    gone: Option<Instant>,
+    /// From when on it is shown as removed, and when it is gone.
+    leaves: Option<(Instant, Instant)>,
 }
 
 /// Which controller is on which host.
@@ -68,11 +72,17 @@ pub struct Inner {
     pub creates: RefCell<VecDeque<Create>>,
     pub removes: RefCell<VecDeque<Remove>>,
     pub configs: RefCell<VecDeque<Failure>>,
+    /// Partitions that it refuses for what was asked.
+    pub refused: RefCell<BTreeSet<PartitionId>>,
     pub surveys: RefCell<VecDeque<Failure>>,
+    /// How many IPUs there are for partitions.
+    pub ipus: Cell<u32>,
     /// How long calls take.
     pub call_time: Cell<Duration>,
     pub make_time: Cell<Duration>,
     pub remove_time: Cell<Duration>,
+    /// How long a partition is shown as removed.
+    pub removed_time: Cell<Duration>,
     pub survey_time: Cell<Duration>,
     /// It lists nothing, and asked of a partition it says nothing until that long has passed.
     pub silent_for: Cell<Option<Duration>>,
@@ -111,10 +121,13 @@ impl Pod {
             creates: RefCell::default(),
             removes: RefCell::default(),
             configs: RefCell::default(),
+            refused: RefCell::default(),
             surveys: RefCell::default(),
+            ipus: Cell::new(u32::MAX),
             call_time: Cell::default(),
             make_time: Cell::new(Duration::from_secs(2)),
             remove_time: Cell::new(Duration::from_secs(1)),
+            removed_time: Cell::new(Duration::from_millis(300)),
             survey_time: Cell::default(),
             silent_for: Cell::default(),
         }))
@@ -123,7 +136,7 @@ impl Pod {
     /// Puts a partition there that is active after `ready`, or never.
     pub fn put(&self, partition: &PartitionId, ready: Option<Duration>) {
         let ready = ready.map(|after| Instant::now() + after);
-        let partition_there = Partition { ready, fault: false, gone: None };
+        let partition_there = Partition { size: 1, ready, fault: false, leaves: None };
         self.partitions.borrow_mut().insert(partition.clone(), partition_there);
     }
 
@@ -131,7 +144,7 @@ impl Pod {
     pub fn partitions(&self) -> Vec<String> {
         let now = Instant::now();
         let mut partitions = self.partitions.borrow_mut();
-        partitions.retain(|_, partition| partition.gone.is_none_or(|gone| gone > now));
+        partitions.retain(|_, partition| partition.leaves.is_none_or(|(_, gone)| gone > now));
         partitions.keys().map(PartitionId::to_string).collect()
     }
 
@@ -139,10 +152,31 @@ impl Pod {
         self.partitions().iter().any(|id| id == partition.as_str())
     }
 
-    fn make(&self, partition: &PartitionId, what: Create) {
+    fn is_shown_removed(&self, id: &str) -> bool {
+        let partitions = self.partitions.borrow();
+        let partition = partitions.iter().find(|(partition, _)| partition.as_str() == id);
+        let leaves = partition.and_then(|(_, partition)| partition.leaves);
+        leaves.is_some_and(|(removed, _)| removed <= Instant::now())
+    }
+
+    /// Somebody has a partition removed.
+    pub fn take_away(&self, partition: &PartitionId) {
+        if let Some(there) = self.partitions.borrow_mut().get_mut(partition) {
+            let removed = Instant::now() + self.remove_time.get();
+            there.leaves.get_or_insert((removed, removed + self.removed_time.get()));
+        }
+    }
+
+    fn has_room(&self, size: u32) -> bool {
+        self.partitions();
+        let used: u32 = self.partitions.borrow().values().map(|partition| partition.size).sum();
+        used + size <= self.ipus.get()
+    }
+
+    fn make(&self, partition: &PartitionId, size: u32, what: Create) {
         self.put(partition, (what != Create::Stuck).then(|| self.make_time.get()));
         if let Some(made) = self.partitions.borrow_mut().get_mut(partition) {
-            made.fault = what == Create::GoesWrong;
+            (made.size, made.fault) = (size, what == Create::GoesWrong);
         }
     }
 }
@@ -164,22 +198,25 @@ impl Controller for Pod {
         pass(self.call_time.get()).await;
         let what = self.creates.borrow_mut().pop_front().unwrap_or(Create::Good);
         match what {
+            _ if self.refused.borrow().contains(id) => return Err(error(Failure::Refused)),
             Create::NoRoom => return Err(error(Failure::NoRoom)),
             Create::Refused => return Err(error(Failure::Refused)),
             Create::Stranger => return Err(error(Failure::Stranger)),
             Create::Lost => return Err(error(Failure::Unclear)),
+            Create::NotSent => return Err(error(Failure::NotSent)),
             Create::Late(after) => {
-                let (pod, id) = (self.clone(), id.clone());
+                let (pod, id, size) = (self.clone(), id.clone(), request.size.get());
                 tokio::task::spawn_local(async move {
                     sleep(after).await;
                     if !pod.is_there(&id) {
-                        pod.make(&id, Create::Good);
+                        pod.make(&id, size, Create::Good);
                     }
                 });
                 return Err(error(Failure::Unclear));
             }
             _ if self.is_there(id) => return Err(error(Failure::Exists)),
-            _ => self.make(id, what),
+            _ if !self.has_room(request.size.get()) => return Err(error(Failure::NoRoom)),
+            _ => self.make(id, request.size.get(), what),
         }
         if what == Create::LostReply { Err(error(Failure::Unclear)) } else { Ok(()) }
     }
@@ -194,8 +231,9 @@ impl Controller for Pod {
         let (now, partitions) = (Instant::now(), self.partitions.borrow());
         Ok(match partitions.get(partition) {
             None => PartitionState::Absent,
-            Some(Partition { gone: Some(gone), .. }) if *gone <= now => PartitionState::Absent,
-            Some(Partition { gone: Some(_), .. }) => PartitionState::Removing,
+            Some(Partition { leaves: Some((_, gone)), .. }) if *gone <= now => PartitionState::Absent,
+            Some(Partition { leaves: Some((removed, _)), .. }) if *removed <= now => PartitionState::Removed,
+            Some(Partition { leaves: Some(_), .. }) => PartitionState::Removing,
             Some(Partition { ready: Some(ready), fault, .. }) if *ready <= now => {
                 if *fault {
                     PartitionState::Failed("broken link".into())
@@ -222,12 +260,10 @@ impl Controller for Pod {
         if what == Remove::Lost {
             return Err(error(Failure::Unclear));
         }
-        if let Some(there) = self.partitions.borrow_mut().get_mut(partition) {
-            if what == Remove::GoesWrong && !force {
-                (there.ready, there.fault) = (Some(Instant::now()), true);
-            } else {
-                there.gone.get_or_insert(Instant::now() + self.remove_time.get());
-            }
+        if what == Remove::Good || force {
+            self.take_away(partition);
+        } else if let Some(there) = self.partitions.borrow_mut().get_mut(partition) {
+            (there.ready, there.fault) = (Some(Instant::now()), true);
         }
         Ok(())
     }
@@ -239,6 +275,7 @@ impl Controller for Pod {
             return Err(error(failure));
         }
         let seen = |id: String| SeenPartition {
+            leaving: self.is_shown_removed(&id),
             partition: PartitionId::new(id).unwrap(),
             places: Vec::new(),
             fault: None,

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{LiveRecord, Stage as Point};
-use ledger::{Action, Event};
+use ledger::{Action, Claim, Event};
+use vipu_types::IpuCount;
 
 use crate::pod::{Create, Remove};
-use crate::stage::{Stage, claim, id, play};
+use crate::stage::{Stage, claim, id, play, pod};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,7 +33,7 @@ async fn each_step_waits_for_the_one_before() {
         up(stage).await;
         let before = stage.log.lines().len();
         let took = remove(stage).await;
-        assert!(took >= SECOND && took < Duration::from_millis(1030), "{took:?}");
+        assert!(took >= Duration::from_millis(1300) && took < Duration::from_millis(1320), "{took:?}");
         let expected = [
             "journal remove slurm_1",
             "call remove slurm_1",
@@ -46,6 +47,52 @@ async fn each_step_waits_for_the_one_before() {
     .await;
 }
 
+/// Its name and IPUs are not free as long as the controller shows it; but that may be for ever.
+#[tokio::test(start_paused = true)]
+async fn what_is_shown_as_removed_is_gone_within_a_minute() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.pod.removed_time.set(3600 * SECOND);
+        let began = stage.elapsed();
+        stage.act(Action::Remove(claim(1)));
+        let (when, event) = stage.event().await;
+        assert_eq!(event, Event::Gone(id(1)));
+        let took = when - began;
+        assert!(took >= 61 * SECOND && took < 63 * SECOND, "{took:?}");
+        assert_eq!(stage.log.count("call remove slurm_1"), 1);
+        // Nor do its IPUs count as used from then on.
+        stage.pass(30 * SECOND).await;
+        stage.act(Action::Survey(pod()));
+        let listed = loop {
+            match stage.survey().await {
+                (when, Event::Inventory { partitions, .. }) if when >= stage.elapsed() => break partitions,
+                _ => {}
+            }
+        };
+        assert_eq!(listed, []);
+    })
+    .await;
+}
+
+/// Each needs all IPUs, and is asked for when the one before it is gone.
+#[tokio::test(start_paused = true)]
+async fn who_comes_next_is_not_refused() {
+    play(vec![], async |stage| {
+        stage.pod.ipus.set(64);
+        for job in [1, 2, 3] {
+            let whole = Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
+            stage.act(Action::Create(whole.clone()));
+            assert_eq!(stage.answer().await.1, Event::Up(id(job)));
+            stage.act(Action::Remove(whole));
+            assert_eq!(stage.event().await.1, Event::Gone(id(job)));
+            assert_eq!(stage.log.count(&format!("event no room {}", id(job))), 0);
+        }
+        // Making takes 2 s, removing 1 s, and 0.3 s each is shown as removed.
+        assert!(stage.elapsed() < Duration::from_millis(3 * 3400), "{:?}", stage.elapsed());
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn it_is_tried_until_it_succeeds() {
     play(vec![], async |stage| {
@@ -55,6 +102,21 @@ async fn it_is_tried_until_it_succeeds() {
         // At most 30 s apart, at least 15 s in the end.
         assert!(took > 600 * SECOND && took < 1500 * SECOND, "{took:?}");
         assert_eq!(stage.log.count("call remove slurm_1"), 51);
+    })
+    .await;
+}
+
+/// A later slurmctld must not give the id again while that call may still take effect.
+#[tokio::test(start_paused = true)]
+async fn after_a_remove_that_nobody_answered_the_id_stays_on_record_for_a_while() {
+    play(vec![], async |stage| {
+        up(stage).await;
+        stage.pod.removes.borrow_mut().push_back(Remove::Lost);
+        remove(stage).await;
+        stage.pass(590 * SECOND).await;
+        assert_eq!(stage.log.count("journal gone slurm_1"), 0);
+        stage.pass(20 * SECOND).await;
+        assert_eq!(stage.log.count("journal gone slurm_1"), 1);
     })
     .await;
 }
@@ -134,6 +196,7 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
         ipuof_dir: Some(PathBuf::from("/old")),
         stage: Point::Created,
         kept_until: None,
+        launched: None,
     };
     play(vec![record], async |stage| {
         stage.pod.put(&id(1), Some(Duration::ZERO));
@@ -150,6 +213,7 @@ async fn files_move_with_their_directory() {
         ipuof_dir: Some(PathBuf::from("/old")),
         stage: Point::Creating,
         kept_until: None,
+        launched: None,
     };
     play(vec![record], async |stage| {
         up(stage).await;
@@ -167,12 +231,17 @@ async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_no
         ipuof_dir: Some(PathBuf::from("/ipuof")),
         stage: Point::Creating,
         kept_until: None,
+        launched: None,
     };
     play(vec![record], async |stage| {
         stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
         stage.act(Action::Create(claim(1)));
-        assert!(matches!(stage.answer().await.1, Event::CreateFailed { .. }));
+        stage.pass(SECOND).await;
+        stage.act(Action::CancelCreate(id(1)));
+        assert_eq!(stage.event().await.1, Event::CreateCancelled(id(1)));
         remove(stage).await;
+        stage.shelf.refusal.take();
+        stage.pass(60 * SECOND).await;
         assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;

@@ -29,7 +29,8 @@ impl Log {
 
     /// Adds a line unless it repeats the last one: of many polls the first shows.
     pub fn add_once(&self, line: String) {
-        if self.0.borrow().last() != Some(&line) {
+        let is_repeated = self.0.borrow().iter().rev().find(|line| !line.contains("survey")) == Some(&line);
+        if !is_repeated {
             self.add(line);
         }
     }
@@ -52,27 +53,43 @@ pub struct Shelf {
     pub write_time: Rc<Cell<Duration>>,
     /// Whose files hang for an hour.
     pub hanging: Rc<RefCell<BTreeSet<String>>>,
-    /// Why no file can be written.
+    /// Why no file can be written or deleted.
     pub refusal: Rc<RefCell<Option<String>>>,
+    /// Why those of one partition cannot.
+    pub refuses_one: Rc<RefCell<Option<(PartitionId, String)>>>,
+    /// The probes take so long.
+    pub probe_time: Rc<Cell<Duration>>,
     log: Log,
+}
+
+impl Shelf {
+    fn reach(&self, partition: Option<&PartitionId>) -> Result<(), FilesError> {
+        let of_one = self.refuses_one.borrow().clone().filter(|(id, _)| Some(id) == partition);
+        let why = self.refusal.borrow().clone().or(of_one.map(|(_, why)| why));
+        why.map_or(Ok(()), |why| Err(FilesError(why)))
+    }
 }
 
 impl Files for Shelf {
     type Config = String;
+
+    async fn probe(&self, _: &Path) -> Result<(), FilesError> {
+        sleep(self.probe_time.get()).await;
+        self.reach(None)
+    }
 
     async fn deliver(&self, directory: &Path, claim: &Claim, config: String) -> Result<(), FilesError> {
         let id = &claim.partition;
         self.log.add(format!("files written to {} for {}: {config}", directory.display(), claim.user));
         let hangs = self.hanging.borrow().contains(id.as_str());
         sleep(if hangs { Duration::from_secs(3600) } else { self.write_time.get() }).await;
-        if let Some(refusal) = self.refusal.borrow().clone() {
-            return Err(FilesError(refusal));
-        }
+        self.reach(Some(id))?;
         self.there.borrow_mut().insert(id.to_string());
         Ok(())
     }
 
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
+        self.reach(Some(&claim.partition))?;
         self.log.add(format!("files of {} deleted from {}", claim.partition, directory.display()));
         self.there.borrow_mut().remove(claim.partition.as_str());
         Ok(())
@@ -83,13 +100,22 @@ impl Files for Shelf {
 struct Notes {
     log: Log,
     late: Late,
+    trouble: JournalTrouble,
 }
+
+/// Why nothing can be recorded.
+type JournalTrouble = Rc<RefCell<Option<JournalError>>>;
 
 /// Whose intent to create is recorded late, and how late.
 type Late = Rc<RefCell<BTreeMap<PartitionId, Duration>>>;
 
 impl Journal for Notes {
+    async fn confirm(&self) -> Result<(), JournalError> {
+        self.trouble.borrow().clone().map_or(Ok(()), Err)
+    }
+
     async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        self.confirm().await?;
         if let Entry::Create { claim, .. } = &entry {
             let late = self.late.borrow().get(&claim.partition).copied();
             if let Some(time) = late {
@@ -99,6 +125,7 @@ impl Journal for Notes {
         self.log.add(match entry {
             Entry::Create { claim, .. } => format!("journal create {}", claim.partition),
             Entry::Created(id) => format!("journal created {id}"),
+            Entry::Launched { partition, at } => format!("journal launched {partition} at {}", at.0),
             Entry::Kept { partition, until } => format!("journal kept {partition} until {}", until.0),
             Entry::Remove { claim } => format!("journal remove {}", claim.partition),
             Entry::Gone(id) => format!("journal gone {id}"),
@@ -149,10 +176,14 @@ impl World for Outside {
             Event::CreateStarted(id) => format!("event started {id}"),
             Event::Up(id) => format!("event up {id}"),
             Event::CreateFailed { partition, reason } => format!("event failed {partition}: {reason}"),
+            Event::CreatePutOff { partition, reason } => format!("event put off {partition}: {reason}"),
             Event::CreateCancelled(id) => format!("event cancelled {id}"),
             Event::Gone(id) => format!("event gone {id}"),
             Event::NoRoom(id) => format!("event no room {id}"),
             Event::KeepRecorded(id) => format!("event keep recorded {id}"),
+            Event::Trouble { reason: Some(reason), .. } => format!("event trouble: {reason}"),
+            Event::Trouble { .. } => "survey: no trouble".into(),
+            Event::Refuses { reason, .. } => format!("event refuses: {reason:?}"),
             other => format!("survey: {other:?}"),
         });
         // A test that has seen enough has dropped its end.
@@ -175,6 +206,7 @@ pub struct Stage {
     pub pod: Pod,
     pub shelf: Shelf,
     pub late_notes: Late,
+    pub journal_trouble: JournalTrouble,
     pub settings: ModelSettings,
     pub told: Told,
     handle: Handle<Pod>,
@@ -189,7 +221,8 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
     let (handle, orders) = channel();
     let (sender, events) = unbounded_channel();
     let (late_notes, pod) = (Late::default(), Pod::new(log.clone()));
-    let notes = Notes { log: log.clone(), late: late_notes.clone() };
+    let journal_trouble = JournalTrouble::default();
+    let notes = Notes { log: log.clone(), late: late_notes.clone(), trouble: Rc::clone(&journal_trouble) };
     let told = Told::default();
     let outside = Outside {
         log: log.clone(),
@@ -200,7 +233,18 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
         events: sender,
     };
     let driver = Driver::new(outside, live);
-    let mut stage = Stage { log, pod, shelf, late_notes, settings: settings(), told, handle, began, events };
+    let mut stage = Stage {
+        log,
+        pod,
+        shelf,
+        late_notes,
+        journal_trouble,
+        settings: settings(),
+        told,
+        handle,
+        began,
+        events,
+    };
     stage.configure();
     tokio::select! {
         biased;
@@ -235,6 +279,7 @@ pub fn claim(job: u32) -> Claim {
         controller,
         size: IpuCount::ONE,
         shape: Shape::default(),
+        slurm_partition: None,
         ipus: vec![],
     }
 }
@@ -280,7 +325,15 @@ impl Stage {
     pub async fn event(&mut self) -> (Duration, Event) {
         loop {
             let (when, event) = self.events.recv().await.unwrap();
-            if !matches!(event, Event::Inventory { .. } | Event::Unreachable { .. } | Event::NoRoom(_)) {
+            let is_of_all = matches!(
+                event,
+                Event::Inventory { .. }
+                    | Event::Unreachable { .. }
+                    | Event::NoRoom(_)
+                    | Event::Trouble { .. }
+                    | Event::Refuses { .. }
+            );
+            if !is_of_all {
                 return (when, event);
             }
         }

@@ -42,8 +42,43 @@ async fn what_is_asked_for_during_one_makes_one_more() {
         }
         let answers = [stage.survey().await, stage.survey().await, stage.survey().await];
         // The listing of the second was asked for after the asking, and the third is the periodic one.
-        assert_eq!(answers.each_ref().map(|(when, _)| when.as_secs()), [4, 8, 42]);
-        assert_eq!(answers.each_ref().map(|(_, event)| asked(event)), [0, 4000, 38000]);
+        assert_eq!(answers.each_ref().map(|(when, _)| when.as_secs()), [4, 9, 43]);
+        assert_eq!(answers.each_ref().map(|(_, event)| asked(event)), [0, 5000, 39000]);
+    })
+    .await;
+}
+
+/// As at each reading of configuration.
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_for_before_the_first_is_answered_by_it() {
+    play(vec![], async |stage| {
+        ask(stage).await;
+        for expected in [0, 30] {
+            assert_eq!(stage.survey().await.0, expected * SECOND);
+        }
+    })
+    .await;
+}
+
+/// As when job after job comes and goes.
+#[tokio::test(start_paused = true)]
+async fn one_a_second_is_enough() {
+    play(vec![], async |stage| {
+        for _ in 0..1000 {
+            ask(stage).await;
+            stage.pass(Duration::from_millis(10)).await;
+        }
+        let surveys = stage.log.count("call survey");
+        assert!((10..=11).contains(&surveys), "{surveys}");
+        // Who asks after a while is answered at once.
+        stage.pass(2 * SECOND).await;
+        let before = stage.elapsed();
+        ask(stage).await;
+        while stage.survey().await.0 < before {}
+        assert_eq!(stage.elapsed(), before);
+        // And so is a new configuration.
+        stage.configure();
+        assert_eq!(stage.survey().await.0, before);
     })
     .await;
 }
@@ -106,10 +141,11 @@ async fn one_that_falls_silent_is_not_asked_of_each_partition() {
         }
         ask(stage).await;
         let (before, _) = stage.survey().await;
+        stage.pass(SECOND).await;
         stage.pod.silent_for.set(Some(50 * SECOND));
         ask(stage).await;
         let (when, event) = stage.survey().await;
-        assert_eq!(when - before, 50 * SECOND);
+        assert_eq!(when - before, 51 * SECOND);
         match event {
             Event::Inventory { partitions, .. } => {
                 let there: Vec<_> = partitions.into_iter().map(|seen| seen.partition).collect();

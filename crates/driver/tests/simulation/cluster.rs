@@ -191,6 +191,7 @@ impl Cluster {
                 domain_size: domain_size(),
                 prefix: PREFIX.to_owned(),
                 placement: config.placement,
+                reconcile_interval: RECONCILE_INTERVAL,
                 largest: *ipus,
                 trouble: None,
             }

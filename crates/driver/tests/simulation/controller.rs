@@ -64,6 +64,18 @@ pub enum Mood {
     Late,
     /// The same, up to [`VERY_LATE`].
     VeryLate,
+    /// So are removes.
+    RemovesLate,
+    /// No answer to anything, nothing done.
+    Silent,
+}
+
+/// A call, as far as a mood makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Create,
+    Remove,
+    Other,
 }
 
 /// One controller.
@@ -187,6 +199,7 @@ impl Machine {
             return PartitionState::Absent;
         };
         match (status.ready_state(), status.operation_state()) {
+            (Ready::PsRemoved, _) => PartitionState::Removed,
             (_, Operation::PosRemoving) => PartitionState::Removing,
             (Ready::PsActive, _) => PartitionState::Active,
             (Ready::PsError, Operation::PosResetting) => PartitionState::Resetting,
@@ -200,6 +213,7 @@ impl Machine {
         let place =
             |ipu: &PartitionIpu| Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id };
         let seen = listed.into_iter().map(|it| SeenPartition {
+            leaving: it.ready_state() == Ready::PsRemoved,
             fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
             partition: PartitionId::new(it.id).unwrap(),
             places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
@@ -237,16 +251,17 @@ impl Line {
     /// Has `work` done by the controller, or not, as its mood is.
     async fn call<T: 'static>(
         &self,
-        is_create: bool,
+        call: Call,
         time: Duration,
         work: impl FnOnce(&Machine) -> T + 'static,
     ) -> Result<T, CallError> {
         let unclear = |cause: &str| Err(self.error(Failure::Unclear, cause));
+        let not_sent = |cause: &str| Err(self.error(Failure::NotSent, cause));
         let cluster = self.cluster();
         let beyond = |longest: Duration| API_TIMEOUT + cluster.up_to(longest);
         let often = cluster.chance(0.5);
         match self.machine.mood.get() {
-            Mood::Refuses => unclear("connection refused"),
+            Mood::Refuses => not_sent("connection refused"),
             Mood::Stranger => Err(self.error(Failure::Stranger, "who are you?")),
             Mood::Hangs if often => {
                 sleep(API_TIMEOUT).await;
@@ -262,8 +277,13 @@ impl Line {
                 work(&self.machine);
                 unclear("connection reset")
             }
-            Mood::Late if often && is_create => self.deliver(beyond(LATE), work).await,
-            Mood::VeryLate if often && is_create => self.deliver(beyond(VERY_LATE), work).await,
+            Mood::Silent => {
+                sleep(API_TIMEOUT).await;
+                unclear("no answer")
+            }
+            Mood::Late if often && call == Call::Create => self.deliver(beyond(LATE), work).await,
+            Mood::VeryLate if often && call == Call::Create => self.deliver(beyond(VERY_LATE), work).await,
+            Mood::RemovesLate if often && call == Call::Remove => self.deliver(beyond(VERY_LATE), work).await,
             _ if time.is_zero() => Ok(work(&self.machine)),
             _ => self.deliver(cluster.up_to(time), work).await,
         }
@@ -326,17 +346,17 @@ impl Controller for Line {
             ..Default::default()
         };
         let work = move |machine: &Machine| machine.make(wanted, Maker::Us(run));
-        self.call(true, Duration::from_millis(20), work).await?.map_err(|refusal| self.told(&refusal))
+        self.call(Call::Create, Duration::from_millis(20), work).await?.map_err(|refusal| self.told(&refusal))
     }
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let id = partition.clone();
-        self.call(false, Duration::ZERO, move |machine| machine.state(&id)).await
+        self.call(Call::Other, Duration::ZERO, move |machine| machine.state(&id)).await
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Tag, CallError> {
         let id = partition.clone();
-        let tag = self.call(false, Duration::ZERO, move |machine| match machine.state(&id) {
+        let tag = self.call(Call::Other, Duration::ZERO, move |machine| match machine.state(&id) {
             PartitionState::Active => machine.tag(id.as_str()),
             _ => None,
         });
@@ -349,10 +369,10 @@ impl Controller for Line {
             caller.about_to_remove(machine, &id);
             machine.remove(id.as_str(), force);
         };
-        self.call(false, Duration::from_millis(20), work).await
+        self.call(Call::Remove, Duration::from_millis(20), work).await
     }
 
     async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
-        self.call(false, Duration::ZERO, Machine::listing).await
+        self.call(Call::Other, Duration::ZERO, Machine::listing).await
     }
 }

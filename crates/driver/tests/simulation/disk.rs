@@ -48,7 +48,7 @@ impl Disk {
     pub fn knows(&self, partition: &PartitionId) -> bool {
         let about = |entry: &Entry| match entry {
             Entry::Create { claim, .. } | Entry::Remove { claim } => claim.partition == *partition,
-            Entry::Created(_) | Entry::Kept { .. } | Entry::Gone(_) => false,
+            Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } | Entry::Gone(_) => false,
         };
         self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
     }
@@ -88,7 +88,7 @@ impl Disk {
             Entry::Remove { claim } => {
                 open.entry(claim.partition.clone()).or_insert(claim.run);
             }
-            Entry::Created(_) | Entry::Kept { .. } => {}
+            Entry::Created(_) | Entry::Launched { .. } | Entry::Kept { .. } => {}
             Entry::Gone(id) => drop(open.remove(id)),
         }
         self.durable.borrow_mut().push(entry);
@@ -101,7 +101,7 @@ impl Disk {
         for (entry, waiting) in self.pending.take() {
             let result = if self.full.get() {
                 kept.push((entry, None));
-                Err(JournalError::new(Path::new("journal"), "write it", &"no space left on device"))
+                Err(no_space())
             } else {
                 self.write(entry);
                 Ok(())
@@ -110,6 +110,13 @@ impl Disk {
         }
         self.pending.replace(kept);
     }
+}
+
+/// What the words of all full disks are.
+pub const NO_SPACE: &str = "no space left on device";
+
+fn no_space() -> JournalError {
+    JournalError::new(Path::new("journal"), "write it", &NO_SPACE)
 }
 
 fn taken_over() -> JournalError {
@@ -142,7 +149,12 @@ impl Journal for Notes {
     }
 
     async fn confirm(&self) -> Result<(), JournalError> {
-        if *self.cluster.disk.owner.borrow() == self.term { Ok(()) } else { Err(taken_over()) }
+        let disk = &self.cluster.disk;
+        match *disk.owner.borrow() == self.term {
+            true if disk.full.get() => Err(no_space()),
+            true => Ok(()),
+            false => Err(taken_over()),
+        }
     }
 
     async fn superseded(&self) -> JournalError {
@@ -183,7 +195,7 @@ impl Hands {
             sleep(self.0.up_to(Duration::from_millis(30))).await;
         }
         match self.0.shelf.refuses.get() {
-            true => Err(FilesError("no space left on device".into())),
+            true => Err(FilesError(NO_SPACE.into())),
             false => Ok(()),
         }
     }
@@ -191,6 +203,10 @@ impl Hands {
 
 impl Files for Hands {
     type Config = Tag;
+
+    async fn probe(&self, _: &Path) -> Result<(), FilesError> {
+        self.reach().await
+    }
 
     async fn deliver(&self, directory: &Path, claim: &Claim, config: Tag) -> Result<(), FilesError> {
         self.reach().await?;

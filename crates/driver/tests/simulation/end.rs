@@ -11,16 +11,15 @@ use vipu_types::{ControllerName, PartitionId};
 
 use crate::check;
 use crate::cluster::{CREATE_TIMEOUT, Cluster, Config};
-use crate::controller::{Maker, Tag};
+use crate::controller::{API_TIMEOUT, Maker, Tag};
 use crate::slurm::{Job, State};
 use crate::slurmctld::REMOVE_WAIT;
 
 /// The promise: what nobody owns is gone by then.
 const PROMISE: Duration = Duration::from_secs(60);
 
-/// How long a job may wait for its partition: one of the same name may have to go first, and others before it in
-/// its controller's queue may each take all their time.
-const CONFIGURING: Duration = Duration::from_secs(60 + 4 * CREATE_TIMEOUT.as_secs());
+/// How long a job may wait for its partition, whatever else waits: until its time is over and the last call returns.
+const CONFIGURING: Duration = Duration::from_secs(CREATE_TIMEOUT.as_secs() + 2 * API_TIMEOUT.as_secs() + 5);
 
 /// How long a job may be ending: until its nodes are done, which may be after RemoveWait.
 const COMPLETING: Duration = Duration::from_secs(2 * REMOVE_WAIT.as_secs() + 5);
@@ -53,8 +52,17 @@ pub async fn all_is_well_again(cluster: &Rc<Cluster>) {
     }
 }
 
+/// What becomes of partitions that nobody owns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// They are gone within the time promised.
+    InTime,
+    /// They stay as long as their controller does nothing.
+    MayStay,
+}
+
 /// Every job comes to its end.
-pub async fn drain(cluster: &Rc<Cluster>) -> Result<(), String> {
+pub async fn drain(cluster: &Rc<Cluster>, leaving: Leaving) -> Result<(), String> {
     let (calm, mut leaks) = (Instant::now(), Leaks::new());
     loop {
         cluster.slurm.borrow_mut().jobs.retain(|_, job| job.state != State::Held);
@@ -66,7 +74,9 @@ pub async fn drain(cluster: &Rc<Cluster>) -> Result<(), String> {
                 return Err(format!("{:?} has been {:?} for more than {longest:?}", job.run(), job.state));
             }
         }
-        no_leak(cluster, &mut leaks)?;
+        if leaving == Leaving::InTime {
+            no_leak(cluster, &mut leaks)?;
+        }
         if calm.elapsed() > DRAIN {
             return Err(format!("still there: {:?}", cluster.slurm.borrow().jobs));
         }
@@ -95,7 +105,7 @@ fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
             let Maker::Us(run) = maker else { continue };
             let jobs = &cluster.slurm.borrow().jobs;
             let has_nodes = |job: &Job| !matches!(job.state, State::Pending | State::Held);
-            if jobs.get(&run.job).is_some_and(|job| has_nodes(job) && job.made_for == Some(run)) {
+            if jobs.get(&run.job).is_some_and(|job| has_nodes(job) && job.has(&partition, run)) {
                 continue;
             }
             let place = (machine.name.clone(), partition);

@@ -1,6 +1,5 @@
-//! What goes wrong, and what of it does not yet go unpunished.
+//! What goes wrong.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A kind of fault.
@@ -33,6 +32,10 @@ pub enum Kind {
     CreatedLate,
     /// A create takes effect long after it was given up.
     CreatedVeryLate,
+    /// A remove takes effect long after it was sent.
+    RemovedLate,
+    /// A controller falls silent, and stays so as long as the fault lasts. Not drawn: see `jobs_end_though_a_fault_does_not`.
+    Silent,
     /// A controller ends and comes back with all its partitions.
     Restarts,
     /// A controller ends and comes back without any partition.
@@ -59,8 +62,8 @@ pub enum Kind {
 
 use Kind::*;
 
-/// All kinds, with how often each is drawn.
-pub const KINDS: [(Kind, u32); 24] = [
+/// The kinds that are drawn, with how often each is drawn.
+pub const KINDS: [(Kind, u32); 25] = [
     (Killed, 4),
     (KilledForgetful, 4),
     (TakenOver, 3),
@@ -74,6 +77,7 @@ pub const KINDS: [(Kind, u32); 24] = [
     (Stranger, 1),
     (CreatedLate, 2),
     (CreatedVeryLate, 2),
+    (RemovedLate, 2),
     (Restarts, 2),
     (Forgets, 1),
     (CreatesFail, 2),
@@ -86,27 +90,6 @@ pub const KINDS: [(Kind, u32); 24] = [
     (Foreign, 4),
     (ForeignNamesake, 2),
 ];
-
-/// What driver and ledger do not survive yet, and why: kinds of which not all are played in one seed, unless
-/// `SIMULATION_ALL_FAULTS` is set; the first of them goes. Whoever mends one takes it out. The seeds fail with all faults.
-pub const NOT_SURVIVED_YET: &[(&[Kind], &str)] = &[
-    // Lanes and journal go by the id alone: with the second job's record the first one's is gone. What its create makes
-    // there after that is reported, and stays. Seeds 54, 115.
-    (&[CreatedLate, KilledForgetful], "a job id handed out again to a job on another controller"),
-    (&[CreatedVeryLate, KilledForgetful], "a job id handed out again to a job on another controller"),
-];
-
-/// Takes out of `kinds` what cannot be played with the others.
-pub fn leave_out_fatal(kinds: &mut BTreeSet<Kind>) {
-    if std::env::var_os("SIMULATION_ALL_FAULTS").is_some() {
-        return;
-    }
-    for (fatal, _) in NOT_SURVIVED_YET {
-        if fatal.iter().all(|kind| kinds.contains(kind)) {
-            kinds.remove(&fatal[0]);
-        }
-    }
-}
 
 /// One fault.
 #[derive(Clone, Debug)]

@@ -14,12 +14,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 use vipu_client::wire::PartitionRequirements;
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
+use crate::check;
 use crate::cluster::{Cluster, Config, PREFIX};
 use crate::controller::{Machine, Maker, Mood};
+use crate::end::{self, Leaving};
 use crate::faults::{Fault, Kind};
 use crate::schedule::Schedule;
 use crate::slurm::Next;
-use crate::{check, end};
 
 /// Jobs that are in the queue or have nodes, at most.
 const MOST_JOBS: usize = 60;
@@ -79,8 +80,11 @@ async fn whole(cluster: &Rc<Cluster>) -> Result<Duration, String> {
     let saving = spawn_local(save(Rc::clone(cluster)));
     tokio::join!(submit_all(cluster), suffer_all(cluster));
     saving.abort();
+    if cluster.schedule.is_endless() {
+        end::drain(cluster, Leaving::MayStay).await?;
+    }
     end::all_is_well_again(cluster).await;
-    end::drain(cluster).await?;
+    end::drain(cluster, Leaving::InTime).await?;
     end::nothing_is_left(cluster).await
 }
 
@@ -150,6 +154,8 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         Kind::Stranger => in_mood(cluster, machine, fault, Mood::Stranger),
         Kind::CreatedLate => in_mood(cluster, machine, fault, Mood::Late),
         Kind::CreatedVeryLate => in_mood(cluster, machine, fault, Mood::VeryLate),
+        Kind::RemovedLate => in_mood(cluster, machine, fault, Mood::RemovesLate),
+        Kind::Silent => in_mood(cluster, machine, fault, Mood::Silent),
         Kind::Forgets => {
             check::double_owners(&cluster.check, machine);
             machine.forget();

@@ -13,6 +13,9 @@ use crate::faults::{self, Fault, Kind};
 /// How many job ids are given out in one seed.
 const JOBS: u32 = 1200;
 
+/// Longer than all jobs together may take.
+const ENDLESS: Duration = Duration::from_secs(100_000);
+
 /// The mean time between two submissions.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -43,6 +46,18 @@ impl Schedule {
         Self { seed, jobs: JOBS, pause: PAUSE, models, placement, prepares, faults }
     }
 
+    /// One of two controllers falls silent early, and for ever.
+    pub fn of_silence(seed: u64) -> Self {
+        let silence = Fault { kind: Kind::Silent, at: PAUSE * 20, length: ENDLESS, pick: 0 };
+        let (models, placement) = (vec![("pod64", 64)], Placement::Controller);
+        Self { seed, jobs: JOBS / 4, pause: PAUSE, models, placement, prepares: true, faults: vec![silence] }
+    }
+
+    /// Whether a fault lasts longer than jobs may take.
+    pub fn is_endless(&self) -> bool {
+        self.faults.iter().any(|fault| fault.length == ENDLESS)
+    }
+
     /// The randomness of what is left open.
     pub fn random(&self) -> StdRng {
         StdRng::seed_from_u64(!self.seed)
@@ -57,11 +72,10 @@ impl Schedule {
 /// Some kinds of faults, some seeds few and some many: what goes wrong together is not the same everywhere.
 fn faults_of(random: &mut StdRng) -> Vec<Fault> {
     let variety = random.random_range(1..=10);
-    let mut kinds: BTreeSet<Kind> = (0..variety)
+    let kinds: BTreeSet<Kind> = (0..variety)
         .filter_map(|_| faults::KINDS.choose_weighted(random, |(_, weight)| *weight).ok())
         .map(|(kind, _)| *kind)
         .collect();
-    faults::leave_out_fatal(&mut kinds);
     let kinds: Vec<Kind> = kinds.into_iter().collect();
     let pause = Duration::from_secs(random.random_range(4..40));
     let horizon = PAUSE * JOBS;

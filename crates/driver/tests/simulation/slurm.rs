@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ledger::{Claim, Jobs, Rank, Seconds, Wish};
 use tokio::time::Instant;
-use vipu_types::{IpuCount, JobRun, ModelName};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,12 @@ impl Job {
     pub fn run(&self) -> JobRun {
         let requeued = matches!(self.state, State::Completing(Next::Pending | Next::Held));
         JobRun { job: self.id, restart: self.restart - u16::from(requeued), start: self.start }
+    }
+
+    /// Whether it was given this partition, which was made for this run.
+    pub fn has(&self, partition: &PartitionId, run: JobRun) -> bool {
+        let is_given = self.given.as_ref().is_some_and(|claim| claim.partition == *partition);
+        is_given && self.made_for == Some(run)
     }
 
     pub fn enter(&mut self, state: State) {

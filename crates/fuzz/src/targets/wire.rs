@@ -1,5 +1,7 @@
 //! What a controller answers: any bytes, and any values in a reply that is well-formed.
 
+use std::time::Duration;
+
 use driver::Listing;
 use ledger::{Event, Ledger, Millis, ModelFacts, Placement, Violation};
 use prost::Message;
@@ -33,6 +35,7 @@ fn listed(Listing { ipus, faulty, partitions }: Listing) {
         controllers: vec![pod.controller.clone()],
         domain_size: IpuCount::new(64).unwrap(),
         placement: Placement::Controller,
+        reconcile_interval: Duration::ZERO,
         largest: 256,
         trouble: None,
         prefix: "slurm".into(),

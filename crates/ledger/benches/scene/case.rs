@@ -21,6 +21,8 @@ pub enum Case {
     GoAnywhere,
     /// No: there is no such block.
     NoRoom,
+    /// All that is asked for a job that finds no block and whose Slurm partition has a limit.
+    Refusal,
     /// No: the job would be in the way of one in line.
     InTheWay,
     /// When it can start, behind all in line.
@@ -34,13 +36,14 @@ pub enum Case {
 }
 
 impl Case {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Request,
         Self::Go,
         Self::GoBehindLine,
         Self::GoASecondLater,
         Self::GoAnywhere,
         Self::NoRoom,
+        Self::Refusal,
         Self::InTheWay,
         Self::Forecast,
         Self::ForecastASecondLater,
@@ -56,6 +59,7 @@ impl Case {
             Self::GoASecondLater => "fits_now_a_second_later",
             Self::GoAnywhere => "fits_now_wherever_it_is_put",
             Self::NoRoom => "no_room",
+            Self::Refusal => "refusal",
             Self::InTheWay => "in_the_way",
             Self::Forecast => "forecast",
             Self::ForecastASecondLater => "forecast_a_second_later",
@@ -108,6 +112,7 @@ impl Question {
             Case::GoAnywhere => self.scene.may_start(day),
             Case::GoBehindLine | Case::GoASecondLater => self.scene.may_start(minute),
             Case::NoRoom => !self.scene.large_may_start(),
+            Case::Refusal => self.scene.is_refused(),
             Case::InTheWay => !self.scene.may_start(day),
             Case::Forecast | Case::ForecastASecondLater | Case::ForecastAfterEvent => {
                 self.scene.forecast().is_some()

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use ledger::{
     AdoptedAs, Candidate, Claim, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
@@ -15,7 +16,7 @@ pub mod case;
 pub const PODS: [u32; 4] = [64, 1024, 8192, 65_536];
 
 /// Jobs that wait before the one that is tested.
-pub const LINE: u32 = 1000;
+pub const LINE: u32 = 10_000;
 
 const HOUR: i64 = 3600;
 const NOW: i64 = 1_800_000_000;
@@ -54,6 +55,7 @@ impl Scene {
             partition: claim(job).partition,
             places: vec![Place { domain: (job - 1) / DOMAIN, index: (job - 1) % DOMAIN }],
             fault: None,
+            leaving: false,
         });
         let partitions = partitions.collect();
         scene.tell(Event::Inventory { pod: pod(), asked: Millis(1), ipus, faulty: 0, partitions });
@@ -103,6 +105,14 @@ impl Scene {
         self.ledger.may_start(&self.last(DOMAIN, HOUR), &self.slurm).is_ok()
     }
 
+    /// What is asked of the ledger for a job that is refused, where its Slurm partition has a limit.
+    pub fn is_refused(&mut self) -> bool {
+        let wish = self.last(DOMAIN, HOUR);
+        let others = self.ledger.ipus_of_others(&wish.model, "ipu", wish.job());
+        let is_free = others < u64::from(self.ipus) && self.ledger.preparation(wish.job()).is_none();
+        is_free && self.ledger.may_start(&wish, &self.slurm).is_err() && !self.ledger.is_any_prepared()
+    }
+
     /// When a job of half a domain, behind all others, can start.
     pub fn forecast(&mut self) -> Option<Seconds> {
         self.ledger.forecast(&self.last(DOMAIN / 2, HOUR), self.slurm.now, &self.slurm)
@@ -134,6 +144,7 @@ fn facts() -> ModelFacts {
         domain_size,
         prefix: "slurm".into(),
         placement: Placement::Controller,
+        reconcile_interval: Duration::ZERO,
         largest: 4096,
         trouble: None,
     }
@@ -149,6 +160,7 @@ fn claim(job: u32) -> Claim {
         controller,
         size: IpuCount::ONE,
         shape: Shape::default(),
+        slurm_partition: Some("ipu".into()),
         ipus: vec![],
     }
 }

@@ -28,7 +28,8 @@ fn fresh(hosts: &[&str]) -> Scripted {
 /// What the controller on `host` lists, asked just now, with somebody's partition on the first `used` IPUs.
 fn list(scripted: &mut Scripted, host: &str, ipus: u32, used: u32) -> String {
     let places = (0..used).map(|index| Place { domain: 0, index }).collect();
-    let theirs = SeenPartition { partition: PartitionId::new("theirs").unwrap(), places, fault: None };
+    let theirs =
+        SeenPartition { partition: PartitionId::new("theirs").unwrap(), places, fault: None, leaving: false };
     let partitions = if used == 0 { vec![] } else { vec![theirs] };
     let (pod, asked) = (id("pod64", host), scripted.now);
     scripted.tell(Event::Inventory { pod, asked, ipus, faulty: 0, partitions })
@@ -117,7 +118,7 @@ fn each_partition_counts_on_its_own_controller() {
     assert_eq!(before, after);
     // A partition of that name on the other controller is somebody else's.
     let places = (0..4).map(|index| Place { domain: 0, index }).collect();
-    let stranger = SeenPartition { partition: claim("1").partition, places, fault: None };
+    let stranger = SeenPartition { partition: claim("1").partition, places, fault: None, leaving: false };
     let asked = scripted.now;
     let pod = id("pod64", "a");
     scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions: vec![stranger] });

@@ -15,7 +15,12 @@ fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
     for &(job, ipus, first) in jobs {
         let claim = Claim { size: IpuCount::new(ipus.into()).unwrap(), ..claim(&job.to_string()) };
         let places = (first..first + ipus).map(|index| Place { domain: 0, index }).collect();
-        partitions.push(SeenPartition { partition: claim.partition.clone(), places, fault: None });
+        partitions.push(SeenPartition {
+            partition: claim.partition.clone(),
+            places,
+            fault: None,
+            leaving: false,
+        });
         scripted.tell(Event::Begin(claim));
     }
     let (pod, asked) = (id("pod64", "vipu"), scripted.now);

@@ -62,13 +62,13 @@ fn user_keep_is_a_life_of_its_own() {
             "another job of the same id does",
             "adopt-kept 7      -> keep 7 until 100
              recorded 7        ->
-             prepare 7         -> await-nodes 7
+             prepare 7p1       -> await-nodes 7, create 7p1
              nodes-done 7      -> remove 7
-             gone 7            -> kick, survey pod64, create 7
-             forgo 7           -> cancel 7
-             cancelled 7       -> await-nodes 7
-             nodes-done 7      -> remove 7
-             gone 7            -> kick, survey pod64",
+             gone 7            -> kick, survey pod64
+             forgo 7           -> cancel 7p1
+             cancelled 7p1     -> await-nodes 7p1
+             nodes-done 7p1    -> remove 7p1
+             gone 7p1          -> kick, survey pod64",
         ),
         (
             "who never had a partition to look at leaves none",
@@ -96,7 +96,7 @@ fn user_keep_counts_as_used_and_is_said() {
         asks(&pod, "pod64", 64),
         "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs"
     );
-    assert_eq!(pod.ledger.ipus_of(&id("pod64", "vipu").model, |job| job == 7), 16);
+    assert_eq!(pod.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", 8), 16);
     assert_eq!(pod.ledger.live_claim(7), None);
     // Its end is known, though its job has none.
     assert_eq!(earliest(&mut pod, 64, &[]), Some(101));
@@ -119,8 +119,8 @@ fn user_keep_ends_when_the_partition_is_removed_on_its_controller() {
     assert_eq!(pod.tell(listed), "", "it is there to be looked at, broken or not");
     pod.now.0 += 1;
     let gone = listing(&pod, 64, vec![]);
-    assert_eq!(pod.tell(gone), "survey pod64");
-    pod.now.0 += 1;
+    assert_eq!(pod.tell(gone), "");
+    pod.now.0 += 30_000;
     let gone = listing(&pod, 64, vec![]);
     assert_eq!(pod.tell(gone), "await-nodes 7");
     pod.play(

@@ -1,6 +1,8 @@
 //! The life of single claims, event by event.
 
-use crate::script::{Scripted, play};
+use vipu_types::PodId;
+
+use crate::script::{Scripted, claim, id, play};
 
 #[test]
 fn a_job_that_runs() {
@@ -219,64 +221,79 @@ fn a_job_that_runs_again() {
 }
 
 #[test]
-fn a_partition_id_that_is_still_in_use() {
-    let release = "nodes-done 7  -> remove 7
-                   gone 7        -> complete-both 7, kick, survey pod64";
+fn a_run_that_begins_again_under_another_id() {
     play(&[
         (
-            "the create waits until the earlier partition is gone",
-            &format!(
-                "begin 7       -> create 7
-                 up 7          -> launch 7, survey pod64
-                 vanished 7    -> await-nodes 7
-                 begin 7       ->
-                 nodes-done 7  -> remove 7
-                 up 7          ->
-                 gone 7        -> kick, survey pod64, create 7
-                 failed 7      -> fail 7 (no room), survey pod64
-                 fini 7 held   -> await-nodes 7
-                 {release}"
-            ),
+            "nobody waits for the removal of the first partition",
+            "begin 7         -> create 7
+             up 7            -> launch 7, survey pod64
+             vanished 7      -> await-nodes 7
+             begin 7p1       -> create 7p1
+             nodes-done 7    -> remove 7
+             up 7            ->
+             failed 7p1      -> fail 7p1 (no room), survey pod64
+             fini 7 held     -> await-nodes 7p1
+             gone 7          -> kick, survey pod64
+             nodes-done 7p1  -> remove 7p1
+             gone 7p1        -> complete-both 7p1, kick, survey pod64",
         ),
         (
-            "the earlier run is not even ended",
-            &format!(
-                "begin 7       -> create 7
-                 begin 7       -> drop 7, cancel 7
-                 up 7          -> await-nodes 7
-                 nodes-done 7  -> remove 7
-                 gone 7        -> kick, survey pod64, create 7
-                 fini 7 held   -> cancel 7
-                 cancelled 7   -> await-nodes 7
-                 {release}"
-            ),
+            "the first run is not even ended",
+            "begin 7         -> create 7
+             begin 7p1       -> drop 7, cancel 7, create 7p1
+             up 7            -> await-nodes 7
+             nodes-done 7    -> remove 7
+             gone 7          -> kick, survey pod64
+             fini 7 held     -> cancel 7p1
+             cancelled 7p1   -> await-nodes 7p1
+             nodes-done 7p1  -> remove 7p1
+             gone 7p1        -> complete-both 7p1, kick, survey pod64",
         ),
         (
-            "the later run ends while it waits",
-            "begin 7       -> create 7
-             up 7          -> launch 7, survey pod64
-             fini 7        -> await-nodes 7
-             begin 7       ->
-             fini 7 held   -> complete-both 7, kick
-             nodes-done 7  -> remove 7
-             gone 7        -> kick, survey pod64",
-        ),
-        (
-            "a third run takes the place of the one that waits",
-            &format!(
-                "begin 7       -> create 7
-                 up 7          -> launch 7, survey pod64
-                 fini 7        -> await-nodes 7
-                 begin 7       ->
-                 begin 7       -> drop 7, kick
-                 nodes-done 7  -> remove 7
-                 gone 7        -> kick, survey pod64, create 7
-                 fini 7 held   -> cancel 7
-                 cancelled 7   -> await-nodes 7
-                 {release}"
-            ),
+            "a claim on a partition that another has is not taken",
+            "begin 7         -> create 7
+             up 7            -> launch 7, survey pod64
+             fini 7          -> await-nodes 7
+             begin 7         ->
+             fini 7 held     ->
+             nodes-done 7    -> remove 7
+             gone 7          -> kick, survey pod64",
         ),
     ]);
+}
+
+#[test]
+fn each_partition_that_is_asked_for_has_an_id_of_its_own() {
+    let mut scripted = Scripted::new();
+    let next = |scripted: &Scripted, restart| {
+        let PodId { model, .. } = id("pod64", "vipu");
+        scripted.ledger.new_id(scripted.now, &model, 7, restart).unwrap().to_string()
+    };
+    assert_eq!((next(&scripted, 0), next(&scripted, 1)), ("slurm_7".into(), "slurm_7r1".into()));
+    scripted.play("prepare 7 -> create 7");
+    assert_eq!((next(&scripted, 0), next(&scripted, 1)), ("slurm_7p1".into(), "slurm_7r1".into()));
+    scripted.play(
+        "forgo 7         -> cancel 7
+         begin 7p1       -> create 7p1
+         fini 7          -> drop 7p1, cancel 7p1
+         cancelled 7p1   -> await-nodes 7p1
+         nodes-done 7p1  -> remove 7p1
+         gone 7p1        -> kick, survey pod64",
+    );
+    // Neither what is being removed nor what is gone, be it that a remove takes effect late.
+    assert_eq!(next(&scripted, 0), "slurm_7p2");
+    scripted.play("cancelled 7 -> await-nodes 7\n nodes-done 7 -> remove 7\n gone 7 -> kick, survey pod64");
+    assert_eq!(next(&scripted, 0), "slurm_7p2");
+    scripted.now.0 += 3_600_000;
+    assert_eq!(next(&scripted, 0), "slurm_7");
+}
+
+#[test]
+fn what_an_earlier_slurmctld_had_is_no_new_id() {
+    let mut scripted = Scripted::new();
+    let PodId { model, .. } = id("pod64", "vipu");
+    scripted.play("adopt-running 7 ->\n orphan 7p1 -> await-nodes 7p1");
+    assert_eq!(scripted.ledger.new_id(scripted.now, &model, 7, 0), Some(claim("7p2").partition));
 }
 
 #[test]

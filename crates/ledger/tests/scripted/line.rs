@@ -17,7 +17,12 @@ fn pod_with(jobs: &[(u32, u64)]) -> Scripted {
         let claim = Claim { size: IpuCount::new(*ipus).unwrap(), ..claim(&job.to_string()) };
         let end = first + claim.size.get();
         let places = (first..end).map(|index| Place { domain: 0, index }).collect();
-        partitions.push(SeenPartition { partition: claim.partition.clone(), places, fault: None });
+        partitions.push(SeenPartition {
+            partition: claim.partition.clone(),
+            places,
+            fault: None,
+            leaving: false,
+        });
         scripted.tell(Event::Begin(claim));
         first = end;
     }

@@ -11,3 +11,4 @@ mod preparations;
 mod reconcile;
 mod refusals;
 mod script;
+mod shared;

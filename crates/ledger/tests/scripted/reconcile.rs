@@ -1,6 +1,8 @@
 //! What a listing says of claims, and claims of a listing.
 
-use ledger::{Event, SeenPartition};
+use std::time::Duration;
+
+use ledger::{Event, ModelFacts, SeenPartition};
 
 use crate::script::{Scripted, empty_pod, id, listing, pod, seen};
 
@@ -91,17 +93,77 @@ fn a_claim_on_another_controller_explains_the_name() {
     assert_eq!(scripted.tell(event), "");
 }
 
+const VANISHED: &str = "broken 7 (its controller does not know it any more)";
+
+/// What is to be done when the controller lists these partitions so much later.
+fn later(scripted: &mut Scripted, seconds: u64, partitions: Vec<SeenPartition>) -> String {
+    scripted.now.0 += 1000 * seconds;
+    lists(scripted, partitions)
+}
+
 #[test]
 fn a_partition_that_is_not_there_twice_has_vanished() {
     let mut scripted = running();
     let there = || vec![seen("slurm_7", 0..16)];
-    assert_eq!(lists(&mut scripted, vec![]), "survey pod64");
-    assert_eq!(lists(&mut scripted, there()), "");
-    assert_eq!(lists(&mut scripted, vec![]), "survey pod64");
-    assert_eq!(lists(&mut scripted, vec![]), "broken 7 (its controller does not know it any more)");
     assert_eq!(lists(&mut scripted, vec![]), "");
+    assert_eq!(later(&mut scripted, 30, there()), "");
+    assert_eq!(later(&mut scripted, 30, vec![]), "");
+    for _ in 0..5 {
+        assert_eq!(later(&mut scripted, 5, vec![]), "", "it is too early to say so");
+    }
+    assert_eq!(later(&mut scripted, 5, vec![]), VANISHED);
+    assert_eq!(later(&mut scripted, 60, vec![]), "");
     // Its IPUs count as used all the same: the controller may have lost its memory, not the job its IPUs.
     assert_eq!(scripted.ledger.view().models[0].pods[0].free, 48);
+}
+
+/// One that looks often is not hasty for that.
+#[test]
+fn two_looks_are_ten_seconds_apart() {
+    let mut scripted = running();
+    let often = ModelFacts { reconcile_interval: Duration::from_secs(1), ..pod("pod64") };
+    scripted.tell(Event::Models(vec![often]));
+    for _ in 0..10 {
+        assert_eq!(later(&mut scripted, 1, vec![]), "");
+    }
+    assert_eq!(later(&mut scripted, 1, vec![]), VANISHED);
+}
+
+#[test]
+fn a_controller_that_was_away_is_asked_twice_anew() {
+    let mut scripted = running();
+    assert_eq!(lists(&mut scripted, vec![]), "");
+    scripted.now.0 += 60_000;
+    scripted.play("away 7 ->");
+    assert_eq!(lists(&mut scripted, vec![]), "kick", "it may not have loaded what it knows");
+    assert_eq!(later(&mut scripted, 29, vec![]), "");
+    assert_eq!(later(&mut scripted, 1, vec![]), VANISHED);
+}
+
+#[test]
+fn a_controller_that_suddenly_lists_nothing_is_asked_twice_anew() {
+    let mut scripted = running();
+    scripted.play(
+        "begin 8    -> create 8
+         up 8       -> launch 8, survey pod64
+         launched 8 ->",
+    );
+    let eighth = || vec![seen("slurm_8", 16..32)];
+    assert_eq!(later(&mut scripted, 1, eighth()), "");
+    assert_eq!(later(&mut scripted, 30, vec![]), "", "both at once");
+    let both = format!("{VANISHED}, {}", VANISHED.replace('7', "8"));
+    assert_eq!(later(&mut scripted, 30, vec![]), both);
+}
+
+/// Somebody has it removed.
+#[test]
+fn what_is_shown_as_removed_is_not_there() {
+    let mut scripted = running();
+    let removed = || vec![SeenPartition { leaving: true, ..seen("slurm_7", 0..16) }];
+    assert_eq!(lists(&mut scripted, removed()), "");
+    assert_eq!(later(&mut scripted, 30, removed()), VANISHED);
+    let theirs = || vec![SeenPartition { leaving: true, ..seen("slurm_8", 16..20) }];
+    assert_eq!(lists(&mut scripted, theirs()), "", "soon it is nobody's");
 }
 
 #[test]

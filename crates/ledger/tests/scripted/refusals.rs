@@ -151,6 +151,79 @@ fn large_partitions_are_refused_for_want_of_domains() {
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 61 free, largest block 16");
 }
 
+/// Job 2 had the whole Pod, and its partition is gone.
+fn just_removed() -> Scripted {
+    let mut scripted = empty_pod();
+    let whole = |job| Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
+    scripted.tell(Event::Begin(whole("2")));
+    lists(&mut scripted, 0, &[seen("slurm_2", 0..64)]);
+    scripted.play(
+        "up 2         -> launch 2, survey pod64
+         launched 2   ->
+         fini 2 held  -> await-nodes 2
+         nodes-done 2 -> remove 2
+         gone 2       -> complete 2, kick, survey pod64",
+    );
+    scripted.tell(Event::Begin(whole("1")));
+    scripted
+}
+
+/// What the last of two refusals comes to, each followed by a listing of nothing.
+fn refused_twice(scripted: &mut Scripted) -> String {
+    for _ in 0..2 {
+        scripted.play("no-room 1 ->");
+        let follows = lists(scripted, 0, &[]);
+        if !follows.is_empty() {
+            return follows;
+        }
+    }
+    String::new()
+}
+
+#[test]
+fn just_after_a_removal_a_refusal_is_no_evidence() {
+    let mut scripted = just_removed();
+    assert_eq!(refused_twice(&mut scripted), "");
+    scripted.now.0 += 9_000;
+    assert_eq!(refused_twice(&mut scripted), "");
+    assert!(asks(&scripted, "pod64", 1).ends_with("0 free, largest block 0"), "no IPU is taken as broken");
+    scripted.now.0 += 1_000;
+    assert_eq!(refused_twice(&mut scripted), "cancel 1");
+}
+
+#[test]
+fn what_others_remove_is_waited_for() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    let there = [SeenPartition { leaving: true, ..seen("theirs", 32..64) }];
+    for _ in 0..5 {
+        scripted.play("no-room 1 ->");
+        assert_eq!(lists(&mut scripted, 0, &there), "");
+    }
+    assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16");
+    assert_eq!(lists(&mut scripted, 0, &[]), "kick");
+    assert_eq!(asks(&scripted, "pod64", 32), "fits");
+}
+
+/// Else a job for which there is no room would hold its nodes in vain as long as others come and go.
+#[test]
+fn what_comes_and_goes_elsewhere_explains_no_refusal_for_long() {
+    let mut scripted = empty_pod();
+    scripted.tell(Event::Begin(claim("1")));
+    let there = [SeenPartition { leaving: true, ..seen("theirs", 32..48) }];
+    let mut seconds = 0;
+    while seconds < 60 {
+        scripted.play("no-room 1 ->");
+        assert_eq!(lists(&mut scripted, 0, &there), "", "after {seconds} s");
+        seconds += 5;
+        scripted.now.0 += 5_000;
+    }
+    scripted.play("no-room 1 ->");
+    lists(&mut scripted, 0, &there);
+    scripted.play("no-room 1 ->");
+    assert_eq!(lists(&mut scripted, 0, &there), "cancel 1");
+}
+
 #[test]
 fn what_is_on_its_way_out_is_waited_for() {
     let mut scripted = empty_pod();

@@ -1,9 +1,11 @@
 //! A ledger driven by a script: events and actions as short words.
 //!
-//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue.
+//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further partition of
+//! the same run.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use ledger::{
     Action, AdoptedAs, Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
@@ -52,6 +54,7 @@ pub fn pod(model: &str) -> ModelFacts {
         domain_size,
         prefix: "slurm".into(),
         placement: Placement::Controller,
+        reconcile_interval: Duration::from_secs(30),
         largest: 64,
         trouble: None,
     }
@@ -65,17 +68,20 @@ pub fn id(model: &str, host: &str) -> PodId {
 
 /// A claim of 16 IPUs of pod64's first controller.
 pub fn claim(run: &str) -> Claim {
+    let (run, further) = run.split_once('p').unwrap_or((run, "0"));
     let (job, restart) = run.split_once('r').unwrap_or((run, "0"));
     let run = JobRun { job: job.parse().unwrap(), restart: restart.parse().unwrap(), start: 1_800_000_000 };
+    let further = further.parse().unwrap();
     let PodId { model, controller } = id("pod64", "vipu");
     Claim {
-        partition: PartitionId::of_run("slurm", run.job, run.restart).unwrap(),
+        partition: PartitionId::further("slurm", run.job, run.restart, further).unwrap(),
         run,
         user: 1000,
         model,
         controller,
         size: IpuCount::new(16).unwrap(),
         shape: Shape::default(),
+        slurm_partition: Some("ipu".into()),
         ipus: vec![],
     }
 }
@@ -92,7 +98,7 @@ fn model(name: &str) -> ModelName {
 /// A partition on the IPUs of domain 0 with these indexes.
 pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
     let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
-    SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None }
+    SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None, leaving: false }
 }
 
 /// What the ledger says to a job that wants that many IPUs; `fits` when they fit.

@@ -2,6 +2,7 @@
 //! order, and that watch what the ledger asks of them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ledger::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement,
@@ -34,6 +35,8 @@ pub struct World {
     pub runs: BTreeMap<JobRun, (Claim, Run)>,
     /// Actions under way.
     pub pending: Vec<Action>,
+    /// The partitions that were ever asked for.
+    asked: BTreeSet<PartitionId>,
     /// Creates that were told to end early.
     cancelled: BTreeSet<JobRun>,
     /// Listings asked for and not delivered yet.
@@ -50,6 +53,7 @@ impl World {
             controllers: named.collect(),
             runs: BTreeMap::new(),
             pending: vec![],
+            asked: BTreeSet::new(),
             cancelled: BTreeSet::new(),
             listings: vec![],
         };
@@ -86,6 +90,7 @@ impl World {
             domain_size,
             prefix: "slurm".into(),
             placement: Placement::Controller,
+            reconcile_interval: Duration::ZERO,
             largest: 64,
             trouble,
         };
@@ -167,7 +172,9 @@ impl World {
         {
             return;
         }
-        let claim = self.new_run((job, early.run.restart), early.controller, early.size, 1, 0);
+        let restart = early.run.restart;
+        let partition = if ready.is_some() { early.partition } else { self.new_id(job, restart) };
+        let claim = self.new_run_on(partition, (job, restart), early.controller, early.size, 1, 0);
         self.tell_begin(&claim);
         assert_eq!(self.ledger.is_launched(job), ready.is_some(), "{} has what was prepared", claim.run);
     }
@@ -189,8 +196,25 @@ impl World {
         );
     }
 
+    fn new_id(&self, job: u32, restart: u16) -> PartitionId {
+        self.ledger.new_id(self.now, &Self::model(), job, restart).expect("a known model")
+    }
+
     fn new_run(
         &mut self,
+        (job, restart): (u32, u16),
+        controller: ControllerName,
+        size: IpuCount,
+        launch: u32,
+        completion: u32,
+    ) -> Claim {
+        let partition = self.new_id(job, restart);
+        self.new_run_on(partition, (job, restart), controller, size, launch, completion)
+    }
+
+    fn new_run_on(
+        &mut self,
+        partition: PartitionId,
         (job, restart): (u32, u16),
         controller: ControllerName,
         size: IpuCount,
@@ -203,7 +227,6 @@ impl World {
             .filter(|(claim, _)| claim.run.job == job)
             .for_each(|(_, run)| run.alive = false);
         let run = JobRun { job, restart, start: self.runs.len() as i64 };
-        let partition = PartitionId::of_run("slurm", job, restart).unwrap();
         let claim = Claim {
             partition,
             run,
@@ -212,6 +235,7 @@ impl World {
             controller,
             size,
             shape: Shape::default(),
+            slurm_partition: Some(format!("part{}", self.runs.len() % 2)),
             ipus: vec![],
         };
         let state = Run { alive: true, launch: (launch, 0), completion: (completion, 0) };
@@ -247,6 +271,13 @@ impl World {
         kept.map(|it| it.claim.partition).collect()
     }
 
+    /// RemoveWait is over for all runs of a job.
+    pub fn overdue(&mut self, job: u32) {
+        let claims = self.ledger.view().claims.into_iter().filter(|it| it.claim.run.job == job);
+        let partitions: Vec<_> = claims.map(|it| it.claim.partition).collect();
+        partitions.into_iter().for_each(|partition| self.tell(Event::Overdue(partition)));
+    }
+
     /// Slurm loses a run that was not launched yet, and tells nobody.
     pub fn vanish(&mut self, job: u32) {
         let Some(claim) = self.ledger.live_claim(job).cloned() else { return };
@@ -270,6 +301,7 @@ impl World {
             partition: id.clone(),
             places: places.clone(),
             fault: None,
+            leaving: false,
         };
         self.listings.push(Event::Inventory {
             pod,

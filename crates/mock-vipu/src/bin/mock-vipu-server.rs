@@ -43,6 +43,9 @@ struct Arguments {
     /// How long removing a partition takes
     #[arg(long, default_value = "1s", value_parser = parse_time)]
     remove_latency: Duration,
+    /// How long a removed partition is shown as PS_REMOVED, with its name and IPUs in use, before it is gone
+    #[arg(long, default_value = "300ms", value_parser = parse_time)]
+    removed_latency: Duration,
     /// The version to report
     #[arg(long, default_value = "1.18.0")]
     server_version: String,
@@ -145,6 +148,7 @@ impl Arguments {
             },
             create: self.create_latency,
             remove: self.remove_latency,
+            removed: self.removed_latency,
             version: self.server_version.clone(),
             seed: self.seed,
         }

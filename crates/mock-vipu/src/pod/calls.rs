@@ -109,7 +109,7 @@ impl Pod {
         self.advance(now);
         let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
         let repeated = matches!(partition.state, State::Removing(_));
-        if repeated && !force {
+        if partition.state == State::Removed || repeated && !force {
             return Ok(());
         }
         let fault = if force { None } else { self.faults.take(id, removal_fault) };

@@ -87,7 +87,7 @@ impl Pod {
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
             Incident::Relocate { partition } => self.reset(partition, true, now)?,
-            Incident::Vanish { partition } => self.vanish(partition, now)?,
+            Incident::Vanish { partition } => self.taken_away(partition, now)?,
         }
         self.advance(now);
         Ok(())
@@ -112,10 +112,10 @@ impl Pod {
         Ok(())
     }
 
-    fn vanish(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
+    fn taken_away(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
         let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
         partition.plan(None, &mut self.agenda);
-        self.leave(id, true, now);
+        self.vanish(id, now);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! create -> Creating -> Active -> (error) -> Resetting -> Active        up to three times,
 //!                   \-> Failed                        \-> Failed        if auto-reset is on
-//! remove -> Removing -> gone
+//! remove -> Removing -> Removed -> gone
 //!                   \-> Failed    an agent is down, and not forced
 //! ```
 
@@ -33,6 +33,7 @@ impl Pod {
                 Step::Fail(text) => self.fail(&id, text, at),
                 Step::Break(text) => self.break_down(&id, text, at),
                 Step::Leave { forced } => self.leave(&id, forced, at),
+                Step::Vanish => self.vanish(&id, at),
             }
         }
     }
@@ -99,13 +100,24 @@ impl Pod {
         partition.plan(None, &mut self.agenda);
     }
 
-    pub(crate) fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
+    /// It is removed, and shown as that for a while.
+    fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
         let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
         if let Some(trouble) = self.ground.unreachable(block).filter(|_| !forced) {
             return self.fail(id, trouble, at);
         }
+        if self.settings.removed.is_zero() {
+            return self.vanish(id, at);
+        }
+        let Some(partition) = self.partitions.get_mut(id) else { return };
+        partition.enter(State::Removed, at, &mut self.records);
+        partition.plan(Some((at + self.settings.removed, Step::Vanish)), &mut self.agenda);
+    }
+
+    /// It is gone, and its IPUs are free.
+    pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
         let Some(partition) = self.partitions.remove(id) else { return };
-        self.ground.release(block);
+        self.ground.release(partition.block);
         if let Some(record) = self.records.get_mut(partition.record) {
             record.leaves(at);
             record.removed = Some(at);

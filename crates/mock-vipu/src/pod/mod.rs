@@ -53,6 +53,8 @@ pub struct Settings {
     pub create: Latency,
     /// How long removing takes.
     pub remove: Duration,
+    /// How long a removed partition is shown as PS_REMOVED, with its name and its IPUs in use, before it is gone.
+    pub removed: Duration,
     /// The server's version.
     pub version: String,
     /// Of the jitter.
@@ -65,6 +67,7 @@ impl Default for Settings {
             placement: Placement::Lowest,
             create: Latency::Fixed(Duration::from_secs(2)),
             remove: Duration::from_secs(1),
+            removed: Duration::from_millis(300),
             version: "1.18.0".to_owned(),
             seed: 0,
         }

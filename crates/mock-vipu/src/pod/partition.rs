@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Break(String),
     /// Being removed is over.
     Leave { forced: bool },
+    /// Being shown as removed is over.
+    Vanish,
 }
 
 /// The states that occur.
@@ -43,6 +45,8 @@ pub(crate) enum State {
     Failed,
     /// With the ready state as it was.
     Removing(Ready),
+    /// With its name and IPUs still in use.
+    Removed,
 }
 
 /// The ready state of a partition that is being removed.
@@ -60,6 +64,7 @@ impl State {
             Self::Active => Ready::Active,
             Self::Failed => Ready::Error,
             Self::Removing(ready) => ready,
+            Self::Removed => return self,
         })
     }
 
@@ -72,6 +77,7 @@ impl State {
             Self::Active => (Told::PsActive, Operation::PosIdle),
             Self::Resetting => (Told::PsPending, Operation::PosResetting),
             Self::Failed => (Told::PsError, Operation::PosFailed),
+            Self::Removed => (Told::PsRemoved, Operation::PosRemoving),
             Self::Removing(Ready::Pending) => (Told::PsPending, Operation::PosRemoving),
             Self::Removing(Ready::Active) => (Told::PsActive, Operation::PosRemoving),
             Self::Removing(Ready::Error) => (Told::PsError, Operation::PosRemoving),

@@ -116,7 +116,7 @@ proptest! {
         for partition in pod.list("", now).unwrap() {
             pod.remove(&partition.id, true, now).unwrap();
         }
-        pod.advance(now + Duration::from_secs(1));
+        pod.advance(now + Duration::from_secs(2));
         prop_assert_eq!(pod.free_ipus(), pod.ipus());
         prop_assert!(pod.records().iter().all(|record| record.removed.is_some()));
         prop_assert_eq!(pod.next_event(), None);

@@ -26,11 +26,13 @@ fn the_history_knows_the_moments_whenever_one_asks() {
     assert_eq!(record.create_request, START);
     assert_eq!(record.active, Some(after(2)));
     assert_eq!(record.remove_request, Some(after(1000)));
-    assert_eq!(record.removed, Some(after(1001)));
+    assert_eq!(record.removed, Some(gone_after(1001)));
     assert_eq!(record.ipus(), (0..16).collect::<Vec<_>>());
-    assert_eq!(record.tenures[0].until, Some(after(1001)));
+    assert_eq!(record.tenures[0].until, Some(gone_after(1001)));
     let operations: Vec<_> = record.events.iter().map(|event| event.operation.as_str()).collect();
-    assert_eq!(operations, ["POS_CREATING", "POS_IDLE", "POS_REMOVING"]);
+    assert_eq!(operations, ["POS_CREATING", "POS_IDLE", "POS_REMOVING", "POS_REMOVING"]);
+    let ready: Vec<_> = record.events.iter().map(|event| event.ready.as_str()).collect();
+    assert_eq!(ready, ["PS_PENDING", "PS_ACTIVE", "PS_ACTIVE", "PS_REMOVED"]);
 }
 
 #[test]
@@ -40,7 +42,16 @@ fn removing_holds_the_ipus_until_the_partition_is_gone() {
     pod.remove("p", false, after(2)).unwrap();
     assert_eq!(state(&mut pod, "p", after(2)), (Ready::PsActive, Operation::PosRemoving, String::new()));
     assert_eq!(pod.free_ipus(), 0);
-    assert_eq!(pod.status("p", after(3)).unwrap_err().code, Code::NotFound);
+    let just_before = Nanos(gone_after(3).0 - 1);
+    for at in [after(3), just_before] {
+        assert_eq!(state(&mut pod, "p", at), (Ready::PsRemoved, Operation::PosRemoving, String::new()));
+        let listed = pod.list("", at).unwrap();
+        assert_eq!((listed.len(), listed[0].ready_state()), (1, Ready::PsRemoved));
+        pod.remove("p", true, at).unwrap();
+    }
+    assert_eq!(pod.free_ipus(), 0, "its IPUs are not free yet");
+    assert_eq!(create(&mut pod, "q", 4, just_before).unwrap_err().code, Code::ResourceExhausted);
+    assert_eq!(pod.status("p", gone_after(3)).unwrap_err().code, Code::NotFound);
     assert_eq!(pod.free_ipus(), 64);
 }
 
@@ -50,7 +61,7 @@ fn removing_one_that_is_being_made_works() {
     create(&mut pod, "p", 64, START).unwrap();
     pod.remove("p", false, after(1)).unwrap();
     pod.advance(after(10));
-    assert_eq!((pod.records()[0].active, pod.records()[0].removed), (None, Some(after(2))));
+    assert_eq!((pod.records()[0].active, pod.records()[0].removed), (None, Some(gone_after(2))));
 }
 
 #[test]
@@ -86,7 +97,7 @@ fn injected_removals_fail_and_stick_unless_forced() {
     assert_eq!(pod.free_ipus(), 56);
     pod.remove("fails", false, after(99)).unwrap();
     pod.remove("sticks", true, after(99)).unwrap();
-    pod.advance(after(100));
+    pod.advance(gone_after(100));
     assert_eq!(pod.free_ipus(), 64);
 }
 
@@ -98,7 +109,7 @@ fn asking_again_does_not_put_off_a_removal() {
     pod.remove("p", true, after(2)).unwrap();
     pod.remove("p", true, after(2) + half).unwrap();
     pod.remove("p", false, after(2) + half).unwrap();
-    assert!(pod.status("p", after(3)).is_err());
+    assert!(pod.status("p", gone_after(3)).is_err());
     assert_eq!(pod.records()[0].remove_request, Some(after(2)));
 }
 
@@ -155,7 +166,7 @@ fn a_dead_agent_takes_its_partitions_and_its_room_along() {
     assert_eq!(state(&mut pod, "p", after(100)), failed);
     pod.cause(&agent("ag2", true), after(100)).unwrap();
     pod.remove("p", false, after(100)).unwrap();
-    assert!(pod.status("p", after(101)).is_err());
+    assert!(pod.status("p", gone_after(101)).is_err());
 }
 
 #[test]
@@ -164,7 +175,7 @@ fn force_removes_behind_a_dead_agent() {
     create(&mut pod, "p", 4, START).unwrap();
     pod.cause(&agent("ag1", false), START).unwrap();
     pod.remove("p", true, after(99)).unwrap();
-    assert!(pod.status("p", after(100)).is_err());
+    assert!(pod.status("p", gone_after(100)).is_err());
     assert_eq!(pod.free_ipus(), 64);
 }
 

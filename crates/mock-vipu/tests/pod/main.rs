@@ -21,7 +21,12 @@ fn after(seconds: u64) -> Nanos {
     START + Duration::from_secs(seconds)
 }
 
-/// Making takes 2 s, removing 1 s.
+/// When one is gone whose removal ends then.
+fn gone_after(seconds: u64) -> Nanos {
+    after(seconds) + Duration::from_millis(300)
+}
+
+/// Making takes 2 s, removing 1 s, and what is removed is shown as that for 300 ms.
 fn pod(hardware: Hardware) -> Pod {
     let settings = Settings { create: Latency::Fixed(Duration::from_secs(2)), ..Settings::default() };
     Pod::new(hardware, settings).unwrap()

@@ -69,7 +69,8 @@ fn names_are_unique_until_the_partition_is_gone() {
     create(&mut pod, "p", 1, START).unwrap();
     pod.remove("p", false, after(5)).unwrap();
     assert_eq!(create(&mut pod, "p", 1, after(5)).unwrap_err().code, Code::AlreadyExists);
-    assert!(create(&mut pod, "p", 1, after(6)).is_ok());
+    assert_eq!(create(&mut pod, "p", 1, after(6)).unwrap_err().code, Code::AlreadyExists);
+    assert!(create(&mut pod, "p", 1, gone_after(6)).is_ok());
 }
 
 #[test]
@@ -150,8 +151,8 @@ fn beyond_one_domain_come_whole_domains() {
     assert_eq!(code(&mut pod, two), Code::ResourceExhausted, "domains 1 and 2 are free, but not a pair");
     pod.remove("one", false, after(2)).unwrap();
     let two = PartitionRequirements { num_ipulink_segments: 2, num_gcds: 2, ..wanted("two", 128) };
-    pod.create(&request(two), after(3)).unwrap();
-    let listed = pod.list("", after(3)).unwrap().remove(0).spec.unwrap();
+    pod.create(&request(two), gone_after(3)).unwrap();
+    let listed = pod.list("", gone_after(3)).unwrap().remove(0).spec.unwrap();
     let last = listed.ipus.last().unwrap();
     let ids =
         (last.ipulink_domain_topology_id, last.ipulink_domain_routing_id, last.topology_id, last.routing_id);

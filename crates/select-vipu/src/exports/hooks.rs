@@ -3,14 +3,20 @@
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use slurm_host::controller::{self, Controller};
+use slurm_host::job::JobRef;
 use slurm_host::job_test::RawTest;
 use slurm_host::symbols::{self, RawJob};
 use slurm_host::{blind, boundary, log, release};
+use vipu_types::JobOption;
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
 static CONTROLLER: OnceLock<Option<&'static Controller>> = OnceLock::new();
+
+/// Whether slurm.conf was read since the last reconfigure: select_p_node_init is called then only, and before it.
+static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
 fn controller() -> Option<&'static Controller> {
     CONTROLLER.get().copied().flatten()
@@ -43,9 +49,16 @@ pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) ->
 
 /// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
 fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
-    // SAFETY: the job of the running callback.
-    let refuse = release::is_start(mode) && unsafe { blind::wants_ipus(job) };
-    if refuse { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
+    if release::is_start(mode) && wants_ipus(job) { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
+}
+
+/// By its GRES, or by options that nobody has translated.
+fn wants_ipus(job: RawJob) -> bool {
+    // SAFETY: the job of the running callback, under the job write lock.
+    let is_mentioned = unsafe { blind::wants_ipus(job) };
+    // SAFETY: as above.
+    let seen = || unsafe { JobRef::from_callback(job) };
+    is_mentioned || seen().is_some_and(|job| !job.options(JobOption::PREFIX).is_empty())
 }
 
 /// Claims the job's IPUs once it has its nodes.
@@ -79,6 +92,7 @@ pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
 
 /// Runs when Slurm has read its jobs, before it does anything with them.
 pub(super) fn node_init(code: c_int) -> c_int {
+    CONF_WAS_READ.store(true, Ordering::Relaxed);
     if let Some(controller) = controller() {
         boundary::guard(&|| "hook_node_init".into(), (), || {
             // SAFETY: under the locks that Slurm holds around select_p_node_init.
@@ -88,20 +102,23 @@ pub(super) fn node_init(code: c_int) -> c_int {
     code
 }
 
-/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary.
+/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary; and when nothing was
+/// read, which loads nothing.
 pub(super) fn reconfigure(code: c_int) -> c_int {
     boundary::guard(&|| "hook_reconfigure".into(), (), || {
         if !symbols::in_slurmctld() {
             return;
         }
-        let controller = CONTROLLER.get_or_init(|| {
+        let conf_was_read = CONF_WAS_READ.swap(false, Ordering::Relaxed);
+        let load = || {
             controller::load()
                 .inspect_err(|why| log::error(&format!("select/vipu: {why}; IPU jobs will not start")))
                 .ok()
-        });
+        };
+        let controller = if conf_was_read { *CONTROLLER.get_or_init(load) } else { controller() };
         if let Some(controller) = controller {
             // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
-            unsafe { (controller.reconfigure)() };
+            unsafe { (controller.reconfigure)(conf_was_read) };
         }
     });
     code

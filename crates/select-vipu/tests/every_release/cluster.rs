@@ -41,9 +41,9 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn new(host: Host) -> Self {
-        let partition = Record::new(host.release, "part_record");
-        partition.put("magic", host.release.constant("PART_MAGIC"));
-        partition.put("name", host.text("ipu"));
+        let partition = slurm_partition(host, "ipu", bitmap(1));
+        let without = slurm_partition(host, "cpu", null_mut());
+        host.set("part_list", array(&[without, partition].map(Record::address)));
         let qos = Record::new(host.release, "qos_rec");
         qos.put("name", host.text("Low"));
         let job = |id, state, tres| job(host, [partition, qos], id, host.release.constant(state), tres);
@@ -68,6 +68,15 @@ impl Cluster {
     }
 }
 
+/// A Slurm partition of these nodes.
+fn slurm_partition(host: Host, name: &str, nodes: *mut i64) -> Record {
+    let partition = Record::new(host.release, "part_record");
+    partition.put("magic", host.release.constant("PART_MAGIC"));
+    partition.put("name", host.text(name));
+    partition.put("node_bitmap", nodes);
+    partition
+}
+
 /// A list that ends with NULL, for the life of the process.
 fn array(items: &[*mut c_void]) -> *mut *mut c_void {
     [items, &[null_mut()]].concat().leak().as_mut_ptr()
@@ -89,7 +98,7 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("qos_ptr", qos.address());
     record.put("details", details.address());
     record.put("tres_per_node", tres);
-    for none in ["tres_per_job", "tres_per_task", "state_desc", "system_comment", "resv_name"] {
+    for none in ["tres_per_job", "state_desc", "system_comment"] {
         record.put(none, null_mut::<c_char>());
     }
     record.put("spank_job_env", null_mut::<c_void>());
@@ -103,17 +112,28 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("het_job_id", 7_u32);
     record.put("start_time", 1_700_000_000_i64);
     record.put("end_time", 1_700_003_600_i64);
-    record.put("wait_all_nodes", 0xfffe_u16);
     record.put("prep_epilog_cnt", 0_u32);
     record.put("epilog_running", false);
     record.put("node_bitmap", null_mut::<c_void>());
     record.put("node_bitmap_cg", bitmap(3));
     details.put("magic", host.release.constant("DETAILS_MAGIC"));
     details.put("prolog_running", 0_u8);
-    details.put("begin_time", 0_i64);
+    details.put("requeue", 1_u16);
+    details.put("submit_time", 1_700_000_000_i64);
     details.put("env_sup", null_mut::<c_void>());
     details.put("env_cnt", 0_u16);
+    write_as_users_may(host, record, details);
     Job { record, details }
+}
+
+/// The strangest that slurmctld takes from a client of some user's own: no release is to be judged by it.
+fn write_as_users_may(host: Host, record: Record, details: Record) {
+    details.put("begin_time", i64::MAX);
+    record.put("wait_all_nodes", 0xbeef_u16);
+    record.put("tres_per_task", host.bytes(b"\xfe\x01"));
+    record.put("resv_name", host.bytes(b"\x02"));
+    // With --reservation the one that it is looked at in is none that was asked for.
+    record.put("partition", host.bytes(b"batch,\x03"));
 }
 
 /// What the stock selector has chosen for a job that has nodes.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::object::Object;
+use crate::object::{Object, Plugin};
 use crate::record::Record;
 use crate::releases::Release;
 use crate::room::Room;
@@ -74,6 +74,8 @@ impl Host {
         conf.put("select_type_param", CR_CORE_MEMORY);
         conf.put("cluster_name", host.text("fake"));
         conf.put("sched_params", host.text("bf_interval=1,defer"));
+        conf.put("plugstack", host.text("/no/plugstack.conf"));
+        conf.put("slurmctld_params", std::ptr::null_mut::<c_char>());
         host
     }
 
@@ -101,8 +103,13 @@ impl Host {
 
     /// A text of Slurm's allocator.
     pub fn text(self, text: &str) -> *mut c_char {
+        self.bytes(text.as_bytes())
+    }
+
+    /// The same, of any bytes but 0.
+    pub fn bytes(self, bytes: &[u8]) -> *mut c_char {
         let xstrdup: unsafe extern "C" fn(*const c_char) -> *mut c_char = self.function("slurm_xstrdup");
-        let text = CString::new(text).unwrap();
+        let text = CString::new(bytes).unwrap();
         // SAFETY: a C string, which is copied.
         unsafe { xstrdup(text.as_ptr()) }
     }
@@ -117,6 +124,22 @@ impl Host {
         // SAFETY: as above.
         unsafe { release() };
         result
+    }
+
+    /// Reads slurm.conf, as far as the selector hears of it.
+    pub fn read_conf(self, selector: Plugin) {
+        for name in ["select_p_node_init", "select_p_reconfigure"] {
+            assert_eq!(self.call(selector, name), 0, "{name}");
+        }
+    }
+
+    /// Calls a plugin's function without arguments that returns an int, as slurmctld does.
+    pub fn call(self, plugin: Plugin, name: &str) -> c_int {
+        // SAFETY: it has this type in every release.
+        let function: unsafe extern "C" fn() -> c_int =
+            unsafe { std::mem::transmute::<*mut c_void, _>(plugin.wanted(name)) };
+        // SAFETY: called as slurmctld does.
+        self.under_locks(|| unsafe { function() })
     }
 
     /// The select interface, without `plugin_id`.

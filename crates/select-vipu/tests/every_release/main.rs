@@ -164,6 +164,14 @@ fn matrix_fake_wrong_table() -> Result<()> {
     })
 }
 
+/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as Slurm's.
+#[test]
+fn matrix_fake_shifted_table() -> Result<()> {
+    let releases = Release::last_of_each_series();
+    let workshop = Workshop::new(&releases)?;
+    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::Shifted).map(drop))
+}
+
 /// The test build takes the place of the plugin.
 #[test]
 fn matrix_fake_adoption_panics() -> Result<()> {
@@ -200,6 +208,23 @@ fn matrix_fake_missing_selector() -> Result<()> {
     for part in [&selector.display().to_string(), "install Slurm's basic plugins", "Layer in vipu.conf"] {
         ensure!(why.contains(part), "'{part}' is not in: {why}");
     }
+    Ok(())
+}
+
+/// Our selector under the name of Slurm's: in the place of that, and beside itself.
+#[test]
+fn matrix_fake_own_selector_under_the_stock_name() -> Result<()> {
+    let release = Release::named("24.11.5");
+    let workshop = Workshop::new([&release])?;
+    let room = workshop.room(&release)?;
+    let [own, stock] = ["select_vipu.so", "select_cons_tres.so"].map(|name| room.plugins().join(name));
+    fs::remove_file(&stock)?;
+    fs::copy(own, stock)?;
+    let said = play(&room, &release, Scene::Load)?;
+    let told = of(&said, "select_vipu.so").into_iter().any(|line| {
+        line.contains("select_cons_tres.so is select_vipu.so of slurm-vipu") && line.contains("anew")
+    });
+    ensure!(told, "{said}");
     Ok(())
 }
 

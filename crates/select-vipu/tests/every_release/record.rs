@@ -4,11 +4,17 @@
 //! the plugins' table gives no plausible value.
 
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::host::text_at;
 use crate::releases::Release;
 
-const POISON: u8 = 0xa5;
+static BACKGROUND: AtomicU8 = AtomicU8::new(0xa5);
+
+/// From now on what the test did not put there is 0, as what slurmctld has never set: a hard test for who looks for a wrong table.
+pub fn leave_the_rest_zero() {
+    BACKGROUND.store(0, Ordering::Relaxed);
+}
 
 /// One struct. It stays for the life of the process.
 #[derive(Clone, Copy)]
@@ -44,7 +50,7 @@ impl Record {
 
     pub fn poison(self) {
         // SAFETY: the struct's own bytes.
-        unsafe { self.at.write_bytes(POISON, self.release.size(self.kind)) };
+        unsafe { self.at.write_bytes(BACKGROUND.load(Ordering::Relaxed), self.release.size(self.kind)) };
     }
 
     pub fn address(self) -> *mut c_void {
@@ -62,6 +68,11 @@ impl Record {
         assert_eq!(size, size_of::<T>(), "bytes of {member} in {kind} of {name}");
         // SAFETY: inside the struct.
         unsafe { self.at.add(offset) }.cast()
+    }
+
+    /// Where a member is.
+    pub fn address_of<T>(self, member: &str) -> *mut T {
+        self.member(member)
     }
 
     pub fn put<T>(self, member: &str, value: T) {

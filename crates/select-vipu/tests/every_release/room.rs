@@ -21,18 +21,21 @@ pub enum Scene {
     LoadInStepd,
     /// Go on as usual though the table of this release is wrong.
     Misled,
+    /// The same, for each member in turn from which on all lie elsewhere.
+    Shifted,
     /// Taking over the jobs of an earlier slurmctld panics.
     HalfWayPanic,
     /// It comes to nothing as no thread can be started.
     HalfWayThreads,
 }
 
-const SCENES: [(&str, Scene); 7] = [
+const SCENES: [(&str, Scene); 8] = [
     ("whole", Scene::Whole),
     ("load", Scene::Load),
     ("load_other_cons_tres", Scene::LoadOtherConsTres),
     ("load_in_stepd", Scene::LoadInStepd),
     ("misled", Scene::Misled),
+    ("shifted", Scene::Shifted),
     ("half_way_panic", Scene::HalfWayPanic),
     ("half_way_threads", Scene::HalfWayThreads),
 ];

@@ -35,6 +35,15 @@ impl<'lock> JobMut<'lock> {
         unsafe { JobRef::from_callback(job) }.map(Self)
     }
 
+    /// The same, for an element of `job_list`.
+    ///
+    /// # Safety
+    /// As [`Self::from_callback`].
+    pub(crate) unsafe fn from_list(job: RawJob) -> Option<Self> {
+        // SAFETY: passed on to the caller.
+        unsafe { JobRef::from_list(job) }.map(Self)
+    }
+
     pub(crate) fn new(job: JobRef<'lock>) -> Self {
         Self(job)
     }
@@ -65,14 +74,17 @@ impl<'lock> JobMut<'lock> {
     pub fn take_back_launch_gate(&mut self) {
         let layout = self.layout();
         let Some(details) = self.details() else { return };
-        // Before job_begin returns, nobody else has made it CONFIGURING.
         if !self.is_pending() || !self.is_configuring() {
             return;
         }
         let field = layout.job_details.prolog_running;
-        details.write(field, details.read(field).saturating_sub(1));
-        let state = self.state() & !facts::JOB_CONFIGURING;
-        self.record.write(layout.job_record.job_state, state);
+        let others = details.read(field).saturating_sub(1);
+        details.write(field, others);
+        // Before job_begin returns, a burst buffer alone can have made it CONFIGURING too, with a count of its own.
+        if others == 0 {
+            let state = self.state() & !facts::JOB_CONFIGURING;
+            self.record.write(layout.job_record.job_state, state);
+        }
     }
 
     /// Holds the job in COMPLETING until the gate is opened; see [`crate::locks::HostThread::open_completion_gate`].
@@ -97,6 +109,13 @@ impl<'lock> JobMut<'lock> {
         details.write(field, details.read(field).max(soon));
     }
 
+    /// Says whether Slurm may requeue it.
+    pub(crate) fn allow_requeue(&mut self, allowed: bool) {
+        if let Some(details) = self.details() {
+            details.write(self.layout().job_details.requeue, allowed.into());
+        }
+    }
+
     /// Has a job that was launched late end by its deadline. Slurm cuts the time limit of a job to that when it gets its
     /// nodes, and lets it count from the launch on.
     pub fn end_by_deadline(&mut self) {
@@ -104,6 +123,27 @@ impl<'lock> JobMut<'lock> {
         if let Some(deadline) = self.deadline().filter(|deadline| is_launched && *deadline < self.end_time())
         {
             self.record.write(self.layout().job_record.end_time, deadline);
+        }
+    }
+
+    /// Has Slurm launch no batch script when it finds the job ready; what [`JobMut::is_batch_job_again`] needs. Under the same
+    /// lock it has to be taken back.
+    pub(crate) fn pass_for_no_batch_job(&mut self) -> u16 {
+        let field = self.layout().job_record.batch_flag;
+        let flag = self.record.read(field);
+        self.record.write(field, 0);
+        flag
+    }
+
+    /// Undoes [`JobMut::pass_for_no_batch_job`].
+    pub(crate) fn is_batch_job_again(&mut self, flag: u16) {
+        self.record.write(self.layout().job_record.batch_flag, flag);
+    }
+
+    /// Has a job end that was launched at that time, with that many seconds to run.
+    pub(crate) fn end_as_launched(&mut self, at: i64, time_limit: i64) {
+        if self.is_running() && !self.is_configuring() && time_limit > 0 {
+            self.record.write(self.layout().job_record.end_time, at.saturating_add(time_limit));
         }
     }
 
@@ -129,15 +169,16 @@ impl<'lock> JobMut<'lock> {
         self.set_text(self.layout().job_record.state_desc, text);
     }
 
-    /// The text squeue shows as the reason, if it is not just the reason's name.
-    #[must_use]
-    pub fn reason(&self) -> Option<String> {
-        self.record.text(self.layout().job_record.state_desc)
-    }
-
     /// Leaves the reason to its name.
     pub fn clear_reason(&mut self) {
         self.clear_text(self.layout().job_record.state_desc);
+    }
+
+    /// Shows no text any more for a job that waits in line, and that it waits for its turn: what name the reason had, Slurm has
+    /// from the code by which the job was refused ([`crate::differences::refusal`]), as that it waits for a licence.
+    pub fn wait_for_its_turn(&mut self) {
+        self.record.write(self.layout().job_record.state_reason, facts::WAIT_PRIORITY);
+        self.clear_reason();
     }
 
     /// Appends to `system_comment`, which `scontrol show job` and squeue show, what it does not say yet.
@@ -149,6 +190,16 @@ impl<'lock> JobMut<'lock> {
             None => text.to_owned(),
         };
         self.set_text(field, &all);
+    }
+
+    /// The same, in the place of all that it says already and that is superseded by this.
+    pub fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {
+        const BETWEEN: &str = "; ";
+        let field = self.layout().job_record.system_comment;
+        let earlier = self.record.text(field).unwrap_or_default();
+        let stays = |part: &&str| !part.is_empty() && *part != text && !is_superseded(part);
+        let parts: Vec<_> = earlier.split(BETWEEN).filter(stays).chain([text]).collect();
+        self.set_text(field, &parts.join(BETWEEN));
     }
 
     fn set_text(&mut self, field: Field<Text>, text: &str) {

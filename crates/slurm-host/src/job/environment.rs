@@ -4,10 +4,11 @@
 use std::ffi::c_void;
 
 use super::{JobMut, JobRef};
+use crate::host::Host;
 use crate::text::{c_string, from_c};
 
 /// Before a name in `spank_job_env`: Slurm drops what has another.
-const OF_SCRIPTS: &str = "SPANK_";
+pub(crate) const OF_SCRIPTS: &str = "SPANK_";
 
 /// One of a job's two lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,15 @@ impl JobMut<'_> {
         self.remove(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"));
     }
 
+    /// Takes all of those for Prolog and Epilog out whose name begins so, however often they are there.
+    pub fn remove_script_environment_of(&mut self, beginning: &str) {
+        let beginning = format!("{OF_SCRIPTS}{beginning}");
+        self.remove_all(List::SpankJobEnv, |entry| entry.starts_with(&beginning));
+    }
+
+    /// A client of a user's own can have sent one name several times, of which Slurm's scripts see the last.
     fn set(&mut self, list: List, name: &str, value: &str) {
+        self.keep_first(list, name);
         let known = self.slots(list).find(|slot| value_of(*slot, name).is_some());
         let Some(slot) = known.or_else(|| self.grow(list)) else { return };
         let call = &self.host.slurmctld.call;
@@ -90,16 +99,23 @@ impl JobMut<'_> {
     }
 
     fn remove(&mut self, list: List, name: &str) {
+        self.remove_all(list, |entry| value_in(entry, name).is_some());
+    }
+
+    fn keep_first(&mut self, list: List, name: &str) {
+        let mut is_first = true;
+        self.remove_all(list, |entry| {
+            value_in(entry, name).is_some() && !std::mem::replace(&mut is_first, false)
+        });
+    }
+
+    fn remove_all(&mut self, list: List, is_unwanted: impl FnMut(&str) -> bool) {
         let slots: Vec<_> = self.slots(list).collect();
-        let Some(place) = slots.iter().position(|slot| value_of(*slot, name).is_some()) else { return };
-        let Some(last) = slots.last() else { return };
-        // SAFETY: job write lock; the string is of Slurm's allocator. The last entry takes the freed place and leaves
-        // NULL, and the array, one shorter now, keeps its memory.
-        unsafe {
-            (self.host.slurmctld.call.xfree)(slots[place]);
-            slots[place].swap(*last);
+        // SAFETY: job write lock; the slots of one of the job's arrays, whose strings are of Slurm's allocator.
+        let kept = unsafe { remove_entries(self.host, &slots, is_unwanted) };
+        if kept < slots.len() {
+            self.set_count(list, kept);
         }
-        self.set_count(list, slots.len() - 1);
     }
 
     /// One more entry at the end of a list, still NULL.
@@ -138,9 +154,40 @@ impl JobMut<'_> {
     }
 }
 
-/// The value of an entry `name=value`.
+/// Frees those of an array's strings that are unwanted; the others move together, and leave NULL behind them. The array keeps
+/// its memory. Returns how many are left.
+///
+/// # Safety
+/// The slots are neighbours that nobody else reads meanwhile, and hold NULL or strings of Slurm's allocator.
+pub(crate) unsafe fn remove_entries(
+    host: &Host,
+    slots: &[*mut *mut c_void],
+    mut is_unwanted: impl FnMut(&str) -> bool,
+) -> usize {
+    let mut kept = 0;
+    for slot in slots {
+        // SAFETY: NULL or a C string (caller).
+        let entry = unsafe { from_c(slot.read().cast()) };
+        if entry.is_some_and(|entry| is_unwanted(&entry)) {
+            // SAFETY: a string of Slurm's allocator (caller), which xfree takes back, leaving NULL.
+            unsafe { (host.slurmctld.call.xfree)(*slot) };
+        } else {
+            // SAFETY: two slots of the array, or one.
+            unsafe { slots[kept].swap(*slot) };
+            kept += 1;
+        }
+    }
+    kept
+}
+
+/// The value of the entry in a slot, if it has this name.
 fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
     // SAFETY: a slot of a job's list under the job lock: NULL or a C string.
     let entry = unsafe { from_c(slot.read().cast()) }?;
-    entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned)
+    value_in(&entry, name).map(str::to_owned)
+}
+
+/// The value of an entry `name=value`.
+fn value_in<'entry>(entry: &'entry str, name: &str) -> Option<&'entry str> {
+    entry.strip_prefix(name)?.strip_prefix('=')
 }

@@ -26,6 +26,8 @@ pub(super) fn look(probe: &Probe) -> Result<(), String> {
         ("PluginDir", layout.plugindir),
         ("StateSaveLocation", layout.state_save_location),
         ("SchedulerParameters", layout.sched_params),
+        ("PlugStackConfig", layout.plugstack),
+        ("SlurmctldParameters", layout.slurmctld_params),
     ] {
         if !is_null_or(text(field), |text| probe.is_text(text)) {
             return Err(format!("{name} is no text"));

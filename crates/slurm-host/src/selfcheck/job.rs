@@ -1,6 +1,9 @@
 //! A job record and what it points to, early members and late ones: those move most often.
 //!
-//! Nothing that a user may write freely, such as the job's name, is judged: it must not switch the plugin off.
+//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets itself. One
+//! record decides, so nothing may decide that a user can write, be it by a client of the user's own: the words of a text
+//! (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin` may be any later second), `wait_all_nodes`,
+//! `deadline`, or the Slurm partition's name among those asked for (with `--reservation` it may be that of the reservation).
 
 use std::ffi::c_void;
 
@@ -14,7 +17,7 @@ use crate::record::Record;
 /// The first word of a `bitstr_t`, the same in every release.
 const BITMAP_MAGIC: u32 = 0x4243_4445;
 
-/// No time in seconds lies beyond this.
+/// No time that a clock of today shows lies beyond this, and every address does.
 const LATEST: i64 = 1 << 40;
 
 /// More than there are base states.
@@ -42,7 +45,7 @@ pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
         partition(probe, job)?;
         qos(probe, job)
     };
-    look().map_err(|member| format!("{member} of job {} reads wrong", job.id()))
+    look().map_err(|member| format!("{member} of job {} of user {} reads wrong", job.id(), job.user()))
 }
 
 type Looked = Result<(), &'static str>;
@@ -51,28 +54,28 @@ fn wanted(right: bool, member: &'static str) -> Looked {
     if right { Ok(()) } else { Err(member) }
 }
 
+/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out twice.
 fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
-    for (member, field) in [
+    let texts = [
         ("partition", fields.partition),
         ("state_desc", fields.state_desc),
         ("system_comment", fields.system_comment),
         ("user_name", fields.user_name),
         ("resv_name", fields.resv_name),
-    ] {
-        let text = record.text_pointer(field);
-        wanted(is_null_or(text, |text| probe.is_text(text)), member)?;
-    }
-    for (member, field) in [
         ("tres_per_node", fields.tres_per_node),
         ("tres_per_job", fields.tres_per_job),
         ("tres_per_task", fields.tres_per_task),
-    ] {
-        // What Slurm accepts there begins with a letter, or nearly; a record begins with its mark, which no text does.
-        let begins_as_text =
-            |text| probe.can_read(text, 1) && probe.beginning(text).first().is_none_or(u8::is_ascii);
-        wanted(is_null_or(record.text_pointer(field), begins_as_text), member)?;
+    ];
+    let others = [fields.details, fields.job_resrcs, fields.part_ptr, fields.qos_ptr, fields.array_recs];
+    let mut seen: Vec<_> = others.map(|field| record.pointer(field).cast_const()).into();
+    for (member, field) in texts {
+        let text = record.text_pointer(field);
+        wanted(is_null_or(text, |text| probe.can_read(text, 1) && !seen.contains(&text)), member)?;
+        seen.push(text);
     }
+    let name = record.text_pointer(fields.user_name);
+    wanted(is_null_or(name, |name| probe.is_text(name)), "user_name")?;
     for (member, field) in [("node_bitmap", fields.node_bitmap), ("node_bitmap_cg", fields.node_bitmap_cg)] {
         wanted(is_null_or(record.pointer(field), |bitmap| is_bitmap(probe, bitmap)), member)?;
     }
@@ -80,7 +83,7 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     wanted(super::is_list(probe, options, record.read(fields.spank_job_env_size)), "spank_job_env")
 }
 
-fn is_bitmap(probe: &Probe, at: *const c_void) -> bool {
+pub(super) fn is_bitmap(probe: &Probe, at: *const c_void) -> bool {
     probe.number(at) == Some(BITMAP_MAGIC)
 }
 
@@ -92,10 +95,10 @@ fn numbers(job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
     let state = record.read(fields.job_state) & facts::JOB_STATE_BASE;
     wanted(state < STATES && record.read(fields.state_reason) < MANY, "job_state or state_reason")?;
-    let times = [record.read(fields.start_time), record.read(fields.end_time)];
-    wanted(times.iter().all(|time| (0..LATEST).contains(time)), "start_time or end_time")?;
-    let wait = record.read(fields.wait_all_nodes);
-    wanted(wait <= 1 || wait == 0xfffe, "wait_all_nodes")?;
+    // That of a waiting job is a forecast, which follows what an operator may set of others.
+    let started = if job.is_running() { 0..LATEST } else { 0..i64::MAX };
+    wanted(started.contains(&record.read(fields.start_time)), "start_time")?;
+    wanted(record.read(fields.end_time) >= 0, "end_time")?;
     wanted(record.read(fields.prep_epilog_cnt) < MANY, "prep_epilog_cnt")?;
     wanted(record.byte(fields.epilog_running) <= 1, "epilog_running")
 }
@@ -109,7 +112,8 @@ fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
     let Some(details) = (unsafe { record.follow(layout.job_record.details) }) else { return Err("details") };
     wanted(details.read(fields.magic) == facts::DETAILS_MAGIC, "details")?;
     wanted(u32::from(details.read(fields.prolog_running)) < MANY / 10, "prolog_running")?;
-    wanted((0..LATEST).contains(&details.read(fields.begin_time)), "begin_time")?;
+    wanted(details.read(fields.requeue) <= 1, "requeue")?;
+    wanted((1..LATEST).contains(&details.read(fields.submit_time)), "submit_time")?;
     let env_sup = details.texts_pointer(fields.env_sup);
     wanted(super::is_list(probe, env_sup, details.read(fields.env_cnt).into()), "env_sup")
 }
@@ -135,11 +139,7 @@ fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
     // lock too, and the locks of `locks` include a partition read lock.
     let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
     wanted(found.read(layout.part_record.magic) == facts::PART_MAGIC, "part_ptr")?;
-    let name = probe.beginning(found.text_pointer(layout.part_record.name));
-    let all = probe.beginning(record.text_pointer(layout.job_record.partition));
-    // A job's list of partitions may be longer than what is looked at.
-    let among = all.split(|&byte| byte == b',').any(|one| one == name) || all.len() == Probe::TEXT_BYTES;
-    wanted(among, "the name of the partition")
+    wanted(probe.is_text(found.text_pointer(layout.part_record.name)), "the name of the partition")
 }
 
 fn qos(probe: &Probe, job: JobRef<'_>) -> Looked {

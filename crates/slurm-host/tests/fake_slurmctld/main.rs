@@ -137,8 +137,8 @@ fn opens_gates_under_the_right_locks() {
 
 fn a_wrong_layout_ends_all_reading(good: &FakeJob) {
     assert!(!selfcheck::is_pass_through());
-    let bad = FakeJob::new(7, "gres:vipu:pod64:1");
-    bad.spoil_magic();
+    let bad = FakeJob::new(TEST_JOB, "gres:vipu:pod64:1");
+    bad.spoil_details();
     // SAFETY: a record of the fake slurmctld; no other thread is there.
     assert!(unsafe { JobRef::from_callback(bad.raw()) }.is_none());
     assert!(selfcheck::is_pass_through());
@@ -156,6 +156,6 @@ fn a_wrong_layout_ends_all_reading(good: &FakeJob) {
     assert!(
         slurm::calls()
             .iter()
-            .any(|call| matches!(call, Call::Logged(line) if line.contains("no IPU job will")))
+            .any(|call| matches!(call, Call::Logged(line) if line.contains("details of job 42 of user 1000 reads wrong")))
     );
 }

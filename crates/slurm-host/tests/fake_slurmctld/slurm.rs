@@ -69,8 +69,8 @@ impl FakeJob {
         job.put(920, CString::new(tres).unwrap().into_raw());
         job.put(208, job.details.as_ptr());
         job.put(400, Box::into_raw(Box::new([0_u64; 160 / 8])));
-        // SAFETY: the details begin with their magic number.
-        unsafe { job.details.as_ptr().cast::<u32>().write(0x0dea_84e7) };
+        job.put_detail(0, 0x0dea_84e7_u32);
+        job.put_detail(440, 1_700_000_000_i64);
         if id == TEST_JOB {
             FOUND.store(job.raw(), Ordering::Relaxed);
         }
@@ -96,8 +96,15 @@ impl FakeJob {
         unsafe { self.details.as_ptr().cast::<u8>().add(offset).cast::<T>().read() }
     }
 
-    pub fn spoil_magic(&self) {
-        self.put(0, 1_u32);
+    fn put_detail<T>(&self, offset: usize, value: T) {
+        // SAFETY: inside the details, aligned as in C.
+        unsafe { self.details.as_ptr().cast::<u8>().add(offset).cast::<T>().write(value) };
+    }
+
+    /// A job of another kind than one that runs, whose details are none.
+    pub fn spoil_details(&self) {
+        self.put(408, 0_u32);
+        self.put_detail(0, 1_u32);
     }
 
     pub fn reason(&self) -> Option<String> {
@@ -178,6 +185,7 @@ mod exported {
     #[unsafe(no_mangle)] static node_record_table_ptr: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     #[unsafe(no_mangle)] static node_record_count: c_int = 0;
     #[unsafe(no_mangle)] static default_part_loc: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+    #[unsafe(no_mangle)] static part_list: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     #[unsafe(no_mangle)] static slurm_conf: SlurmConf = SlurmConf::new();
 
     #[repr(C)] pub struct Locks { five: [u32; 5] }
@@ -210,6 +218,9 @@ mod exported {
         if !given.is_null() { note(Call::ResourcesFreed); }
     }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_ffs(_bits: *mut c_void) -> i64 { -1 }
+    #[unsafe(no_mangle)] extern "C" fn slurm_bit_size(_bits: *mut c_void) -> i64 { 0 }
+    #[unsafe(no_mangle)] extern "C" fn slurm_bit_test(_bits: *mut c_void, _bit: i64) -> c_int { 0 }
+    #[unsafe(no_mangle)] extern "C" fn slurm_bit_clear(_bits: *mut c_void, _bit: i64) {}
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_set_count(_bits: *mut c_void) -> c_int { 1 }
     #[unsafe(no_mangle)] extern "C" fn slurm_bit_clear_all(_bits: *mut c_void) {}
     #[unsafe(no_mangle)] extern "C" fn slurm_list_create(_destroy: *mut c_void) -> *mut c_void { null_mut() }

@@ -22,6 +22,7 @@ type ApiVersion = unsafe extern "C" fn() -> c_long;
 const JOB_UID: c_int = 0;
 const JOB_ID: c_int = 2;
 const STEP_ID: c_int = 3;
+const TASKS: c_int = 7;
 const JOB_ENVIRONMENT: c_int = 10;
 const TASK_ID: c_int = 11;
 
@@ -129,6 +130,13 @@ pub(super) fn forget(name: &str) {
     unsafe { libc::unsetenv(name.as_ptr()) };
 }
 
+/// Puts a variable into this process's environment.
+pub(super) fn remember(name: &str, value: &OsStr) {
+    let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
+    // SAFETY: C strings, which are copied. As in `forget`.
+    unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
+}
+
 /// Slurm's handle of a command or step that begins, to which options can be added.
 pub(super) struct Registrar {
     handle: Handle,
@@ -183,6 +191,11 @@ impl Spank {
     /// The id of the job's user.
     pub(super) fn user(&self) -> Result<u32, Refused> {
         self.number(JOB_UID)
+    }
+
+    /// How many tasks the step has, on all its nodes.
+    pub(super) fn tasks(&self) -> Result<u32, Refused> {
+        self.number(TASKS)
     }
 
     /// Whether this is the first task on this node of the first step of its job, as far as a step knows of others.

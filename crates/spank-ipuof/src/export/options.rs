@@ -1,12 +1,14 @@
 //! The options that `srun`, `sbatch` and `salloc` have by this plugin, and the values they were given.
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::panic::catch_unwind;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use vipu_types::{AfterFailure, Asked, JobOption, Shape};
 
 use super::host::{self, Context, Registrar, c_string};
+use crate::input;
 
 /// `struct spank_option` of spank.h, the same in every release.
 #[repr(C)]
@@ -33,16 +35,37 @@ pub(super) fn asked() -> Asked {
 /// Adds the options to the command, or to the step, that has begun.
 pub(super) fn register(registrar: &Registrar) {
     // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of one that it
-    // makes itself. Slurm adds the prefix to a name that salloc leaves as it is.
+    // makes itself.
     if host::context() != Context::Slurmstepd {
-        for variable in JobOption::ALL.map(JobOption::variable) {
-            host::forget(&variable);
-            host::forget(&format!("SLURM_SPANK_{variable}"));
+        forget_inherited();
+        for given in given() {
+            host::remember(&inherited(given.option), &given.value);
         }
     }
     for (index, option) in (0..).zip(JobOption::ALL) {
         registrar.add(&mut of(option, index));
     }
+}
+
+/// The options that the command's own variables give, as in `SBATCH_IPUS=16`.
+fn given() -> Vec<input::Given> {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
+    input::given(program, |name| std::env::var_os(name))
+}
+
+/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this command starts.
+fn forget_inherited() {
+    for option in JobOption::ALL {
+        host::forget(&option.variable());
+        host::forget(&inherited(option));
+    }
+}
+
+/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own variables: before
+/// the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
+fn inherited(option: JobOption) -> String {
+    format!("SLURM_SPANK_{}", option.variable())
 }
 
 fn of(option: JobOption, index: c_int) -> SpankOption {
@@ -73,7 +96,9 @@ unsafe extern "C" fn take(index: c_int, value: *const c_char, remote: c_int) -> 
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
         match asked.set(*option, &value) {
             Err(why) if remote == 0 => {
-                host::log(&why.to_string());
+                let source = given().into_iter().find(|it| it.option == *option && it.value == *value);
+                let source = source.map(|it| format!(" ({})", it.variable)).unwrap_or_default();
+                host::log(&format!("{why}{source}"));
                 super::FAILURE
             }
             _ => super::SUCCESS,

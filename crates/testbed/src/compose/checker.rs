@@ -18,7 +18,9 @@ impl Cluster {
     /// When it cannot be read.
     pub fn ipuof_files(&self) -> Result<Vec<String>> {
         let list = self.login().command("ls").args(&["-A", "/ipuof"]).success()?.stdout;
-        Ok(list.lines().map(str::to_owned).collect())
+        // What says whose directory it is stays.
+        let files = list.lines().filter(|name| !name.starts_with(".vipu_"));
+        Ok(files.map(str::to_owned).collect())
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use crate::Cluster;
 
 /// How long such a job may take in all.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Submits a job without IPUs and measures the time until its first command.
 ///

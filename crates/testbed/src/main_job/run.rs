@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::{SHOW, Shown};
-use crate::{Cluster, JobId, Running, wait_until};
+use crate::{Cluster, JobId, Running, wait_for, wait_until};
 
-/// How long a job may take on an idle cluster, its partition's creation included.
-const JOB_LIMIT: Duration = Duration::from_secs(150);
+/// How long a job may take on an idle cluster, its partition's creation included: on a busy machine, many times what it
+/// takes on a quiet one.
+const JOB_LIMIT: Duration = Duration::from_secs(600);
 
 /// What a job with IPUs came to.
 #[derive(Clone, Debug)]
@@ -93,14 +94,29 @@ fn attended(cluster: &Cluster, by: &'static str, ipus: u32) -> Result<IpuRun> {
 /// # Errors
 /// When it does not.
 pub fn await_creating(cluster: &Cluster, job: JobId) -> Result<()> {
-    wait_until(&format!("squeue to show job {job} as CF"), JOB_LIMIT, || {
+    ensure!(is_seen_creating(cluster, job)?, "job {job} had its partition before squeue was asked");
+    Ok(())
+}
+
+/// Asks squeue for the job until it is CF, or its partition ACTIVE: on a busy machine that may come first. Says whether
+/// CF was seen.
+///
+/// # Errors
+/// When squeue shows another state, though the partition is not ACTIVE.
+pub fn is_seen_creating(cluster: &Cluster, job: JobId) -> Result<bool> {
+    wait_for(&format!("squeue to show job {job} as CF"), JOB_LIMIT, || {
         let state = cluster.command("squeue").args(&["-h", "-o", "%t", "-j", &job.to_string()]).success()?;
-        let state = state.stdout.trim().to_owned();
-        ensure!(
-            ["PD", "CF"].contains(&state.as_str()),
-            "the job is '{state}' before its partition is ACTIVE"
-        );
-        Ok(state == "CF")
+        match state.stdout.trim() {
+            "CF" => Ok(Some(true)),
+            "PD" => Ok(None),
+            state => {
+                let report = cluster.mock().report()?;
+                let partition = report.partition(&partition_name(job, 0));
+                let is_up = partition.is_some_and(|record| record.active.is_some());
+                ensure!(is_up, "the job is '{state}' before its partition is ACTIVE");
+                Ok(Some(false))
+            }
+        }
     })
 }
 
@@ -109,8 +125,9 @@ pub fn await_creating(cluster: &Cluster, job: JobId) -> Result<()> {
 /// # Errors
 /// When anything is not as it must be.
 pub fn account(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, output: &str) -> Result<IpuRun> {
-    let partition = format!("slurm_{job}");
     let shown = Shown::parse(output).with_context(|| format!("job {job} ({by})"))?;
+    let partition = shown.partition()?.to_owned();
+    ensure!(is_of_run(&partition, job, 0), "job {job} has partition {partition}");
     shown.check(&partition, ipus).with_context(|| format!("job {job} ({by})"))?;
     let gone = format!("partition {partition} and its file to go");
     wait_until(&gone, JOB_LIMIT, || {
@@ -133,7 +150,14 @@ pub fn account(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, outpu
     })
 }
 
-/// What the partition of a job is called after so many requeues.
+/// Whether a partition of this name was asked for by a job after so many requeues, for the first time or once more.
+#[must_use]
+pub fn is_of_run(partition: &str, job: JobId, restarts: u16) -> bool {
+    let further = partition.strip_prefix(&partition_name(job, restarts));
+    further.is_some_and(|further| further.is_empty() || further.starts_with('p'))
+}
+
+/// What the first partition of a job is called after so many requeues.
 #[must_use]
 pub fn partition_name(job: JobId, restarts: u16) -> String {
     match restarts {

@@ -48,6 +48,14 @@ impl Shown {
         })
     }
 
+    /// The name of its partition.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn partition(&self) -> Result<&str> {
+        self.environment.get("SLURM_VIPU_PARTITION").map(String::as_str).context("the job has no partition")
+    }
+
     /// Wants what a job with `ipus` IPUs in `partition` must see, and nothing else.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ async fn remove_passes_force_on() {
     client.remove_partition(&id("p"), false).await.unwrap();
     assert_eq!(client.partition_status(&id("p")).await.unwrap().operation, OperationState::Removing);
     client.remove_partition(&id("p"), true).await.unwrap();
-    assert_eq!(client.partition_status(&id("p")).await.unwrap_err().class(), ErrorClass::NotFound);
+    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Removed);
 }
 
 #[tokio::test]

@@ -72,9 +72,9 @@ fn client(server: &MockServer, tls: Option<Tls>, access: Option<Access>) -> Clie
     Client::new(Endpoint { tls, access, ..plain }).unwrap()
 }
 
-/// Fails as unreachable, with these words.
+/// Fails before it is sent, with these words.
 fn says(error: &Error, words: &str) {
-    assert_eq!((error.class(), error.code()), (ErrorClass::Unreachable, None), "{error}");
+    assert_eq!((error.class(), error.code()), (ErrorClass::NotSent, None), "{error}");
     assert_eq!(error.words(), words);
 }
 
@@ -115,7 +115,7 @@ async fn a_controller_without_tls_is_told_apart() {
     let ca = folder.put("ca.pem", &Authority::new("site").unwrap().pem());
     let tls = Tls { ca, server_name: None, identity: None };
     let error = client(&plain, Some(tls), None).version().await.unwrap_err();
-    assert_eq!(error.class(), ErrorClass::Unreachable);
+    assert_eq!(error.class(), ErrorClass::NotSent);
     assert!(error.words().contains("no TLS"), "{error}");
 }
 

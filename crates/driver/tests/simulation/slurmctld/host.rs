@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use vipu_types::JobRun;
 
 use super::{REMOVE_WAIT, Slurmctld};
+use crate::disk::NO_SPACE;
 use crate::slurm::{Next, State};
 
 impl Slurmctld {
@@ -27,6 +28,10 @@ impl Slurmctld {
     fn act(self: &Rc<Self>, action: Action) {
         match action {
             Action::OpenLaunch(claim) => self.open_launch(&claim),
+            Action::FailRun(claim, why) | Action::SendBack(claim, why) if why.contains(NO_SPACE) => {
+                let what = format!("{:?} pays for what all share: {why}", claim.run);
+                self.cluster.check.breach(what);
+            }
             Action::FailRun(claim, _) => self.fail_run(&claim, Next::Held),
             Action::SendBack(claim, _) => self.fail_run(&claim, Next::Pending),
             Action::Broken(claim, _) => self.broken(&claim),

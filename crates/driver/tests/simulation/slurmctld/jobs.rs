@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use ledger::{Claim, Ending, Event, Preparation, Seconds};
 use tokio::time::{Instant, sleep, timeout};
-use vipu_types::{ControllerName, JobRun, PartitionId, Shape};
+use vipu_types::{ControllerName, JobRun, Shape};
 
 use super::preparing::Prepared;
 use super::{REMOVE_WAIT, Slurmctld};
-use crate::cluster::PREFIX;
 use crate::slurm::{Job, Known, Next, State};
 
 /// How many jobs the scheduler looks at in one pass.
@@ -102,9 +101,10 @@ impl Slurmctld {
         let controller: ControllerName =
             undisturbing.or_else(|| ledger.fits_now(&job.model, job.size).ok())?;
         let ipus = ledger.place(&wish, &controller, &known);
-        let partition = PartitionId::of_run(PREFIX, job.id, job.restart).unwrap();
+        let partition = ledger.new_id(self.now(), &job.model, job.id, job.restart)?;
         let (user, model, size) = (job.user, job.model.clone(), job.size);
-        Some(Claim { partition, run, user, model, controller, size, shape: Shape::default(), ipus })
+        let (shape, slurm_partition) = (Shape::default(), None);
+        Some(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus })
     }
 
     /// Slurm cannot start a job that has its nodes after all: nothing waits for its end.

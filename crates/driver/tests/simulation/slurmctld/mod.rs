@@ -202,7 +202,7 @@ impl Slurmctld {
         match tag.maker {
             Maker::Others => self.cluster.check.breach(format!("{partition} is removed, which others made")),
             Maker::Us(run) => {
-                let runs = |job: &Job| job.made_for == Some(run) && job.state == State::Running;
+                let runs = |job: &Job| job.has(partition, run) && job.state == State::Running;
                 if self.in_charge.get() && self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs) {
                     self.cluster.check.breach(format!("{partition} is removed under {run:?}, which runs"));
                 }

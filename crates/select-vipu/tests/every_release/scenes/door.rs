@@ -25,6 +25,7 @@ pub fn play(host: Host, cluster: &Cluster) {
         lists_jobs_and_nodes();
     });
     opens_gates(host, cluster.running);
+    sends_back(host, cluster);
 }
 
 fn change(job: &Job) -> JobMut<'_> {
@@ -62,8 +63,10 @@ fn writes(host: Host, job: Job) {
         seen.set_script_environment(name, value);
     }
     seen.remove_script_environment("A");
+    forgets_what_is_forged(host, job, &mut seen);
     assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
     seen.expect_start(1_800_000_000);
+    job.details.put("begin_time", 0_i64);
     seen.begin_soon();
     assert!(!job.record.get::<*const c_void>("job_resrcs").is_null());
     seen.give_up_resources();
@@ -84,12 +87,36 @@ fn writes(host: Host, job: Job) {
     assert!(host.get::<i64>("last_job_update") > 0, "clients must see the change");
 }
 
+/// Slurm takes a list of a client's own, in which a name can be there twice.
+fn forgets_what_is_forged(host: Host, job: Job, seen: &mut JobMut<'_>) {
+    let all = ["SPANK_VIPU_A=1", "SPANK_C=3", "SPANK_VIPU_A=2", "SPANK_VIPU_B=1", "SPANK_B=0", "SPANK_B=4"];
+    let sent: *mut *mut c_char = all.map(|entry| host.text(entry)).to_vec().leak().as_mut_ptr();
+    job.record.put("spank_job_env", sent);
+    job.record.put("spank_job_env_size", 6_u32);
+    seen.remove_script_environment_of("VIPU_");
+    assert_eq!(seen.script_environment("B").as_deref(), Some("0"));
+    seen.set_script_environment("B", "4");
+}
+
 fn raises_gates(host: Host, job: Job) {
     let mut seen = change(&job);
+    let [running, pending, configuring] =
+        ["JOB_RUNNING", "JOB_PENDING", "JOB_CONFIGURING"].map(|state| host.release.constant(state));
+    // With a burst buffer that waits too, and without.
+    for (others, before) in [(1_u8, pending | configuring), (0, pending)] {
+        job.record.put("job_state", before);
+        job.details.put("prolog_running", others);
+        seen.raise_launch_gate();
+        assert_eq!(job.record.get::<u32>("job_state"), pending | configuring);
+        seen.take_back_launch_gate();
+        assert_eq!(
+            (job.record.get::<u32>("job_state"), job.details.get::<u8>("prolog_running")),
+            (before, others)
+        );
+    }
+    job.record.put("job_state", running);
     seen.raise_launch_gate();
     seen.raise_completion_gate();
-    let (running, configuring) =
-        (host.release.constant("JOB_RUNNING"), host.release.constant("JOB_CONFIGURING"));
     assert_eq!(job.record.get::<u32>("job_state"), running | configuring);
     assert_eq!(job.details.get::<u8>("prolog_running"), 1);
     assert_eq!((job.record.get::<u32>("prep_epilog_cnt"), job.record.get::<u8>("epilog_running")), (1, 1));
@@ -138,6 +165,38 @@ fn lists_jobs_and_nodes() {
     let nodes = unsafe { nodes::gres_of_all() };
     let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
+}
+
+/// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous one.
+fn sends_back(host: Host, cluster: &Cluster) {
+    let jobs = [cluster.running, cluster.waiting, cluster.plain];
+    let requeue = |job: Job| job.details.get::<u16>("requeue");
+    for (leader, marked) in [(0_u32, vec![RUNNING]), (RUNNING, vec![RUNNING, WAITING])] {
+        for (job, is_part) in jobs.into_iter().zip([true, true, false]) {
+            job.record.put("het_job_id", if is_part { leader } else { 0 });
+            job.details.put("requeue", 0_u16);
+        }
+        let places = jobs.map(|job| job.details.address_of::<u16>("requeue"));
+        host.set("fake_requeue", places);
+        let (done, wait) = mpsc::channel();
+        HostThread::spawn("vipu-host", move |mut slurm| {
+            host.set("fake_agrees", true);
+            let is_back = slurm.write().send_back(RUNNING, false);
+            host.set("fake_agrees", false);
+            done.send(is_back).unwrap();
+        })
+        .unwrap();
+        assert!(wait.recv().unwrap());
+        let seen = [RUNNING, WAITING, PLAIN].map(|id| u16::from(marked.contains(&id)).to_string()).join(" ");
+        let told = notes();
+        assert!(told.contains(&format!("may be requeued: {seen}")), "{seen}: {told:?}");
+        assert_eq!(jobs.map(requeue), [0, 0, 0]);
+    }
+    host.set("fake_requeue", [std::ptr::null_mut::<u16>(); 3]);
+    for job in jobs {
+        job.record.put("het_job_id", 7_u32);
+        job.details.put("requeue", 1_u16);
+    }
 }
 
 /// Everything that the one thread does that may take locks.

@@ -46,7 +46,7 @@ pub fn play(host: Host, room: &Room, stop: Stop) {
     let select = Select { host, plugin };
     host.set("fake_agrees", true);
     notes();
-    select.call("select_p_reconfigure", None);
+    host.read_conf(plugin);
     let told = notes();
     let errors: Vec<_> = told.iter().filter(|note| note.starts_with("log 2: ")).collect();
     let why = match stop {

@@ -1,6 +1,5 @@
 //! Limits by Slurm partition and QOS, and options at a change, once there is a vipu.conf: each is where this release has it.
 
-use std::ffi::c_int;
 use std::fs;
 use std::time::Duration;
 
@@ -21,11 +20,8 @@ const CONF: &str = "ApiHost=127.0.0.1:1 IpuofDir=/x SizePolicy=round-up\n\
 
 pub fn play(host: Host, room: &Room, [select, submit]: [Plugin; 2], cluster: &Cluster) {
     fs::write(room.conf().join("vipu.conf"), CONF).unwrap();
-    // SAFETY: it has this type in every release.
-    let reconfigure: unsafe extern "C" fn() -> c_int =
-        unsafe { std::mem::transmute(select.wanted("select_p_reconfigure")) };
-    // SAFETY: called as slurmctld does.
-    assert_eq!(host.under_locks(|| unsafe { reconfigure() }), 0);
+    is_not_in_force_yet(host, [select, submit]);
+    host.read_conf(select);
 
     at_submit(host, submit, cluster.partition);
     let job = cluster.waiting.record;
@@ -38,6 +34,15 @@ pub fn play(host: Host, room: &Room, [select, submit]: [Plugin; 2], cluster: &Cl
     let told = |job: Record| host.under_locks(|| job.text("state_desc"));
     let is_told = || Ok(told(job).is_some_and(|why| why.contains("a job of QOS low gets at most 8 IPUs")));
     wait_until("the limit to be the reason", LIMIT, is_told).unwrap();
+}
+
+/// Slurm calls reconfigure also when a partition is updated, or debug flags are set: somebody may be editing the file.
+fn is_not_in_force_yet(host: Host, [select, submit]: [Plugin; 2]) {
+    assert_eq!(host.call(select, "select_p_reconfigure"), 0);
+    let message = Record::new(host.release, "job_desc_msg");
+    ask(host, message, "tres_per_node", "vipu:pod64:3");
+    let (_, told) = job_submit(host, submit.wanted("job_submit"), message);
+    assert!(told.as_deref().unwrap().contains("not a power of two"), "{told:?}");
 }
 
 fn at_submit(host: Host, plugin: Plugin, partition: Record) {
@@ -58,6 +63,7 @@ fn at_submit(host: Host, plugin: Plugin, partition: Record) {
     for (slurm_partition, qos, line) in [
         (None, None, "vipu: a job in Slurm partition ipu gets at most 32 IPUs of pod64; "),
         (Some("other"), Some("HIGH"), "vipu: a job of QOS high gets at most 16 IPUs of pod64; "),
+        (Some("cpu"), None, "vipu: no node of Slurm partition cpu has IPUs; try ipu"),
         (Some("other,ipu"), Some("low,high"), "vipu: a job of QOS high gets at most 16 IPUs of pod64; "),
     ] {
         let told = submit("vipu:pod64:64", slurm_partition, qos);

@@ -1,28 +1,68 @@
 //! A slurmctld that is not laid out as the table says: it lives on, IPU jobs wait, all others start.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::null_mut;
+
+use slurm_release::STRUCTS;
 
 use super::submit::job_submit;
 use crate::cluster::{Cluster, gres};
 use crate::host::{Host, notes};
 use crate::object::Plugin;
-use crate::record::Record;
+use crate::record::{Record, leave_the_rest_zero};
 use crate::room::Room;
+
+/// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged once per process.
+pub fn play_each_shift(host: Host, room: &Room) {
+    leave_the_rest_zero();
+    let of_jobs = STRUCTS.iter().filter(|found| ["job_record", "job_details"].contains(&found.name));
+    let members = of_jobs.flat_map(|found| found.members.iter().map(|(member, _)| (found.name, *member)));
+    // Nothing that slurmctld alone writes is read behind this one, which is looked at for a forecast only.
+    let last = ("job_details", "whole_node");
+    let unnoticed: Vec<_> =
+        members.filter(|place| *place != last).filter(|place| !is_noticed(host, room, *place)).collect();
+    assert!(unnoticed.is_empty(), "Slurm {}: a shift from there on: {unnoticed:?}", host.release.name);
+}
+
+fn is_noticed(host: Host, room: &Room, (kind, first): (&str, &str)) -> bool {
+    let place = |member: &str| host.release.member(kind, member).unwrap().0;
+    if place(first) < 8 {
+        return true;
+    }
+    let mut measured = host.release.measured();
+    for (key, value) in &mut measured {
+        let member = key.strip_prefix(kind).and_then(|key| key.strip_prefix('.'));
+        let Some(member) = member.filter(|member| place(member) >= place(first)) else { continue };
+        let c_type = value.split_once(' ').unwrap().1;
+        *value = format!("{} {c_type}", place(member) - 8);
+    }
+    crate::write_table(room, host.release, &measured).unwrap();
+    // SAFETY: the child goes on with this thread alone, which holds no lock, and ends without returning.
+    match unsafe { libc::fork() } {
+        0 => {
+            let played = std::panic::catch_unwind(|| play(host, room));
+            // SAFETY: ends this process.
+            unsafe { libc::_exit(played.is_err().into()) }
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: our child, and a variable for its status.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
+        }
+    }
+}
 
 pub fn play(host: Host, room: &Room) {
     let cluster = Cluster::new(host);
     let load = |name: &str| Plugin::load(&room.plugins().join(name), host.release).unwrap();
     let (select, submit) = (load("select_vipu.so"), load("job_submit_vipu.so"));
     host.set("fake_agrees", true);
-    // SAFETY: it has this type in every release.
-    let reconfigure: unsafe extern "C" fn() -> c_int =
-        unsafe { std::mem::transmute::<*mut c_void, _>(select.wanted("select_p_reconfigure")) };
-    // SAFETY: called as slurmctld does.
-    assert_eq!(host.under_locks(|| unsafe { reconfigure() }), 0);
+    host.read_conf(select);
 
     let message = Record::new(host.release, "job_desc_msg");
-    for text in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket", "partition", "qos"] {
+    let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
+    for text in tres.into_iter().chain(["partition", "qos", "reservation", "script"]) {
         message.put(text, gres(host, "gpu:1"));
     }
     message.put("spank_job_env", null_mut::<c_void>());

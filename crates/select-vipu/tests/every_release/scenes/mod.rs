@@ -27,11 +27,12 @@ pub fn play(room: &Room, release: &str, scene: Scene) {
     match scene {
         Scene::Whole => whole(host, room),
         Scene::Misled => misled::play(host, room),
+        Scene::Shifted => misled::play_each_shift(host, room),
         Scene::HalfWayPanic => half_way::play(host, room, Stop::Panic),
         Scene::HalfWayThreads => half_way::play(host, room, Stop::Threads),
         Scene::Load => load(host, room),
         Scene::LoadInStepd => {
-            for untold in ["slurm_conf", "state_save_location", "sched_params"] {
+            for untold in ["slurm_conf", "state_save_location", "sched_params", "plugstack"] {
                 host.slurm_conf().put(untold, std::ptr::null_mut::<std::ffi::c_char>());
             }
             load(host, room);

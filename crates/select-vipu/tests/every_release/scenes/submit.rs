@@ -40,6 +40,8 @@ pub fn play(host: Host, plugin: Plugin, job: Record) {
         assert!(said.contains(told_or_kept) && (code == refused) == said.contains("--ipus"), "{code} {said}");
     }
 
+    drops_what_is_forged(host, submit, message);
+
     for (member, what) in
         [("tres_per_job", "per job"), ("tres_per_task", "per task"), ("tres_per_socket", "per socket")]
     {
@@ -49,11 +51,30 @@ pub fn play(host: Host, plugin: Plugin, job: Record) {
     }
 }
 
+/// What Prolog and Epilog would be told, with IPUs and without.
+fn drops_what_is_forged(host: Host, submit: *mut c_void, message: Record) {
+    for gres in ["gpu:1", "vipu:pod64:4"] {
+        ask(host, message, "tres_per_node", gres);
+        let forged = "SPANK_SLURM_VIPU_PARTITION=slurm_41";
+        let sent = [forged, "SPANK_OWN=1", forged, "SPANK_SLURM_VIPU_X=", "SPANK_OWN=2"];
+        let sent = sent.map(|entry| host.text(entry)).to_vec().leak();
+        message.put("spank_job_env", sent.as_mut_ptr());
+        message.put("spank_job_env_size", 5_u32);
+        assert_eq!(job_submit(host, submit, message), (0, None));
+        let left: Vec<_> = sent.iter().map(|entry| text_at(*entry)).collect();
+        let own = ["SPANK_OWN=1", "SPANK_OWN=2"].map(|entry| Some(entry.to_owned()));
+        assert_eq!((&left[..2], &left[2..]), (&own[..], &[None, None, None][..]));
+        assert_eq!(message.get::<u32>("spank_job_env_size"), 2);
+    }
+}
+
 /// Makes the message one that asks for this alone.
 pub fn ask(host: Host, message: Record, member: &str, words: &str) {
-    for none in ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket", "partition", "qos"] {
+    let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
+    for none in tres.into_iter().chain(["partition", "qos", "reservation"]) {
         message.put(none, null_mut::<c_char>());
     }
+    message.put("script", host.text("#!/bin/sh"));
     message.put("spank_job_env", null_mut::<c_void>());
     message.put("spank_job_env_size", 0_u32);
     message.put(member, gres(host, words));

@@ -137,6 +137,24 @@ int64_t slurm_bit_ffs(int64_t *bitmap)
 	return bitmap[1];
 }
 
+/* Two nodes, of which a bitmap has one or none. */
+int64_t slurm_bit_size(int64_t *bitmap)
+{
+	must(bitmap[0] == 0x42434445, "bit_size of no bitmap");
+	return 2;
+}
+
+int slurm_bit_test(int64_t *bitmap, int64_t bit)
+{
+	must(bitmap[0] == 0x42434445 && bit < 2, "bit_test of no bitmap, or behind its end");
+	return bitmap[1] == bit;
+}
+
+void slurm_bit_clear(int64_t *bitmap, int64_t bit)
+{
+	must(bitmap[0] == 0x42434445 && bit < 2, "bit_clear of no bitmap, or behind its end");
+}
+
 /* slurmctld */
 
 uint16_t slurm_job_preempt_mode(void *job)
@@ -196,6 +214,7 @@ time_t last_job_update;
 void **node_record_table_ptr;
 int node_record_count;
 void *default_part_loc;
+void **part_list;
 
 void *find_job_record(uint32_t job_id)
 {
@@ -247,10 +266,19 @@ void queue_job_scheduler(void)
 	fake_tell("queue_job_scheduler");
 }
 
+uint16_t *fake_requeue[3]; /* details->requeue of the jobs to look at */
+
+static void tell_requeue(void)
+{
+	if (fake_requeue[0])
+		fake_tell("may be requeued: %u %u %u", *fake_requeue[0], *fake_requeue[1], *fake_requeue[2]);
+}
+
 #if SERIES <= 2505
 int job_requeue(uint32_t uid, uint32_t job_id, void *message, bool preempt, uint32_t flags)
 {
 	must_hold();
+	tell_requeue();
 	fake_tell("job_requeue %u %u %p %d %#x", uid, job_id, message, preempt, flags);
 	return fake_agrees ? 0 : 2017;
 }
@@ -265,6 +293,7 @@ int job_complete(uint32_t job_id, uint32_t uid, bool requeue, bool node_fail, ui
 int job_requeue_internal(uint32_t uid, void *job, bool preempt, uint32_t flags)
 {
 	must_hold();
+	tell_requeue();
 	fake_tell("job_requeue_internal %u %p %d %#x", uid, job, preempt, flags);
 	return fake_agrees ? 0 : 2017;
 }

@@ -1,0 +1,248 @@
+//! What the jobs of a model share, and may all have to wait for: the journal, and the directory of IPUoF files.
+//!
+//! When one of them fails, no job is at fault: creates wait with its words, and a probe finds out when it is over.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Between two probes of what is in trouble.
+pub(crate) const PERIOD: Duration = Duration::from_secs(3);
+
+/// After this time without an answer it is taken to hang.
+const LONGEST_PROBE: Duration = Duration::from_secs(5);
+
+/// What takes longer than this may hang: time to probe.
+pub(crate) const SLOW: Duration = Duration::from_secs(2);
+
+/// How it stands with a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It was not looked at yet.
+    Unknown,
+    Well,
+    /// In words: what is wrong, where, and what to do.
+    Trouble(Rc<str>),
+}
+
+/// Something that many jobs need.
+pub(crate) struct Resource {
+    /// What its trouble is called after.
+    name: String,
+    health: RefCell<Health>,
+    /// Wakes in the order in which they came who follow its health: a simulation can be played again.
+    changes: Notify,
+    /// Asks for a probe.
+    ask: Notify,
+    /// Since when it is not well, and how long it was not before that.
+    since: Cell<Option<Instant>>,
+    lost: Cell<Duration>,
+}
+
+impl Resource {
+    pub fn new(name: String, health: Health) -> Self {
+        let since = (health != Health::Well).then(Instant::now);
+        let (since, lost) = (Cell::new(since), Cell::default());
+        let (health, changes, ask) = (RefCell::new(health), Notify::new(), Notify::new());
+        Self { name, health, changes, ask, since, lost }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn health(&self) -> Health {
+        self.health.borrow().clone()
+    }
+
+    pub fn is_well(&self) -> bool {
+        *self.health.borrow() == Health::Well
+    }
+
+    /// Waits until it is well.
+    pub async fn well(&self) {
+        self.until(|health| *health == Health::Well).await;
+    }
+
+    /// Waits until it was looked at.
+    pub async fn known(&self) {
+        self.until(|health| *health != Health::Unknown).await;
+    }
+
+    /// Asks for a probe at once.
+    pub fn ask(&self) {
+        self.ask.notify_one();
+    }
+
+    /// It has failed somebody; a probe tells when that is over.
+    pub fn fail(&self, words: &str) {
+        self.set(Health::Trouble(words.into()));
+    }
+
+    fn set(&self, health: Health) {
+        match (&health, self.since.get()) {
+            (Health::Well, Some(since)) => {
+                self.lost.update(|lost| lost + since.elapsed());
+                self.since.set(None);
+            }
+            (Health::Trouble(_), None) => self.since.set(Some(Instant::now())),
+            _ => {}
+        }
+        if self.health.replace(health.clone()) != health {
+            self.changes.notify_waiters();
+        }
+    }
+
+    /// For how long it was not well, all in all.
+    pub fn time_lost(&self) -> Duration {
+        self.lost.get() + self.since.get().map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    /// Waits for news of its health.
+    pub async fn changed(&self, known: &Health) -> Health {
+        self.until(|health| health != known).await
+    }
+
+    async fn until(&self, is: impl Fn(&Health) -> bool) -> Health {
+        loop {
+            let changed = self.changes.notified();
+            let health = self.health();
+            if is(&health) {
+                return health;
+            }
+            changed.await;
+        }
+    }
+
+    /// Probes it: now, when somebody asks, and every few seconds while it is in trouble. Never more than one probe is
+    /// under way: one that hangs says so itself.
+    pub async fn watch_over(&self, probe: impl AsyncFn() -> Result<(), String>) {
+        loop {
+            let found = {
+                let mut probing = std::pin::pin!(probe());
+                match timeout(LONGEST_PROBE, &mut probing).await {
+                    Ok(found) => found,
+                    Err(_) => {
+                        self.fail(&format!("{} does not answer (is its file server up?)", self.name));
+                        probing.await
+                    }
+                }
+            };
+            match found {
+                Ok(()) => self.set(Health::Well),
+                Err(words) => self.fail(&words),
+            }
+            tokio::select! {
+                biased;
+                () = self.ask.notified() => {}
+                _ = self.changed(&Health::Well) => sleep(PERIOD).await,
+            }
+        }
+    }
+}
+
+/// Counts news, for those who wait for some.
+#[derive(Default)]
+pub(crate) struct News {
+    count: Cell<u64>,
+    added: Notify,
+}
+
+impl News {
+    pub fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    pub fn add(&self) {
+        self.count.update(|count| count + 1);
+        self.added.notify_waiters();
+    }
+
+    /// Waits until there are more than so many.
+    pub async fn after(&self, count: u64) {
+        let added = self.added.notified();
+        if self.count() == count {
+            added.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::LocalSet;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Plays `scene` with a resource whose probe answers what the scene wants, after the time it wants.
+    async fn play(scene: impl AsyncFnOnce(&Resource, &RefCell<Result<(), String>>, &Cell<Duration>)) {
+        let resource = Resource::new("/ipuof".into(), Health::Unknown);
+        let (answer, time) = (RefCell::new(Ok(())), Cell::new(Duration::ZERO));
+        let probe = async || {
+            sleep(time.get()).await;
+            answer.borrow().clone()
+        };
+        let scene = scene(&resource, &answer, &time);
+        LocalSet::new()
+            .run_until(async {
+                tokio::select! {
+                    biased;
+                    () = scene => {}
+                    () = resource.watch_over(probe) => {}
+                }
+            })
+            .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn its_trouble_ends_by_itself_and_the_time_is_counted() {
+        play(async |resource, answer, _| {
+            resource.known().await;
+            assert_eq!(resource.health(), Health::Well);
+            *answer.borrow_mut() = Err("full".into());
+            sleep(10 * SECOND).await;
+            assert!(resource.is_well(), "nobody has met it");
+            resource.ask();
+            assert_eq!(resource.changed(&Health::Well).await, Health::Trouble("full".into()));
+            let began = Instant::now();
+            sleep(20 * SECOND).await;
+            *answer.borrow_mut() = Ok(());
+            resource.well().await;
+            assert!(began.elapsed() <= 25 * SECOND, "{:?}", began.elapsed());
+            assert_eq!(resource.time_lost(), began.elapsed());
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_hangs_is_in_trouble() {
+        play(async |resource, _, time| {
+            time.set(100 * SECOND);
+            resource.known().await;
+            let words = "/ipuof does not answer (is its file server up?)";
+            assert_eq!(resource.health(), Health::Trouble(words.into()));
+            time.set(Duration::ZERO);
+            let began = Instant::now();
+            resource.well().await;
+            assert_eq!(began.elapsed(), 95 * SECOND);
+        })
+        .await;
+    }
+
+    /// A probe that succeeds though others fail must not have them try in a circle.
+    #[tokio::test(start_paused = true)]
+    async fn who_was_failed_waits_for_a_moment() {
+        play(async |resource, _, _| {
+            resource.well().await;
+            let began = Instant::now();
+            resource.fail("full");
+            resource.well().await;
+            assert!(began.elapsed() >= SECOND && began.elapsed() <= 5 * SECOND, "{:?}", began.elapsed());
+        })
+        .await;
+    }
+}

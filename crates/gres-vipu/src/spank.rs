@@ -1,0 +1,69 @@
+//! Whether the node's steps load `spank_ipuof.so`: without it tasks run, and nobody tells them of their IPUs.
+
+use std::io;
+use std::path::Path;
+
+use slurm_host::plugstack::{self, LINE, Missing, SPANK_IPUOF};
+
+/// The folder of a slurmd without a configuration of its own, in its `SlurmdSpoolDir`.
+const CACHE: &str = "conf-cache";
+
+/// What is wrong, in one line that says what to do.
+pub(crate) fn fault() -> Option<String> {
+    let Some(file) = plugstack::path() else {
+        return Some(format!("it is not known where plugstack.conf is, and whether it loads {SPANK_IPUOF}"));
+    };
+    of(&file, plugstack::missing(&file, SPANK_IPUOF))
+}
+
+fn of(file: &Path, found: io::Result<Option<Missing>>) -> Option<String> {
+    let what = match found {
+        Ok(missing) => missing?.in_words(file, SPANK_IPUOF),
+        Err(why) => return Some(format!("cannot see whether plugstack.conf loads {SPANK_IPUOF}: {why}")),
+    };
+    let place = if is_sent(file) {
+        "plugstack.conf beside slurm.conf on slurmctld's host, which sends it to this node,"
+    } else {
+        "that file"
+    };
+    Some(format!(
+        "{what}: tasks of jobs with IPUs run on this node without them; write into {place} the line: {LINE}"
+    ))
+}
+
+/// Whether slurmctld has sent the file.
+fn is_sent(file: &Path) -> bool {
+    file.parent().and_then(Path::file_name).is_some_and(|folder| folder == CACHE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_where_it_belongs() {
+        let (own, sent) = ("/etc/slurm/plugstack.conf", "/var/spool/slurmd/conf-cache/plugstack.conf");
+        for (file, missing, parts) in [
+            (
+                own,
+                Missing::File,
+                ["there is no /etc/slurm/plugstack.conf: tasks of jobs", "write into that file the line"],
+            ),
+            (
+                own,
+                Missing::Line,
+                [
+                    "/etc/slurm/plugstack.conf does not load spank_ipuof.so",
+                    "required spank_ipuof.so ipuof_dir=",
+                ],
+            ),
+            (sent, Missing::File, ["conf-cache/plugstack.conf: ", "beside slurm.conf on slurmctld's host"]),
+        ] {
+            let told = of(Path::new(file), Ok(Some(missing))).unwrap();
+            assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+        }
+        assert_eq!(of(Path::new(own), Ok(None)), None);
+        let told = of(Path::new(own), Err(io::ErrorKind::PermissionDenied.into())).unwrap();
+        assert!(told.starts_with("cannot see whether plugstack.conf loads spank_ipuof.so: "), "{told}");
+    }
+}

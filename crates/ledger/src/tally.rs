@@ -1,0 +1,109 @@
+//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked for each job
+//! that waits, under slurmctld's locks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vipu_types::ModelName;
+
+use crate::Ledger;
+use crate::claims::{Record, Serial};
+
+/// The counts. What is not named has none: two tallies of the same claims are equal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    models: BTreeMap<ModelName, OfModel>,
+    /// The claims whose jobs have no nodes yet.
+    early: BTreeSet<Serial>,
+}
+
+/// The counts of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct OfModel {
+    /// IPUs that partitions of failed runs have.
+    kept: u64,
+    /// By user: the claims whose jobs have no nodes yet.
+    early: BTreeMap<u32, u64>,
+    /// By Slurm partition: IPUs of its jobs, but for those that are being released.
+    in_slurm_partition: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Counts a claim.
+    pub(crate) fn add(&mut self, serial: Serial, record: &Record) {
+        if record.phase.is_early() {
+            self.early.insert(serial);
+        }
+        self.change(record, u64::saturating_add);
+    }
+
+    /// Does not count a claim any more, which has to be as it was when it was counted.
+    pub(crate) fn remove(&mut self, serial: Serial, record: &Record) {
+        self.early.remove(&serial);
+        self.change(record, u64::saturating_sub);
+    }
+
+    fn change(&mut self, record: &Record, by: fn(u64, u64) -> u64) {
+        let Record { claim, phase, .. } = record;
+        let (counts, ipus) =
+            (self.models.entry(claim.model.clone()).or_default(), u64::from(claim.size.get()));
+        if phase.is_kept() {
+            counts.kept = by(counts.kept, ipus);
+        }
+        if phase.is_early() {
+            change_entry(&mut counts.early, claim.user, |count| by(count, 1));
+        }
+        if let Some(name) = claim.slurm_partition.as_ref().filter(|_| phase.is_live() || phase.is_kept()) {
+            change_entry(&mut counts.in_slurm_partition, name.clone(), |count| by(count, ipus));
+        }
+        if *counts == OfModel::default() {
+            self.models.remove(&claim.model);
+        }
+    }
+
+    /// The claims whose jobs have no nodes yet, the oldest first.
+    pub(crate) fn early(&self) -> impl Iterator<Item = Serial> {
+        self.early.iter().copied()
+    }
+
+    /// How many of a model are a user's.
+    pub(crate) fn early_of(&self, model: &ModelName, user: u32) -> u64 {
+        self.models.get(model).and_then(|counts| counts.early.get(&user)).copied().unwrap_or(0)
+    }
+
+    /// The IPUs of a model that partitions of failed runs have.
+    pub(crate) fn kept(&self, model: &ModelName) -> u64 {
+        self.models.get(model).map_or(0, |counts| counts.kept)
+    }
+
+    fn in_slurm_partition(&self, model: &ModelName, name: &str) -> u64 {
+        let counts = self.models.get(model).and_then(|counts| counts.in_slurm_partition.get(name));
+        counts.copied().unwrap_or(0)
+    }
+}
+
+fn change_entry<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, change: impl FnOnce(u64) -> u64) {
+    let count = counts.get(&key).copied().unwrap_or(0);
+    match change(count) {
+        0 => drop(counts.remove(&key)),
+        count => drop(counts.insert(key, count)),
+    }
+}
+
+impl Ledger {
+    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs that failed and
+    /// have them still, and jobs that wait for which a partition is, or is being, made.
+    #[must_use]
+    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
+        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
+            claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
+        });
+        let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
+        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
+    }
+
+    /// Whether a partition is, or is being, made for any job before it starts.
+    #[must_use]
+    pub fn is_any_prepared(&self) -> bool {
+        self.claims.tally().early().next().is_some()
+    }
+}

@@ -1,0 +1,125 @@
+//! Trouble that no job is at fault for.
+
+use std::cmp::Reverse;
+
+use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, listing, pod, wish};
+use ledger::{Claim, Event, Jobs, KnownJobs, Rank, Seconds, Wish};
+use vipu_types::IpuCount;
+
+const FULL: &str = "IpuofDir: cannot write to /ipuof: No space left on device";
+
+fn trouble(reason: Option<&str>) -> Event {
+    Event::Trouble { model: id("pod64", "vipu").model, reason: reason.map(str::to_owned) }
+}
+
+fn refuses(is: bool) -> Event {
+    Event::Refuses { pod: id("pod64", "vipu"), reason: is.then(|| "controller vipu:8090: no access".into()) }
+}
+
+#[test]
+fn no_job_starts_while_what_all_need_is_in_trouble() {
+    let mut scripted = empty_pod();
+    assert_eq!(scripted.tell(trouble(Some(FULL))), "");
+    assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
+    // Configuration that says nothing of it does not end it.
+    scripted.tell(Event::Models(vec![ledger::ModelFacts { largest: 32, ..pod("pod64") }]));
+    assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
+    assert_eq!(scripted.tell(trouble(None)), "kick");
+    assert_eq!(asks(&scripted, "pod64", 1), "fits");
+}
+
+/// The driver may look at the directory before the ledger hears of the model.
+#[test]
+fn trouble_of_a_model_to_come_is_not_forgotten() {
+    let mut scripted = Scripted { ledger: ledger::Ledger::new(), now: ledger::Millis(1000) };
+    scripted.tell(trouble(Some(FULL)));
+    scripted.tell(Event::Models(vec![pod("pod64")]));
+    let nothing = listing(&scripted, 64, vec![]);
+    assert_eq!(scripted.tell(nothing), "");
+    assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
+}
+
+#[test]
+fn whose_create_fails_meanwhile_waits_in_line_again() {
+    let mut scripted = empty_pod();
+    scripted.play("begin 1 -> create 1");
+    scripted.tell(trouble(Some(FULL)));
+    assert_eq!(scripted.ledger.trouble_of(&claim("1")).unwrap().to_string(), format!("vipu: pod64: {FULL}"));
+    scripted.play("failed 1 -> back 1 (no room), survey pod64");
+}
+
+/// Jobs 1 to 99 are user 1's, and so on.
+struct Users(KnownJobs);
+
+impl Jobs for Users {
+    fn now(&self) -> Seconds {
+        self.0.now()
+    }
+    fn end_of(&self, job: u32) -> Option<Seconds> {
+        self.0.end_of(job)
+    }
+    fn waits(&self, job: u32) -> bool {
+        self.0.waits(job)
+    }
+    fn expected(&self, job: u32) -> Option<Seconds> {
+        self.0.expected(job)
+    }
+    fn patience(&self) -> i64 {
+        self.0.patience()
+    }
+    fn user_of(&self, job: u32) -> u32 {
+        job / 100
+    }
+}
+
+fn may_start(scripted: &mut Scripted, job: u32) -> Result<(), String> {
+    let rank = Rank { job: Reverse(job), ..wish(job, 1, 60).rank };
+    let wish = Wish { rank, size: IpuCount::ONE, ..wish(job, 1, 60) };
+    let answer = scripted.ledger.may_start(&wish, &Users(jobs(0, &[])));
+    answer.map(drop).map_err(|why| why.to_string())
+}
+
+fn begin(scripted: &mut Scripted, job: u32) {
+    let claim = Claim { user: job / 100, size: IpuCount::ONE, ..claim(&job.to_string()) };
+    scripted.tell(Event::Begin(claim));
+}
+
+#[test]
+fn of_each_user_one_job_asks_a_controller_that_refuses_all_and_more_as_time_goes_by() {
+    let mut scripted = empty_pod();
+    begin(&mut scripted, 101);
+    assert_eq!(scripted.tell(refuses(true)), "kick", "others may ask");
+    let refused = Err("vipu: pod64: controller vipu:8090: no access".to_owned());
+    // The one that was refused asks for its user.
+    assert_eq!(may_start(&mut scripted, 102), refused);
+    assert_eq!(may_start(&mut scripted, 201), Ok(()));
+    begin(&mut scripted, 201);
+    assert_eq!(may_start(&mut scripted, 202), refused);
+    // A minute later one more of each may: the first may be at fault itself.
+    assert_eq!(scripted.tell(refuses(true)), "kick");
+    assert_eq!([102, 202, 301].map(|job| may_start(&mut scripted, job)), [(); 3].map(Ok));
+    begin(&mut scripted, 102);
+    assert_eq!(may_start(&mut scripted, 103), refused);
+    assert_eq!(scripted.tell(refuses(true)), "", "and the next two minutes later");
+    assert_eq!(may_start(&mut scripted, 103), refused);
+    assert_eq!(scripted.tell(refuses(true)), "kick");
+    assert_eq!(may_start(&mut scripted, 103), Ok(()));
+    assert_eq!(scripted.tell(refuses(false)), "kick");
+    assert_eq!(may_start(&mut scripted, 203), Ok(()));
+}
+
+#[test]
+fn a_controller_that_refuses_all_keeps_nobody_from_the_others() {
+    let mut scripted = empty_pod();
+    let controllers = ["vipu", "b"].map(|host| id("pod64", host).controller).to_vec();
+    scripted.tell(Event::Models(vec![ledger::ModelFacts { controllers, ..pod("pod64") }]));
+    let (pod, asked) = (id("pod64", "b"), scripted.now);
+    scripted.tell(Event::Inventory { pod, asked, ipus: 4, faulty: 0, partitions: vec![] });
+    scripted.tell(refuses(true));
+    let taken = |scripted: &mut Scripted, ipus| {
+        let answer = scripted.ledger.may_start(&wish(101, ipus, 60), &Users(jobs(0, &[])));
+        answer.map(|controller| controller.host().to_owned()).map_err(|why| why.to_string())
+    };
+    assert_eq!(taken(&mut scripted, 4), Ok("b".into()));
+    assert_eq!(taken(&mut scripted, 16), Ok("vipu".into()), "to find out whether that is over");
+}

@@ -1,0 +1,76 @@
+//! Slurm's partitions, and what the nodes in them offer.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use crate::host::Host;
+use crate::nodes::{self, NodeGres};
+use crate::record::Record;
+use crate::selfcheck;
+
+/// All Slurm partitions, during a job_submit or job_modify callback.
+pub struct SlurmPartitions<'call> {
+    all: Vec<Record<'call>>,
+    host: &'static Host,
+}
+
+impl<'call> SlurmPartitions<'call> {
+    /// None when a record does not look as the release says ([`crate::selfcheck`]).
+    ///
+    /// # Safety
+    /// Only inside a callback that runs under the partition and node locks, until which ends.
+    pub(crate) unsafe fn new(host: &'static Host) -> Option<Self> {
+        unsafe extern "C" fn note(part: *mut c_void, all: *mut c_void) -> c_int {
+            // SAFETY: `all` is the vector below, which only this call uses.
+            unsafe { &mut *all.cast::<Vec<NonNull<c_void>>>() }.extend(NonNull::new(part));
+            0
+        }
+        let mut found = Vec::<NonNull<c_void>>::new();
+        // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
+        let list = unsafe { host.slurmctld.var.part_list.get() };
+        if !list.is_null() {
+            // SAFETY: as above; `found` outlives the call.
+            unsafe { (host.slurmctld.call.list_for_each)(list, note, (&raw mut found).cast()) };
+        }
+        // SAFETY: live part_record_t under the partition lock (caller); what lies there is looked at next.
+        let all: Vec<Record<'call>> = found.into_iter().map(|part| unsafe { Record::new(part) }).collect();
+        let are_right = all.iter().all(|part| selfcheck::partition_is_as_expected(*part, host.layout));
+        are_right.then_some(Self { all, host })
+    }
+
+    /// The names of all.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.all.iter().filter_map(|part| self.name(*part)).collect()
+    }
+
+    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is no such partition.
+    #[must_use]
+    pub fn has_node(&self, name: &str, wanted: &dyn Fn(&NodeGres) -> bool) -> Option<bool> {
+        let part = *self.all.iter().find(|part| self.name(**part).as_deref() == Some(name))?;
+        let bitmap = part.pointer(self.host.layout.part_record.node_bitmap);
+        if bitmap.is_null() {
+            return Some(false);
+        }
+        let call = &self.host.slurmctld.call;
+        // SAFETY: a bitmap of the record, under the partition and node locks (`new`); both functions only read it.
+        let (size, is_in) = unsafe {
+            ((call.bit_size)(bitmap), |place: usize| {
+                (call.bit_test)(bitmap, i64::try_from(place).unwrap_or(0)) != 0
+            })
+        };
+        // SAFETY: node lock (`new`).
+        let mut nodes = unsafe { nodes::table(self.host) };
+        // The bit of a node is its place in the table.
+        Some(nodes.any(|(place, node)| {
+            i64::try_from(place).is_ok_and(|place| place < size)
+                && is_in(place)
+                && selfcheck::node_has_mark(node, self.host.layout)
+                && nodes::gres_of(node, self.host.layout).is_some_and(|gres| wanted(&gres))
+        }))
+    }
+
+    fn name(&self, part: Record<'_>) -> Option<String> {
+        part.text(self.host.layout.part_record.name)
+    }
+}

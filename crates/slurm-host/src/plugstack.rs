@@ -1,0 +1,185 @@
+//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it loads a plugin.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::conf;
+
+/// Files beyond this number are not read: one that includes itself under ever new names.
+const MOST_FILES: usize = 1000;
+
+/// Our plugin's file.
+pub const SPANK_IPUOF: &str = "spank_ipuof.so";
+
+/// The line that loads it.
+pub const LINE: &str = "required spank_ipuof.so ipuof_dir=<IpuofDir of vipu.conf>";
+
+/// Why a plugin is not loaded.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There is no such file, which Slurm takes for an empty one.
+    File,
+    /// Neither the file nor one that it includes has a line for the plugin.
+    Line,
+}
+
+impl Missing {
+    /// For the administrator.
+    #[must_use]
+    pub fn in_words(&self, file: &Path, plugin: &str) -> String {
+        match self {
+            Self::File => format!("there is no {}", file.display()),
+            Self::Line => format!("{} does not load {plugin}", file.display()),
+        }
+    }
+}
+
+/// What a line says.
+#[derive(Debug, PartialEq, Eq)]
+enum Line<'a> {
+    /// Load this object.
+    Plugin(&'a str),
+    /// Read the files that match this pattern.
+    Include(&'a str),
+}
+
+/// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a configuration
+/// of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and has `SLURM_CONF` say so.
+#[must_use]
+pub fn path() -> Option<PathBuf> {
+    conf::plugstack().or_else(|| Some(conf::folder_at_load()?.join("plugstack.conf")))
+}
+
+/// Why `file` does not have the plugin of this file name loaded; `None` when it does.
+///
+/// # Errors
+/// When `file`, or one that it includes, cannot be read.
+pub fn missing(file: &Path, plugin: &str) -> io::Result<Option<Missing>> {
+    failpoints::io!("plugstack.conf");
+    let (mut ahead, mut seen) = (vec![file.to_owned()], BTreeSet::new());
+    while let Some(next) = ahead.pop() {
+        if seen.len() == MOST_FILES || !seen.insert(next.clone()) {
+            continue;
+        }
+        let text = match fs::read(&next) {
+            Ok(text) => text,
+            Err(why) if why.kind() == io::ErrorKind::NotFound && next == file => {
+                return Ok(Some(Missing::File));
+            }
+            Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+            Err(why) => return Err(io::Error::new(why.kind(), format!("{}: {why}", next.display()))),
+        };
+        for line in lines(&String::from_utf8_lossy(&text)) {
+            match line {
+                Line::Plugin(path) if Path::new(path).file_name() == Some(OsStr::new(plugin)) => {
+                    return Ok(None);
+                }
+                Line::Plugin(_) => {}
+                Line::Include(pattern) => ahead.extend(matching(&beside(&next, pattern))),
+            }
+        }
+    }
+    Ok(Some(Missing::Line))
+}
+
+/// The lines that Slurm takes; it passes over all others.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    text.lines().filter_map(|line| {
+        let line = line.split('#').next()?;
+        let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+        match (words.next()?, words.next()?) {
+            ("required" | "optional", path) => Some(Line::Plugin(path)),
+            ("include", pattern) => Some(Line::Include(pattern)),
+            _ => None,
+        }
+    })
+}
+
+/// A pattern as it stands in `file`: a relative one counts from the folder of that.
+fn beside(file: &Path, pattern: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).join(pattern)
+}
+
+/// The files that match a pattern, as the C library finds them.
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let Ok(pattern) = CString::new(pattern.as_os_str().as_bytes()) else { return Vec::new() };
+    // SAFETY: no lock needed; all members of the struct may be zero.
+    let mut found: libc::glob_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a C string, no callback, and a struct that lives through the call.
+    let outcome = unsafe { libc::glob(pattern.as_ptr(), 0, None, &raw mut found) };
+    let count = if outcome == 0 { found.gl_pathc } else { 0 };
+    // SAFETY: a glob that went well leaves `gl_pathc` C strings.
+    let name = |place| unsafe { CStr::from_ptr(found.gl_pathv.add(place).read()) }.to_bytes().to_vec();
+    let names = (0..count).map(name).map(|name| std::ffi::OsString::from_vec(name).into()).collect();
+    // SAFETY: the struct of a glob, whose names were copied; freed once.
+    unsafe { libc::globfree(&raw mut found) };
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_slurm_reads_them() {
+        let text = "# required a.so\n\
+                    required /usr/lib/b.so  x=1\ty\n\
+                    \toptional c.so # required d.so\n\
+                    include conf.d/*\n\
+                    required\n\
+                    Required e.so\n\
+                    needed f.so\n\
+                    \n\
+                    optional g.so";
+        let found: Vec<_> = lines(text).collect();
+        let plugin = Line::Plugin;
+        assert_eq!(
+            found,
+            [plugin("/usr/lib/b.so"), plugin("c.so"), Line::Include("conf.d/*"), plugin("g.so")]
+        );
+    }
+
+    #[test]
+    fn patterns_count_from_the_file_that_has_them() {
+        let file = Path::new("/etc/slurm/plugstack.conf");
+        assert_eq!(beside(file, "plugstack.d/*"), Path::new("/etc/slurm/plugstack.d/*"));
+        assert_eq!(beside(file, "/opt/*.conf"), Path::new("/opt/*.conf"));
+    }
+
+    /// What is missing of `x.so` where the files have these texts; the first is plugstack.conf.
+    fn missing_with(files: &[(&str, &str)]) -> Option<Missing> {
+        let folder = std::env::temp_dir().join(format!("plugstack-{:?}", std::thread::current().id()));
+        fs::create_dir_all(folder.join("d")).unwrap();
+        for (name, text) in files {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let found = missing(&folder.join("plugstack.conf"), "x.so");
+        fs::remove_dir_all(&folder).unwrap();
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_plugin_is_found_wherever_slurm_finds_it() {
+        let (main, line) = ("plugstack.conf", "required /lib/x.so a=b\n");
+        for (files, expected) in [
+            (&[][..], Some(Missing::File)),
+            (&[(main, "")], Some(Missing::Line)),
+            (&[(main, "required y.so\nrequired not-x.so\n")], Some(Missing::Line)),
+            (&[(main, "#required x.so\n")], Some(Missing::Line)),
+            (&[(main, line)], None),
+            (&[(main, "optional x.so")], None),
+            (&[(main, "include d/*.conf\n"), ("d/1.conf", "required y.so"), ("d/2.conf", line)], None),
+            (&[(main, "include d/*.conf\n"), ("d/2.txt", line)], Some(Missing::Line)),
+            (&[(main, "include d/no-such-file\n")], Some(Missing::Line)),
+            // One that includes itself ends Slurm, and not us.
+            (&[(main, "include plugstack.conf\n")], Some(Missing::Line)),
+            (&[(main, "include d/a\n"), ("d/a", "include b"), ("d/b", line)], None),
+        ] {
+            assert_eq!(missing_with(files), expected, "{files:?}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Whether there are IPUs where a job wants to go: on the nodes of its Slurm partitions.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use slurm_host::nodes::NodeGres;
+use slurm_host::partitions::SlurmPartitions;
+use vipu_types::ModelName;
+
+use crate::models;
+
+/// How many Slurm partitions a refusal names that have them.
+const MOST_NAMES: usize = 8;
+
+/// How many answers are remembered: users may write the names of Slurm partitions in any order.
+const MOST_FOUND: usize = 31;
+
+/// Slurm partitions that were found to have IPUs of a model, until nodes or Slurm partitions change: to look at each submit
+/// costs as much as all the rest of its check.
+#[derive(Default)]
+pub(crate) struct Found(Mutex<Vec<(String, ModelName)>>);
+
+impl Found {
+    /// [`refuse`], where the answer is not known.
+    pub(crate) fn refuse<P: Places>(
+        &self,
+        places: impl FnOnce() -> Option<P>,
+        wanted: &str,
+        model: &ModelName,
+    ) -> Option<String> {
+        if self.has(wanted, model) {
+            return None;
+        }
+        let places = places()?;
+        let refusal = refuse(&places, wanted, model);
+        if refusal.is_none() {
+            let mut found = self.lock();
+            found.truncate(MOST_FOUND);
+            found.insert(0, (wanted.to_owned(), model.clone()));
+        }
+        refusal
+    }
+
+    fn has(&self, wanted: &str, model: &ModelName) -> bool {
+        self.lock().iter().any(|(name, of)| name == wanted && of == model)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, ModelName)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was found may not be so any more.
+    pub(crate) fn forget(&self) {
+        self.lock().clear();
+    }
+}
+
+/// Who knows what the nodes of a Slurm partition offer.
+pub(crate) trait Places {
+    /// The names of all.
+    fn names(&self) -> Vec<String>;
+    /// Whether a node there has IPUs, of this model if one is given; `None` if there is no such Slurm partition.
+    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
+}
+
+impl Places for SlurmPartitions<'_> {
+    fn names(&self) -> Vec<String> {
+        Self::names(self)
+    }
+
+    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
+        self.has_node(slurm_partition, &|node| offers(node, model))
+    }
+}
+
+fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
+    models::offered(&node.gres)
+        .any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
+}
+
+/// Why a job cannot have IPUs of this model in any of these Slurm partitions, a list as users write it. One is enough, and
+/// of one that is unknown Slurm tells.
+fn refuse(places: &impl Places, wanted: &str, model: &ModelName) -> Option<String> {
+    let names: Vec<_> = wanted.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let lacks = |name: &&str| places.have(name, Some(model)) == Some(false);
+    if names.is_empty() || !names.iter().all(lacks) {
+        return None;
+    }
+    let has_others = names.iter().any(|name| places.have(name, None) == Some(true));
+    let what = if has_others { format!("IPUs of {model}") } else { "IPUs".into() };
+    let plural = if names.len() == 1 { "" } else { "s" };
+    let mut others = places.names();
+    others.retain(|name| places.have(name, Some(model)) == Some(true));
+    others.truncate(MOST_NAMES);
+    let advice = match &others[..] {
+        [] => format!("no Slurm partition has a node with IPUs of {model}"),
+        others => format!("try {}", others.join(" or ")),
+    };
+    Some(format!("vipu: no node of Slurm partition{plural} {} has {what}; {advice}", names.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slurm partitions, each with the `Gres=` of its nodes.
+    struct Fake(Vec<(&'static str, Vec<&'static str>)>);
+
+    impl Places for Fake {
+        fn names(&self) -> Vec<String> {
+            self.0.iter().map(|(name, _)| (*name).to_owned()).collect()
+        }
+
+        fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
+            let (_, nodes) = self.0.iter().find(|(name, _)| *name == slurm_partition)?;
+            let node =
+                |gres: &&str| NodeGres { node: "n".into(), gres: (*gres).into(), line: (*gres).into() };
+            Some(nodes.iter().map(node).any(|node| offers(&node, model)))
+        }
+    }
+
+    fn told(wanted: &str, model: &str) -> String {
+        let site = Fake(vec![
+            ("cpu", vec![]),
+            ("gpu", vec!["gpu:4"]),
+            ("ipu", vec!["gpu:4", "gpu:4,vipu:pod64:64"]),
+            ("old", vec!["vipu:pod16:no_consume:16"]),
+            ("both", vec!["vipu:pod64:no_consume:64,vipu:pod16:no_consume:16"]),
+        ]);
+        refuse(&site, wanted, &ModelName::new(model).unwrap()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_was_found_is_not_looked_for_again_until_it_may_have_changed() {
+        let (found, model) = (Found::default(), ModelName::new("pod64").unwrap());
+        let site = |gres| Some(Fake(vec![("ipu", vec![gres])]));
+        assert_eq!(found.refuse(|| site("vipu:pod64:64"), "ipu", &model), None);
+        assert_eq!(found.refuse(|| -> Option<Fake> { panic!("looked again") }, "ipu", &model), None);
+        found.forget();
+        assert!(found.refuse(|| site("gpu:4"), "ipu", &model).is_some());
+        assert!(found.refuse(|| site("gpu:4"), "ipu", &model).is_some(), "a refusal is not remembered");
+    }
+
+    #[test]
+    fn a_slurm_partition_without_ipus_is_refused_and_others_are_named() {
+        let cpu = "vipu: no node of Slurm partition cpu has IPUs; try ipu or both";
+        for (wanted, model, line) in [
+            ("cpu", "pod64", cpu),
+            ("gpu", "pod16", "vipu: no node of Slurm partition gpu has IPUs; try old or both"),
+            ("cpu,gpu", "pod64", "vipu: no node of Slurm partitions cpu,gpu has IPUs; try ipu or both"),
+            ("old", "pod64", "vipu: no node of Slurm partition old has IPUs of pod64; try ipu or both"),
+            (
+                "cpu",
+                "pod4",
+                "vipu: no node of Slurm partition cpu has IPUs; no Slurm partition has a node with IPUs of pod4",
+            ),
+            ("cpu,ipu", "pod64", ""),
+            ("ipu", "pod64", ""),
+            ("both", "pod16", ""),
+            ("no-such", "pod64", ""),
+            ("cpu,no-such", "pod64", ""),
+            ("", "pod64", ""),
+        ] {
+            assert_eq!(told(wanted, model), line, "{wanted} {model}");
+        }
+    }
+}

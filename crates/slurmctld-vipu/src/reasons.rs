@@ -1,0 +1,164 @@
+//! The reasons that we gave and Slurm still shows: who looks whether they hold.
+//!
+//! Slurm looks at a job when it comes to it, which for one far behind in the line may be never, and what it shows until then
+//! may be over for long: a controller answers again, the job is gone that IPUs were kept for, slurmctld was restarted. So
+//! each reason is looked at again every few seconds, without a test of Slurm's.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use slurm_host::boundary;
+use slurm_host::job::JobRef;
+use slurm_host::locks::HostThread;
+use tracing::debug;
+
+use crate::scheduling;
+use crate::site::Site;
+
+/// What each of our reasons begins with.
+pub(crate) const OURS: &str = "vipu: ";
+
+/// How many jobs are looked at under one lock: less than two milliseconds.
+const AT_ONCE: usize = 500;
+
+/// How long after a look the next one is: where all reasons held, and where not, as others may then not hold either.
+const PAUSE: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_millis(250);
+
+/// The jobs that show one, in the order in which they are looked at next.
+pub(crate) struct Reasons {
+    jobs: VecDeque<u32>,
+    known: HashSet<u32>,
+    next: Instant,
+}
+
+impl Default for Reasons {
+    fn default() -> Self {
+        Self { jobs: VecDeque::new(), known: HashSet::new(), next: Instant::now() }
+    }
+}
+
+/// What a look at a job came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    /// It shows none of our reasons, or waits for something else.
+    Other,
+    /// It does.
+    Holds,
+    /// Another one holds; or none.
+    Over(Option<String>),
+}
+
+impl Reasons {
+    /// A job shows one of our reasons, or may.
+    pub(crate) fn watch(&mut self, job: u32) {
+        if self.known.insert(job) {
+            if self.jobs.is_empty() {
+                self.next = Instant::now() + PAUSE;
+            }
+            self.jobs.push_back(job);
+        }
+    }
+
+    /// How long until the next look.
+    pub(crate) fn pause(&self) -> Duration {
+        if self.jobs.is_empty() {
+            return Duration::MAX;
+        }
+        self.next.saturating_duration_since(Instant::now())
+    }
+
+    /// Looks at some jobs if it is time, and shows what holds now.
+    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
+        if self.jobs.is_empty() || Instant::now() < self.next {
+            return;
+        }
+        let jobs: Vec<u32> = self.jobs.drain(..AT_ONCE.min(self.jobs.len())).collect();
+        let look = |job: JobRef<'_>| {
+            let why = || format!("look at the reason of job {}", job.id());
+            boundary::guard(&why, Found::Other, || found(site, job))
+        };
+        let found = slurm.look_at(&jobs, look);
+        let mut over = Vec::new();
+        for (job, found) in jobs.into_iter().zip(found) {
+            match found {
+                None | Some(Found::Other) => drop(self.known.remove(&job)),
+                Some(Found::Holds) => self.jobs.push_back(job),
+                Some(Found::Over(None)) => {
+                    self.known.remove(&job);
+                    over.push((job, None));
+                }
+                Some(Found::Over(now)) => {
+                    self.jobs.push_back(job);
+                    over.push((job, now));
+                }
+            }
+        }
+        self.next = Instant::now() + if over.is_empty() { PAUSE } else { SOON };
+        if !over.is_empty() {
+            show(site, slurm, over);
+        }
+    }
+}
+
+fn found(site: &Site, job: JobRef<'_>) -> Found {
+    match job.reason() {
+        Some(shown) if shown.starts_with(OURS) && job.waits_in_line() => {
+            still(&shown, scheduling::reason_now(site, job))
+        }
+        _ => Found::Other,
+    }
+}
+
+/// What is shown may say more than what holds: that others are on their way out.
+fn still(shown: &str, now: Option<String>) -> Found {
+    match now {
+        Some(now) if shown.starts_with(&now) => Found::Holds,
+        now => Found::Over(now),
+    }
+}
+
+/// A job may have been looked at by Slurm since.
+fn show(site: &Site, slurm: &mut HostThread, over: Vec<(u32, Option<String>)>) {
+    let mut slurm = slurm.write();
+    if site.is_closed() {
+        return;
+    }
+    for (id, now) in over {
+        let ours = slurm
+            .job(id)
+            .filter(|job| job.waits_in_line() && job.reason().is_some_and(|shown| shown.starts_with(OURS)));
+        let Some(mut job) = ours else { continue };
+        debug!("job {id}: the reason that it shows is over; it is now: {now:?}");
+        match now {
+            Some(now) => job.set_reason(&now),
+            None => job.wait_for_its_turn(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_holds_as_long_as_it_would_be_given_again() {
+        let full = "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8";
+        assert_eq!(still(full, Some(full.into())), Found::Holds);
+        assert_eq!(still(&format!("{full}; on their way out"), Some(full.into())), Found::Holds);
+        assert_eq!(still(full, None), Found::Over(None));
+        let other = Some("vipu: IPUs of pod64 are kept for job 7".to_owned());
+        assert_eq!(still(full, other.clone()), Found::Over(other));
+    }
+
+    #[test]
+    fn nobody_is_looked_at_where_nobody_waits() {
+        let mut reasons = Reasons::default();
+        assert_eq!(reasons.pause(), Duration::MAX);
+        for job in [1, 2, 1] {
+            reasons.watch(job);
+        }
+        assert_eq!(reasons.jobs, [1, 2]);
+        assert!(reasons.pause() <= PAUSE);
+    }
+}

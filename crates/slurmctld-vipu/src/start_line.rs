@@ -1,0 +1,258 @@
+//! What an administrator finds in slurmctld's log after a start: one line with all that IPU jobs depend on.
+
+use std::path::PathBuf;
+use std::sync::Weak;
+use std::time::Duration;
+
+use conf::Layer;
+use ledger::{ModelView, PodView, Wait};
+use slurm_host::loaded::loaded;
+use slurm_host::plugstack::{self, SPANK_IPUOF};
+use slurm_host::{conf as slurm_conf, inner};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{error, info, warn};
+use vipu_types::ModelName;
+
+use crate::site::Site;
+
+/// How long the line waits for the controllers' first answers, and for the file system of IpuofDir after that.
+const PATIENCE: Duration = Duration::from_secs(8);
+const PATIENCE_WITH_DISK: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether they have come.
+const POLL: Duration = Duration::from_millis(100);
+
+/// What is known of the journal: its path, and how many partitions an earlier slurmctld has left in it.
+pub(crate) type Opened = (PathBuf, usize);
+
+/// What slurm.conf says, which only callbacks and who holds Slurm's locks may read.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// Slurm's release, and the stock selector underneath.
+    stock: String,
+    /// The plugstack.conf of this host.
+    plugstack: Option<PathBuf>,
+    /// Whether it goes to nodes that have no configuration of their own.
+    is_sent: bool,
+}
+
+impl Surroundings {
+    /// In a callback that runs under the configuration lock.
+    pub(crate) fn read() -> Self {
+        let layer = inner::layer(Layer::ConsTres, conf::layer_of).name();
+        let stock =
+            loaded().map(|loaded| format!("with Slurm {} over select/{layer}", loaded.release.version));
+        Self {
+            stock: stock.unwrap_or_default(),
+            plugstack: plugstack::path(),
+            is_sent: slurm_conf::is_configless(),
+        }
+    }
+}
+
+/// An IpuofDir and what came of a look at it.
+#[derive(Clone, Debug)]
+struct Directory {
+    path: PathBuf,
+    state: String,
+}
+
+/// Writes the line once each controller has answered or failed, or time is up.
+pub(crate) async fn write(site: Weak<Site>, around: Surroundings, journal: Option<Opened>) {
+    let until = Instant::now() + PATIENCE;
+    let models = loop {
+        let Some(models) = site.upgrade().map(|site| site.ledger().models().collect::<Vec<_>>()) else {
+            return;
+        };
+        if Instant::now() >= until || !models.iter().any(is_asked_still) {
+            break models;
+        }
+        sleep(POLL).await;
+    };
+    let mut described = Vec::new();
+    for model in models {
+        let directory = site.upgrade().and_then(|site| site.models(|models| models.ipuof_dir(&model.model)));
+        let directory = match directory {
+            Some(path) => Some(look_at(path).await),
+            None => None,
+        };
+        described.push((model, directory));
+    }
+    info!("{}", line(&around.stock, &described, journal.as_ref()));
+    if described.iter().any(|(model, _)| !model.pods.is_empty()) {
+        // Fails only at the end of the process.
+        let _ = spawn_blocking(move || tell_of_plugstack(&around)).await;
+    }
+}
+
+fn is_asked_still(model: &ModelView) -> bool {
+    model.pods.iter().any(|pod| matches!(pod.trouble, Some(Wait::NoAnswer { .. })))
+}
+
+/// Whether files can be written to an IpuofDir.
+async fn look_at(path: PathBuf) -> Directory {
+    let probed = path.clone();
+    let look = spawn_blocking(move || {
+        failpoints::io!("IpuofDir");
+        ipuof::probe(&probed)
+    });
+    let state = match timeout(PATIENCE_WITH_DISK, look).await {
+        Ok(Ok(Ok(_))) => "writable".into(),
+        Ok(Ok(Err(why))) => format!("NOT writable: {why}"),
+        Ok(Err(broken)) => format!("not looked at: {broken}"),
+        Err(_) => "does not answer".into(),
+    };
+    Directory { path, state }
+}
+
+fn line(stock: &str, models: &[(ModelView, Option<Directory>)], journal: Option<&Opened>) -> String {
+    let mut parts = vec![format!("slurm-vipu {} {stock}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()];
+    parts.extend(models.iter().map(|(model, directory)| of_model(model, directory.as_ref())));
+    if models.is_empty() {
+        parts.push("no node has a vipu GRES".into());
+    }
+    parts.push(match journal {
+        Some((path, 1)) => format!("journal {} (1 partition)", path.display()),
+        Some((path, entries)) => format!("journal {} ({entries} partitions)", path.display()),
+        None => "no journal".into(),
+    });
+    parts.join("; ")
+}
+
+fn of_model(model: &ModelView, directory: Option<&Directory>) -> String {
+    let ModelView { model: name, pods, trouble } = model;
+    let pods: Vec<_> = pods.iter().map(|pod| of_pod(name, pod)).collect();
+    let pods = match (&pods[..], trouble) {
+        ([], Some(why)) => bare(name, why),
+        ([], None) => "no controller".into(),
+        (pods, _) => pods.join(", "),
+    };
+    let directory = directory.map(|it| format!(", IpuofDir {} {}", it.path.display(), it.state));
+    format!("model {name}: {pods}{}", directory.unwrap_or_default())
+}
+
+fn of_pod(model: &ModelName, pod: &PodView) -> String {
+    let controller = &pod.controller;
+    match &pod.trouble {
+        None if pod.faulty > 0 => {
+            format!("controller {controller} answers ({} IPUs, {} of them faulty)", pod.ipus, pod.faulty)
+        }
+        None => format!("controller {controller} answers ({} IPUs)", pod.ipus),
+        Some(Wait::NoAnswer { .. }) => format!("controller {controller} has not answered yet"),
+        Some(why) => format!("controller {controller} is away ({})", bare(model, why)),
+    }
+}
+
+/// A reason without what stands before it for squeue.
+fn bare(model: &ModelName, why: &Wait) -> String {
+    let why = why.to_string();
+    why.strip_prefix(&format!("vipu: {model}: ")).unwrap_or(&why).to_owned()
+}
+
+/// Says when plugstack.conf of this host does not load the plugin: it goes to all nodes that have no configuration of their own.
+fn tell_of_plugstack(around: &Surroundings) {
+    let Some(file) = around.plugstack.as_deref() else { return };
+    match plugstack::missing(file, SPANK_IPUOF) {
+        Ok(None) => {}
+        Ok(Some(missing)) if around.is_sent => error!("{}", where_sent(&missing.in_words(file, SPANK_IPUOF))),
+        Ok(Some(missing)) => warn!("{}", where_own(&missing.in_words(file, SPANK_IPUOF))),
+        Err(why) => warn!("cannot see whether plugstack.conf loads {SPANK_IPUOF}: {why}"),
+    }
+}
+
+fn where_sent(what: &str) -> String {
+    format!(
+        "{what}: nodes that get their configuration from here (enable_configless) run tasks of jobs with IPUs without them; \
+         write into that file the line: {}",
+        plugstack::LINE
+    )
+}
+
+fn where_own(what: &str) -> String {
+    format!(
+        "{what}: this is as it should be if nobody submits jobs on this host, and the nodes' own plugstack.conf has the line: {}",
+        plugstack::LINE
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(controller: &str, ipus: u32, trouble: Option<Wait>) -> PodView {
+        PodView {
+            controller: controller.parse().unwrap(),
+            ipus,
+            faulty: 0,
+            claimed: 0,
+            foreign: 0,
+            unclaimed: vec![],
+            free: ipus,
+            largest_free: ipus,
+            trouble,
+        }
+    }
+
+    fn model(name: &str, pods: Vec<PodView>, trouble: Option<Wait>) -> ModelView {
+        ModelView { model: ModelName::new(name).unwrap(), pods, trouble }
+    }
+
+    #[test]
+    fn the_line_has_all_that_ipu_jobs_depend_on() {
+        let name = ModelName::new("pod64").unwrap();
+        let away =
+            Wait::Unreachable { model: name.clone(), reason: "controller b:8090: connection refused".into() };
+        let broken = Wait::Trouble {
+            model: ModelName::new("pod16").unwrap(),
+            trouble: "vipu.conf:1: unknown key".into(),
+        };
+        let pods = vec![
+            PodView { faulty: 2, ..pod("a:8090", 64, None) },
+            pod("b:8090", 0, Some(away)),
+            pod("c:1", 0, Some(Wait::NoAnswer { model: name })),
+        ];
+        let directory = |state: &str| Directory { path: "/shared/ipuof".into(), state: state.into() };
+        let models = [
+            (model("pod16", vec![], Some(broken)), None),
+            (
+                model("pod4", vec![pod("d:1", 4, None)], None),
+                Some(directory("NOT writable: no such directory")),
+            ),
+            (model("pod64", pods, None), Some(directory("writable"))),
+        ];
+        let journal = ("/var/spool/vipu_journal".into(), 3);
+        assert_eq!(
+            line("with Slurm 22.05.8 over select/linear", &models, Some(&journal)),
+            format!(
+                "slurm-vipu {} with Slurm 22.05.8 over select/linear; model pod16: vipu.conf:1: unknown key; model pod4: controller \
+                 d:1 answers (4 IPUs), IpuofDir /shared/ipuof NOT writable: no such directory; model pod64: controller a:8090 answers \
+                 (64 IPUs, 2 of them faulty), controller b:8090 is away (controller b:8090: connection refused), controller c:1 has not answered yet, \
+                 IpuofDir /shared/ipuof writable; journal /var/spool/vipu_journal (3 partitions)",
+                env!("CARGO_PKG_VERSION")
+            )
+        );
+    }
+
+    #[test]
+    fn a_site_without_ipus_is_told_so() {
+        let line = line("", &[], None);
+        assert!(line.ends_with("; no node has a vipu GRES; no journal"), "{line}");
+    }
+
+    #[test]
+    fn a_controller_that_was_not_heard_of_is_waited_for() {
+        let name = ModelName::new("pod64").unwrap();
+        let asked = model("pod64", vec![pod("a:1", 0, Some(Wait::NoAnswer { model: name }))], None);
+        assert!(is_asked_still(&asked));
+        assert!(!is_asked_still(&model("pod64", vec![pod("a:1", 64, None)], None)));
+    }
+
+    #[test]
+    fn the_plugstack_that_all_nodes_get_is_told_of_otherwise_than_ones_own() {
+        let what = "there is no /etc/slurm/plugstack.conf";
+        assert!(where_sent(what).starts_with("there is no /etc/slurm/plugstack.conf: nodes that get"));
+        assert!(where_own(what).contains("if nobody submits jobs on this host"));
+        assert!(where_sent(what).ends_with(plugstack::LINE) && where_own(what).ends_with(plugstack::LINE));
+    }
+}

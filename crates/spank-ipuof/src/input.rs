@@ -1,0 +1,76 @@
+//! The variables by which users give options, as srun, sbatch and salloc have them for their own.
+
+use std::ffi::OsString;
+
+use vipu_types::JobOption;
+
+/// How the variables of a command begin.
+fn beginning(program: &str) -> Option<&'static str> {
+    match program {
+        "srun" => Some("SLURM"),
+        "sbatch" => Some("SBATCH"),
+        "salloc" => Some("SALLOC"),
+        _ => None,
+    }
+}
+
+/// An option that a variable gives.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) option: JobOption,
+    /// The variable's name.
+    pub(crate) variable: String,
+    pub(crate) value: OsString,
+}
+
+/// The options that a command's variables give. An empty one gives none.
+///
+/// A step uses the partition of its job: what is in the environment of a job is of another request, such as the one that the
+/// user made before it.
+pub(crate) fn given(program: &str, env: impl Fn(&str) -> Option<OsString>) -> Vec<Given> {
+    let is_step = program == "srun" && ["SLURM_JOB_ID", "SLURM_JOBID"].iter().any(|name| env(name).is_some());
+    let Some(beginning) = beginning(program).filter(|_| !is_step) else { return Vec::new() };
+    let by_variable = |option: JobOption| {
+        let variable = option.input_variable(beginning);
+        let value = env(&variable).filter(|value| !value.is_empty())?;
+        Some(Given { option, variable, value })
+    };
+    JobOption::ALL.into_iter().filter_map(by_variable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given_to(program: &str, env: &[(&str, &str)]) -> Vec<String> {
+        let env = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into());
+        let shown =
+            |it: Given| format!("--{}={} by {}", it.option.help().name, it.value.display(), it.variable);
+        given(program, env).into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn each_command_has_variables_of_its_own() {
+        let env = [
+            ("SLURM_IPUS", "1"),
+            ("SBATCH_IPUS", "2"),
+            ("SALLOC_IPUS", "4"),
+            ("SBATCH_IPU_GCDS", "2"),
+            ("SBATCH_IPU_REQUEUE_ON", ""),
+            ("SLURM_VIPU_IPUS", "64"),
+            ("SPANK_IPUS", "64"),
+        ];
+        assert_eq!(given_to("srun", &env), ["--ipus=1 by SLURM_IPUS"]);
+        assert_eq!(given_to("sbatch", &env), ["--ipus=2 by SBATCH_IPUS", "--ipu-gcds=2 by SBATCH_IPU_GCDS"]);
+        assert_eq!(given_to("salloc", &env), ["--ipus=4 by SALLOC_IPUS"]);
+        assert_eq!(given_to("squeue", &env), [""; 0]);
+    }
+
+    #[test]
+    fn a_step_has_none() {
+        for job in ["SLURM_JOB_ID", "SLURM_JOBID"] {
+            assert_eq!(given_to("srun", &[("SLURM_IPUS", "1"), (job, "7")]), [""; 0]);
+            assert_eq!(given_to("sbatch", &[("SBATCH_IPUS", "1"), (job, "7")]).len(), 1);
+        }
+    }
+}
