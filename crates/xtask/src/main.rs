@@ -23,6 +23,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
+use testbed::{compose, programs};
 
 use crate::results::Table;
 
@@ -105,7 +106,7 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Formatting, clippy, all tests.
+    /// Formatting, clippy, all tests on this machine's Slurm and on that of each Debian suite in containers.
     Ci,
 }
 
@@ -121,8 +122,15 @@ enum Bench {
     Submit(submit::Extent),
 }
 
-fn main() -> Result<ExitCode> {
-    match Task::parse() {
+fn main() -> ExitCode {
+    run_task(Task::parse()).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run_task(task: Task) -> Result<ExitCode> {
+    match task {
         Task::Demo { keep } => {
             packages::install_missing(&packages::SLURM)?;
             build::plugins_and_programs()?;
@@ -140,7 +148,7 @@ fn main() -> Result<ExitCode> {
             build::for_tests()?;
             let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
             let mut table = Table::default();
-            matrix::run(suites, filter.as_deref(), &mirror, &mut table)?;
+            matrix::run(suites, filter.as_deref(), None, &mirror, &mut table)?;
             Ok(table.finish())
         }
         Task::Test { filter, .. } => {
@@ -183,15 +191,20 @@ fn main() -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Ci => {
+            // First, as they cost nothing: without them half of the tests would not be run.
+            if compose::find_compose().is_err() {
+                packages::install_missing(&packages::ENGINE)?;
+            }
+            compose::find_engine()?;
+            compose::find_compose()?;
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
             packages::install_missing(&packages::SLURM)?;
             layout::prepare_tests()?;
             build::for_tests()?;
-            let mut table = Table::default();
-            table.add(here()?, test_run::run(None)?);
-            let in_containers = [image::Suite::Trixie, image::Suite::Forky];
-            matrix::run(&in_containers, None, image::MIRROR, &mut table)?;
+            let (mut table, here) = (Table::default(), programs::slurm_version()?);
+            table.add(here.to_string(), test_run::run(None)?);
+            matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
             Ok(table.finish())
         }
     }
@@ -199,5 +212,5 @@ fn main() -> Result<ExitCode> {
 
 /// This machine's Slurm.
 fn here() -> Result<String> {
-    Ok(testbed::programs::slurm_version()?.to_string())
+    Ok(programs::slurm_version()?.to_string())
 }

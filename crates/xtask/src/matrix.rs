@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use slurm_release::Version;
 use testbed::{compose, programs, say};
 
 use crate::{
@@ -30,23 +31,19 @@ const DRIVING: &str = "matrix";
 /// What is wrong with a suite, but with none of its tests, is counted as a failure of this group.
 const OF_SUITE: &str = "matrix_";
 
-/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`.
-pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Table) -> Result<()> {
+/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`. Of the
+/// release whose tests on one host are `done` only what needs several hosts.
+pub fn run(
+    suites: &[Suite],
+    filter: Option<&str>,
+    done: Option<Version>,
+    mirror: &str,
+    table: &mut Table,
+) -> Result<()> {
+    compose::find_engine()?;
+    compose::find_compose()?;
     let [e2e, faults] = INSIDE_ONE.map(build);
     let (inside, matrix) = ([e2e?, faults?], build(DRIVING)?);
-    let skip_all = |why: &str| {
-        let mut results = Results::default();
-        for program in inside.iter().chain([&matrix]) {
-            results.add(&skip(program, filter, why)?);
-        }
-        Ok::<_, anyhow::Error>(results)
-    };
-    if let Err(why) = compose::find_engine() {
-        for suite in suites {
-            table.add(format!("{} in containers", suite.name()), skip_all(&format!("{why:#}"))?);
-        }
-        return Ok(());
-    }
     let files = image::stage()?;
     for (name, program) in INSIDE_ONE.iter().zip(&inside) {
         image::stage_file(program, &files.join("bin").join(name))?;
@@ -57,12 +54,13 @@ pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Tab
     for &suite in suites {
         image::build(suite, mirror)?;
         let slurm = programs::version_shown(&slurm_of(suite)?)?;
+        let programs = if done == Some(slurm) { &[] } else { &INSIDE_ONE[..] };
         let mut results = if slurm.known().is_some() {
-            run_suite(suite, &files, &matrix, filter)?
+            run_suite(suite, &files, programs, &matrix, filter)?
         } else {
             let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
-            let why = format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}");
-            let mut results = skip_all(&why)?;
+            say(format!("Debian {debian} now has Slurm {slurm}, which is not in layouts.json: {how}"));
+            let mut results = Results::default();
             results.group(OF_SUITE).failed += 1;
             results
         };
@@ -73,13 +71,19 @@ pub fn run(suites: &[Suite], filter: Option<&str>, mirror: &str, table: &mut Tab
             say(format!("the tests began with others: what else has filled {}?", files.display()));
             results.group(OF_SUITE).failed += 1;
         }
-        table.add(slurm.to_string(), results);
+        table.add(format!("{slurm} in containers"), results);
     }
     Ok(())
 }
 
-/// Runs all kinds of tests on one suite.
-fn run_suite(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) -> Result<Results> {
+/// Runs these programs inside one container of a suite, and the tests that drive many.
+fn run_suite(
+    suite: Suite,
+    files: &Path,
+    programs: &[&str],
+    matrix: &Path,
+    filter: Option<&str>,
+) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
     // All kinds of jobs run on this machine; what differs by release is in matrix_job_kinds. So does the plugin that
@@ -87,14 +91,12 @@ fn run_suite(suite: Suite, files: &Path, matrix: &Path, filter: Option<&str>) ->
     let skipped = || vec!["--skip", "kinds::", "--skip", "user_submit_takes"];
     let selected = filter.map_or_else(skipped, |filter| vec![filter]);
     let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
-    for program in INSIDE_ONE {
+    for program in programs {
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
-    let harness: Vec<_> = ["--test-threads", "1"].into_iter().chain(filter).collect();
-    results.add(&match compose::find_compose() {
-        Ok(_) => second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?,
-        Err(why) => skip(matrix, filter, &format!("{why:#}"))?,
-    });
+    // Two clusters at a time: they mostly wait.
+    let harness: Vec<_> = ["--test-threads", "2"].into_iter().chain(filter).collect();
+    results.add(&second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?);
     Ok(results)
 }
 
@@ -107,17 +109,6 @@ fn build(target: &str) -> Result<PathBuf> {
     let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let mut programs = messages.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?)));
     programs.next_back().with_context(|| format!("cargo built no program of the tests '{target}'"))
-}
-
-/// Says why the tests that a program would run are skipped, and counts them.
-fn skip(program: &Path, filter: Option<&str>, why: &str) -> Result<Results> {
-    say(format!("tests in containers are skipped: {why}"));
-    let output = Command::new(program).args(filter).arg("--list").output();
-    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
-    let mut results = Results::default();
-    results
-        .skip(String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.strip_suffix(": test")));
-    Ok(results)
 }
 
 /// A program in a container of this suite, which sees the built files.

@@ -25,6 +25,12 @@ pub const SLURM: [Needed; 5] = [
 /// What `cargo xtask valgrind` runs slurmctld under.
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
 
+/// What the tests in containers run on.
+pub const ENGINE: [Needed; 2] = [
+    ("docker.io", "docker", "its engine runs the hosts of a cluster as containers"),
+    ("docker-compose", "docker-compose", "it starts them together"),
+];
+
 /// What a base image is made with where it cannot be pulled.
 pub const BASE_IMAGE: [Needed; 1] =
     [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];
