@@ -146,7 +146,8 @@ fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
         };
         let first = stay(cluster, 32)?;
         list(&[1, 0])?;
-        let second = stay(cluster, 32)?;
+        // Too large for the rest of the first: whichever controller has answered by now.
+        let second = stay(cluster, 64)?;
         is_on(cluster, first, 0)?;
         is_on(cluster, second, 1)?;
         list(&[0])?;

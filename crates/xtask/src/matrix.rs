@@ -94,8 +94,8 @@ fn run_suite(
     for program in programs {
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
-    // Two clusters at a time: they mostly wait.
-    let harness: Vec<_> = ["--test-threads", "2"].into_iter().chain(filter).collect();
+    // Three clusters at a time: they mostly wait.
+    let harness: Vec<_> = ["--test-threads", "3"].into_iter().chain(filter).collect();
     results.add(&second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?);
     Ok(results)
 }

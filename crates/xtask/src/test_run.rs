@@ -70,7 +70,7 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
 
 /// How many tests on daemons run at a time: they mostly wait, so more of them than cores go together well.
 pub fn threads() -> String {
-    (2 * thread::available_parallelism().map_or(1, usize::from)).clamp(2, 8).to_string()
+    (3 * thread::available_parallelism().map_or(1, usize::from)).clamp(3, 12).to_string()
 }
 
 /// Whether root may give a process a host name of its own here.
