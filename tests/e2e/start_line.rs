@@ -1,5 +1,7 @@
 //! What slurmctld's log says after a start.
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 use testbed::{Cluster, wait_until};
 
@@ -19,7 +21,7 @@ fn line_after(cluster: &Cluster, count: usize) -> Result<String> {
 
 #[test]
 fn job_start_is_told_in_one_line() -> Result<()> {
-    quick().run(|cluster| {
+    quick().expect_log("is not the directory that was in use").run(|cluster| {
         let line = line_after(cluster, 0)?;
         let (port, layout) = (cluster.mock().port(), cluster.layout());
         for part in [
@@ -41,6 +43,17 @@ fn job_start_is_told_in_one_line() -> Result<()> {
             log.matches("error: select/vipu: no IPU job of model pod64 can start there: ").count() == 1,
             "{log}"
         );
-        cluster.mock().clear()
+        cluster.mock().clear()?;
+        // Only the mount point of IpuofDir is there.
+        cluster.stop_slurmctld()?;
+        let (directory, away) = (layout.ipuof(), layout.ipuof().with_extension("away"));
+        fs::rename(&directory, &away)?;
+        fs::create_dir(&directory)?;
+        cluster.start_slurmctld()?;
+        let line = line_after(cluster, 2)?;
+        ensure!(line.contains("answers (64 IPUs), NO JOB CAN START: IpuofDir: "), "{line}");
+        fs::remove_dir(&directory)?;
+        fs::rename(&away, &directory)?;
+        Ok(())
     })
 }

@@ -1,5 +1,7 @@
 //! Making a partition: journal, call, poll, configuration, files, journal.
 
+mod call;
+mod files;
 mod id;
 
 use std::borrow::Cow;
@@ -10,30 +12,22 @@ use std::time::Duration;
 
 use ledger::{Claim, Event};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::task::spawn_local;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use vipu_types::PodId;
 
 use crate::announce::Progress;
 use crate::lane::{Lane, Owner};
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{self, Patience, Stop};
 use crate::pod::{Pod, Turn};
-use crate::refusals::Fault;
-use crate::shared::FilesTrouble;
 use crate::shop::Shop;
-use crate::{
-    CallError, Controller, CreateRequest, Entry, Failure, Files, Journal, PartitionState, World, remove,
-};
+use crate::{CallError, Controller, Entry, Failure, Journal, PartitionState, World, remove};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
 
 /// Between two tries on a controller that refuses whoever asks.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
-
-type Config<W> = <<W as World>::Controller as Controller>::Config;
 
 /// How long the partition of `claim` is tried, from now on.
 pub(crate) fn patience<W: World>(shop: &Rc<Shop<W>>, claim: &Claim, cancel: CancellationToken) -> Patience {
@@ -120,6 +114,10 @@ pub(crate) async fn create<W: World>(
                  another id is used the next time"
             );
             tracing::warn!("{run}: {reason}");
+            Event::CreatePutOff { partition, reason }
+        }
+        Err(Stop::PutOff(reason)) => {
+            tracing::warn!("{run}: {reason}; another controller may have room the next time");
             Event::CreatePutOff { partition, reason }
         }
         Err(Stop::TimedOut) => {
@@ -249,56 +247,6 @@ impl<W: World> Create<'_, W> {
         }
     }
 
-    /// Puts on record that the partition is about to be made, if that is not.
-    async fn put_on_record(&mut self) -> Result<(), Setback> {
-        let directory = self.pod.settings.ipuof_dir.clone();
-        if self.intent.as_ref() == Some(&directory) {
-            return Ok(());
-        }
-        self.move_to(directory.as_ref()).await?;
-        self.trouble = "the journal is still being written".into();
-        let intent = Entry::Create {
-            claim: self.claim.clone(),
-            ipuof_dir: directory.as_deref().map(Path::to_path_buf),
-        };
-        self.lane.recorded.set(true);
-        let recorded = self.patience.hold(self.shop.record(intent)).await?;
-        recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
-        let is_first = self.intent.replace(directory).is_none();
-        failpoints::hold!("intent");
-        if is_first {
-            self.shop.world.report(Event::CreateStarted(self.claim.partition.clone()));
-        }
-        Ok(())
-    }
-
-    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is deleted: the
-    /// record knows one place.
-    async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
-        let earlier = self.lane.directory.borrow().clone();
-        let has_files = !self.lane.fileless.get();
-        if let Some(earlier) = earlier.filter(|earlier| has_files && Some(earlier) != directory) {
-            self.trouble = format!("its IPUoF files in {} are still there", earlier.display()).into();
-            self.withdraw(&earlier).await?;
-        }
-        self.lane.directory.replace(directory.cloned());
-        Ok(())
-    }
-
-    /// Deletes the files in a directory that may be away: time does not count while it is.
-    async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
-        let needs = self.shop.needs(&self.pod).into_iter().chain([self.shop.directory(directory)]);
-        self.patience.minds(&needs.collect::<Vec<_>>());
-        let files = remove::delete_files(self.shop, self.lane, self.claim, Some(Arc::clone(directory)));
-        let withdrawn = self.patience.hold(files).await?;
-        withdrawn.map_err(|trouble| {
-            Setback::Again(
-                format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
-                Blame::Nobody,
-            )
-        })
-    }
-
     /// Tries until it succeeds, or failed too often.
     async fn tries<T>(
         &mut self,
@@ -336,7 +284,7 @@ impl<W: World> Create<'_, W> {
             // The survey has had that time to tell whether others fare better.
             failures += u32::from(match blame {
                 Blame::Partition => true,
-                Blame::Unclear => self.pod.answers.get(),
+                Blame::Unclear => self.pod.seen.answers.get(),
                 Blame::Nobody => false,
             });
             if failures > self.pod.settings.max_retries {
@@ -348,23 +296,27 @@ impl<W: World> Create<'_, W> {
         }
     }
 
-    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else may.
+    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else may. Unless
+    /// another controller of the model works: a job that has waited for a while may fare better there.
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
             self.shop.world.tell(self.claim.run, self.progress.line());
         }
-        let (refusals, news) = (Rc::clone(&self.pod.refusals), self.shop.news());
+        let (seen_of_it, news) = (Rc::clone(&self.pod.seen), self.shop.news());
         let seen = news.count();
         let consent = async {
             tokio::select! {
                 biased;
-                () = refusals.over() => {}
-                () = news.after(seen) => {}
-                () = sleep(REFUSED_PAUSE) => {}
+                () = seen_of_it.refusals.over() => false,
+                () = news.after(seen) => false,
+                () = sleep(REFUSED_PAUSE) => true,
             }
         };
-        self.patience.hold_unhurried(consent).await?;
+        let has_waited = self.patience.hold_unhurried(consent).await?;
+        if has_waited && self.shop.has_other(&self.claim.pod()) {
+            return Err(Stop::PutOff(self.trouble.to_string()));
+        }
         self.reconfigured();
         Ok(())
     }
@@ -425,94 +377,6 @@ impl<W: World> Create<'_, W> {
         self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into(), Blame::Unclear))
     }
 
-    /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
-    /// a remove must not overtake it.
-    async fn call(&mut self) -> Result<(), Setback> {
-        let settings = &self.pod.settings;
-        let request = CreateRequest {
-            partition: &self.claim.partition,
-            size: self.claim.size,
-            domain_size: settings.domain_size,
-            shape: self.claim.shape.by_site(settings.reconfigurable),
-            ipus: &self.claim.ipus,
-            cluster: settings.cluster.as_deref(),
-            allocation: settings.allocation.as_deref(),
-        };
-        // Until the answer is known: should this program break meanwhile, what the call made must be removed.
-        let before = self.lane.owner.replace(Owner::Ours);
-        let Err(error) = self.pod.controller.create(&request).await else {
-            // This call's effect is what will be seen, not that of one before it.
-            self.is_unanswered = false;
-            self.consent();
-            failpoints::hold!("create_acknowledged");
-            self.look_first();
-            return Ok(());
-        };
-        self.lane.owner.set(before);
-        match error.failure {
-            Failure::Refused => return Err(self.refused(error.message)),
-            Failure::Exists if self.lane.owner.get() == Owner::Ours => {
-                self.effect_seen();
-                self.look_first();
-                return Ok(());
-            }
-            // Whoever it is of may be giving it up just now.
-            Failure::Exists => self.id_is_free().await?,
-            // Nothing was sent, so nothing can come of it.
-            Failure::NotSent => {}
-            // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
-            Failure::Stranger => drop(self.shop.survey(&self.claim.pod())),
-            Failure::NoRoom => {
-                self.shop.world.report(Event::NoRoom(self.claim.partition.clone()));
-                self.shop.survey(&self.claim.pod());
-            }
-            Failure::Unclear => {
-                self.look_first();
-                self.is_unanswered = true;
-                self.lane.unanswered.update(|calls| calls + 1);
-            }
-        }
-        Err(error.into())
-    }
-
-    /// What follows of a refusal for good: the job's own fault, unless the controller refuses others, too.
-    fn refused(&self, words: String) -> Setback {
-        let Fault::OfTheController { is_news } = self.pod.refusals.add(self.claim.run.job) else {
-            return Stop::Failed(words).into();
-        };
-        if is_news {
-            tracing::error!(
-                "{words}; it refuses all jobs: they wait, and of each user one asks again now and then"
-            );
-            spawn_local(say_refused(
-                Rc::clone(self.shop),
-                Rc::clone(&self.pod),
-                self.claim.pod(),
-                words.clone(),
-            ));
-        }
-        Setback::RefusesAll(words.into())
-    }
-
-    /// The controller makes a partition.
-    fn consent(&self) {
-        if self.pod.refusals.success() {
-            tracing::info!("controller {} makes partitions again", self.pod.controller.name());
-        }
-    }
-
-    /// The partition is there: what the last create call was sent for, if it was not answered.
-    fn effect_seen(&mut self) {
-        if std::mem::take(&mut self.is_unanswered) {
-            self.lane.unanswered.update(|calls| calls.saturating_sub(1));
-        }
-    }
-
-    fn look_first(&mut self) {
-        self.may_exist = true;
-        self.lane.owner.set(Owner::Ours);
-    }
-
     /// Waits until the partition is active; says for how long.
     async fn active(&mut self) -> Result<Duration, Setback> {
         let began = Instant::now();
@@ -540,39 +404,5 @@ impl<W: World> Create<'_, W> {
 
     fn again(&self, words: &str) -> Setback {
         Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Blame::Partition)
-    }
-
-    /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
-    /// who wants to delete the same files.
-    async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
-        self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
-        let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
-        let writing = spawn_local(async move {
-            let _alone = lane.files.lock().await;
-            // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
-            let none_before = lane.fileless.replace(false);
-            let written = shop.with_files(&directory, shop.world.files().deliver(&directory, &claim, config));
-            let written = written.await;
-            lane.fileless.set(none_before && written.is_err());
-            written
-        });
-        match self.patience.hold(writing).await? {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(FilesTrouble { words, is_shared, .. })) => {
-                let words = format!("no IPUoF file: {words}").into();
-                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Blame::Partition) })
-            }
-            Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
-        }
-    }
-}
-
-/// Says that a controller refuses whoever asks, again and again until it is over.
-async fn say_refused<W: World>(shop: Rc<Shop<W>>, pod: Rc<Pod<W::Controller>>, id: PodId, words: String) {
-    loop {
-        shop.world.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
-        if timeout(REFUSED_PAUSE, pod.refusals.over()).await.is_ok() {
-            return shop.world.report(Event::Refuses { pod: id, reason: None });
-        }
     }
 }

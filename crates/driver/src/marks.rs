@@ -45,12 +45,13 @@ impl Marks {
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
         let name = format!(".vipu_{}", cluster.replace('/', "_"));
         let marks = Self { name, memory, known: Mutex::default(), taking: Mutex::default() };
+        let as_found = || used.into_iter().map(|path| (path, String::new())).collect();
         let known = match marks.read() {
             Ok(Some(known)) => known,
-            Ok(None) => used.into_iter().map(|path| (path, String::new())).collect(),
+            Ok(None) => as_found(),
             Err(why) => {
                 tracing::error!("{why}: the directories of IPUoF files are taken as they are found");
-                Known::new()
+                as_found()
             }
         };
         *locked(&marks.known) = known;

@@ -17,6 +17,8 @@ pub(crate) enum Stop {
     Cancelled,
     /// CreateTimeout is over.
     TimedOut,
+    /// Not now, and not there; for people.
+    PutOff(String),
     /// Something that trying again would not mend.
     Failed(String),
     /// Nothing can be made under this id any more.

@@ -63,15 +63,26 @@ pub(crate) struct Pod<C> {
     pub slots: Arc<Semaphore>,
     /// How long the controller took to make the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
-    /// Whether the controller answered the last survey: who fails everybody is at fault, not what it was asked for. Known
-    /// also to creates that began with an earlier configuration.
-    pub answers: Rc<Cell<bool>>,
-    /// What it refused since it made a partition last; known to them as well.
-    pub refusals: Rc<Refusals>,
-    /// The partitions that it shows as removed; known also with a later configuration.
-    removals: Rc<Removals>,
+    pub seen: Rc<Seen>,
     /// Cancelled when the controller has answered whoever is last in the order of [`Pod::turn`].
     last: RefCell<CancellationToken>,
+}
+
+/// What was seen of a controller, also by those who began with another configuration.
+pub(crate) struct Seen {
+    /// Whether it answered the last survey: who fails everybody is at fault, not what it was asked for.
+    pub answers: Cell<bool>,
+    /// What it refused since it made a partition last.
+    pub refusals: Refusals,
+    /// The partitions that it shows as removed.
+    removals: Removals,
+}
+
+impl Default for Seen {
+    /// That it answers is taken for granted until the first survey.
+    fn default() -> Self {
+        Self { answers: Cell::new(true), refusals: Refusals::default(), removals: Removals::default() }
+    }
 }
 
 /// The longest a create waits for its turn: a call that hangs shall not hold up all others.
@@ -102,7 +113,7 @@ impl<C> Pod<C> {
     }
 
     /// Takes `setup` into use; creates under way since `before` go on counting unless the limit changed.
-    pub fn new(setup: PodSetup<C>, before: Option<&Self>) -> Self {
+    pub fn new(setup: PodSetup<C>, seen: Rc<Seen>, before: Option<&Self>) -> Self {
         let PodSetup { settings, controller, .. } = setup;
         let limit = settings.max_concurrent_creates.max(1);
         let slots = match before {
@@ -111,48 +122,35 @@ impl<C> Pod<C> {
             }
             _ => Arc::new(Semaphore::new(limit)),
         };
-        let new = Self::with(settings, controller, slots);
-        let Some(old) = before else { return new };
-        let (answers, removals) = (Rc::clone(&old.answers), Rc::clone(&old.removals));
-        Self { answers, removals, refusals: Rc::clone(&old.refusals), ..new }
+        Self::with(settings, controller, seen, slots)
     }
 
-    fn with(settings: ModelSettings, controller: C, slots: Arc<Semaphore>) -> Self {
+    fn with(settings: ModelSettings, controller: C, seen: Rc<Seen>, slots: Arc<Semaphore>) -> Self {
         let nobody = CancellationToken::new();
         nobody.cancel();
-        Self {
-            settings,
-            controller,
-            slots,
-            usual_create: Cell::default(),
-            // Taken for granted until the first survey.
-            answers: Rc::new(Cell::new(true)),
-            removals: Rc::default(),
-            refusals: Rc::default(),
-            last: RefCell::new(nobody),
-        }
+        Self { settings, controller, slots, usual_create: Cell::default(), seen, last: RefCell::new(nobody) }
     }
 }
 
 impl<C: Controller> Pod<C> {
     /// Another Pod of the same model, whose controller is not in the model's list: claims may still be on it.
-    pub fn beside(&self, controller: &ControllerName) -> Result<Self, String> {
+    pub fn beside(&self, controller: &ControllerName, seen: Rc<Seen>) -> Result<Self, String> {
         let (settings, controller) = (self.settings.clone(), self.controller.beside(controller)?);
         let slots = Arc::new(Semaphore::new(settings.max_concurrent_creates.max(1)));
-        Ok(Self::with(settings, controller, slots))
+        Ok(Self::with(settings, controller, seen, slots))
     }
 
     /// How far a partition is, as [`Controller::status`]; one that is shown as removed for too long is absent.
     pub async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let state = self.controller.status(partition).await?;
-        Ok(self.removals.judge(&self.controller.name(), partition, state))
+        Ok(self.seen.removals.judge(&self.controller.name(), partition, state))
     }
 
     /// All that there is, as [`Controller::survey`], without what is shown as removed for too long. The listing need not
     /// have all those of `ours`.
     pub async fn survey(&self, ours: impl Fn(&PartitionId) -> bool) -> Result<Listing, CallError> {
         let mut listing = self.controller.survey(&self.settings).await?;
-        self.removals.judge_all(&self.controller.name(), &mut listing, ours);
+        self.seen.removals.judge_all(&self.controller.name(), &mut listing, ours);
         Ok(listing)
     }
 }

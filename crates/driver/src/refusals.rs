@@ -49,6 +49,10 @@ impl Refusals {
         is_news
     }
 
+    pub fn refuses_all(&self) -> bool {
+        self.refuses_all.get()
+    }
+
     /// Waits until it makes partitions again.
     pub async fn over(&self) {
         let over = self.over.notified();

@@ -67,8 +67,8 @@ impl<W: World> Shop<W> {
         });
         let needed: Vec<_> =
             self.listed().values().filter_map(|pod| pod.settings.ipuof_dir.clone()).collect();
-        // The map and the one who probes have it in any case.
-        let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 2;
+        // The map has it in any case, and the one who probes twice: to probe, and to begin anew after a fault.
+        let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 3;
         let is_needed =
             |path: &Arc<Path>, resource: &Rc<Resource>| needed.contains(path) || is_in_use(resource);
         shared.directories.borrow_mut().retain(|path, resource| is_needed(path, resource));

@@ -8,7 +8,7 @@ use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
 use crate::lane::{Lane, Owner};
-use crate::pod::{Pod, PodSetup};
+use crate::pod::{Pod, PodSetup, Seen};
 use crate::shared::Shared;
 use crate::survey::Surveyor;
 use crate::{LiveRecord, Stage, World};
@@ -21,6 +21,8 @@ pub(crate) struct Shop<W: World> {
     pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     /// Those that are not configured any more, but that claims are on.
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
+    /// Of each controller that was ever in use.
+    seen: RefCell<BTreeMap<PodId, Rc<Seen>>>,
     lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
     /// What all jobs need.
@@ -47,6 +49,7 @@ impl<W: World> Shop<W> {
             world,
             pods: RefCell::default(),
             unlisted: RefCell::default(),
+            seen: RefCell::default(),
             lanes: RefCell::new(lanes.collect()),
             surveyors: RefCell::default(),
             shared: Shared::default(),
@@ -60,7 +63,7 @@ impl<W: World> Shop<W> {
         let before = std::mem::take(&mut *pods);
         for setup in setups {
             let id = setup.pod.clone();
-            let pod = Pod::new(setup, before.get(&id).map(Rc::as_ref));
+            let pod = Pod::new(setup, self.seen(&id), before.get(&id).map(Rc::as_ref));
             pods.insert(id, Rc::new(pod));
         }
         self.unlisted.take();
@@ -83,9 +86,20 @@ impl<W: World> Shop<W> {
         }
         let other = pods.iter().find(|(known, _)| known.model == id.model);
         let (_, other) = other.ok_or_else(|| format!("model {} is not configured", id.model))?;
-        let pod = Rc::new(other.beside(&id.controller)?);
+        let pod = Rc::new(other.beside(&id.controller, self.seen(&id))?);
         unlisted.insert(id, Rc::clone(&pod));
         Ok(pod)
+    }
+
+    fn seen(&self, id: &PodId) -> Rc<Seen> {
+        Rc::clone(self.seen.borrow_mut().entry(id.clone()).or_default())
+    }
+
+    /// Whether another controller of the model answers, and does not refuse whoever asks.
+    pub fn has_other(&self, id: &PodId) -> bool {
+        let works = |seen: &Seen| seen.answers.get() && !seen.refusals.refuses_all();
+        let pods = self.pods.borrow();
+        pods.iter().any(|(other, pod)| other != id && other.model == id.model && works(&pod.seen))
     }
 
     /// The Pod of a controller in its model's list.

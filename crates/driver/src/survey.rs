@@ -17,8 +17,9 @@ use crate::pod::Pod;
 use crate::shop::Shop;
 use crate::{CallError, Controller, Listing, PartitionState, World};
 
-/// Between two surveys while the controller does not answer: jobs wait for its return.
-const PERIOD_UNREACHABLE: Duration = Duration::from_secs(5);
+/// Between two surveys while jobs may wait for a change that is near: a controller that does not answer comes back, or
+/// the IPUs of a partition that is shown as removed are free.
+const PERIOD_OF_CHANGE: Duration = Duration::from_secs(5);
 
 /// At least between two surveys, however often one is asked for: a controller lists all it has each time.
 const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
@@ -66,7 +67,7 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             }
             Err(_) => false,
         };
-        pod.answers.set(answers);
+        pod.seen.answers.set(answers);
         match contact.news(answer.as_ref()) {
             Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
             Some(News::Trouble(error)) => {
@@ -74,6 +75,10 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             }
             None => {}
         }
+        let change_is_near = match &answer {
+            Ok(listing) => listing.partitions.iter().any(|seen| seen.leaving),
+            Err(_) => true,
+        };
         shop.world.report(match answer {
             Ok(listing) => Event::Inventory {
                 pod: id.clone(),
@@ -85,7 +90,7 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             Err(error) => Event::Unreachable { pod: id.clone(), reason: error.message },
         });
         let interval = pod.settings.reconcile_interval;
-        let period = if contact.trouble.is_none() { interval } else { interval.min(PERIOD_UNREACHABLE) };
+        let period = if change_is_near { interval.min(PERIOD_OF_CHANGE) } else { interval };
         sleep(SHORTEST_PERIOD).await;
         // Over or asked for, either way the next survey is due.
         let _ = timeout(period.saturating_sub(SHORTEST_PERIOD), wake.notified()).await;

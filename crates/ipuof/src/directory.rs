@@ -36,14 +36,6 @@ pub struct IpuofDir {
     ways: &'static [Access],
 }
 
-/// [`IpuofDir::probe`] of the directory at `path`.
-///
-/// # Errors
-/// Why not.
-pub fn probe(path: &Path) -> Result<Access, Error> {
-    IpuofDir::open(path)?.probe()
-}
-
 impl IpuofDir {
     /// Opens the directory.
     ///

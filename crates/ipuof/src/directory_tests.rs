@@ -14,6 +14,10 @@ struct Fixture {
     partition: PartitionId,
 }
 
+fn probe(path: &Path) -> Result<Access, Error> {
+    IpuofDir::open(path)?.probe()
+}
+
 impl Fixture {
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();

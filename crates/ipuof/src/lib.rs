@@ -13,7 +13,7 @@ mod json;
 mod names;
 
 pub use access::Access;
-pub use directory::{IpuofDir, probe};
+pub use directory::IpuofDir;
 pub use error::Error;
 pub use json::{to_json, uses_rdma};
 pub use names::file_name;

@@ -11,6 +11,9 @@ use crate::plan::{Jobs, Wish};
 use crate::pod::Pod;
 use crate::{Action, Ledger};
 
+/// After so many minutes each user may ask from the beginning, if nobody asks.
+const NEW_ROUND: u32 = 10;
+
 /// What a controller says that refuses whoever asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusing {
@@ -56,14 +59,17 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(id) else { return };
         let (known, is_over) = (pod.refusing.take(), reason.is_none());
         let allowed = known.as_ref().map(Refusing::allowance);
-        pod.refusing = reason.map(|reason| match known {
-            Some(Refusing { said, asked, .. }) => Refusing { reason, said: said.saturating_add(1), asked },
-            None => Refusing { reason, said: 1, asked: BTreeMap::new() },
+        let said = known.as_ref().map_or(1, |known| known.said.saturating_add(1));
+        // Somebody has to find out that it is over: where all have left who asked, others may.
+        let begins_anew = users.is_empty() && said.is_multiple_of(NEW_ROUND);
+        pod.refusing = reason.map(|reason| {
+            let asked = known.filter(|_| !begins_anew).map(|known| known.asked).unwrap_or_default();
+            Refusing { reason, said, asked }
         });
         if allowed.is_none() {
             users.into_iter().for_each(|user| pod.asks(user));
         }
-        let may_more_ask = pod.refusing.as_ref().map(Refusing::allowance) > allowed;
+        let may_more_ask = begins_anew || pod.refusing.as_ref().map(Refusing::allowance) > allowed;
         if may_more_ask || is_over && self.largest_now(&id.model) > before {
             todo.push(Action::KickScheduler);
         }

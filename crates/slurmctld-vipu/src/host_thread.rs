@@ -168,7 +168,7 @@ impl Worker {
             for (job, text) in reasons {
                 boundary::guard(&|| format!("reason of job {job}"), (), || {
                     if show_reason(&mut slurm, job, &text) {
-                        self.terminals.waits(job, &text, Instant::now());
+                        self.terminals.waits(job, Instant::now());
                     }
                 });
             }

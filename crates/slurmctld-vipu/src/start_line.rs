@@ -1,6 +1,6 @@
 //! What an administrator finds in slurmctld's log after a start: one line with all that IPU jobs depend on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -10,15 +10,14 @@ use slurm_host::loaded::loaded;
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::{conf as slurm_conf, inner};
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
 use vipu_types::ModelName;
 
 use crate::site::Site;
 
-/// How long the line waits for the controllers' first answers, and for the file system of IpuofDir after that.
+/// How long the line waits for the controllers' first answers, and for what the driver finds of the directories.
 const PATIENCE: Duration = Duration::from_secs(8);
-const PATIENCE_WITH_DISK: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether they have come.
 const POLL: Duration = Duration::from_millis(100);
@@ -51,13 +50,6 @@ impl Surroundings {
     }
 }
 
-/// An IpuofDir and what came of a look at it.
-#[derive(Clone, Debug)]
-struct Directory {
-    path: PathBuf,
-    state: String,
-}
-
 /// Writes the line once each controller has answered or failed, or time is up.
 pub(crate) async fn write(site: Weak<Site>, around: Surroundings, journal: Option<Opened>) {
     let until = Instant::now() + PATIENCE;
@@ -70,15 +62,13 @@ pub(crate) async fn write(site: Weak<Site>, around: Surroundings, journal: Optio
         }
         sleep(POLL).await;
     };
-    let mut described = Vec::new();
-    for model in models {
-        let directory = site.upgrade().and_then(|site| site.models(|models| models.ipuof_dir(&model.model)));
-        let directory = match directory {
-            Some(path) => Some(look_at(path).await),
-            None => None,
-        };
-        described.push((model, directory));
-    }
+    let Some(site) = site.upgrade() else { return };
+    let with_directory = |model: ModelView| {
+        let directory = site.models(|models| models.ipuof_dir(&model.model));
+        (model, directory)
+    };
+    let described: Vec<_> = models.into_iter().map(with_directory).collect();
+    drop(site);
     info!("{}", line(&around.stock, &described, journal.as_ref()));
     if described.iter().any(|(model, _)| !model.pods.is_empty()) {
         // Fails only at the end of the process.
@@ -90,25 +80,10 @@ fn is_asked_still(model: &ModelView) -> bool {
     model.pods.iter().any(|pod| matches!(pod.trouble, Some(Wait::NoAnswer { .. })))
 }
 
-/// Whether files can be written to an IpuofDir.
-async fn look_at(path: PathBuf) -> Directory {
-    let probed = path.clone();
-    let look = spawn_blocking(move || {
-        failpoints::io!("IpuofDir");
-        ipuof::probe(&probed)
-    });
-    let state = match timeout(PATIENCE_WITH_DISK, look).await {
-        Ok(Ok(Ok(_))) => "writable".into(),
-        Ok(Ok(Err(why))) => format!("NOT writable: {why}"),
-        Ok(Err(broken)) => format!("not looked at: {broken}"),
-        Err(_) => "does not answer".into(),
-    };
-    Directory { path, state }
-}
-
-fn line(stock: &str, models: &[(ModelView, Option<Directory>)], journal: Option<&Opened>) -> String {
+/// The line, of models each with its IpuofDir.
+fn line(stock: &str, models: &[(ModelView, Option<PathBuf>)], journal: Option<&Opened>) -> String {
     let mut parts = vec![format!("slurm-vipu {} {stock}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()];
-    parts.extend(models.iter().map(|(model, directory)| of_model(model, directory.as_ref())));
+    parts.extend(models.iter().map(|(model, directory)| of_model(model, directory.as_deref())));
     if models.is_empty() {
         parts.push("no node has a vipu GRES".into());
     }
@@ -120,16 +95,22 @@ fn line(stock: &str, models: &[(ModelView, Option<Directory>)], journal: Option<
     parts.join("; ")
 }
 
-fn of_model(model: &ModelView, directory: Option<&Directory>) -> String {
+fn of_model(model: &ModelView, directory: Option<&Path>) -> String {
     let ModelView { model: name, pods, trouble } = model;
-    let pods: Vec<_> = pods.iter().map(|pod| of_pod(name, pod)).collect();
-    let pods = match (&pods[..], trouble) {
-        ([], Some(why)) => bare(name, why),
-        ([], None) => "no controller".into(),
-        (pods, _) => pods.join(", "),
-    };
-    let directory = directory.map(|it| format!(", IpuofDir {} {}", it.path.display(), it.state));
-    format!("model {name}: {pods}{}", directory.unwrap_or_default())
+    let mut parts: Vec<_> = pods.iter().map(|pod| of_pod(name, pod)).collect();
+    if pods.is_empty() && trouble.is_none() {
+        parts.push("no controller".into());
+    }
+    // What the driver finds of the directory comes before any answer of a controller.
+    match (trouble, directory) {
+        (Some(why @ Wait::Trouble { .. }), _) => parts.push(format!("NO JOB CAN START: {}", bare(name, why))),
+        (_, Some(path)) if is_asked_still(model) => {
+            parts.push(format!("IpuofDir {} not looked at yet", path.display()));
+        }
+        (_, Some(path)) => parts.push(format!("IpuofDir {} writable", path.display())),
+        (_, None) => {}
+    }
+    format!("model {name}: {}", parts.join(", "))
 }
 
 fn of_pod(model: &ModelName, pod: &PodView) -> String {
@@ -212,23 +193,25 @@ mod tests {
             pod("b:8090", 0, Some(away)),
             pod("c:1", 0, Some(Wait::NoAnswer { model: name })),
         ];
-        let directory = |state: &str| Directory { path: "/shared/ipuof".into(), state: state.into() };
+        let full = Wait::Trouble {
+            model: ModelName::new("pod4").unwrap(),
+            trouble: "IpuofDir: cannot write to /full: No space left on device".into(),
+        };
+        let directory = |path: &str| Some(PathBuf::from(path));
         let models = [
             (model("pod16", vec![], Some(broken)), None),
-            (
-                model("pod4", vec![pod("d:1", 4, None)], None),
-                Some(directory("NOT writable: no such directory")),
-            ),
-            (model("pod64", pods, None), Some(directory("writable"))),
+            (model("pod4", vec![pod("d:1", 4, None)], Some(full)), directory("/full")),
+            (model("pod8", vec![pod("e:1", 8, None)], None), directory("/shared/ipuof")),
+            (model("pod64", pods, None), directory("/shared/ipuof")),
         ];
         let journal = ("/var/spool/vipu_journal".into(), 3);
         assert_eq!(
             line("with Slurm 22.05.8 over select/linear", &models, Some(&journal)),
             format!(
-                "slurm-vipu {} with Slurm 22.05.8 over select/linear; model pod16: vipu.conf:1: unknown key; model pod4: controller \
-                 d:1 answers (4 IPUs), IpuofDir /shared/ipuof NOT writable: no such directory; model pod64: controller a:8090 answers \
-                 (64 IPUs, 2 of them faulty), controller b:8090 is away (controller b:8090: connection refused), controller c:1 has not answered yet, \
-                 IpuofDir /shared/ipuof writable; journal /var/spool/vipu_journal (3 partitions)",
+                "slurm-vipu {} with Slurm 22.05.8 over select/linear; model pod16: NO JOB CAN START: vipu.conf:1: unknown key; \
+                 model pod4: controller d:1 answers (4 IPUs), NO JOB CAN START: IpuofDir: cannot write to /full: No space left on device; \
+                 model pod8: controller e:1 answers (8 IPUs), IpuofDir /shared/ipuof writable; model pod64: controller a:8090 answers (64 IPUs, 2 of them faulty), controller b:8090 is away (controller b:8090: connection refused), controller c:1 has not answered yet, \
+                 IpuofDir /shared/ipuof not looked at yet; journal /var/spool/vipu_journal (3 partitions)",
                 env!("CARGO_PKG_VERSION")
             )
         );

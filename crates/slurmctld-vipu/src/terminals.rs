@@ -17,7 +17,7 @@ const TOGETHER: Duration = Duration::from_secs(1);
 
 /// A job that waits with its user at a terminal.
 struct Waiting {
-    reason: String,
+    /// The kind of reason that its user has heard.
     told: Option<String>,
     next: Instant,
 }
@@ -27,13 +27,9 @@ struct Waiting {
 pub(crate) struct Terminals(HashMap<u32, Waiting>);
 
 impl Terminals {
-    /// The job waits for this reason, the one that squeue shows now.
-    pub(crate) fn waits(&mut self, job: u32, reason: &str, now: Instant) {
-        let new = || Waiting { reason: String::new(), told: None, next: now + PATIENCE };
-        let waiting = self.0.entry(job).or_insert_with(new);
-        if waiting.reason != reason {
-            reason.clone_into(&mut waiting.reason);
-        }
+    /// squeue shows a reason of ours for this job now.
+    pub(crate) fn waits(&mut self, job: u32, now: Instant) {
+        self.0.entry(job).or_insert_with(|| Waiting { told: None, next: now + PATIENCE });
     }
 
     /// How long until the next look.
@@ -49,13 +45,17 @@ impl Terminals {
             return;
         }
         let mut slurm = slurm.write();
-        let due = self.due(now, |job| slurm.job(job).filter(|job| job.waits_in_line())?.reason());
+        let due = self.due(now, |job| {
+            let job = slurm.job(job).filter(|job| job.waits_in_line())?;
+            Some(job.reason().unwrap_or_default())
+        });
         for (job, line) in due {
             slurm.tell_terminal(job, &line);
         }
     }
 
-    /// What there is to tell, where `shown` is the reason of a job that still waits in line.
+    /// What there is to tell, where `shown` is the reason of a job that still waits in line. Slurm takes ours away now and
+    /// then, until it comes to the job again: that is no news.
     fn due(&mut self, now: Instant, mut shown: impl FnMut(u32) -> Option<String>) -> Vec<(u32, String)> {
         let mut lines = Vec::new();
         self.0.retain(|job, waiting| {
@@ -63,12 +63,10 @@ impl Terminals {
                 return true;
             }
             waiting.next = now + PERIOD;
-            if shown(*job).as_deref() != Some(waiting.reason.as_str()) {
-                return false;
-            }
-            let kind = kind(&waiting.reason);
+            let Some(reason) = shown(*job) else { return false };
+            let Some(why) = reason.strip_prefix("vipu: ") else { return true };
+            let kind = kind(why);
             if waiting.told.as_ref() != Some(&kind) {
-                let why = waiting.reason.strip_prefix("vipu: ").unwrap_or(&waiting.reason);
                 lines.push((*job, format!("vipu: job {job} waits: {why}")));
                 waiting.told = Some(kind);
             }
@@ -95,8 +93,8 @@ mod tests {
     fn a_job_is_told_after_some_seconds_once() {
         let (now, mut terminals) = (Instant::now(), Terminals::default());
         assert_eq!(terminals.pause(now), Duration::MAX);
-        terminals.waits(7, FULL, now);
-        terminals.waits(7, FULL, now + PATIENCE / 2);
+        terminals.waits(7, now);
+        terminals.waits(7, now + PATIENCE / 2);
         assert_eq!(terminals.pause(now), PATIENCE);
         let shown = |_| Some(FULL.to_owned());
         let told = terminals.due(now + PATIENCE, shown);
@@ -111,22 +109,30 @@ mod tests {
     #[test]
     fn another_reason_is_told_within_a_minute_and_other_numbers_are_none() {
         let (now, mut terminals) = (Instant::now(), Terminals::default());
-        terminals.waits(7, FULL, now);
+        terminals.waits(7, now);
         terminals.due(now + PATIENCE, |_| Some(FULL.to_owned()));
-        terminals.waits(7, LESS_FULL, now + PATIENCE * 2);
         assert_eq!(terminals.due(now + PATIENCE + PERIOD, |_| Some(LESS_FULL.to_owned())), []);
-        terminals.waits(7, AWAY, now + PATIENCE * 2 + PERIOD);
         assert_eq!(terminals.due(now + PATIENCE * 2 + PERIOD, |_| Some(AWAY.to_owned())), []);
         assert_eq!(terminals.due(now + PATIENCE + 2 * PERIOD, |_| Some(AWAY.to_owned())).len(), 1);
     }
 
     #[test]
-    fn who_waits_no_longer_or_for_something_else_is_forgotten() {
+    fn what_was_told_is_remembered_while_slurm_shows_no_reason() {
         let (now, mut terminals) = (Instant::now(), Terminals::default());
-        terminals.waits(7, FULL, now);
-        terminals.waits(8, FULL, now);
-        let shown = |job| (job == 7).then(|| "Dependency".to_owned());
-        assert_eq!(terminals.due(now + PATIENCE, shown), []);
+        let mut told = |after, shown: &str| {
+            terminals.waits(7, now + after);
+            terminals.due(now + after, |_| Some(shown.to_owned())).len()
+        };
+        let times = [PATIENCE, PATIENCE + PERIOD, PATIENCE + 2 * PERIOD];
+        told(Duration::ZERO, FULL);
+        assert_eq!([told(times[0], FULL), told(times[1], ""), told(times[2], FULL)], [1, 0, 0]);
+    }
+
+    #[test]
+    fn who_waits_no_longer_is_forgotten() {
+        let (now, mut terminals) = (Instant::now(), Terminals::default());
+        terminals.waits(7, now);
+        assert_eq!(terminals.due(now + PATIENCE, |_| None), []);
         assert_eq!(terminals.pause(now), Duration::MAX);
     }
 }

@@ -1,9 +1,11 @@
 //! A model with several controllers.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ledger::{Action, Claim, Event};
 
+use crate::pod::Create;
 use crate::stage::{Stage, claim, id, play, pod_at};
 
 fn claim_on(host: &str) -> Claim {
@@ -56,6 +58,55 @@ async fn what_holds_for_the_model_holds_for_a_controller_that_left_the_list() {
         stage.configure_hosts(&["a"]);
         gone(stage, "b").await;
         assert_eq!(stage.log.count("call remove slurm_1 by force"), 1);
+    })
+    .await;
+}
+
+/// The next answer to any create.
+pub async fn answer(stage: &mut Stage) -> (Duration, Event) {
+    loop {
+        match stage.event().await {
+            (_, Event::CreateStarted(_)) => {}
+            answer => return answer,
+        }
+    }
+}
+
+/// Creates of these jobs on b, which refuses all: the first two are held for it.
+async fn refused(stage: &mut Stage, jobs: RangeInclusive<u32>) {
+    stage.at("b").creates.borrow_mut().extend([Create::Refused; 40]);
+    for job in jobs {
+        stage.act(Action::Create(Claim { controller: pod_at("b").controller, ..claim(job) }));
+    }
+    for _ in 0..2 {
+        assert!(matches!(answer(stage).await.1, Event::CreateFailed { .. }));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asked_a_controller_that_refuses_all_goes_back_when_another_works() {
+    play(vec![], async |stage| {
+        stage.configure_hosts(&["a", "b"]);
+        refused(stage, 1..=3).await;
+        let (when, event) = answer(stage).await;
+        let reason = "controller pod:8090: Refused".to_owned();
+        assert_eq!(event, Event::CreatePutOff { partition: id(3), reason });
+        assert!((60..70).contains(&when.as_secs()), "{when:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_controller_refused_is_known_when_it_has_left_the_list() {
+    play(vec![], async |stage| {
+        stage.configure_hosts(&["b"]);
+        refused(stage, 1..=5).await;
+        stage.pass(Duration::from_secs(300)).await;
+        stage.configure_hosts(&["a"]);
+        for _ in 3..=5 {
+            let event = answer(stage).await.1;
+            assert!(matches!(event, Event::CreatePutOff { .. }), "{event:?}");
+        }
     })
     .await;
 }

@@ -140,6 +140,15 @@ impl Pod {
         self.partitions.borrow_mut().insert(partition.clone(), partition_there);
     }
 
+    /// Shows a partition as removed for so long.
+    pub fn put_removed(&self, partition: &PartitionId, shown: Duration) {
+        self.put(partition, None);
+        if let Some(there) = self.partitions.borrow_mut().get_mut(partition) {
+            let now = Instant::now();
+            there.leaves = Some((now, now + shown));
+        }
+    }
+
     /// The partitions there are now.
     pub fn partitions(&self) -> Vec<String> {
         let now = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -59,6 +59,8 @@ pub struct Shelf {
     pub refuses_one: Rc<RefCell<Option<(PartitionId, String)>>>,
     /// The probes take so long.
     pub probe_time: Rc<Cell<Duration>>,
+    /// How many there were of each directory.
+    pub probes: Rc<RefCell<BTreeMap<PathBuf, u32>>>,
     log: Log,
 }
 
@@ -73,7 +75,8 @@ impl Shelf {
 impl Files for Shelf {
     type Config = String;
 
-    async fn probe(&self, _: &Path) -> Result<(), FilesError> {
+    async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
+        *self.probes.borrow_mut().entry(directory.to_owned()).or_default() += 1;
         sleep(self.probe_time.get()).await;
         self.reach(None)
     }

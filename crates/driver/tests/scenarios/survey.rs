@@ -32,6 +32,18 @@ async fn one_comes_at_once_and_then_every_half_minute() {
     .await;
 }
 
+/// Jobs may wait for the IPUs of somebody else's partition.
+#[tokio::test(start_paused = true)]
+async fn what_is_shown_as_removed_is_looked_at_again_soon() {
+    play(vec![], async |stage| {
+        stage.pod.put_removed(&id(1), 2 * SECOND);
+        for expected in [0, 5, 35] {
+            assert_eq!(stage.survey().await.0, expected * SECOND);
+        }
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_for_during_one_makes_one_more() {
     play(vec![], async |stage| {

@@ -8,6 +8,7 @@ use driver::JournalError;
 use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
+use crate::controllers::answer;
 use crate::pod::Create;
 use crate::stage::{Stage, claim, id, play};
 
@@ -27,16 +28,6 @@ async fn all_up(stage: &mut Stage, jobs: RangeInclusive<u32>) -> Duration {
         (left, last) = (left - 1, when);
     }
     last
-}
-
-/// The next answer to any create.
-async fn answer(stage: &mut Stage) -> (Duration, Event) {
-    loop {
-        match stage.event().await {
-            (_, Event::CreateStarted(_)) => {}
-            answer => return answer,
-        }
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,6 +150,23 @@ async fn another_configuration_ends_it_as_well() {
         assert_eq!(event, Event::Up(id(1)));
         assert!(when < 1020 * SECOND, "{when:?}");
         assert_eq!(stage.log.count("files written to /right for 1001: config of slurm_1"), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_that_nobody_needs_is_not_probed() {
+    play(vec![], async |stage| {
+        let probes = |stage: &Stage| stage.shelf.probes.borrow()[Path::new("/ipuof")];
+        read_only(stage, true);
+        stage.pass(100 * SECOND).await;
+        assert!(probes(stage) > 10);
+        stage.settings.ipuof_dir = Some(Path::new("/right").into());
+        stage.configure();
+        stage.pass(SECOND).await;
+        let before = probes(stage);
+        stage.pass(100 * SECOND).await;
+        assert_eq!(probes(stage), before);
     })
     .await;
 }

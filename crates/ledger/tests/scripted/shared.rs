@@ -108,6 +108,28 @@ fn of_each_user_one_job_asks_a_controller_that_refuses_all_and_more_as_time_goes
     assert_eq!(may_start(&mut scripted, 203), Ok(()));
 }
 
+/// Who asked may have been cancelled.
+#[test]
+fn where_nobody_asks_a_controller_that_refuses_all_others_may_every_ten_minutes() {
+    let mut scripted = empty_pod();
+    begin(&mut scripted, 101);
+    scripted.tell(refuses(true));
+    scripted.play("failed 101 -> fail 101 (no room), survey pod64");
+    // All jobs of this user that may ask by then have done so, in vain.
+    for job in 102..=110 {
+        begin(&mut scripted, job);
+    }
+    for _ in 1..60 {
+        scripted.tell(refuses(true));
+    }
+    for job in 102..=110 {
+        scripted.play(&format!("failed {job} -> fail {job} (no room), survey pod64"));
+    }
+    let woken: Vec<_> = (60..85).filter(|_| scripted.tell(refuses(true)) == "kick").collect();
+    assert_eq!(woken.len(), 3, "{woken:?}");
+    assert_eq!(may_start(&mut scripted, 111), Ok(()));
+}
+
 #[test]
 fn a_controller_that_refuses_all_keeps_nobody_from_the_others() {
     let mut scripted = empty_pod();

@@ -1,0 +1,116 @@
+//! Asking the controller for a partition, and what its answer says of this job, of others and of the controller.
+
+use std::rc::Rc;
+
+use ledger::Event;
+use tokio::task::spawn_local;
+use tokio::time::timeout;
+use vipu_types::PodId;
+
+use super::{Create, REFUSED_PAUSE, Setback};
+use crate::lane::Owner;
+use crate::patience::Stop;
+use crate::pod::Pod;
+use crate::refusals::Fault;
+use crate::shop::Shop;
+use crate::{Controller, CreateRequest, Failure, World};
+
+impl<W: World> Create<'_, W> {
+    /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
+    /// a remove must not overtake it.
+    pub(super) async fn call(&mut self) -> Result<(), Setback> {
+        let settings = &self.pod.settings;
+        let request = CreateRequest {
+            partition: &self.claim.partition,
+            size: self.claim.size,
+            domain_size: settings.domain_size,
+            shape: self.claim.shape.by_site(settings.reconfigurable),
+            ipus: &self.claim.ipus,
+            cluster: settings.cluster.as_deref(),
+            allocation: settings.allocation.as_deref(),
+        };
+        // Until the answer is known: should this program break meanwhile, what the call made must be removed.
+        let before = self.lane.owner.replace(Owner::Ours);
+        let Err(error) = self.pod.controller.create(&request).await else {
+            // This call's effect is what will be seen, not that of one before it.
+            self.is_unanswered = false;
+            self.consent();
+            failpoints::hold!("create_acknowledged");
+            self.look_first();
+            return Ok(());
+        };
+        self.lane.owner.set(before);
+        match error.failure {
+            Failure::Refused => return Err(self.refused(error.message)),
+            Failure::Exists if self.lane.owner.get() == Owner::Ours => {
+                self.effect_seen();
+                self.look_first();
+                return Ok(());
+            }
+            // Whoever it is of may be giving it up just now.
+            Failure::Exists => self.id_is_free().await?,
+            // Nothing was sent, so nothing can come of it.
+            Failure::NotSent => {}
+            // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
+            Failure::Stranger => drop(self.shop.survey(&self.claim.pod())),
+            Failure::NoRoom => {
+                self.shop.world.report(Event::NoRoom(self.claim.partition.clone()));
+                self.shop.survey(&self.claim.pod());
+            }
+            Failure::Unclear => {
+                self.look_first();
+                self.is_unanswered = true;
+                self.lane.unanswered.update(|calls| calls + 1);
+            }
+        }
+        Err(error.into())
+    }
+
+    /// What follows of a refusal for good: the job's own fault, unless the controller refuses others, too.
+    fn refused(&self, words: String) -> Setback {
+        let Fault::OfTheController { is_news } = self.pod.seen.refusals.add(self.claim.run.job) else {
+            return Stop::Failed(words).into();
+        };
+        if is_news {
+            tracing::error!(
+                "{words}; it refuses all jobs: they wait, and of each user one asks again now and then"
+            );
+            spawn_local(say_refused(
+                Rc::clone(self.shop),
+                Rc::clone(&self.pod),
+                self.claim.pod(),
+                words.clone(),
+            ));
+        }
+        Setback::RefusesAll(words.into())
+    }
+
+    /// The controller makes a partition.
+    fn consent(&self) {
+        if self.pod.seen.refusals.success() {
+            tracing::info!("controller {} makes partitions again", self.pod.controller.name());
+        }
+    }
+
+    /// The partition is there: what the last create call was sent for, if it was not answered.
+    pub(super) fn effect_seen(&mut self) {
+        if std::mem::take(&mut self.is_unanswered) {
+            self.lane.unanswered.update(|calls| calls.saturating_sub(1));
+        }
+    }
+
+    fn look_first(&mut self) {
+        self.may_exist = true;
+        self.lane.owner.set(Owner::Ours);
+    }
+}
+
+/// Says that a controller refuses whoever asks, again and again until it is over.
+async fn say_refused<W: World>(shop: Rc<Shop<W>>, pod: Rc<Pod<W::Controller>>, id: PodId, words: String) {
+    loop {
+        shop.world.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
+        if timeout(REFUSED_PAUSE, pod.seen.refusals.over()).await.is_ok() {
+            return shop.world.report(Event::Refuses { pod: id, reason: None });
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller has made it.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ledger::Event;
+use tokio::task::spawn_local;
+
+use super::{Blame, Create, Setback};
+use crate::patience::Stop;
+use crate::shared::FilesTrouble;
+use crate::{Controller, Entry, Files, World, remove};
+
+type Config<W> = <<W as World>::Controller as Controller>::Config;
+
+impl<W: World> Create<'_, W> {
+    /// Puts on record that the partition is about to be made, if that is not.
+    pub(super) async fn put_on_record(&mut self) -> Result<(), Setback> {
+        let directory = self.pod.settings.ipuof_dir.clone();
+        if self.intent.as_ref() == Some(&directory) {
+            return Ok(());
+        }
+        self.move_to(directory.as_ref()).await?;
+        self.trouble = "the journal is still being written".into();
+        let intent = Entry::Create {
+            claim: self.claim.clone(),
+            ipuof_dir: directory.as_deref().map(Path::to_path_buf),
+        };
+        self.lane.recorded.set(true);
+        let recorded = self.patience.hold(self.shop.record(intent)).await?;
+        recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
+        let is_first = self.intent.replace(directory).is_none();
+        failpoints::hold!("intent");
+        if is_first {
+            self.shop.world.report(Event::CreateStarted(self.claim.partition.clone()));
+        }
+        Ok(())
+    }
+
+    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is deleted: the
+    /// record knows one place.
+    async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
+        let earlier = self.lane.directory.borrow().clone();
+        let has_files = !self.lane.fileless.get();
+        if let Some(earlier) = earlier.filter(|earlier| has_files && Some(earlier) != directory) {
+            self.trouble = format!("its IPUoF files in {} are still there", earlier.display()).into();
+            self.withdraw(&earlier).await?;
+        }
+        self.lane.directory.replace(directory.cloned());
+        Ok(())
+    }
+
+    /// Deletes the files in a directory that may be away: time does not count while it is.
+    async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
+        let needs = self.shop.needs(&self.pod).into_iter().chain([self.shop.directory(directory)]);
+        self.patience.minds(&needs.collect::<Vec<_>>());
+        let files = remove::delete_files(self.shop, self.lane, self.claim, Some(Arc::clone(directory)));
+        let withdrawn = self.patience.hold(files).await?;
+        withdrawn.map_err(|trouble| {
+            Setback::Again(
+                format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
+                Blame::Nobody,
+            )
+        })
+    }
+
+    /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
+    /// who wants to delete the same files.
+    pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
+        self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
+        let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
+        let writing = spawn_local(async move {
+            let _alone = lane.files.lock().await;
+            // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
+            let none_before = lane.fileless.replace(false);
+            let written = shop.with_files(&directory, shop.world.files().deliver(&directory, &claim, config));
+            let written = written.await;
+            lane.fileless.set(none_before && written.is_err());
+            written
+        });
+        match self.patience.hold(writing).await? {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(FilesTrouble { words, is_shared, .. })) => {
+                let words = format!("no IPUoF file: {words}").into();
+                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Blame::Partition) })
+            }
+            Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
+        }
+    }
+}
