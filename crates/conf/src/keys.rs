@@ -50,8 +50,12 @@ pub(crate) static API_HOST: Key = Key::new(
     "host name or address",
     "the V-IPU controller; or several, tried in this order: `host,host:port,...`",
 );
-pub(crate) static API_PORT: Key =
-    Key::new("ApiPort", Value("8090"), "port", "the port of its user API, where ApiHost gives none");
+pub(crate) static API_PORT: Key = Key::new(
+    "ApiPort",
+    Value("8090"),
+    "port",
+    "port of the controller's user API, used where ApiHost gives none",
+);
 pub(crate) static IPUOF_DIR: Key = Key {
     synonym: Some("VipuIpuofDir"),
     ..Key::new(
@@ -65,33 +69,33 @@ pub(crate) static DELIVERY: Key = Key::new(
     "Delivery",
     Value("file"),
     "file, api or node",
-    "how tasks learn of their IPUs: a file in IpuofDir, the controller's address, or a file that each node fetches",
+    "how tasks find their IPUs: by a file in IpuofDir, by the controller's address, or by a file that each node fetches",
 );
 pub(crate) static MAX_IPUS_PER_JOB: Key =
-    Key::new("MaxIpusPerJob", Value("256"), "IPUs", "the largest partition a job may ask for");
+    Key::new("MaxIpusPerJob", Value("256"), "IPUs", "largest partition that a job may ask for");
 pub(crate) static MAX_IPUS_PER_JOB_IN_SLURM_PARTITION: Key = Key::new(
     "MaxIpusPerJobInSlurmPartition",
     Absent("no limit"),
     "names and IPUs",
-    "the largest partition of each job in a Slurm partition, as in `debug:16,short:32`",
+    "largest partition for each job in the named Slurm partitions, as in `debug:16,short:32`",
 );
 pub(crate) static MAX_IPUS_PER_JOB_IN_QOS: Key = Key::new(
     "MaxIpusPerJobInQos",
     Absent("no limit"),
     "names and IPUs",
-    "the largest partition of each job of a QOS, as in `low:8,normal:64`",
+    "largest partition for each job of the named QOS, as in `low:8,normal:64`",
 );
 pub(crate) static SIZE_POLICY: Key = Key::new(
     "SizePolicy",
     Value("reject"),
     "reject or round-up",
-    "what becomes of a request for a number of IPUs that no partition has: it is refused, or gets the next larger one and a notice",
+    "whether a request for a number of IPUs that no partition has is refused, or rounded up to the next size with a notice",
 );
 pub(crate) static IPUS_PER_SLURM_PARTITION: Key = Key::new(
     "IpusPerSlurmPartition",
     Absent("no limit"),
     "names and IPUs",
-    "how many IPUs the jobs of a Slurm partition may have together, as in `debug:16,short:32`",
+    "how many IPUs all jobs of a Slurm partition may have together, as in `debug:16,short:32`",
 );
 pub(crate) static API_TIMEOUT: Key =
     Key::new("ApiTimeout", Value("50"), "seconds", "how long one call to the controller may take");
@@ -99,83 +103,87 @@ pub(crate) static FORCE_DELETE_PARTITION: Key = Key::new(
     "ForceDeletePartition",
     Value("0"),
     "yes or no",
-    "have the controller ignore errors when it removes a partition",
+    "make the controller ignore errors when it removes a partition",
 );
-pub(crate) static USE_RECONFIG_PARTITION: Key =
-    Key::new("UseReconfigPartition", Value("0"), "yes or no", "make reconfigurable partitions");
+pub(crate) static USE_RECONFIG_PARTITION: Key = Key::new(
+    "UseReconfigPartition",
+    Value("0"),
+    "yes or no",
+    "create reconfigurable partitions unless a job asks otherwise",
+);
 pub(crate) static LAYER: Key = Key::new(
     "Layer",
     Absent("as SelectTypeParameters in slurm.conf says"),
     "cons_tres or linear",
-    "the stock selector underneath; read from vipu.conf only, when slurmctld starts",
+    "stock selector underneath select/vipu; read from vipu.conf only, when slurmctld starts",
 );
 pub(crate) static PARTITION_PREFIX: Key = Key::new(
     "PartitionPrefix",
     Value("slurm"),
     "name of at most 13 characters",
-    "what partition ids begin with; the job id follows",
+    "beginning of each partition id; the job id follows",
 );
 pub(crate) static ALLOCATION: Key = Key::new(
     "Allocation",
     Absent("the controller chooses"),
     "name",
-    "the V-IPU allocation that partitions are made in",
+    "V-IPU allocation in which partitions are created",
 );
 pub(crate) static ALLOCATION_AGENTS: Key = Key::new(
     "AllocationAgents",
     Absent("all of the controller"),
     "names",
-    "the agents of that allocation, as in `ag1,ag2`: only their IPUs are counted",
+    "agents of that allocation, as in `ag1,ag2`; only their IPUs are counted",
 );
 pub(crate) static PLACEMENT: Key = Key::new(
     "Placement",
     Value("controller"),
     "controller or explicit",
-    "who chooses the IPUs of a partition; explicit needs Cluster and goes without Allocation",
+    "who chooses the IPUs of a partition: the controller or slurm-vipu; explicit needs Cluster and excludes Allocation",
 );
 pub(crate) static CLUSTER: Key = Key::new(
     "Cluster",
     Absent("not needed"),
     "name",
-    "the V-IPU cluster that IPUs are chosen from with Placement=explicit",
+    "V-IPU cluster from which slurm-vipu chooses IPUs with Placement=explicit",
 );
 pub(crate) static LINK_DOMAIN_SIZE: Key =
-    Key::new("LinkDomainSize", Value("64"), "IPUs, a power of two", "IPUs in one IPU-Link domain");
+    Key::new("LinkDomainSize", Value("64"), "IPUs, a power of two", "number of IPUs in one IPU-Link domain");
 pub(crate) static CREATE_TIMEOUT: Key = Key::new(
     "CreateTimeout",
     Value("300"),
     "seconds",
-    "how long the creation of a partition is tried before the job fails",
+    "how long slurm-vipu tries to create a partition; then a batch job is held, and srun or salloc ends",
 );
 pub(crate) static MAX_RETRIES: Key = Key::new(
     "MaxRetries",
     Value("10"),
     "tries",
-    "how often a creation that fails is tried again before the job fails; waiting for room does not count",
+    "how often a failed creation is tried again, with the same end as CreateTimeout; waiting for room does not count",
 );
 pub(crate) static PREPARE: Key = Key::new(
     "Prepare",
     Value("interactive"),
     "no, interactive or all",
-    "whose partitions are made before they have nodes: nobody's, those of srun and salloc, or those of batch jobs too",
+    "which jobs get a partition before they have nodes: none, those of srun and salloc, or batch jobs as well",
 );
 pub(crate) static PREPARE_WAIT: Key = Key::new(
     "PrepareWait",
     Value("60"),
     "seconds",
-    "how long a partition that is there waits for its job's nodes before it is removed again",
+    "how long a prepared partition waits for its job's nodes before it is removed",
 );
 pub(crate) static PREPARE_MAX: Key = Key::new(
     "PrepareMax",
     Value("2"),
     "partitions",
-    "how many such partitions of the model a user has at most at the same time; 0: none",
+    "how many prepared partitions of the model one user may have at the same time; 0: none",
 );
 pub(crate) static REMOVE_WAIT: Key = Key::new(
     "RemoveWait",
     Value("60"),
     "seconds",
-    "how long a removal waits for the job's nodes to finish, and how long a job stays COMPLETING for its removal",
+    "how long a removal waits for the job's nodes to finish, and how long a job may stay COMPLETING for its removal",
 );
 pub(crate) static RECONCILE_INTERVAL: Key = Key::new(
     "ReconcileInterval",
@@ -187,77 +195,77 @@ pub(crate) static REMOVE_UNKNOWN: Key = Key::new(
     "RemoveUnknown",
     Value("0"),
     "yes or no",
-    "remove partitions named like ours that no job and no journal has; never with two clusters on one controller",
+    "remove partitions that have this cluster's prefix but are in no job and no journal; never with two clusters on one controller",
 );
 pub(crate) static ON_PARTITION_ERROR: Key = Key::new(
     "OnPartitionError",
     Value("leave"),
     "leave, requeue or kill",
-    "what becomes of a job whose partition fails or vanishes while it runs; it is told in any case",
+    "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case",
 );
 pub(crate) static MAX_KEEP: Key = Key::new(
     "MaxKeep",
     Value("0"),
     "seconds",
-    "how long the partition of a failed job may stay that was submitted with --ipu-keep; 0: not at all",
+    "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option",
 );
 pub(crate) static MAX_REQUEUES: Key = Key::new(
     "MaxRequeues",
     Value("3"),
     "times",
-    "how often a job may have been requeued that --ipu-requeue-on puts back into the queue; 0: none is",
+    "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option",
 );
 pub(crate) static MAX_CONCURRENT_CREATES: Key = Key::new(
     "MaxConcurrentCreates",
     Value("64"),
     "partitions",
-    "how many partitions one controller makes at the same time",
+    "how many partitions one controller creates at the same time",
 );
 
 pub(crate) static API_TLS_CA: Key = Key::new(
     "ApiTlsCa",
     Absent("cleartext"),
     "absolute path",
-    "certificates (PEM) of the CAs trusted to sign the controller's; with it calls go over TLS",
+    "certificates (PEM) of the CAs that may sign the controller's certificate; with this key all calls use TLS",
 );
 pub(crate) static API_TLS_SERVER_NAME: Key = Key::new(
     "ApiTlsServerName",
     Absent("the host in ApiHost"),
     "host name or address",
-    "what the controller's certificate is issued to",
+    "name to which the controller's certificate is issued",
 );
 pub(crate) static API_TLS_CERT: Key = Key::new(
     "ApiTlsCert",
     Absent("none"),
     "absolute path",
-    "the client certificate (PEM), for a controller that asks for one",
+    "client certificate (PEM), for a controller that asks for one",
 );
 pub(crate) static API_TLS_KEY: Key = Key::new(
     "ApiTlsKey",
     Absent("none"),
     "absolute path",
-    "its private key (PEM), a file that only the Slurm user can open",
+    "private key (PEM) of the client certificate; only the Slurm user may be able to open the file",
 );
 pub(crate) static API_ACCESS_FILE: Key = Key::new(
     "ApiAccessFile",
     Absent("none"),
     "absolute path",
-    "user id and access key, for a controller in secure mode; a file that only the Slurm user can open",
+    "file with user id and access key, for a controller in secure mode; only the Slurm user may be able to open it",
 );
 pub(crate) static API_USER_ID_METADATA: Key = Key::new(
     "ApiUserIdMetadata",
     Value("api-user-id"),
     "gRPC metadata key",
-    "where calls have the user id of ApiAccessFile",
+    "metadata key under which calls send the user id of ApiAccessFile",
 );
 pub(crate) static API_ACCESS_KEY_METADATA: Key = Key::new(
     "ApiAccessKeyMetadata",
     Value("api-access-key"),
     "gRPC metadata key",
-    "where calls have the access key of ApiAccessFile",
+    "metadata key under which calls send the access key of ApiAccessFile",
 );
 
-/// All keys, in the order of the documentation.
+/// All keys, in the order in which an error lists them; docs/configuration.md groups them.
 pub static KEYS: [&Key; 38] = [
     &API_HOST,
     &API_PORT,
