@@ -113,7 +113,7 @@ pub(crate) static USE_RECONFIG_PARTITION: Key = Key::new(
 );
 pub(crate) static LAYER: Key = Key::new(
     "Layer",
-    Absent("as SelectTypeParameters in slurm.conf says"),
+    Absent("cons_tres"),
     "cons_tres or linear",
     "stock selector underneath select/vipu; read from vipu.conf only, when slurmctld starts",
 );
