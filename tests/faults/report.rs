@@ -22,14 +22,26 @@ use crate::{
 const HEAD: &str = "\
 # Every step, every fault
 
-A job of 16 IPUs is stopped at a step of its life, on real daemons; a fault strikes and is over. Within 60 s after all daemons are up no partition
-and no file may be left that no job has, the job must have ended, or wait with a reason, or run on, and another must have run through with all
-64 IPUs. slurmctld must not have crashed, no IPU may have had two owners, no job may be lost that Slurm had saved. A cell says how many seconds after the
-fault was over all was well, most of which are the other job's, and what had become of the first job then: *pending* waits for the time that Slurm lets a
-requeued job wait, *held* for somebody to release it, *unknown* is what slurmctld knows nothing of.
+A test stops a job of 16 IPUs at one step of its life, on real daemons. Then one fault strikes and
+ends. Within 60 s after all daemons are up again:
 
-Written by `cargo xtask test --faults full`. `cargo xtask test` has each step and each fault once at least, and what differs where partitions are
-prepared; `cargo xtask test --faults full fault_kill_at_begin` runs one pair, in both ways.
+* No partition and no file is left that belongs to no job.
+* The job has ended, waits with a reason, or runs on.
+* Another job has run with all 64 IPUs.
+* slurmctld has not crashed, no IPU has had two owners, and no job that Slurm had saved is lost.
+
+A cell shows the seconds from the end of the fault until all was well, and the state of the first
+job at that time. Most of the seconds are the run of the other job.
+
+| state | meaning |
+|---|---|
+| *pending* | the job waits as long as Slurm makes a requeued job wait |
+| *held* | the job waits until somebody releases it |
+| *unknown* | slurmctld knows nothing of the job |
+
+`cargo xtask test --faults full` writes this page. `cargo xtask test` runs each step and each fault
+at least once, and what differs for prepared partitions. To run one pair in both ways:
+`cargo xtask test --faults full fault_kill_at_begin`.
 
 ";
 
