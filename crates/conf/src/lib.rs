@@ -2,16 +2,16 @@
 //!
 //! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the
 //! model has no file of its own. [`load`] reads them for every model, [`InForce`] remembers what a model
-//! had when its file is broken, [`Kept`] does so for the next process, and [`layer_of`] is all that Slurm's
+//! had when its file is broken, [`SavedConf`] does so for the next process, and [`layer_of`] is all that Slurm's
 //! commands need.
 #![forbid(unsafe_code)]
 
 mod error;
 mod files;
 mod in_force;
-mod kept;
 mod keys;
 mod nearest;
+mod saved_conf;
 mod security;
 mod settings;
 mod syntax;
@@ -20,6 +20,6 @@ mod value;
 pub use error::{Broken, KeepError, LoadError, Problem, Reason, Spot};
 pub use files::{Good, Loaded, layer_of, load};
 pub use in_force::{InForce, Standing};
-pub use kept::Kept;
 pub use keys::{KEYS, Key, Preset};
+pub use saved_conf::SavedConf;
 pub use settings::{Layer, OnPartitionError, Placement, Prepare, Settings, SizePolicy};

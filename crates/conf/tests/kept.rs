@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use conf::Kept;
+use conf::SavedConf;
 use vipu_types::ModelName;
 
 const TEXT: &str = "ApiHost=first IpuofDir=/x # as it was\n";
@@ -23,7 +23,7 @@ fn names(dir: &Path) -> Vec<String> {
 #[test]
 fn what_was_kept_is_found_and_only_its_owner_can_read_it() {
     let dir = tempfile::tempdir().unwrap();
-    let kept = Kept::in_dir(dir.path());
+    let kept = SavedConf::in_dir(dir.path());
     assert!(kept.settings(&pod64()).unwrap().is_none());
     kept.keep(&pod64(), TEXT).unwrap();
     assert_eq!(kept.settings(&pod64()).unwrap().unwrap().controllers[0].host(), "first");
@@ -36,7 +36,7 @@ fn what_was_kept_is_found_and_only_its_owner_can_read_it() {
 #[test]
 fn only_a_text_that_changed_is_written() {
     let dir = tempfile::tempdir().unwrap();
-    let kept = Kept::in_dir(dir.path());
+    let kept = SavedConf::in_dir(dir.path());
     let written = |text: &str| {
         kept.keep(&pod64(), text).unwrap();
         // Renaming has put another file there: held open, the first one's number is not used again.
@@ -54,7 +54,7 @@ fn what_a_crash_left_is_in_nobodys_way() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(format!("vipu_conf.pod64.new.{}", std::process::id())), "ApiHost=half of a lo")
         .unwrap();
-    let kept = Kept::in_dir(dir.path());
+    let kept = SavedConf::in_dir(dir.path());
     kept.keep(&pod64(), TEXT).unwrap();
     assert_eq!(names(dir.path()), ["vipu_conf.pod64"]);
     assert_eq!(fs::read_to_string(dir.path().join("vipu_conf.pod64")).unwrap(), TEXT);
@@ -63,7 +63,7 @@ fn what_a_crash_left_is_in_nobodys_way() {
 #[test]
 fn what_cannot_be_used_is_told_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
-    let (kept, file) = (Kept::in_dir(dir.path()), dir.path().join("vipu_conf.pod64"));
+    let (kept, file) = (SavedConf::in_dir(dir.path()), dir.path().join("vipu_conf.pod64"));
     fs::write(&file, "ApiHost=x\nKeyOfALaterRelease=1\n").unwrap();
     let error = kept.settings(&pod64()).unwrap_err().one_line();
     assert!(error.starts_with("vipu_conf.pod64:2: unknown key"), "{error}");

@@ -10,8 +10,8 @@ use ledger::Claim;
 use tokio::time::{Instant, sleep};
 use vipu_types::Ipus;
 
-use crate::World;
-use crate::shop::Shop;
+use crate::Environment;
+use crate::context::Context;
 
 /// No create is late before this, however fast the one before was.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -83,35 +83,35 @@ impl<'a> Progress<'a> {
 
     /// Says that the partition is being made, and once more when that takes longer than usually; what squeue shows is
     /// told further, ever less often. Never ends.
-    pub async fn announce<W: World>(&self, world: &W) -> Infallible {
-        world.tell(self.claim.run, self.line());
+    pub async fn announce<W: Environment>(&self, environment: &W) -> Infallible {
+        environment.tell(self.claim.run, self.line());
         let mut pause = self.patience();
         sleep(pause).await;
         match self.waits_for.borrow().is_some() {
-            true => world.show(self.claim.run, self.line()),
-            false => world.tell(self.claim.run, self.line()),
+            true => environment.show(self.claim.run, self.line()),
+            false => environment.tell(self.claim.run, self.line()),
         }
         loop {
             sleep(pause).await;
-            world.show(self.claim.run, self.line());
+            environment.show(self.claim.run, self.line());
             pause = self.began.elapsed();
         }
     }
 
     /// Says what all jobs wait for, aloud once, and that it is over. Never ends.
-    pub async fn announce_trouble<W: World>(&self, shop: &Rc<Shop<W>>) -> Infallible {
+    pub async fn announce_trouble<W: Environment>(&self, context: &Rc<Context<W>>) -> Infallible {
         let mut told = None;
         loop {
-            let seen = shop.news().count();
-            let trouble = shop.trouble_of(self.claim);
+            let seen = context.news().count();
+            let trouble = context.trouble_of(self.claim);
             let before = self.waits_for.replace(trouble.clone());
             if before != trouble && trouble.is_some() && trouble != told {
-                shop.world.tell(self.claim.run, self.line());
+                context.environment.tell(self.claim.run, self.line());
                 told = trouble;
             } else if before != trouble {
-                shop.world.show(self.claim.run, self.line());
+                context.environment.show(self.claim.run, self.line());
             }
-            shop.news().after(seen).await;
+            context.news().after(seen).await;
         }
     }
 }

@@ -5,20 +5,20 @@ use std::rc::Rc;
 
 use ledger::Claim;
 
-use crate::lane::{Lane, Owner};
-use crate::shop::Shop;
-use crate::{Entry, World};
+use crate::context::Context;
+use crate::tracked::{Owner, Tracked};
+use crate::{Entry, Environment};
 
 /// Has the journal say whose the partition is now. Nobody waits for that: a slurmctld that is killed before may find
 /// it prepared, and its job waiting or running; either way it is that job's.
-pub(crate) async fn bind<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
-    let _turn = lane.turn.lock().await;
-    if lane.owner.get() != Owner::Ours {
+pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
+    let _turn = tracked.turn.lock().await;
+    if tracked.owner.get() != Owner::Ours {
         return;
     }
-    let ipuof_dir = lane.directory.borrow().as_deref().map(Path::to_path_buf);
-    shop.note(Entry::Create { claim: claim.clone(), ipuof_dir }, &claim).await;
-    if lane.unanswered.get() == 0 {
-        shop.note(Entry::Created(claim.partition.clone()), &claim).await;
+    let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
+    context.note(Entry::Create { claim: claim.clone(), ipuof_dir }, &claim).await;
+    if tracked.unanswered.get() == 0 {
+        context.note(Entry::Created(claim.partition.clone()), &claim).await;
     }
 }

@@ -16,12 +16,12 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::announce::Progress;
-use crate::lane::{Lane, Owner};
+use crate::context::Context;
 use crate::pace::{Backoff, poll_pause};
 use crate::patience::{self, Patience, Stop};
 use crate::pod::{Pod, Turn};
-use crate::shop::Shop;
-use crate::{CallError, Controller, Entry, Failure, Journal, PartitionState, World, remove};
+use crate::tracked::{Owner, Tracked};
+use crate::{CallError, Controller, Entry, Environment, Failure, Journal, PartitionState, remove};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
@@ -30,11 +30,15 @@ const RETRY_CAP: Duration = Duration::from_secs(10);
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long the partition of `claim` is tried, from now on.
-pub(crate) fn patience<W: World>(shop: &Rc<Shop<W>>, claim: &Claim, cancel: CancellationToken) -> Patience {
+pub(crate) fn patience<W: Environment>(
+    context: &Rc<Context<W>>,
+    claim: &Claim,
+    cancel: CancellationToken,
+) -> Patience {
     // Without a Pod the create ends at once.
-    let Ok(pod) = shop.pod(claim) else { return Patience::new(cancel, Duration::ZERO) };
+    let Ok(pod) = context.pod(claim) else { return Patience::new(cancel, Duration::ZERO) };
     let patience = Patience::new(cancel, patience::limit(claim.run, pod.settings.create_timeout));
-    patience.minds(&shop.needs(&pod));
+    patience.minds(&context.needs(&pod));
     patience
 }
 
@@ -53,9 +57,9 @@ pub(crate) fn not_begun(claim: &Claim, patience: &Patience, stop: &Stop) -> Even
 }
 
 /// Makes the partition of `claim` and says how that ended: Up, CreateFailed, CreatePutOff or CreateCancelled.
-pub(crate) async fn create<W: World>(
-    shop: &Rc<Shop<W>>,
-    lane: &Rc<Lane>,
+pub(crate) async fn create<W: Environment>(
+    context: &Rc<Context<W>>,
+    tracked: &Rc<Tracked>,
     claim: &Claim,
     patience: Patience,
 ) -> Event {
@@ -68,36 +72,36 @@ pub(crate) async fn create<W: World>(
         }
         Event::CreateFailed { partition: claim.partition.clone(), reason }
     };
-    if !shop.world.journal().is_complete() {
+    if !context.environment.journal().is_complete() {
         return failed("the journal cannot be read, see slurmctld's log".into());
     }
-    if lane.owner.get() == Owner::Unknown {
-        lane.owner.set(Owner::Others);
+    if tracked.owner.get() == Owner::Unknown {
+        tracked.owner.set(Owner::Others);
     }
-    let pod = match shop.pod(claim) {
+    let pod = match context.pod(claim) {
         Ok(pod) => pod,
         Err(why) => return failed(why),
     };
     let progress = Progress::new(claim, pod.usual_create.get());
     let mut create = Create {
-        shop,
+        context,
         pod,
         slot: None,
-        lane,
+        tracked,
         claim,
         patience,
         has_begun: false,
         turn: None,
         intent: None,
-        may_exist: lane.owner.get() == Owner::Ours,
-        is_unanswered: lane.unanswered.get() > 0,
+        may_exist: tracked.owner.get() == Owner::Ours,
+        is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
         progress: &progress,
     };
     let made = tokio::select! {
         biased;
-        never = progress.announce(&shop.world) => match never {},
-        never = progress.announce_trouble(shop) => match never {},
+        never = progress.announce(&context.environment) => match never {},
+        never = progress.announce_trouble(context) => match never {},
         made = create.run() => made,
     };
     match made {
@@ -131,13 +135,13 @@ pub(crate) async fn create<W: World>(
 }
 
 /// One create under way.
-struct Create<'a, W: World> {
-    shop: &'a Rc<Shop<W>>,
+struct Create<'a, W: Environment> {
+    context: &'a Rc<Context<W>>,
     /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is now.
     pod: Rc<Pod<W::Controller>>,
     /// Until the controller has done its part.
     slot: Option<OwnedSemaphorePermit>,
-    lane: &'a Rc<Lane>,
+    tracked: &'a Rc<Tracked>,
     claim: &'a Claim,
     patience: Patience,
     /// It is among those that are being made at once.
@@ -195,7 +199,7 @@ enum Blame {
     Nobody,
 }
 
-impl<W: World> Create<'_, W> {
+impl<W: Environment> Create<'_, W> {
     async fn run(&mut self) -> Result<(), Stop> {
         self.all_well().await?;
         // Acquiring could fail on a closed semaphore only, and nobody closes it.
@@ -204,17 +208,17 @@ impl<W: World> Create<'_, W> {
         self.turn = Some(self.pod.turn());
         // Before our own intent takes the place of another's in the journal.
         self.id_is_good()?;
-        self.lane.home.replace(Some(self.claim.pod()));
+        self.tracked.home.replace(Some(self.claim.pod()));
         if !self.may_exist {
             // Before there is an intent: with it, what a lost reply or a crash leaves is taken for ours.
             self.tries(Self::id_is_free).await?;
         }
-        self.lane.fileless.set(!self.may_exist);
+        self.tracked.fileless.set(!self.may_exist);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
         // A partition that was up is not watched for by who comes after: a call that was never answered is to be.
-        if self.lane.unanswered.get() == 0 {
-            self.shop.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
+        if self.tracked.unanswered.get() == 0 {
+            self.context.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
         }
         Ok(())
     }
@@ -222,8 +226,8 @@ impl<W: World> Create<'_, W> {
     /// Waits until nothing is in trouble that all jobs need. Who mends it may do so by another configuration.
     async fn all_well(&mut self) -> Result<(), Stop> {
         loop {
-            let seen = self.shop.news().count();
-            let needs = self.shop.needs(&self.pod);
+            let seen = self.context.news().count();
+            let needs = self.context.needs(&self.pod);
             self.patience.minds(&needs);
             if needs.iter().all(|need| need.is_well()) {
                 return Ok(());
@@ -233,14 +237,14 @@ impl<W: World> Create<'_, W> {
             if self.pod.settings.ipuof_dir != before {
                 continue;
             }
-            self.patience.hold(self.shop.news().after(seen)).await?;
+            self.patience.hold(self.context.news().after(seen)).await?;
         }
     }
 
     /// Goes on with the configuration in force, unless the job was promised files that it would not get now.
     fn reconfigured(&mut self) {
         let has_files = |pod: &Pod<_>| pod.settings.ipuof_dir.is_some();
-        if let Ok(now) = self.shop.pod(self.claim)
+        if let Ok(now) = self.context.pod(self.claim)
             && has_files(&now) == has_files(&self.pod)
         {
             self.pod = now;
@@ -271,14 +275,14 @@ impl<W: World> Create<'_, W> {
             };
             self.trouble = trouble;
             if matches!(blame, Blame::Unclear) {
-                self.shop.survey(&self.claim.pod());
+                self.context.survey(&self.claim.pod());
             }
             let pause = backoff.next_pause();
             self.progress.failed(backoff.tries(), &self.trouble);
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
-                self.shop.world.tell(run, self.progress.line());
+                self.context.environment.tell(run, self.progress.line());
             }
             self.patience.pause(pause).await?;
             // The survey has had that time to tell whether others fare better.
@@ -301,9 +305,9 @@ impl<W: World> Create<'_, W> {
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
-            self.shop.world.tell(self.claim.run, self.progress.line());
+            self.context.environment.tell(self.claim.run, self.progress.line());
         }
-        let (seen_of_it, news) = (Rc::clone(&self.pod.seen), self.shop.news());
+        let (seen_of_it, news) = (Rc::clone(&self.pod.seen), self.context.news());
         let seen = news.count();
         let consent = async {
             tokio::select! {
@@ -314,7 +318,7 @@ impl<W: World> Create<'_, W> {
             }
         };
         let has_waited = self.patience.hold_unhurried(consent).await?;
-        if has_waited && self.shop.has_other(&self.claim.pod()) {
+        if has_waited && self.context.has_other(&self.claim.pod()) {
             return Err(Stop::PutOff(self.trouble.to_string()));
         }
         self.reconfigured();
@@ -346,7 +350,7 @@ impl<W: World> Create<'_, W> {
         match self.pod.settings.ipuof_dir.clone() {
             Some(directory) => self.files(directory, config).await,
             None => {
-                self.lane.fileless.set(false);
+                self.tracked.fileless.set(false);
                 Ok(())
             }
         }
@@ -363,7 +367,7 @@ impl<W: World> Create<'_, W> {
             PartitionState::Absent => {}
             PartitionState::Failed(_) => {
                 self.still_in_charge().await?;
-                remove::call(&self.pod, self.lane, &self.claim.partition).await?;
+                remove::call(&self.pod, self.tracked, &self.claim.partition).await?;
                 self.gone().await?;
             }
             PartitionState::Removing | PartitionState::Removed => self.gone().await?,

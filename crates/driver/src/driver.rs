@@ -6,25 +6,25 @@ use ledger::{Claim, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 
-use crate::faults::see_through;
+use crate::context::Context;
 use crate::handle::Order;
-use crate::lane::Owner;
-use crate::shop::Shop;
+use crate::restart_on_panic::restarted_on_panic;
+use crate::tracked::Owner;
 use crate::{
-    Entry, Journal, JournalError, LiveRecord, Orders, World, bind, create, keep, launched, refresh, remove,
-    unclaimed,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, bind, create, keep, launched, refresh,
+    remove, unclaimed,
 };
 
 /// Carries out orders; see [`Driver::run`].
-pub struct Driver<W: World>(Rc<Shop<W>>);
+pub struct Driver<W: Environment>(Rc<Context<W>>);
 
-impl<W: World> Driver<W> {
+impl<W: Environment> Driver<W> {
     /// A driver that knows the partitions `live`, as the journal of an earlier one had them.
     ///
     /// Knowing is all: what becomes of them, the ledger says.
     #[must_use]
-    pub fn new(world: W, live: Vec<LiveRecord>) -> Self {
-        Self(Rc::new(Shop::new(world, live)))
+    pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
+        Self(Rc::new(Context::new(environment, live)))
     }
 
     /// Carries out orders until every [`crate::Handle`] is dropped; whatever is under way then, or when
@@ -43,101 +43,102 @@ impl<W: World> Driver<W> {
         };
         tokio::select! {
             biased;
-            by_another = self.0.world.journal().superseded() => Err(by_another),
+            by_another = self.0.environment.journal().superseded() => Err(by_another),
             () = tasks.run_until(work) => Ok(()),
         }
     }
 
     fn take(&self, order: Order<W::Controller>) {
-        let shop = &self.0;
+        let context = &self.0;
         match order {
-            Order::Pods(setups) => shop.configure(setups),
+            Order::Pods(setups) => context.configure(setups),
             Order::Create(claim) => self.create(claim),
             Order::CancelCreate(partition) => {
-                if let Some(lane) = shop.known_lane(&partition) {
-                    lane.cancel.borrow().cancel();
+                if let Some(tracked) = context.known(&partition) {
+                    tracked.cancel.borrow().cancel();
                 }
             }
             Order::Remove(claim) => self.remove(claim),
             Order::Bind(claim) => {
-                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
-                spawn_local(see_through(claim.partition.clone(), move || {
-                    bind::bind(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
+                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+                    bind::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
                 }));
             }
             Order::Launched(claim, at) => {
-                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
-                spawn_local(see_through(claim.partition.clone(), move || {
-                    launched::launched(Rc::clone(&shop), Rc::clone(&lane), claim.clone(), at)
+                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+                    launched::launched(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), at)
                 }));
             }
             Order::Keep(claim, until) => {
-                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
+                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(async move {
-                    let task = || keep::keep(Rc::clone(&shop), Rc::clone(&lane), claim.clone(), until);
-                    see_through(claim.partition.clone(), task).await;
-                    shop.world.report(Event::KeepRecorded(claim.partition.clone()));
+                    let task = || keep::keep(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), until);
+                    restarted_on_panic(claim.partition.clone(), task).await;
+                    context.environment.report(Event::KeepRecorded(claim.partition.clone()));
                 });
             }
             Order::Survey(pod) => {
-                if !shop.survey(&pod) {
+                if !context.survey(&pod) {
                     let reason = format!("model {} is not configured", pod.model);
-                    shop.world.report(Event::Unreachable { pod, reason });
+                    context.environment.report(Event::Unreachable { pod, reason });
                 }
             }
             Order::Unclaimed(pod, seen) => {
-                spawn_local(unclaimed::settle_once(Rc::clone(shop), pod, seen));
+                spawn_local(unclaimed::settle_once(Rc::clone(context), pod, seen));
             }
             Order::Refresh(claim) => {
-                let (shop, lane) = (Rc::clone(shop), shop.lane(&claim.partition));
-                spawn_local(see_through(claim.partition.clone(), move || {
-                    refresh::refresh(Rc::clone(&shop), Rc::clone(&lane), claim.clone())
+                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+                    refresh::refresh(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
                 }));
             }
         }
     }
 
     fn create(&self, claim: Claim) {
-        let shop = Rc::clone(&self.0);
-        let lane = shop.lane(&claim.partition);
+        let context = Rc::clone(&self.0);
+        let tracked = context.tracked(&claim.partition);
         let cancel = CancellationToken::new();
-        lane.cancel.replace(cancel.clone());
+        tracked.cancel.replace(cancel.clone());
         // Its time begins with the order, whatever it has to wait for first.
-        let patience = create::patience(&shop, &claim, cancel);
+        let patience = create::patience(&context, &claim, cancel);
         spawn_local(async move {
-            let answer = match patience.hold(lane.turn.lock()).await {
+            let answer = match patience.hold(tracked.turn.lock()).await {
                 Ok(_turn) => {
                     let work = {
-                        let (shop, lane, claim) = (Rc::clone(&shop), Rc::clone(&lane), claim.clone());
-                        async move { create::create(&shop, &lane, &claim, patience).await }
+                        let (context, tracked, claim) =
+                            (Rc::clone(&context), Rc::clone(&tracked), claim.clone());
+                        async move { create::create(&context, &tracked, &claim, patience).await }
                     };
                     // Every create has one answer, also when there is a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
                         partition: claim.partition.clone(),
                         reason: format!("internal error, please report: {broken}"),
                     });
-                    if lane.owner.get() == Owner::Others && lane.recorded.replace(false) {
+                    if tracked.owner.get() == Owner::Others && tracked.recorded.replace(false) {
                         // Nothing came of an intent: nobody shall remove a partition of others because of it.
-                        shop.note(Entry::Gone(claim.partition.clone()), &claim).await;
+                        context.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
                 }
                 Err(stop) => create::not_begun(&claim, &patience, &stop),
             };
-            shop.world.report(answer);
+            context.environment.report(answer);
         });
     }
 
     fn remove(&self, claim: Claim) {
-        let shop = Rc::clone(&self.0);
-        let lane = shop.lane(&claim.partition);
+        let context = Rc::clone(&self.0);
+        let tracked = context.tracked(&claim.partition);
         spawn_local(async move {
             let partition = claim.partition.clone();
-            let task = || remove::remove(Rc::clone(&shop), Rc::clone(&lane), claim.clone());
+            let task = || remove::remove(Rc::clone(&context), Rc::clone(&tracked), claim.clone());
             // A partition is never given up.
-            see_through(&partition, task).await;
-            shop.world.report(Event::Gone(partition));
-            remove::watch(&shop, lane, &claim).await;
+            restarted_on_panic(&partition, task).await;
+            context.environment.report(Event::Gone(partition));
+            remove::watch(&context, tracked, &claim).await;
         });
     }
 }

@@ -4,14 +4,19 @@ use std::rc::Rc;
 
 use ledger::{Claim, Seconds};
 
-use crate::lane::{Lane, Owner};
-use crate::shop::Shop;
-use crate::{Entry, World};
+use crate::context::Context;
+use crate::tracked::{Owner, Tracked};
+use crate::{Entry, Environment};
 
 /// Has the journal say so: a later slurmctld may find no trace of the job any more.
-pub(crate) async fn keep<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim, until: Seconds) {
-    let _turn = lane.turn.lock().await;
-    if lane.owner.get() == Owner::Ours {
-        shop.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
+pub(crate) async fn keep<W: Environment>(
+    context: Rc<Context<W>>,
+    tracked: Rc<Tracked>,
+    claim: Claim,
+    until: Seconds,
+) {
+    let _turn = tracked.turn.lock().await;
+    if tracked.owner.get() == Owner::Ours {
+        context.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
     }
 }

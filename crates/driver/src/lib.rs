@@ -3,7 +3,7 @@
 //! ```text
 //! ledger ── Action ──▶ Handle::route ─┬─▶ Driver ──▶ Controller, Journal, Files
 //!    ▲                                └─▶ Host
-//!    └────── Event ◀── World::report ◀── Driver
+//!    └────── Event ◀── Environment::report ◀── Driver
 //! ```
 //!
 //! The driver makes and removes one partition at a time by name, many names at once, and
@@ -14,17 +14,17 @@
 mod announce;
 mod bind;
 mod client;
+mod context;
 mod controller;
 mod create;
 mod driver;
-mod faults;
+mod environment;
 mod files;
 mod handle;
 mod inventory;
 mod ipuof_files;
 pub mod journal;
 mod keep;
-mod lane;
 mod launched;
 mod marks;
 mod pace;
@@ -35,14 +35,15 @@ mod refusals;
 mod removals;
 mod remove;
 mod resource;
+mod restart_on_panic;
 mod shared;
-mod shop;
 mod survey;
+mod tracked;
 mod unclaimed;
-mod world;
 
 pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
 pub use driver::Driver;
+pub use environment::{Environment, Host};
 pub use files::{Files, FilesError};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
@@ -50,4 +51,3 @@ pub use journal::{
     Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, NoJournal, Ownership, Stage,
 };
 pub use pod::{ModelSettings, PodSetup};
-pub use world::{Host, World};

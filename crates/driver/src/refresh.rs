@@ -6,10 +6,10 @@ use std::time::Duration;
 use ledger::Claim;
 use tokio::time::sleep;
 
-use crate::lane::{Lane, Owner};
+use crate::context::Context;
 use crate::pace::Backoff;
-use crate::shop::Shop;
-use crate::{Controller, Files, World};
+use crate::tracked::{Owner, Tracked};
+use crate::{Controller, Environment, Files};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(5);
@@ -18,12 +18,12 @@ const RETRY_CAP: Duration = Duration::from_secs(5);
 const TRIES: u32 = 5;
 
 /// Writes the files of a running job's partition anew.
-pub(crate) async fn refresh<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
+pub(crate) async fn refresh<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let (run, partition) = (claim.run, &claim.partition);
     let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
-    let _turn = lane.turn.lock().await;
-    while lane.owner.get() == Owner::Ours {
-        let Err(trouble) = rewritten(&shop, &lane, &claim).await else {
+    let _turn = tracked.turn.lock().await;
+    while tracked.owner.get() == Owner::Ours {
+        let Err(trouble) = rewritten(&context, &tracked, &claim).await else {
             return tracing::info!(
                 "{run}: partition {partition} was relocated; the files it has are written anew"
             );
@@ -38,13 +38,19 @@ pub(crate) async fn refresh<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: 
     }
 }
 
-async fn rewritten<W: World>(shop: &Rc<Shop<W>>, lane: &Lane, claim: &Claim) -> Result<(), String> {
-    let pod = shop.pod(claim)?;
-    let Some(directory) = lane.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone()) else {
+async fn rewritten<W: Environment>(
+    context: &Rc<Context<W>>,
+    tracked: &Tracked,
+    claim: &Claim,
+) -> Result<(), String> {
+    let pod = context.pod(claim)?;
+    let Some(directory) = tracked.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone())
+    else {
         return Ok(());
     };
     let config = pod.controller.ipuof_config(&claim.partition).await.map_err(|error| error.message)?;
-    let _alone = lane.files.lock().await;
-    let delivered = shop.with_files(&directory, shop.world.files().deliver(&directory, claim, config)).await;
+    let _alone = tracked.files.lock().await;
+    let delivered =
+        context.with_files(&directory, context.environment.files().deliver(&directory, claim, config)).await;
     delivered.map_err(|trouble| trouble.words)
 }

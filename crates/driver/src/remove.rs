@@ -10,13 +10,13 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vipu_types::PartitionId;
 
-use crate::lane::{Lane, Owner};
+use crate::context::Context;
 use crate::pace::{Backoff, poll_pause};
 use crate::pod::Pod;
 use crate::resource::SLOW;
 use crate::shared::FilesTrouble;
-use crate::shop::Shop;
-use crate::{CallError, Controller, Entry, Failure, Files, PartitionState, World};
+use crate::tracked::{Owner, Tracked};
+use crate::{CallError, Controller, Entry, Environment, Failure, Files, PartitionState};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
@@ -33,12 +33,12 @@ const STILL_ACTIVE: Duration = Duration::from_secs(2);
 const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is not ours stays.
-pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: Claim) {
-    let _turn = lane.turn.lock().await;
+pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
+    let _turn = tracked.turn.lock().await;
     let began = Instant::now();
-    let (shop, lane, claim) = (&shop, &lane, &claim);
+    let (context, tracked, claim) = (&context, &tracked, &claim);
     let (run, partition) = (claim.run, &claim.partition);
-    match lane.owner.get() {
+    match tracked.owner.get() {
         Owner::Ours | Owner::Late(_) => {}
         Owner::Others => return,
         Owner::Unknown => {
@@ -46,46 +46,46 @@ pub(crate) async fn remove<W: World>(shop: Rc<Shop<W>>, lane: Rc<Lane>, claim: C
             return;
         }
     }
-    shop.note(Entry::Remove { claim: claim.clone() }, claim).await;
+    context.note(Entry::Remove { claim: claim.clone() }, claim).await;
     let pod = insist(claim, async || {
-        let pod = shop.pod(&lane.at_home(claim))?;
-        removed(&pod, lane, partition).await.map(|()| pod)
+        let pod = context.pod(&tracked.at_home(claim))?;
+        removed(&pod, tracked, partition).await.map(|()| pod)
     })
     .await;
-    if lane.directory.borrow().is_none() {
-        lane.directory.replace(pod.settings.ipuof_dir.clone());
+    if tracked.directory.borrow().is_none() {
+        tracked.directory.replace(pod.settings.ipuof_dir.clone());
     }
     // Nobody waits for a directory that is away: only the entry in the journal does.
-    let _ = timeout(SLOW, delete_files(shop, lane, claim, None)).await;
+    let _ = timeout(SLOW, delete_files(context, tracked, claim, None)).await;
     failpoints::hold!("cleared");
-    if lane.may_come_late() || !lane.fileless.get() {
-        lane.owner.set(Owner::Late(run));
+    if tracked.may_come_late() || !tracked.fileless.get() {
+        tracked.owner.set(Owner::Late(run));
     } else {
-        if !lane.unanswered_remove.get() {
-            shop.note(Entry::Gone(partition.clone()), claim).await;
+        if !tracked.unanswered_remove.get() {
+            context.note(Entry::Gone(partition.clone()), claim).await;
         }
-        lane.owner.set(Owner::Unknown);
+        tracked.owner.set(Owner::Unknown);
     }
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
 
 /// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were sent for it and may
 /// still take effect.
-pub(crate) async fn watch<W: World>(shop: &Rc<Shop<W>>, lane: Rc<Lane>, claim: &Claim) {
+pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
-    if matches!(lane.owner.get(), Owner::Late(_)) || lane.unanswered_remove.get() {
-        files_gone(shop, &lane, claim).await;
-        if lane.may_come_late() || lane.unanswered_remove.get() {
+    if matches!(tracked.owner.get(), Owner::Late(_)) || tracked.unanswered_remove.get() {
+        files_gone(context, &tracked, claim).await;
+        if tracked.may_come_late() || tracked.unanswered_remove.get() {
             sleep_until(gone + LATE_CALL).await;
-            while shop.is_seen_to(&claim.partition) {
+            while context.is_seen_to(&claim.partition) {
                 sleep(RETRY_CAP).await;
             }
         }
-        let _turn = lane.turn.lock().await;
-        shop.note(Entry::Gone(claim.partition.clone()), claim).await;
-        lane.owner.set(Owner::Unknown);
+        let _turn = tracked.turn.lock().await;
+        context.note(Entry::Gone(claim.partition.clone()), claim).await;
+        tracked.owner.set(Owner::Unknown);
     }
-    shop.close(&claim.partition, lane);
+    context.close(&claim.partition, tracked);
 }
 
 /// Repeats `attempt` until it succeeds, and says ever more rarely that it has not.
@@ -106,10 +106,10 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
 }
 
 /// Deletes the files, sooner or later.
-async fn files_gone<W: World>(shop: &Rc<Shop<W>>, lane: &Rc<Lane>, claim: &Claim) {
+async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Tracked>, claim: &Claim) {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
-    while !lane.fileless.get() {
-        let Err(trouble) = delete_files(shop, lane, claim, None).await else { return };
+    while !tracked.fileless.get() {
+        let Err(trouble) = delete_files(context, tracked, claim, None).await else { return };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
             let (partition, words) = (&claim.partition, &trouble.words);
@@ -126,21 +126,21 @@ async fn files_gone<W: World>(shop: &Rc<Shop<W>>, lane: &Rc<Lane>, claim: &Claim
 
 /// One try, after any write that is still under way: in this directory, or where they were written last. It is seen through
 /// to its end, whoever loses patience meanwhile.
-pub(crate) fn delete_files<W: World>(
-    shop: &Rc<Shop<W>>,
-    lane: &Rc<Lane>,
+pub(crate) fn delete_files<W: Environment>(
+    context: &Rc<Context<W>>,
+    tracked: &Rc<Tracked>,
     claim: &Claim,
     directory: Option<Arc<Path>>,
 ) -> impl Future<Output = Result<(), FilesTrouble>> + use<W> {
-    let (shop, lane, claim) = (Rc::clone(shop), Rc::clone(lane), claim.clone());
+    let (context, tracked, claim) = (Rc::clone(context), Rc::clone(tracked), claim.clone());
     let deleting = spawn_local(async move {
-        let _alone = lane.files.lock().await;
+        let _alone = tracked.files.lock().await;
         let directory =
-            directory.or_else(|| lane.directory.borrow().clone().filter(|_| !lane.fileless.get()));
+            directory.or_else(|| tracked.directory.borrow().clone().filter(|_| !tracked.fileless.get()));
         if let Some(directory) = directory {
-            shop.with_files(&directory, shop.world.files().withdraw(&directory, &claim)).await?;
+            context.with_files(&directory, context.environment.files().withdraw(&directory, &claim)).await?;
         }
-        lane.fileless.set(true);
+        tracked.fileless.set(true);
         Ok(())
     });
     async {
@@ -157,10 +157,10 @@ pub(crate) fn delete_files<W: World>(
 /// When it stays, with what to tell people.
 pub(crate) async fn removed<C: Controller>(
     pod: &Pod<C>,
-    lane: &Lane,
+    tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), String> {
-    call(pod, lane, partition).await.map_err(|error| error.message)?;
+    call(pod, tracked, partition).await.map_err(|error| error.message)?;
     failpoints::hold!("remove_acknowledged");
     confirm_gone(pod, partition).await
 }
@@ -168,12 +168,12 @@ pub(crate) async fn removed<C: Controller>(
 /// Sends a remove call, and remembers that it was not answered.
 pub(crate) async fn call<C: Controller>(
     pod: &Pod<C>,
-    lane: &Lane,
+    tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), CallError> {
     let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
     if answer.as_ref().is_err_and(|error| error.failure == Failure::Unclear) {
-        lane.unanswered_remove.set(true);
+        tracked.unanswered_remove.set(true);
     }
     answer
 }

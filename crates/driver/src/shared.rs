@@ -15,11 +15,11 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{error, info};
 use vipu_types::ModelName;
 
-use crate::faults::see_through;
+use crate::context::Context;
 use crate::pod::Pod;
 use crate::resource::{Health, News, PERIOD, Resource, SLOW};
-use crate::shop::Shop;
-use crate::{Entry, Files, FilesError, Journal, JournalError, World};
+use crate::restart_on_panic::restarted_on_panic;
+use crate::{Entry, Environment, Files, FilesError, Journal, JournalError};
 
 /// The resources of a driver.
 pub(crate) struct Shared {
@@ -54,13 +54,13 @@ pub(crate) struct FilesTrouble {
     pub directory: Rc<Resource>,
 }
 
-impl<W: World> Shop<W> {
+impl<W: Environment> Context<W> {
     /// Pods were configured: what they need is probed, and what nobody needs is not any more.
     pub(crate) fn probe_what_is_needed(self: &Rc<Self>) {
         let shared = &self.shared;
         shared.journal_probes.borrow_mut().get_or_insert_with(|| {
-            let probe = async |shop: &Shop<W>| {
-                let confirmed = shop.unless_final(shop.world.journal().confirm()).await;
+            let probe = async |context: &Context<W>| {
+                let confirmed = context.unless_final(context.environment.journal().confirm()).await;
                 confirmed.map_err(|error| words_of(&error))
             };
             self.watch(&shared.journal, probe)
@@ -86,32 +86,32 @@ impl<W: World> Shop<W> {
         let resource = Rc::new(Resource::new(name, Health::Unknown));
         self.shared.directories.borrow_mut().insert(Arc::clone(path), Rc::clone(&resource));
         let directory = Arc::clone(path);
-        let probe = async move |shop: &Shop<W>| shop.usable(&directory).await;
+        let probe = async move |context: &Context<W>| context.usable(&directory).await;
         self.shared.probes.borrow_mut().insert(Arc::clone(path), self.watch(&resource, probe));
         resource
     }
 
     async fn usable(&self, directory: &Path) -> Result<(), String> {
-        self.world.files().probe(directory).await.map_err(|error| format!("IpuofDir: {error}"))
+        self.environment.files().probe(directory).await.map_err(|error| format!("IpuofDir: {error}"))
     }
 
     fn watch(
         self: &Rc<Self>,
         resource: &Rc<Resource>,
-        probe: impl AsyncFn(&Shop<W>) -> Result<(), String> + 'static,
+        probe: impl AsyncFn(&Context<W>) -> Result<(), String> + 'static,
     ) -> AbortOnDropHandle<()> {
-        let (shop, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
+        let (context, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
         let work = move || {
-            let (shop, resource, probe) = (Rc::clone(&shop), Rc::clone(&resource), Rc::clone(&probe));
+            let (context, resource, probe) = (Rc::clone(&context), Rc::clone(&resource), Rc::clone(&probe));
             async move {
                 tokio::select! {
                     biased;
-                    () = resource.watch_over(async || probe(&shop).await) => {}
-                    () = tell(&shop, &resource) => {}
+                    () = resource.watch_over(async || probe(&context).await) => {}
+                    () = tell(&context, &resource) => {}
                 }
             }
         };
-        AbortOnDropHandle::new(spawn_local(see_through("probes", work)))
+        AbortOnDropHandle::new(spawn_local(restarted_on_panic("probes", work)))
     }
 
     /// What the partitions of a Pod need.
@@ -149,7 +149,7 @@ impl<W: World> Shop<W> {
             let before = self.shared.told.borrow_mut().insert(id.model.clone(), trouble.clone());
             if before.as_ref() != Some(&trouble) {
                 let reason = trouble.map(|words| words.to_string());
-                self.world.report(Event::Trouble { model: id.model, reason });
+                self.environment.report(Event::Trouble { model: id.model, reason });
             }
         }
         self.shared.news.add();
@@ -182,12 +182,12 @@ impl<W: World> Shop<W> {
 
     /// Returns once it is certain that this slurmctld is still in charge; never if another has taken over.
     pub(crate) async fn confirm(&self) -> Result<(), JournalError> {
-        self.in_journal(self.world.journal().confirm()).await
+        self.in_journal(self.environment.journal().confirm()).await
     }
 
     /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
     pub(crate) async fn record(&self, entry: Entry) -> Result<(), JournalError> {
-        self.in_journal(self.world.journal().record(entry)).await
+        self.in_journal(self.environment.journal().record(entry)).await
     }
 
     async fn in_journal(
@@ -211,7 +211,7 @@ impl<W: World> Shop<W> {
 }
 
 /// Says in the log how it stands with a resource, and tells the ledger.
-async fn tell<W: World>(shop: &Rc<Shop<W>>, resource: &Resource) {
+async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
     let mut health = Health::Unknown;
     loop {
         health = resource.changed(&health).await;
@@ -222,7 +222,7 @@ async fn tell<W: World>(shop: &Rc<Shop<W>>, resource: &Resource) {
             }
             Health::Well => info!("{} can be written", resource.name()),
         }
-        shop.tell_trouble();
+        context.tell_trouble();
     }
 }
 

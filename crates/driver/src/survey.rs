@@ -12,10 +12,10 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
-use crate::faults::see_through;
+use crate::context::Context;
 use crate::pod::Pod;
-use crate::shop::Shop;
-use crate::{CallError, Controller, Listing, PartitionState, World};
+use crate::restart_on_panic::restarted_on_panic;
+use crate::{CallError, Controller, Environment, Listing, PartitionState};
 
 /// Between two surveys while jobs may wait for a change that is near: a controller that does not answer comes back, or
 /// the IPUs of a partition that is shown as removed are free.
@@ -33,12 +33,12 @@ pub(crate) struct Surveyor {
 
 impl Surveyor {
     /// Starts with a survey at once.
-    pub fn start<W: World>(shop: &Rc<Shop<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
+    pub fn start<W: Environment>(context: &Rc<Context<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
         let wake = Rc::new(Notify::new());
         let task = {
-            let (shop, id, pod, wake) = (Rc::clone(shop), id.clone(), Rc::clone(pod), Rc::clone(&wake));
-            let work = move || surveys(Rc::clone(&shop), id.clone(), Rc::clone(&pod), Rc::clone(&wake));
-            AbortOnDropHandle::new(spawn_local(see_through("surveys", work)))
+            let (context, id, pod, wake) = (Rc::clone(context), id.clone(), Rc::clone(pod), Rc::clone(&wake));
+            let work = move || surveys(Rc::clone(&context), id.clone(), Rc::clone(&pod), Rc::clone(&wake));
+            AbortOnDropHandle::new(spawn_local(restarted_on_panic("surveys", work)))
         };
         Self { wake, _task: task }
     }
@@ -49,21 +49,26 @@ impl Surveyor {
     }
 }
 
-async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controller>>, wake: Rc<Notify>) {
+async fn surveys<W: Environment>(
+    context: Rc<Context<W>>,
+    id: PodId,
+    pod: Rc<Pod<W::Controller>>,
+    wake: Rc<Notify>,
+) {
     let mut contact = Contact::default();
     // No job starts before it is known whether its files can be written.
-    for need in shop.needs(&pod) {
+    for need in context.needs(&pod) {
         need.known().await;
     }
     loop {
         // Whoever asked for a survey until now gets this one.
         pin!(wake.notified()).enable();
-        let asked = shop.world.now();
-        let mut answer = pod.survey(|partition| shop.known_lane(partition).is_some()).await;
+        let asked = context.environment.now();
+        let mut answer = pod.survey(|partition| context.known(partition).is_some()).await;
         let answers = match &mut answer {
             Ok(listing) => {
-                say_what_is_wrong(&shop, &pod, listing).await
-                    && add_what_is_not_shown(&shop, &id, &pod, listing).await
+                say_what_is_wrong(&context, &pod, listing).await
+                    && add_what_is_not_shown(&context, &id, &pod, listing).await
             }
             Err(_) => false,
         };
@@ -79,7 +84,7 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
             Ok(listing) => listing.partitions.iter().any(|seen| seen.leaving),
             Err(_) => true,
         };
-        shop.world.report(match answer {
+        context.environment.report(match answer {
             Ok(listing) => Event::Inventory {
                 pod: id.clone(),
                 asked,
@@ -99,13 +104,13 @@ async fn surveys<W: World>(shop: Rc<Shop<W>>, id: PodId, pod: Rc<Pod<W::Controll
 
 /// A listing only says that a partition cannot be used: asks why, for those that are ours. False when the controller falls
 /// silent: each further question would last as long as a call may.
-async fn say_what_is_wrong<W: World>(
-    shop: &Shop<W>,
+async fn say_what_is_wrong<W: Environment>(
+    context: &Context<W>,
     pod: &Pod<W::Controller>,
     listing: &mut Listing,
 ) -> bool {
     let faulty = listing.partitions.iter_mut().filter_map(|it| Some((&it.partition, it.fault.as_mut()?)));
-    for (partition, fault) in faulty.filter(|(partition, _)| shop.known_lane(partition).is_some()) {
+    for (partition, fault) in faulty.filter(|(partition, _)| context.known(partition).is_some()) {
         match pod.status(partition).await {
             Ok(PartitionState::Failed(words)) => *fault = words,
             Err(error) if error.failure.is_silence() => return false,
@@ -118,15 +123,15 @@ async fn say_what_is_wrong<W: World>(
 /// A listing may be of one allocation only, and of another one than when a job began. So it is asked of each partition of ours
 /// that is missing whether it is there: where its IPUs are is not known then. False when the controller falls silent: what is
 /// not asked for counts as there.
-async fn add_what_is_not_shown<W: World>(
-    shop: &Shop<W>,
+async fn add_what_is_not_shown<W: Environment>(
+    context: &Context<W>,
     id: &PodId,
     pod: &Pod<W::Controller>,
     listing: &mut Listing,
 ) -> bool {
     let mut answers = true;
     let shown: HashSet<_> = listing.partitions.iter().map(|seen| seen.partition.clone()).collect();
-    for partition in shop.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
+    for partition in context.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
         if answers {
             match pod.status(&partition).await {
                 Ok(PartitionState::Absent | PartitionState::Removed) => continue,

@@ -12,72 +12,72 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 use vipu_types::PodId;
 
-use crate::faults::see_through;
-use crate::lane::{Lane, Owner};
+use crate::context::Context;
 use crate::pace::Backoff;
 use crate::pod::Pod;
 use crate::remove::removed;
-use crate::shop::Shop;
-use crate::{Controller, Journal, World};
+use crate::restart_on_panic::restarted_on_panic;
+use crate::tracked::{Owner, Tracked};
+use crate::{Controller, Environment, Journal};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
 /// The same, unless that is under way: one that cannot be removed is found again at each reconfigure.
-pub(crate) async fn settle_once<W: World>(shop: Rc<Shop<W>>, id: PodId, seen: SeenPartition) {
+pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
-    if shop.unclaimed.borrow_mut().insert(which.clone()) {
-        see_through(&which.1, || settle(Rc::clone(&shop), id.clone(), seen.clone())).await;
-        shop.unclaimed.borrow_mut().remove(&which);
+    if context.unclaimed.borrow_mut().insert(which.clone()) {
+        restarted_on_panic(&which.1, || settle(Rc::clone(&context), id.clone(), seen.clone())).await;
+        context.unclaimed.borrow_mut().remove(&which);
     }
 }
 
 /// Removes it if it is ours to remove, else says that it is there.
-async fn settle<W: World>(shop: Rc<Shop<W>>, id: PodId, seen: SeenPartition) {
-    let lane = shop.lane(&seen.partition);
+async fn settle<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
+    let tracked = context.tracked(&seen.partition);
     let mut backoff = Backoff::new(seen.partition.as_str(), RETRY_CAP);
-    while let Some(pod) = shop.configured(&id) {
+    while let Some(pod) = context.configured(&id) {
         // Between two tries others may have their turn, such as a new job of that id.
-        let Err(why) = settled(&shop, &id, &pod, &lane, &seen).await else { break };
+        let Err(why) = settled(&context, &id, &pod, &tracked, &seen).await else { break };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
             warn!("partition {}, which no job has, is not removed: {why}; trying again", seen.partition);
         }
         sleep(pause).await;
     }
-    shop.survey(&id);
-    if lane.owner.get() == Owner::Unknown {
-        shop.close(&seen.partition, lane);
+    context.survey(&id);
+    if tracked.owner.get() == Owner::Unknown {
+        context.close(&seen.partition, tracked);
     }
 }
 
-async fn settled<W: World>(
-    shop: &Shop<W>,
+async fn settled<W: Environment>(
+    context: &Context<W>,
     id: &PodId,
     pod: &Pod<W::Controller>,
-    lane: &Lane,
+    tracked: &Tracked,
     seen: &SeenPartition,
 ) -> Result<(), String> {
     let (controller, partition) = (pod.controller.name(), &seen.partition);
-    let _turn = lane.turn.lock().await;
+    let _turn = tracked.turn.lock().await;
     // Another cluster may have one of the same name on another controller.
-    let is_home = lane.home.borrow().as_ref() == Some(id);
-    match lane.owner.get() {
+    let is_home = tracked.home.borrow().as_ref() == Some(id);
+    match tracked.owner.get() {
         Owner::Late(run) if is_home => {
-            in_charge(shop).await?;
-            removed(pod, lane, partition).await?;
+            in_charge(context).await?;
+            removed(pod, tracked, partition).await?;
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
         Owner::Unknown | Owner::Late(_)
-            if pod.settings.remove_unknown && shop.world.journal().is_complete() =>
+            if pod.settings.remove_unknown && context.environment.journal().is_complete() =>
         {
-            in_charge(shop).await?;
-            removed(pod, lane, partition).await?;
+            in_charge(context).await?;
+            removed(pod, tracked, partition).await?;
             warn!(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );
         }
-        Owner::Unknown | Owner::Late(_) if shop.world.journal().is_complete() => report(pod, seen),
+        Owner::Unknown | Owner::Late(_) if context.environment.journal().is_complete() => report(pod, seen),
         Owner::Unknown | Owner::Late(_) => report_unread(pod, seen),
         // Whoever has it now sees to it.
         Owner::Ours | Owner::Others => {}
@@ -86,8 +86,8 @@ async fn settled<W: World>(
 }
 
 /// What no job of ours has, a successor's may have by now: nothing is on record that would tell.
-async fn in_charge<W: World>(shop: &Shop<W>) -> Result<(), String> {
-    shop.confirm().await.map_err(|error| error.to_string())
+async fn in_charge<W: Environment>(context: &Context<W>) -> Result<(), String> {
+    context.confirm().await.map_err(|error| error.to_string())
 }
 
 fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {

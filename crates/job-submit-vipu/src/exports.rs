@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use slurm_host::controller::{self, Controller};
 use slurm_host::differences::job_modify;
+use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::{boundary, conf, release};
 use vipu_types::JobOption;
@@ -52,9 +52,9 @@ fn judge(
     call: &str,
     description: *mut c_void,
     err_msg: *mut *mut c_char,
-    ask: &dyn Fn(&Controller) -> c_int,
+    ask: &dyn Fn(&PluginTable) -> c_int,
 ) -> c_int {
-    boundary::guard(&|| call.into(), 0, || match controller::loaded() {
+    boundary::guard(&|| call.into(), 0, || match plugin_table::loaded() {
         Some(controller) => ask(controller),
         None => refuse_ipus(description, err_msg),
     })

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use vipu_types::{JobRun, PartitionId, PodId};
 
+use crate::no_room::NoRoom;
 use crate::pod::Unlisted;
 use crate::reconcile::Health;
-use crate::refusal::Refusal;
 use crate::tally::Tally;
 use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Phase};
@@ -25,7 +25,7 @@ pub(crate) struct Record {
     /// When the claim came into its phase.
     pub(crate) since: Millis,
     /// That the controller had no room for the partition.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) no_room: Option<NoRoom>,
     /// What listings had of the partition of a job that runs.
     pub(crate) health: Health,
 }
@@ -51,8 +51,8 @@ impl Claims {
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        let (refusal, health) = (None, Health::default());
-        let record = Record { claim, phase, begun: now, since: now, refusal, health };
+        let (no_room, health) = (None, Health::default());
+        let record = Record { claim, phase, begun: now, since: now, no_room, health };
         self.tally.add(serial, &record);
         self.records.insert(serial, record);
         serial
@@ -81,13 +81,13 @@ impl Claims {
     /// Notes that the controller had no room.
     pub(crate) fn refused(&mut self, now: Millis, serial: Serial, is_being_cleared: bool) {
         if let Some(record) = self.records.get_mut(&serial) {
-            record.refusal.get_or_insert(Refusal::new(now)).repeated(now, is_being_cleared);
+            record.no_room.get_or_insert(NoRoom::new(now)).repeated(now, is_being_cleared);
         }
     }
 
-    /// The refusal of a claim, to weigh it.
-    pub(crate) fn refusal(&mut self, serial: Serial) -> Option<&mut Refusal> {
-        self.records.get_mut(&serial)?.refusal.as_mut()
+    /// The no_room of a claim, to weigh it.
+    pub(crate) fn no_room(&mut self, serial: Serial) -> Option<&mut NoRoom> {
+        self.records.get_mut(&serial)?.no_room.as_mut()
     }
 
     /// A claim, and what listings had of its partition.

@@ -2,44 +2,13 @@
 
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
+use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
-use crate::Seconds;
+use crate::{Claim, Seconds};
 
 /// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub u64);
-
-/// A partition that one run of a job is entitled to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The partition's id on its controller.
-    pub partition: PartitionId,
-    /// The run it is for.
-    pub run: JobRun,
-    /// The user who shall read its IPUoF file.
-    pub user: u32,
-    /// The Pod model it comes from.
-    pub model: ModelName,
-    /// The controller that has it.
-    pub controller: ControllerName,
-    /// Its size.
-    pub size: IpuCount,
-    /// How it is divided and wired.
-    pub shape: Shape,
-    /// The Slurm partition that the job is in, for limits; none when nobody knows.
-    pub slurm_partition: Option<String>,
-    /// Exactly these IPUs ([`Placement::Explicit`]); empty when the controller chooses.
-    pub ipus: Vec<Place>,
-}
-
-impl Claim {
-    /// The Pod that its IPUs are of.
-    #[must_use]
-    pub fn pod(&self) -> PodId {
-        PodId { model: self.model.clone(), controller: self.controller.clone() }
-    }
-}
 
 /// How far a job had come when its claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

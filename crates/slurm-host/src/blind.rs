@@ -7,8 +7,8 @@
 
 use std::ffi::c_void;
 
-use crate::loaded::loaded;
 use crate::probe::Probe;
+use crate::running_release::loaded;
 use crate::symbols::RawJob;
 
 /// Where nothing is known of the release: no known one has a smaller `job_record_t`.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use slurm_release::{Field, Layout, Text};
 
-use crate::loaded::loaded;
 use crate::record::Record;
+use crate::running_release::loaded;
 use crate::{selfcheck, symbols, text};
 
 /// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have it.

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use slurm_release::{GresSlurmdConf, Layout};
 
-use crate::loaded::loaded;
 use crate::probe::Probe;
 use crate::record;
+use crate::running_release::loaded;
 use crate::symbols;
 
 /// One `Gres=` element of a node.

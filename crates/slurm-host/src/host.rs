@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use slurm_release::Layout;
 
-use crate::loaded;
+use crate::running_release;
 use crate::symbols::Slurmctld;
 
 /// What every safe view needs: functions, variables and offsets of this slurmctld.
@@ -20,7 +20,7 @@ pub(crate) struct Host {
 pub(crate) fn host() -> Result<&'static Host, String> {
     static HOST: OnceLock<Result<Host, String>> = OnceLock::new();
     HOST.get_or_init(|| {
-        let release = loaded::loaded()?.release;
+        let release = running_release::loaded()?.release;
         Ok(Host { slurmctld: Slurmctld::resolve(release.version.series())?, layout: release.layout })
     })
     .as_ref()

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{boundary, loaded, log};
+use crate::{boundary, log, running_release};
 
 /// Called by the constructor of each plugin before Slurm reads `plugin_version`.
 ///
 /// In a release that is not supported the version stays 0, which Slurm refuses; the reason is logged.
 pub fn fill_in(plugin: &str, version: &AtomicU32) {
-    boundary::guard(&|| format!("{plugin}: load"), (), || match loaded::loaded() {
+    boundary::guard(&|| format!("{plugin}: load"), (), || match running_release::loaded() {
         Ok(loaded) => version.store(loaded.release.version.0, Ordering::Relaxed),
         Err(why) => log::error(&format!("{plugin}: {why}")),
     });

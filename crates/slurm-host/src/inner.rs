@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 
 use crate::conf;
 use crate::differences::other_cons_tres;
-use crate::loaded::Loaded;
 use crate::object::Object;
+use crate::running_release::RunningSlurm;
 
 /// The loaded and initialised stock selector.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Selector {
     ///
     /// # Errors
     /// One line that says which file could not be used and why.
-    pub fn load(loaded: &Loaded, layer: &str) -> Result<Self, String> {
+    pub fn load(loaded: &RunningSlurm, layer: &str) -> Result<Self, String> {
         let path = loaded.stock_plugins.join(format!("select_{layer}.so"));
         if !path.exists() {
             return Err(format!(

@@ -9,8 +9,8 @@ use slurm_release::Series;
 
 use crate::host::{Host, host};
 use crate::job::JobRef;
-use crate::loaded::loaded;
 use crate::record::Record;
+use crate::running_release::loaded;
 use crate::symbols::RawJob;
 
 /// Arguments of `select_p_job_test`, as Slurm passes them.

@@ -16,10 +16,10 @@ use slurm_release as facts;
 use slurm_release::{Field, Layout, Text, Texts};
 
 use crate::job::JobRef;
-use crate::loaded::loaded;
 use crate::log;
 use crate::probe::Probe;
 use crate::record::Record;
+use crate::running_release::loaded;
 
 static MISTRUSTED: AtomicBool = AtomicBool::new(false);
 

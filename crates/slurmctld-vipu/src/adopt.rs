@@ -9,22 +9,22 @@ use slurm_host::job::JobMut;
 use tracing::{error, info};
 use vipu_types::{Grant, JobRun};
 
+use crate::plugin::Plugin;
 use crate::reasons::OURS;
-use crate::site::Site;
-use crate::{after_failure, callbacks, gate};
+use crate::{callbacks, keep_and_requeue, launch_mark};
 
 /// Takes over one job, if it was given a partition.
-pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
+pub(crate) fn adopt(plugin: &Plugin, mut job: JobMut<'_>) {
     if job.mentions_vipu() {
-        site.jobs_before.add(*job);
+        plugin.jobs_before.add(*job);
         if job.is_pending() && job.reason().is_some_and(|shown| shown.starts_with(OURS)) {
-            site.watch_reason(job.id());
+            plugin.watch_reason(job.id());
         }
     }
     let Some(found) = stage(&job) else { return };
     let granted = job.environment(&Grant::variable(job.id()));
     let Some(grant) = granted.and_then(|text| text.parse::<Grant>().ok()) else { return };
-    let first = || site.models(|models| models.first_controller(&grant.model));
+    let first = || plugin.models(|models| models.first_controller(&grant.model));
     let Some(controller) = grant.controller.clone().or_else(first) else {
         let (job, Grant { partition, model, .. }) = (job.id(), grant);
         return error!(
@@ -38,24 +38,24 @@ pub(crate) fn adopt(site: &Site, mut job: JobMut<'_>) {
     let claim = callbacks::claim(*job, run, &grant, controller);
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
     failpoints::stop_at!(format!("adopt_{}", claim.run.job));
-    site.tell(match found {
+    plugin.tell(match found {
         // Nobody would let it go: only its partition is left to see to.
-        AdoptedAs::Ending if !site.may_hold() => Event::Orphan(claim),
+        AdoptedAs::Ending if !plugin.may_hold() => Event::Orphan(claim),
         AdoptedAs::Ending => {
             job.raise_completion_gate();
-            site.limit_completion(claim.clone());
-            let was_launched = !gate::was_raised(*job);
-            match after_failure::at_end(site, &mut job, &claim, was_launched) {
+            plugin.limit_completion(claim.clone());
+            let was_launched = !launch_mark::was_raised(*job);
+            match keep_and_requeue::at_end(plugin, &mut job, &claim, was_launched) {
                 None => Event::Adopt(claim, found),
                 Some(keep_until) => {
-                    site.tell(Event::Adopt(claim, AdoptedAs::Running));
+                    plugin.tell(Event::Adopt(claim, AdoptedAs::Running));
                     Event::Failed { job: job.id(), ending: Ending::Held, keep_until }
                 }
             }
         }
         AdoptedAs::Starting => {
-            gate::raise(&mut job);
-            site.mind_deadline(*job, &claim);
+            launch_mark::raise(&mut job);
+            plugin.mind_deadline(*job, &claim);
             Event::Adopt(claim, found)
         }
         AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim, found),
@@ -66,7 +66,7 @@ fn stage(job: &JobMut<'_>) -> Option<AdoptedAs> {
     if job.is_completing() {
         Some(AdoptedAs::Ending)
     } else if job.is_running() || job.is_suspended() {
-        Some(if gate::was_raised(**job) { AdoptedAs::Starting } else { AdoptedAs::Running })
+        Some(if launch_mark::was_raised(**job) { AdoptedAs::Starting } else { AdoptedAs::Running })
     } else {
         None
     }

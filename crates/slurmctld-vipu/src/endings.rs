@@ -7,7 +7,7 @@ use slurm_host::locks::HostThread;
 use tracing::warn;
 
 use crate::phase;
-use crate::site::Site;
+use crate::plugin::Plugin;
 
 /// How often ended jobs are asked whether their nodes are done: most are within a second.
 const NODES_POLL: Duration = Duration::from_millis(25);
@@ -37,8 +37,8 @@ struct Ended {
 }
 
 impl Ended {
-    fn new(site: &Site, claim: Claim) -> Self {
-        let patience = site.models(|models| models.remove_wait(&claim.model));
+    fn new(plugin: &Plugin, claim: Claim) -> Self {
+        let patience = plugin.models(|models| models.remove_wait(&claim.model));
         Self { claim, since: Instant::now(), patience, shown: false }
     }
 
@@ -56,13 +56,13 @@ impl Ended {
 
 impl Endings {
     /// Waits for the job's nodes.
-    pub(crate) fn await_nodes(&mut self, site: &Site, claim: Claim) {
-        self.on_nodes.push(Ended::new(site, claim));
+    pub(crate) fn await_nodes(&mut self, plugin: &Plugin, claim: Claim) {
+        self.on_nodes.push(Ended::new(plugin, claim));
     }
 
     /// Slurm waits for the end of this run; not for ever.
-    pub(crate) fn limit(&mut self, site: &Site, claim: Claim) {
-        self.held.push(Ended::new(site, claim));
+    pub(crate) fn limit(&mut self, plugin: &Plugin, claim: Claim) {
+        self.held.push(Ended::new(plugin, claim));
     }
 
     /// How long until the next look.
@@ -77,12 +77,12 @@ impl Endings {
     }
 
     /// Tells of the jobs whose nodes are done, and of those that were waited for long enough.
-    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
-        self.ask_nodes(site, slurm);
-        self.show(site, slurm);
+    pub(crate) fn look(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
+        self.ask_nodes(plugin, slurm);
+        self.show(plugin, slurm);
         for ended in self.held.extract_if(.., |ended| ended.is_late()) {
             let Ended { claim, patience, .. } = ended;
-            if site.ledger().completion_raised(&claim) {
+            if plugin.ledger().completion_raised(&claim) {
                 warn!(
                     "{}: partition {} is still there {} s after its end: the job is COMPLETING no longer, the IPUs \
                      count as used until it is removed",
@@ -90,17 +90,17 @@ impl Endings {
                     claim.partition,
                     patience.as_secs()
                 );
-                site.tell(Event::Overdue(claim.partition));
+                plugin.tell(Event::Overdue(claim.partition));
             }
         }
     }
 
     /// Shows what those wait for whose removal takes a while.
-    fn show(&mut self, site: &Site, slurm: &mut HostThread) {
+    fn show(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
         let mut waiting = Vec::new();
         let is_due = |ended: &&mut Ended| !ended.shown && ended.since.elapsed() >= SHOWN_AFTER;
         for ended in self.held.iter_mut().filter(is_due) {
-            let awaits = site.ledger().awaits(&ended.claim);
+            let awaits = plugin.ledger().awaits(&ended.claim);
             ended.shown = awaits != Some(Awaits::Nodes);
             if awaits == Some(Awaits::Removal) {
                 waiting.push(&ended.claim);
@@ -117,7 +117,7 @@ impl Endings {
         }
     }
 
-    fn ask_nodes(&mut self, site: &Site, slurm: &mut HostThread) {
+    fn ask_nodes(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
         if self.on_nodes.is_empty() {
             return;
         }
@@ -130,7 +130,7 @@ impl Endings {
         });
         let mut done = done.into_iter();
         for ended in self.on_nodes.extract_if(.., |_| done.next().unwrap_or(false)) {
-            site.tell(Event::NodesDone(ended.claim.partition));
+            plugin.tell(Event::NodesDone(ended.claim.partition));
         }
     }
 }

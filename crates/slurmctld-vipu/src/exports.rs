@@ -1,15 +1,15 @@
 //! The table of functions that `select_vipu.so` and `job_submit_vipu.so` ask.
 
-mod after_a_fault;
+mod after_panic;
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
-use slurm_host::controller::{ANSWERED, BUILD, Controller};
 use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
+use slurm_host::plugin_table::{ANSWERED, BUILD, PluginTable};
 use slurm_host::release::{
     ESLURM_INVALID_GRES, ESLURM_NODES_BUSY, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, is_run_now, is_start,
 };
@@ -17,12 +17,12 @@ use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
 use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
+use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::scheduling::Verdict;
-use crate::site::{self, Ends, Site, site};
 use crate::start_line::Surroundings;
 use crate::{adopt, callbacks, scheduling, submission};
 
-static CONTROLLER: Controller = Controller {
+static CONTROLLER: PluginTable = PluginTable {
     job_test,
     job_tested,
     job_begin,
@@ -40,16 +40,16 @@ const NO_PIPE: &str = "select/vipu: no pipe can be opened to look at Slurm's rec
 /// Hands out the table to a plugin of the same build.
 // SAFETY: (attribute) a name of ours that no other object has.
 #[unsafe(no_mangle)]
-extern "C" fn vipu_slurmctld_entry(build: u64) -> *const Controller {
+extern "C" fn vipu_slurmctld_entry(build: u64) -> *const PluginTable {
     if build == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
 }
 
 unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c_int {
-    let unsure = || after_a_fault::unsure(job, mode, 0);
+    let unsure = || after_panic::unsure(job, mode, 0);
     boundary::callback(&|| name("job_test", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(site), (Some(mut job), Some(mut test))) = (site(), seen) else {
+        let (Some(plugin), (Some(mut job), Some(mut test))) = (plugin(), seen) else {
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
             let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
@@ -58,7 +58,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         if let Some(code) = refusal::of_test(*job, mode) {
             return code;
         }
-        match scheduling::before(&site, &mut job, mode, &mut test) {
+        match scheduling::before(&plugin, &mut job, mode, &mut test) {
             Verdict::Go => 0,
             Verdict::Answered => ANSWERED,
             Verdict::Wait if is_start(mode) => refusal::of_start(*job, &test),
@@ -70,12 +70,12 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
 
 unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int {
     // What the stock selector has found for a start is not taken back: job_begin comes next.
-    let unsure = || if is_run_now(mode) { code } else { after_a_fault::unsure(job, mode, code) };
+    let unsure = || if is_run_now(mode) { code } else { after_panic::unsure(job, mode, code) };
     boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(site), (Some(mut job), Some(mut test)), 0) = (site(), seen, code) else { return code };
-        match scheduling::after(&site, &mut job, mode, &mut test) {
+        let (Some(plugin), (Some(mut job), Some(mut test)), 0) = (plugin(), seen, code) else { return code };
+        match scheduling::after(&plugin, &mut job, mode, &mut test) {
             Verdict::Go | Verdict::Answered => code,
             Verdict::Wait if is_run_now(mode) => {
                 job.give_up_resources();
@@ -87,42 +87,42 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
 }
 
 unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
-    let undo = || after_a_fault::undo_begin(job);
+    let undo = || after_panic::undo_begin(job);
     boundary::callback(&|| name("job_begin", job), undo, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) else { return 0 };
-        if callbacks::job_begin(&site, job) { 0 } else { -1 }
+        let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) else { return 0 };
+        if callbacks::job_begin(&plugin, job) { 0 } else { -1 }
     })
 }
 
 unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
-    let unsure = || (!after_a_fault::is_for_ipus(job)).into();
+    let unsure = || (!after_panic::is_for_ipus(job)).into();
     boundary::callback(&|| name("job_ready", job), unsure, || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let Some(job) = (unsafe { JobRef::from_callback(job) }) else { return 1 };
-        // Without a site nobody has taken over the jobs of an earlier slurmctld yet.
-        site().map_or_else(|| !job.mentions_vipu(), |site| callbacks::job_ready(&site, job)).into()
+        // Without a plugin nobody has taken over the jobs of an earlier slurmctld yet.
+        plugin().map_or_else(|| !job.mentions_vipu(), |plugin| callbacks::job_ready(&plugin, job)).into()
     })
 }
 
 unsafe extern "C" fn job_fini(job: RawJob) {
     let ending = Cell::new(None);
-    let again = || after_a_fault::end_later(job, ending.get());
+    let again = || after_panic::end_later(job, ending.get());
     boundary::callback(&|| name("job_fini", job), again, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::job_fini(&site, job, &ending);
+        if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
+            callbacks::job_fini(&plugin, job, &ending);
         }
     });
 }
 
 unsafe extern "C" fn jobs_read() {
-    boundary::callback(&|| "jobs_read".into(), after_a_fault::give_up, site::close_when_over);
+    boundary::callback(&|| "jobs_read".into(), after_panic::give_up, plugin::close_when_over);
 }
 
 unsafe extern "C" fn reconfigure(conf_was_read: bool) {
     static LOG: Once = Once::new();
-    boundary::callback(&|| "reconfigure".into(), site::close_unstarted, || {
+    boundary::callback(&|| "reconfigure".into(), plugin::close_unstarted, || {
         LOG.call_once(|| {
             if let Err(why) = replaced::watch() {
                 log::error(&format!("select/vipu: no file to tell a reconfigure in place by: {why}; raise slurmctld's limit of open files"));
@@ -141,19 +141,19 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
             return;
         }
         if !conf_was_read {
-            if let Some(site) = site() {
+            if let Some(plugin) = plugin() {
                 // SAFETY: select_p_reconfigure runs under the node lock.
-                site.nodes_changed(&unsafe { nodes::gres_of_all() });
+                plugin.nodes_changed(&unsafe { nodes::gres_of_all() });
             }
             return;
         }
-        let (site, ends) = site::open();
+        let (plugin, ends) = plugin::open();
         // SAFETY: as above.
-        site.reconfigure(&unsafe { nodes::gres_of_all() });
+        plugin.reconfigure(&unsafe { nodes::gres_of_all() });
         if let Some(ends) = ends {
-            boundary::guard_else(&|| "take_over".into(), after_a_fault::give_up, || {
+            boundary::guard_else(&|| "take_over".into(), after_panic::give_up, || {
                 // SAFETY: the first reconfigure ends read_slurm_conf, which holds all locks for writing.
-                unsafe { take_over(&site, ends) };
+                unsafe { take_over(&plugin, ends) };
             });
         }
     });
@@ -166,8 +166,8 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
 ///
 /// # Safety
 /// Only in the reconfigure at the end of `read_slurm_conf`, which holds all locks for writing.
-unsafe fn take_over(site: &Site, ends: Ends) {
-    site.set_started();
+unsafe fn take_over(plugin: &Plugin, ends: Ends) {
+    plugin.set_started();
     // All are looked at before any is taken over: nobody could open the gates of some.
     // SAFETY: job write lock (caller).
     let can_all_be_read = unsafe { locks::for_each_job(&mut |_| {}) };
@@ -176,31 +176,31 @@ unsafe fn take_over(site: &Site, ends: Ends) {
     }
     let threads = ends.start_host();
     if let Err(why) = &threads {
-        site.distrust_because(&format!("{why}; restart slurmctld"));
+        plugin.distrust_because(&format!("{why}; restart slurmctld"));
     }
     // SAFETY: as above.
-    let adopted = unsafe { locks::for_each_job(&mut |job| adopt::adopt(site, job)) } && can_all_be_read;
+    let adopted = unsafe { locks::for_each_job(&mut |job| adopt::adopt(plugin, job)) } && can_all_be_read;
     if !adopted {
         let what = "not all of Slurm's jobs could be read, see slurmctld's log; restart slurmctld";
-        site.distrust_because(what);
+        plugin.distrust_because(what);
         log::error(&format!("select/vipu: {what}; no partition is made or removed until then"));
     }
     let journal = adopted.then(|| conf::state_save_location().unwrap_or_default().join("vipu_journal"));
     if let Err(why) = threads.and_then(|threads| threads.start_driver(journal, Surroundings::read())) {
         log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
-        site.distrust_because(&format!("{why}; restart slurmctld"));
+        plugin.distrust_because(&format!("{why}; restart slurmctld"));
     }
 }
 
 unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
-    let unsure = || after_a_fault::refuse_ipus(description, err_msg);
+    let unsure = || after_panic::refuse_ipus(description, err_msg);
     boundary::callback(&|| "job_submit".into(), unsure, || {
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
         let Some(mut description) = description else { return 0 };
         submission::drop_forged(&mut description);
-        let judged = match site() {
-            Some(site) => submission::submitted(&site, &mut description),
+        let judged = match plugin() {
+            Some(plugin) => submission::submitted(&plugin, &mut description),
             None => submission::refuse_ipus(&description),
         };
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
@@ -209,13 +209,13 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
 }
 
 unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: *mut *mut c_char) -> c_int {
-    let unsure = || after_a_fault::refuse_ipus(description, err_msg);
+    let unsure = || after_panic::refuse_ipus(description, err_msg);
     boundary::callback(&|| name("job_modify", job), unsure, || {
         // SAFETY: the message and the job of the running job_modify callback, under the job write lock.
         let seen = unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
-        let (Some(site), (Some(mut description), Some(job))) = (site(), seen) else { return 0 };
+        let (Some(plugin), (Some(mut description), Some(job))) = (plugin(), seen) else { return 0 };
         // SAFETY: the answer variable of the running job_modify callback, or NULL.
-        unsafe { answer(submission::changed(&site, &mut description, job), err_msg) }
+        unsafe { answer(submission::changed(&plugin, &mut description, job), err_msg) }
     })
 }
 

@@ -17,34 +17,34 @@ use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
 use vipu_types::JobRun;
 
-use crate::after_failure;
 use crate::callbacks;
-use crate::deadlines::Deadlines;
 use crate::endings::Endings;
-use crate::gate;
 use crate::internal_error::INTERNAL;
+use crate::job_deadlines::Deadlines;
+use crate::keep_and_requeue;
+use crate::kept_partitions::KeptPartitions;
+use crate::launch_mark;
 use crate::phase;
+use crate::plugin::{HostTask, Plugin};
 use crate::prepared::Prepared;
 use crate::reasons::Reasons;
-use crate::site::{HostTask, Site};
-use crate::stays::Stays;
 use crate::suspended::Suspended;
 use crate::sync::lock;
 use crate::terminals::Terminals;
 use crate::wakes::Wakes;
 
 /// Starts the thread.
-pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), String> {
+pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), String> {
     HostThread::spawn("vipu-host", move |slurm| {
         Worker {
-            site,
+            plugin,
             slurm,
             endings: Endings::default(),
             suspended: Suspended::default(),
             wakes: Wakes::default(),
             prepared: Prepared::default(),
-            stays: Stays::default(),
-            deadlines: Deadlines::default(),
+            kept_partitions: KeptPartitions::default(),
+            job_deadlines: Deadlines::default(),
             reasons: Reasons::default(),
             terminals: Terminals::default(),
         }
@@ -53,14 +53,14 @@ pub(crate) fn start(tasks: Receiver<HostTask>, site: Weak<Site>) -> Result<(), S
 }
 
 struct Worker {
-    site: Weak<Site>,
+    plugin: Weak<Plugin>,
     slurm: HostThread,
     endings: Endings,
     suspended: Suspended,
     wakes: Wakes,
     prepared: Prepared,
-    stays: Stays,
-    deadlines: Deadlines,
+    kept_partitions: KeptPartitions,
+    job_deadlines: Deadlines,
     reasons: Reasons,
     terminals: Terminals,
 }
@@ -81,8 +81,8 @@ impl Worker {
                 self.endings.pause(),
                 self.suspended.pause(),
                 self.prepared.pause(),
-                self.stays.pause(),
-                self.deadlines.pause(),
+                self.kept_partitions.pause(),
+                self.job_deadlines.pause(),
                 self.reasons.pause(),
                 self.terminals.pause(Instant::now()),
                 self.wakes.pause(Instant::now()),
@@ -93,24 +93,27 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let Some(site) = self.site.upgrade() else { return };
+            let Some(plugin) = self.plugin.upgrade() else { return };
             let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).collect();
             // What may panic for one job has a guard of its own. For whatever else does, orders may be lost.
             boundary::guard_else(
                 &|| "vipu-host".into(),
-                || site.distrust(),
+                || plugin.distrust(),
                 || {
                     if !batch.is_empty() {
-                        self.work(&site, batch);
+                        self.work(&plugin, batch);
                     }
-                    self.endings.look(&site, &mut self.slurm);
-                    self.prepared.look(&site, &mut self.slurm);
-                    self.stays.look(&site, &mut self.slurm);
-                    self.deadlines.look(&site, &mut self.slurm);
-                    self.reasons.look(&site, &mut self.slurm);
+                    self.endings.look(&plugin, &mut self.slurm);
+                    self.prepared.look(&plugin, &mut self.slurm);
+                    self.kept_partitions.look(&plugin, &mut self.slurm);
+                    self.job_deadlines.look(&plugin, &mut self.slurm);
+                    self.reasons.look(&plugin, &mut self.slurm);
                     self.terminals.look(&mut self.slurm);
                     let resumed = self.suspended.look(&mut self.slurm).into_iter();
-                    self.work(&site, resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect());
+                    self.work(
+                        &plugin,
+                        resumed.map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect(),
+                    );
                     if self.wakes.are_due(Instant::now()) {
                         self.slurm.kick_scheduler();
                     }
@@ -119,14 +122,14 @@ impl Worker {
         }
     }
 
-    fn work(&mut self, site: &Site, batch: Vec<HostTask>) {
+    fn work(&mut self, plugin: &Plugin, batch: Vec<HostTask>) {
         let mut reasons = HashMap::new();
         let (mut actions, mut ended, mut told, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for task in batch {
             match task {
-                HostTask::Act(Action::AwaitNodes(claim)) => self.endings.await_nodes(site, claim),
-                HostTask::Act(Action::Keep(claim, until)) => self.stays.watch(claim, until),
-                HostTask::Limit(claim) => self.endings.limit(site, claim),
+                HostTask::Act(Action::AwaitNodes(claim)) => self.endings.await_nodes(plugin, claim),
+                HostTask::Act(Action::Keep(claim, until)) => self.kept_partitions.watch(claim, until),
+                HostTask::Limit(claim) => self.endings.limit(plugin, claim),
                 HostTask::Watch(claim) => self.prepared.watch(claim),
                 HostTask::Act(action) => actions.push(action),
                 HostTask::ShowReason { job, text } => {
@@ -135,7 +138,7 @@ impl Worker {
                 }
                 HostTask::WatchReason(job) => self.reasons.watch(job),
                 HostTask::SayCreating { run, line, aloud } => told.push((run, line, aloud)),
-                HostTask::Deadline(claim, at) => self.deadlines.watch(claim, at),
+                HostTask::Deadline(claim, at) => self.job_deadlines.watch(claim, at),
                 HostTask::Requeue(run) => failed.push(run),
                 HostTask::End { job, ending } => ended.push((job, ending)),
             }
@@ -144,7 +147,7 @@ impl Worker {
         let is_idle = actions.is_empty() && ended.is_empty() && told.is_empty() && failed.is_empty();
         if !(is_idle && reasons.is_empty()) {
             let mut slurm = self.slurm.write();
-            if site.is_closed() {
+            if plugin.is_closed() {
                 return; // Slurm has read its jobs anew while this waited for the lock.
             }
             for (run, line, aloud) in told {
@@ -153,16 +156,16 @@ impl Worker {
                 });
             }
             for action in actions {
-                act_or_end(site, &mut slurm, action, &mut afterwards);
+                act_or_end(plugin, &mut slurm, action, &mut afterwards);
             }
             for (job, ending) in ended {
                 boundary::guard(&|| format!("end of job {job}"), (), || {
-                    end_late(site, &mut slurm, job, ending)
+                    end_late(plugin, &mut slurm, job, ending)
                 });
             }
             for run in failed {
                 boundary::guard(&|| format!("requeue of {run}"), (), || {
-                    after_failure::requeue(&mut slurm, run);
+                    keep_and_requeue::requeue(&mut slurm, run);
                 });
             }
             for (job, text) in reasons {
@@ -187,15 +190,15 @@ impl Worker {
 }
 
 /// Carries an action out. Should that panic, the job ends all the same: it must not wait for ever.
-fn act_or_end(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
+fn act_or_end(plugin: &Plugin, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
     let (call, job) = called(&action);
     let again = action.clone();
     let done = boundary::guard(&|| format!("{call} of job {job}"), false, || {
-        act(site, slurm, action, afterwards);
+        act(plugin, slurm, action, afterwards);
         true
     });
     if !done {
-        boundary::guard(&|| format!("end of job {job}"), (), || end_run(site, slurm, again, afterwards));
+        boundary::guard(&|| format!("end of job {job}"), (), || end_run(plugin, slurm, again, afterwards));
     }
 }
 
@@ -212,14 +215,14 @@ fn called(action: &Action) -> (&'static str, u32) {
 }
 
 /// Ends what an action was for that panicked.
-fn end_run(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
+fn end_run(plugin: &Plugin, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
     match action {
         Action::OpenLaunch(claim) if was_launched(slurm, &claim) => {
-            site.tell(Event::Launched(claim.partition));
+            plugin.tell(Event::Launched(claim.partition));
         }
         Action::OpenLaunch(claim) => {
             let job = claim.run.job;
-            fail_run(site, slurm, claim, INTERNAL, true);
+            fail_run(plugin, slurm, claim, INTERNAL, true);
             // The ledger takes it for opened, and asks for no more.
             slurm.open_launch_gate(job);
             if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
@@ -236,27 +239,27 @@ fn end_run(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut
 }
 
 /// Does what a job_fini did not come to.
-fn end_late(site: &Site, slurm: &mut Locked<'_>, job: u32, ending: Option<Ending>) {
+fn end_late(plugin: &Plugin, slurm: &mut Locked<'_>, job: u32, ending: Option<Ending>) {
     if let Some(ending) = ending {
-        site.tell(Event::Fini { job, ending });
+        plugin.tell(Event::Fini { job, ending });
         return;
     }
     match slurm.job(job) {
         // The next run has begun since, which has ended this one.
         Some(job) if job.is_running() && !job.is_completing() => {}
-        Some(job) => callbacks::job_fini(site, job, &Cell::default()),
+        Some(job) => callbacks::job_fini(plugin, job, &Cell::default()),
         None => {
-            site.tell(Event::Fini { job, ending: Ending::Unheld });
+            plugin.tell(Event::Fini { job, ending: Ending::Unheld });
         }
     }
 }
 
-fn act(site: &Site, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
+fn act(plugin: &Plugin, slurm: &mut Locked<'_>, action: Action, afterwards: &mut Afterwards) {
     match action {
-        Action::OpenLaunch(claim) => open_launch(site, slurm, claim, afterwards),
-        Action::FailRun(claim, reason) => fail_run(site, slurm, claim, &reason, true),
-        Action::SendBack(claim, reason) => fail_run(site, slurm, claim, &reason, false),
-        Action::Broken(claim, words) => broken(site, slurm, &claim, &words),
+        Action::OpenLaunch(claim) => open_launch(plugin, slurm, claim, afterwards),
+        Action::FailRun(claim, reason) => fail_run(plugin, slurm, claim, &reason, true),
+        Action::SendBack(claim, reason) => fail_run(plugin, slurm, claim, &reason, false),
+        Action::Broken(claim, words) => broken(plugin, slurm, &claim, &words),
         Action::Relocated(claim) => {
             let text = format!(
                 "vipu: partition {} was moved to other IPUs; what starts from now on finds them",
@@ -296,18 +299,18 @@ fn say_creating(slurm: &mut Locked<'_>, run: JobRun, line: &str, aloud: bool) {
 
 /// Lets the job start, if it is still there to start; the gate is lowered in any case, but that of a suspended job is
 /// once it is not suspended any more: Slurm would not launch it.
-fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &mut Afterwards) {
+fn open_launch(plugin: &Plugin, slurm: &mut Locked<'_>, claim: Claim, afterwards: &mut Afterwards) {
     let starting = starting(slurm, claim.run);
     if starting.as_ref().is_some_and(|job| job.is_suspended()) {
         return afterwards.suspended.push(claim);
     }
     let begin = |mut job: JobMut<'_>| {
-        gate::forget(&mut job);
+        launch_mark::forget(&mut job);
         phase::show_made(&mut job, &claim);
         job.configure_again();
     };
     let starts = starting.map(begin).is_some();
-    let launched_before = lock(&site.launched_before).remove(&claim.partition).filter(|_| starts);
+    let launched_before = lock(&plugin.launched_before).remove(&claim.partition).filter(|_| starts);
     match launched_before {
         Some(at) => {
             info!("{}: an earlier slurmctld has launched it; it is not launched again", claim.run);
@@ -318,11 +321,11 @@ fn open_launch(site: &Site, slurm: &mut Locked<'_>, claim: Claim, afterwards: &m
     if let Some(mut job) = slurm.job(claim.run.job).filter(|_| starts) {
         job.end_by_deadline();
         if launched_before.is_none() && job.is_batch() {
-            site.note_launched(claim.clone());
+            plugin.note_launched(claim.clone());
         }
     }
     failpoints::stop!("launch");
-    site.tell(if starts { Event::Launched(claim.partition) } else { Event::RunVanished(claim.partition) });
+    plugin.tell(if starts { Event::Launched(claim.partition) } else { Event::RunVanished(claim.partition) });
 }
 
 fn was_launched(slurm: &mut Locked<'_>, claim: &Claim) -> bool {
@@ -343,12 +346,12 @@ pub(crate) fn starting<'slurm>(slurm: &'slurm mut Locked<'_>, run: JobRun) -> Op
 }
 
 /// The partition of a running job fails: the job is told, and ended where the site wants that.
-fn broken(site: &Site, slurm: &mut Locked<'_>, claim: &Claim, words: &str) {
+fn broken(plugin: &Plugin, slurm: &mut Locked<'_>, claim: &Claim, words: &str) {
     let Some(job) = slurm.job(claim.run.job) else { return };
     if job.restart_count() != claim.run.restart || !(job.is_running() || job.is_suspended()) {
         return;
     }
-    let (id, policy) = (job.id(), site.models(|models| models.on_partition_error(&claim.model)));
+    let (id, policy) = (job.id(), plugin.models(|models| models.on_partition_error(&claim.model)));
     let text = format!("vipu: partition {} failed: {words}", claim.partition);
     tell(slurm, id, &text);
     let outcome = match policy {
@@ -398,10 +401,10 @@ pub(crate) fn end(slurm: &mut Locked<'_>, job: u32, fate: Fate) -> &'static str 
 }
 
 /// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
-fn fail_run(site: &Site, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hold: bool) {
+fn fail_run(plugin: &Plugin, slurm: &mut Locked<'_>, claim: Claim, reason: &str, hold: bool) {
     let text = format!("vipu: {reason}");
     if starting(slurm, claim.run).is_none() {
-        site.tell(Event::RunVanished(claim.partition));
+        plugin.tell(Event::RunVanished(claim.partition));
         return;
     }
     let id = claim.run.job;

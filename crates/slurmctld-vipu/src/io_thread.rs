@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use driver::{
-    Driver, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, Stage, World,
+    Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, Stage,
 };
 use ledger::{AdoptedAs, Event, Millis};
 use slurm_host::{boundary, threads};
@@ -13,8 +13,8 @@ use tracing::{error, info, warn};
 use vipu_client::Client;
 use vipu_types::{JobRun, ModelName};
 
+use crate::plugin::Plugin;
 use crate::preparing;
-use crate::site::Site;
 use crate::start_line::{self, Surroundings};
 use crate::sync::lock;
 
@@ -23,7 +23,7 @@ pub(crate) fn start(
     orders: Orders<Client>,
     journal: Option<PathBuf>,
     around: Surroundings,
-    site: Weak<Site>,
+    plugin: Weak<Plugin>,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -32,46 +32,46 @@ pub(crate) fn start(
         .map_err(|error| format!("cannot start tokio: {error}"))?;
     threads::spawn("vipu-io", move || {
         let ended = boundary::guard(&|| "vipu-io".into(), Ok(()), || {
-            runtime.block_on(run(orders, journal, around, &site))
+            runtime.block_on(run(orders, journal, around, &plugin))
         });
         match ended {
-            Ok(()) => give_up(&site, "the thread that makes partitions has ended; restart slurmctld"),
-            Err(by_another) => stand_back(&site, &by_another),
+            Ok(()) => give_up(&plugin, "the thread that makes partitions has ended; restart slurmctld"),
+            Err(by_another) => stand_back(&plugin, &by_another),
         }
     })
 }
 
 /// As when a backup hands control back.
-fn stand_back(site: &Weak<Site>, by_another: &JournalError) {
-    let Some(site) = site.upgrade() else { return };
+fn stand_back(plugin: &Weak<Plugin>, by_another: &JournalError) {
+    let Some(plugin) = plugin.upgrade() else { return };
     warn!("{by_another}: this slurmctld makes and removes no partition until it takes over again");
-    site.give_up(&format!("{by_another}; restart slurmctld if this is the one in charge"));
+    plugin.give_up(&format!("{by_another}; restart slurmctld if this is the one in charge"));
 }
 
 async fn run(
     orders: Orders<Client>,
     journal: Option<PathBuf>,
     around: Surroundings,
-    site: &Weak<Site>,
+    plugin: &Weak<Plugin>,
 ) -> Result<(), JournalError> {
-    let first = |model: &ModelName| site.upgrade()?.models(|models| models.first_controller(model));
+    let first = |model: &ModelName| plugin.upgrade()?.models(|models| models.first_controller(model));
     let files = |live: &[LiveRecord]| ipuof_files(journal.as_deref(), live);
-    let without = || Outside { site: site.clone(), journal: NoJournal, files: files(&[]) };
+    let without = || Outside { plugin: plugin.clone(), journal: NoJournal, files: files(&[]) };
     let Some(path) = &journal else { return Driver::new(without(), vec![]).run(orders).await };
     match FileJournal::open(path, first) {
         Ok((journal, live)) => {
-            if let Some(site) = site.upgrade() {
-                site.set_journal(journal.ownership());
-                give_up_orphans(&site, &live);
+            if let Some(plugin) = plugin.upgrade() {
+                plugin.set_journal(journal.ownership());
+                give_up_orphans(&plugin, &live);
             }
-            tokio::spawn(start_line::write(site.clone(), around, Some((path.clone(), live.len()))));
+            tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
             let files = files(&live);
-            Driver::new(Outside { site: site.clone(), journal, files }, live).run(orders).await
+            Driver::new(Outside { plugin: plugin.clone(), journal, files }, live).run(orders).await
         }
         Err(why) => {
             // Nobody knows what is ours: no partition is made, none removed, and jobs that end are let go.
-            give_up(site, &format!("{why}; mend it and restart slurmctld"));
-            tokio::spawn(start_line::write(site.clone(), around, None));
+            give_up(plugin, &format!("{why}; mend it and restart slurmctld"));
+            tokio::spawn(start_line::write(plugin.clone(), around, None));
             Driver::new(without(), vec![]).run(orders).await
         }
     }
@@ -89,46 +89,46 @@ fn ipuof_files(journal: Option<&Path>, live: &[LiveRecord]) -> IpuofFiles {
     IpuofFiles::new(cluster, beside("vipu_ipuof_dirs"), used)
 }
 
-/// Says so, unless the site has been closed.
-fn give_up(site: &Weak<Site>, reason: &str) {
-    if let Some(site) = site.upgrade() {
+/// Says so, unless the plugin has been closed.
+fn give_up(plugin: &Weak<Plugin>, reason: &str) {
+    if let Some(plugin) = plugin.upgrade() {
         error!("{reason}");
-        site.give_up(reason);
+        plugin.give_up(reason);
     }
 }
 
 /// Has partitions removed that the journal says are ours and no run of a job owns any more.
-fn give_up_orphans(site: &Site, live: &[LiveRecord]) {
+fn give_up_orphans(plugin: &Plugin, live: &[LiveRecord]) {
     for record in live {
-        let claim = site.jobs_before.complete(&record.claim);
+        let claim = plugin.jobs_before.complete(&record.claim);
         if let Some(at) = record.launched {
-            lock(&site.launched_before).insert(claim.partition.clone(), at);
+            lock(&plugin.launched_before).insert(claim.partition.clone(), at);
         }
-        if site.ledger().holder(&claim.partition).is_some() {
+        if plugin.ledger().holder(&claim.partition).is_some() {
             continue;
         }
         if let Some(until) = record.kept() {
             info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
-            site.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
-        } else if preparing::is_still_wanted(site, record) {
+            plugin.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
+        } else if preparing::is_still_wanted(plugin, record) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
-            site.prepare(claim);
+            plugin.prepare(claim);
         } else {
-            say_why_it_goes(site, record);
-            site.tell(Event::Orphan(claim));
+            say_why_it_goes(plugin, record);
+            plugin.tell(Event::Orphan(claim));
         }
     }
-    site.jobs_before.forget();
+    plugin.jobs_before.forget();
 }
 
 /// Nobody has this partition any more.
-fn say_why_it_goes(site: &Site, LiveRecord { claim, stage, .. }: &LiveRecord) {
+fn say_why_it_goes(plugin: &Plugin, LiveRecord { claim, stage, .. }: &LiveRecord) {
     let (partition, run) = (&claim.partition, claim.run);
     let why = match stage {
         Stage::Removing => "slurmctld ended while it was being removed",
         Stage::GivenUp => "its create was given up and never answered, so it may still be made",
         Stage::Creating | Stage::Created if !run.has_begun() => "no job waits for it any more",
-        Stage::Creating | Stage::Created if site.jobs_before.has_waiting(run.job) => {
+        Stage::Creating | Stage::Created if plugin.jobs_before.has_waiting(run.job) => {
             "Slurm's saved state has the job in line"
         }
         Stage::Creating | Stage::Created => {
@@ -139,12 +139,12 @@ fn say_why_it_goes(site: &Site, LiveRecord { claim, stage, .. }: &LiveRecord) {
 }
 
 struct Outside<J> {
-    site: Weak<Site>,
+    plugin: Weak<Plugin>,
     journal: J,
     files: IpuofFiles,
 }
 
-impl<J: Journal> World for Outside<J> {
+impl<J: Journal> Environment for Outside<J> {
     type Controller = Client;
     type Journal = J;
     type Files = IpuofFiles;
@@ -158,24 +158,24 @@ impl<J: Journal> World for Outside<J> {
     }
 
     fn now(&self) -> Millis {
-        self.site.upgrade().map_or(Millis(0), |site| site.now())
+        self.plugin.upgrade().map_or(Millis(0), |plugin| plugin.now())
     }
 
     fn tell(&self, run: JobRun, line: String) {
-        if let Some(site) = self.site.upgrade() {
-            site.say_creating(run, line, true);
+        if let Some(plugin) = self.plugin.upgrade() {
+            plugin.say_creating(run, line, true);
         }
     }
 
     fn show(&self, run: JobRun, line: String) {
-        if let Some(site) = self.site.upgrade() {
-            site.say_creating(run, line, false);
+        if let Some(plugin) = self.plugin.upgrade() {
+            plugin.say_creating(run, line, false);
         }
     }
 
     fn report(&self, event: Event) {
-        if let Some(site) = self.site.upgrade() {
-            site.tell(event);
+        if let Some(plugin) = self.plugin.upgrade() {
+            plugin.tell(event);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use conf::{Good, InForce, Kept, LoadError, Loaded, OnPartitionError, Settings, SizePolicy};
+use conf::{Good, InForce, LoadError, Loaded, OnPartitionError, SavedConf, Settings, SizePolicy};
 use driver::{ModelSettings, PodSetup};
 use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
@@ -12,9 +12,9 @@ use tracing::error;
 use vipu_client::{Client, Endpoint};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId, PodId};
 
-use crate::after_failure::FailureLimits;
-use crate::keeper::GoodTexts;
+use crate::keep_and_requeue::FailureLimits;
 use crate::request::Resolved;
+use crate::saved_conf::GoodTexts;
 
 /// One model, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub(crate) struct Reading {
 
 /// Reads the models' files; models whose file is broken keep the settings they had, in an earlier slurmctld if
 /// need be.
-pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
+pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
     let loaded = conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
@@ -170,7 +170,12 @@ pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mu
 }
 
 /// Reads the files of those models that are new; all others keep what they have.
-pub(crate) fn read_new(nodes: &[NodeGres], folder: &Path, kept: &Kept, in_force: &mut InForce) -> Reading {
+pub(crate) fn read_new(
+    nodes: &[NodeGres],
+    folder: &Path,
+    kept: &SavedConf,
+    in_force: &mut InForce,
+) -> Reading {
     let sizes = sizes_on_nodes(nodes);
     let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
     let mut good = GoodTexts::default();
@@ -219,7 +224,7 @@ fn good_texts(loaded: &Loaded) -> GoodTexts {
 }
 
 /// What a model had in an earlier slurmctld, if it kept that.
-fn earlier(kept: &Kept, model: &ModelName) -> Option<Settings> {
+fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
     let ignored =
         |why: &LoadError| error!("model {model}: what was kept of its file is ignored: {}", why.one_line());
     kept.settings(model).inspect_err(ignored).ok().flatten()
@@ -366,7 +371,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("vipu.conf"), file).unwrap();
         fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
-        let kept = Kept::in_dir(dir.path());
+        let kept = SavedConf::in_dir(dir.path());
         read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default())
     }
 

@@ -119,25 +119,25 @@ mod tests {
     }
 
     fn told(wanted: &str, model: &str) -> String {
-        let site = Fake(vec![
+        let plugin = Fake(vec![
             ("cpu", vec![]),
             ("gpu", vec!["gpu:4"]),
             ("ipu", vec!["gpu:4", "gpu:4,vipu:pod64:64"]),
             ("old", vec!["vipu:pod16:no_consume:16"]),
             ("both", vec!["vipu:pod64:no_consume:64,vipu:pod16:no_consume:16"]),
         ]);
-        refuse(&site, wanted, &ModelName::new(model).unwrap()).unwrap_or_default()
+        refuse(&plugin, wanted, &ModelName::new(model).unwrap()).unwrap_or_default()
     }
 
     #[test]
     fn what_was_found_is_not_looked_for_again_until_it_may_have_changed() {
         let (found, model) = (Found::default(), ModelName::new("pod64").unwrap());
-        let site = |gres| Some(Fake(vec![("ipu", vec![gres])]));
-        assert_eq!(found.refuse(|| site("vipu:pod64:64"), "ipu", &model), None);
+        let plugin = |gres| Some(Fake(vec![("ipu", vec![gres])]));
+        assert_eq!(found.refuse(|| plugin("vipu:pod64:64"), "ipu", &model), None);
         assert_eq!(found.refuse(|| -> Option<Fake> { panic!("looked again") }, "ipu", &model), None);
         found.forget();
-        assert!(found.refuse(|| site("gpu:4"), "ipu", &model).is_some());
-        assert!(found.refuse(|| site("gpu:4"), "ipu", &model).is_some(), "a refusal is not remembered");
+        assert!(found.refuse(|| plugin("gpu:4"), "ipu", &model).is_some());
+        assert!(found.refuse(|| plugin("gpu:4"), "ipu", &model).is_some(), "a refusal is not remembered");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use slurm_host::job::JobRef;
 use slurm_host::locks::HostThread;
 use tracing::debug;
 
+use crate::plugin::Plugin;
 use crate::scheduling;
-use crate::site::Site;
 
 /// What each of our reasons begins with.
 pub(crate) const OURS: &str = "vipu: ";
@@ -69,14 +69,14 @@ impl Reasons {
     }
 
     /// Looks at some jobs if it is time, and shows what holds now.
-    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
+    pub(crate) fn look(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
         if self.jobs.is_empty() || Instant::now() < self.next {
             return;
         }
         let jobs: Vec<u32> = self.jobs.drain(..AT_ONCE.min(self.jobs.len())).collect();
         let look = |job: JobRef<'_>| {
             let why = || format!("look at the reason of job {}", job.id());
-            boundary::guard(&why, Found::Other, || found(site, job))
+            boundary::guard(&why, Found::Other, || found(plugin, job))
         };
         let found = slurm.look_at(&jobs, look);
         let mut over = Vec::new();
@@ -96,15 +96,15 @@ impl Reasons {
         }
         self.next = Instant::now() + if over.is_empty() { PAUSE } else { SOON };
         if !over.is_empty() {
-            show(site, slurm, over);
+            show(plugin, slurm, over);
         }
     }
 }
 
-fn found(site: &Site, job: JobRef<'_>) -> Found {
+fn found(plugin: &Plugin, job: JobRef<'_>) -> Found {
     match job.reason() {
         Some(shown) if shown.starts_with(OURS) && job.waits_in_line() => {
-            still(&shown, scheduling::reason_now(site, job))
+            still(&shown, scheduling::reason_now(plugin, job))
         }
         _ => Found::Other,
     }
@@ -119,9 +119,9 @@ fn still(shown: &str, now: Option<String>) -> Found {
 }
 
 /// A job may have been looked at by Slurm since.
-fn show(site: &Site, slurm: &mut HostThread, over: Vec<(u32, Option<String>)>) {
+fn show(plugin: &Plugin, slurm: &mut HostThread, over: Vec<(u32, Option<String>)>) {
     let mut slurm = slurm.write();
-    if site.is_closed() {
+    if plugin.is_closed() {
         return;
     }
     for (id, now) in over {

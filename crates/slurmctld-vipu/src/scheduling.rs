@@ -11,9 +11,9 @@ use vipu_types::ControllerName;
 
 use crate::callbacks::wanted;
 use crate::internal_error;
+use crate::plugin::Plugin;
 use crate::preparing::{self, OnNodes};
 use crate::request::Resolved;
-use crate::site::Site;
 
 /// Whether the scheduler may try this job.
 pub(crate) enum Verdict {
@@ -52,111 +52,113 @@ pub(crate) struct Told {
 }
 
 /// Before the stock selector looks at a job.
-pub(crate) fn before(site: &Site, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
-    site.victims.clear();
-    site.on_nodes.clear();
-    let told = site.told.take(&Asked::of(**job));
+pub(crate) fn before(plugin: &Plugin, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
+    plugin.victims.clear();
+    plugin.on_nodes.clear();
+    let told = plugin.told.take(&Asked::of(**job));
     let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
     let when_for_backfill = release::is_will_run(mode) && job.is_backfill_test();
     if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    match wanted(site, **job) {
+    match wanted(plugin, **job) {
         Ok(None) => Verdict::Go,
-        Err(refusal) if !test_only => wait(site, **job, refusal.to_string()),
+        Err(refusal) if !test_only => wait(plugin, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
-        Ok(Some(wanted)) if !test_only && let Some(trouble) = site.out_of_order() => {
+        Ok(Some(wanted)) if !test_only && let Some(trouble) = plugin.out_of_order() => {
             // The ledger says so too, if it still can be believed.
             let why = Wait::Trouble { model: wanted.model, trouble: trouble.into() };
-            wait(site, **job, why.to_string())
+            wait(plugin, **job, why.to_string())
         }
-        Ok(Some(_)) if run_now && site.is_spoilt(job.id()) => wait(site, **job, internal_error::to_user()),
-        Ok(Some(wanted)) if run_now => start_now(site, **job, &wanted, test),
-        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(site, job, &wanted, told, test),
+        Ok(Some(_)) if run_now && plugin.is_spoilt(job.id()) => {
+            wait(plugin, **job, internal_error::to_user())
+        }
+        Ok(Some(wanted)) if run_now => start_now(plugin, **job, &wanted, test),
+        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(plugin, job, &wanted, told, test),
         // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
         Ok(Some(_)) | Err(_) => Verdict::Go,
     }
 }
 
 /// Whether a job may start now, if need be by preempting others.
-fn start_now(site: &Site, job: JobRef<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+fn start_now(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
     failpoints::stop!("test");
-    if let Some(why) = over_share(site, job, wanted) {
-        return wait(site, job, why.to_string());
+    if let Some(why) = over_share(plugin, job, wanted) {
+        return wait(plugin, job, why.to_string());
     }
-    if let Some(verdict) = preparing::of_prepared(site, job, wanted) {
+    if let Some(verdict) = preparing::of_prepared(plugin, job, wanted) {
         return verdict;
     }
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(site, job));
-    let verdict = site.ledger().may_start(&wish, &jobs);
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(plugin, job));
+    let verdict = plugin.ledger().may_start(&wish, &jobs);
     let Err(why) = verdict else {
-        test.leave_out(&preparing::nodes_before(site, job, &wish, &jobs));
-        if preparing::is_to_be_prepared(site, job, wanted) {
-            site.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+        test.leave_out(&preparing::nodes_before(plugin, job, &wish, &jobs));
+        if preparing::is_to_be_prepared(plugin, job, wanted) {
+            plugin.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
         }
         return Verdict::Go;
     };
     if why.is_for_room()
-        && let Some(others) = preparing::displaced(site, &wish, &jobs)
+        && let Some(others) = preparing::displaced(plugin, &wish, &jobs)
     {
-        site.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
+        plugin.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
     if !why.is_for_room() || !test.may_preempt() {
-        return wait(site, job, why.to_string());
+        return wait(plugin, job, why.to_string());
     }
-    match victims(site, &wish, &jobs, test) {
-        None => wait(site, job, why.to_string()),
-        Some(none) if none.is_empty() => wait(site, job, format!("{why}; on their way out")),
+    match victims(plugin, &wish, &jobs, test) {
+        None => wait(plugin, job, why.to_string()),
+        Some(none) if none.is_empty() => wait(plugin, job, format!("{why}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes, too: see `after`.
-            site.victims.leave(job.id(), victims);
+            plugin.victims.leave(job.id(), victims);
             Verdict::Go
         }
     }
 }
 
 /// Why a job that waits would be refused for its IPUs now: what [`start_now`] finds, with nothing done about it.
-pub(crate) fn reason_now(site: &Site, job: JobRef<'_>) -> Option<String> {
-    let wanted = match wanted(site, job) {
+pub(crate) fn reason_now(plugin: &Plugin, job: JobRef<'_>) -> Option<String> {
+    let wanted = match wanted(plugin, job) {
         Ok(wanted) => wanted?,
         Err(refusal) => return Some(refusal.to_string()),
     };
-    if let Some(trouble) = site.out_of_order() {
+    if let Some(trouble) = plugin.out_of_order() {
         return Some(Wait::Trouble { model: wanted.model, trouble: trouble.into() }.to_string());
     }
-    if site.is_spoilt(job.id()) {
+    if plugin.is_spoilt(job.id()) {
         return Some(internal_error::to_user());
     }
-    if let Some(why) = over_share(site, job, &wanted) {
+    if let Some(why) = over_share(plugin, job, &wanted) {
         return Some(why.to_string());
     }
-    if let Some(being_made) = preparing::reason(site, job) {
+    if let Some(being_made) = preparing::reason(plugin, job) {
         return being_made;
     }
-    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(site, job));
-    let verdict = site.ledger().why_not_now(&wish, &jobs);
+    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(plugin, job));
+    let verdict = plugin.ledger().why_not_now(&wish, &jobs);
     verdict.err().map(|why| why.to_string())
 }
 
 /// Whether the job's Slurm partition would have more IPUs than it may. Such a job does not stand in line: who
 /// starts next is not a matter of what is free.
-fn over_share(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
+fn over_share(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
     let slurm_partition = job.slurm_partition()?;
-    let limit = site.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
+    let limit = plugin.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
     let (model, size) = (wanted.model.clone(), wanted.size);
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
     }
-    let used = site.ledger().ipus_of_others(&model, &slurm_partition, job.id());
+    let used = plugin.ledger().ipus_of_others(&model, &slurm_partition, job.id());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
 
-fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
+fn victims(plugin: &Plugin, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
     let candidate = |job: JobRef<'_>| Candidate { job: job.id(), dying: job.is_being_preempted() };
     let candidates: Vec<_> = test.candidates().into_iter().map(candidate).collect();
-    site.ledger().victims(wish, &candidates, jobs)
+    plugin.ledger().victims(wish, &candidates, jobs)
 }
 
 /// Backfill asks when a job can start.
@@ -165,36 +167,36 @@ fn victims(site: &Site, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Opt
 /// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once, within a
 /// second: in the next cycle it has to be asked anew.
 fn asked_by_backfill(
-    site: &Site,
+    plugin: &Plugin,
     job: &mut JobMut<'_>,
     wanted: &Resolved,
     told: Option<Told>,
     test: &mut Test<'_>,
 ) -> Verdict {
-    if let Some(why) = over_share(site, **job, wanted) {
-        return wait(site, **job, why.to_string());
+    if let Some(why) = over_share(plugin, **job, wanted) {
+        return wait(plugin, **job, why.to_string());
     }
-    if preparing::is_prepared(site, **job) {
+    if preparing::is_prepared(plugin, **job) {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(plugin, **job));
     // Whom it may preempt may differ from test to test.
     let told = told.filter(|told| told.at == jobs.now() && !test.may_preempt());
     let Some(told) = told else { return Verdict::Go };
     let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
-    let start = site.ledger().forecast(&wish, from, &jobs);
+    let start = plugin.ledger().forecast(&wish, from, &jobs);
     if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
-    wait_for_ipus(site, job, told, test)
+    wait_for_ipus(plugin, job, told, test)
 }
 
 /// Tells backfill a start that the job's IPUs dictate.
 ///
 /// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
 /// whoever is through, or can share them, until then: its place in line is its plan.
-fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, told: Told, test: &mut Test<'_>) -> Verdict {
-    site.told.leave(Asked::of(**job), told);
+fn wait_for_ipus(plugin: &Plugin, job: &mut JobMut<'_>, told: Told, test: &mut Test<'_>) -> Verdict {
+    plugin.told.leave(Asked::of(**job), told);
     let Some(start) = told.start else { return Verdict::Wait };
     test.keep_no_node();
     job.expect_start(start.0);
@@ -203,7 +205,7 @@ fn wait_for_ipus(site: &Site, job: &mut JobMut<'_>, told: Told, test: &mut Test<
 
 /// After the stock selector said yes.
 pub(crate) fn after<'lock>(
-    site: &Site,
+    plugin: &Plugin,
     job: &mut JobMut<'lock>,
     mode: u16,
     test: &mut Test<'lock>,
@@ -212,72 +214,72 @@ pub(crate) fn after<'lock>(
         return Verdict::Go;
     }
     if release::is_run_now(mode) {
-        let victims = site.victims.take(&job.id());
+        let victims = plugin.victims.take(&job.id());
         let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
-        return preparing::on_nodes(site, **job, test);
+        return preparing::on_nodes(plugin, **job, test);
     }
     if !release::is_will_run(mode) {
         return Verdict::Go;
     }
-    match wanted(site, **job) {
+    match wanted(plugin, **job) {
         Ok(None) => Verdict::Go,
-        Ok(Some(wanted)) => will_run(site, job, &wanted, test),
-        Err(refusal) => wait(site, **job, refusal.to_string()),
+        Ok(Some(wanted)) => will_run(plugin, job, &wanted, test),
+        Err(refusal) => wait(plugin, **job, refusal.to_string()),
     }
 }
 
 /// The stock selector said when the job could start: not before its IPUs are free.
-fn will_run(site: &Site, job: &mut JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
-    if preparing::is_prepared(site, **job) {
+fn will_run(plugin: &Plugin, job: &mut JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+    if preparing::is_prepared(plugin, **job) {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(site, **job));
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(plugin, **job));
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     let start = if by_backfill && !job.is_test_of_now() {
-        site.ledger().plan(&wish, nodes_free, &jobs)
-    } else if over_share(site, **job, wanted).is_some() {
+        plugin.ledger().plan(&wish, nodes_free, &jobs)
+    } else if over_share(plugin, **job, wanted).is_some() {
         None
     } else {
-        site.ledger().forecast(&wish, nodes_free, &jobs)
+        plugin.ledger().forecast(&wish, nodes_free, &jobs)
     };
     if start == Some(nodes_free) {
         return Verdict::Go;
     }
     let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
-    if now_by_preemption && victims(site, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
+    if now_by_preemption && victims(plugin, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
         return Verdict::Go;
     }
     if by_backfill {
-        if let Err(why) = site.ledger().why_not_now(&wish, &jobs) {
-            site.show_reason(job.id(), why.to_string());
+        if let Err(why) = plugin.ledger().why_not_now(&wish, &jobs) {
+            plugin.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(site, job, Told { at: jobs.now(), start }, test);
+        return wait_for_ipus(plugin, job, Told { at: jobs.now(), start }, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
 }
 
 /// The controller for a job that has its nodes: one where nobody in line is pushed back, if there is one.
-pub(crate) fn controller_for(site: &Site, job: JobRef<'_>, wanted: &Resolved) -> Option<ControllerName> {
-    let mut ledger = site.ledger();
-    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(site, job)).ok();
+pub(crate) fn controller_for(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved) -> Option<ControllerName> {
+    let mut ledger = plugin.ledger();
+    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(plugin, job)).ok();
     undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
 }
 
 /// Which IPUs a job that has its nodes is to have; none where the controller chooses.
 pub(crate) fn place_for(
-    site: &Site,
+    plugin: &Plugin,
     job: JobRef<'_>,
     wanted: &Resolved,
     controller: &ControllerName,
 ) -> Vec<Place> {
-    site.ledger().place(&wish(job, wanted), controller, &InSlurm::new(site, job))
+    plugin.ledger().place(&wish(job, wanted), controller, &InSlurm::new(plugin, job))
 }
 
-pub(crate) fn wait(site: &Site, job: JobRef<'_>, why: String) -> Verdict {
-    site.show_reason(job.id(), why);
+pub(crate) fn wait(plugin: &Plugin, job: JobRef<'_>, why: String) -> Verdict {
+    plugin.show_reason(job.id(), why);
     Verdict::Wait
 }
 
@@ -299,10 +301,10 @@ pub(crate) struct InSlurm<'lock> {
 }
 
 impl<'lock> InSlurm<'lock> {
-    fn new(site: &Site, any: JobRef<'lock>) -> Self {
+    fn new(plugin: &Plugin, any: JobRef<'lock>) -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
-        Self { any, now, patience: site.patience() }
+        Self { any, now, patience: plugin.patience() }
     }
 
     /// Another job.

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use conf::Layer;
 use ledger::{ModelView, PodView, Wait};
-use slurm_host::loaded::loaded;
 use slurm_host::plugstack::{self, SPANK_IPUOF};
+use slurm_host::running_release::loaded;
 use slurm_host::{conf as slurm_conf, inner};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
 use vipu_types::ModelName;
 
-use crate::site::Site;
+use crate::plugin::Plugin;
 
 /// How long the line waits for the controllers' first answers, and for what the driver finds of the directories.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -51,10 +51,10 @@ impl Surroundings {
 }
 
 /// Writes the line once each controller has answered or failed, or time is up.
-pub(crate) async fn write(site: Weak<Site>, around: Surroundings, journal: Option<Opened>) {
+pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: Option<Opened>) {
     let until = Instant::now() + PATIENCE;
     let models = loop {
-        let Some(models) = site.upgrade().map(|site| site.ledger().models().collect::<Vec<_>>()) else {
+        let Some(models) = plugin.upgrade().map(|plugin| plugin.ledger().models().collect::<Vec<_>>()) else {
             return;
         };
         if Instant::now() >= until || !models.iter().any(is_asked_still) {
@@ -62,13 +62,13 @@ pub(crate) async fn write(site: Weak<Site>, around: Surroundings, journal: Optio
         }
         sleep(POLL).await;
     };
-    let Some(site) = site.upgrade() else { return };
+    let Some(plugin) = plugin.upgrade() else { return };
     let with_directory = |model: ModelView| {
-        let directory = site.models(|models| models.ipuof_dir(&model.model));
+        let directory = plugin.models(|models| models.ipuof_dir(&model.model));
         (model, directory)
     };
     let described: Vec<_> = models.into_iter().map(with_directory).collect();
-    drop(site);
+    drop(plugin);
     info!("{}", line(&around.stock, &described, journal.as_ref()));
     if described.iter().any(|(model, _)| !model.pods.is_empty()) {
         // Fails only at the end of the process.

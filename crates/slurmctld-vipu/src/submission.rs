@@ -5,10 +5,10 @@ use slurm_host::submit::JobDescription;
 use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption};
 
-use crate::after_failure;
+use crate::keep_and_requeue;
 use crate::limits::Standing;
+use crate::plugin::Plugin;
 use crate::request::{Refusal, Request, Taken};
-use crate::site::Site;
 
 /// Takes out what a client of a user's own sends so that root's Prolog and Epilog take it for ours. A change brings none.
 pub(crate) fn drop_forged(description: &mut JobDescription<'_>) {
@@ -16,7 +16,10 @@ pub(crate) fn drop_forged(description: &mut JobDescription<'_>) {
 }
 
 /// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
-pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Result<Option<String>, String> {
+pub(crate) fn submitted(
+    plugin: &Plugin,
+    description: &mut JobDescription<'_>,
+) -> Result<Option<String>, String> {
     let options = description.options(JobOption::PREFIX);
     if options.is_empty() && !description.mentions_vipu() {
         return Ok(None);
@@ -31,14 +34,14 @@ pub(crate) fn submitted(site: &Site, description: &mut JobDescription<'_>) -> Re
             qos: description.qos(),
         },
     };
-    let found = site.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
+    let found = plugin.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
     let Some(taken) = found else { return Ok(None) };
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
-    there_are_ipus(site, description, named.as_deref(), &taken)?;
-    let shortened = after_failure::check(site, &request.options, &taken.resolved.model)?;
+    there_are_ipus(plugin, description, named.as_deref(), &taken)?;
+    let shortened = keep_and_requeue::check(plugin, &request.options, &taken.resolved.model)?;
     complete(description, &request.tres, &taken)?;
     failpoints::stop!("submit");
-    let room = why_not_now(site, description, &taken);
+    let room = why_not_now(plugin, description, &taken);
     let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
@@ -58,24 +61,24 @@ fn takes_its_place(description: &JobDescription<'_>) -> bool {
 
 /// Refuses a job in Slurm partitions without IPUs: it would wait for ever, or be told of nodes.
 fn there_are_ipus(
-    site: &Site,
+    plugin: &Plugin,
     description: &JobDescription<'_>,
     slurm_partitions: Option<&str>,
     taken: &Taken,
 ) -> Result<(), String> {
     let Some(wanted) = slurm_partitions else { return Ok(()) };
-    let refusal = site.places.refuse(|| description.all_slurm_partitions(), wanted, &taken.resolved.model);
+    let refusal = plugin.places.refuse(|| description.all_slurm_partitions(), wanted, &taken.resolved.model);
     refusal.map_or(Ok(()), Err)
 }
 
 /// Why there are no IPUs at the moment, for who waits at a terminal. With `--immediate` the job is refused next, and Slurm's own
 /// words for it speak of nodes.
-fn why_not_now(site: &Site, description: &JobDescription<'_>, taken: &Taken) -> Option<String> {
+fn why_not_now(plugin: &Plugin, description: &JobDescription<'_>, taken: &Taken) -> Option<String> {
     if description.is_batch() {
         return None;
     }
     let (model, size) = (&taken.resolved.model, taken.resolved.size);
-    site.ledger().fits_now(model, size).err().map(|why| why.to_string())
+    plugin.ledger().fits_now(model, size).err().map(|why| why.to_string())
 }
 
 /// Why a job does not become one without IPUs.
@@ -84,7 +87,7 @@ const OPTIONS_STAY: &str =
 
 /// The same for a job that is to be changed: its GRES list, or where it stands.
 pub(crate) fn changed(
-    site: &Site,
+    plugin: &Plugin,
     description: &mut JobDescription<'_>,
     job: JobRef<'_>,
 ) -> Result<Option<String>, String> {
@@ -105,14 +108,14 @@ pub(crate) fn changed(
             qos: qos.or_else(|| job.qos()),
         },
     };
-    let found = site.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
+    let found = plugin.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
     let found = match found {
         Ok(None) if is_asked_anew && !request.options.is_empty() => Err(OPTIONS_STAY.to_owned()),
         found => found,
     };
     let found = found.and_then(|found| {
         let Some(taken) = &found else { return Ok(None) };
-        there_are_ipus(site, description, request.standing.slurm_partitions.as_deref(), taken)?;
+        there_are_ipus(plugin, description, request.standing.slurm_partitions.as_deref(), taken)?;
         Ok(found)
     });
     // Up to 22.05 only the log can tell.

@@ -8,7 +8,7 @@ pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// A panic elsewhere is no reason to stop here: each change behind these mutexes is complete in itself, but for those
-/// of the ledger, which [`crate::desk::Desk::tell`] looks after.
+/// of the ledger, which [`crate::shared_ledger::SharedLedger::tell`] looks after.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use slurm_host::object::{self, Object};
 use slurm_host::release::ESLURM_INVALID_GRES;
 use slurm_host::submit::{self, JobDescription};
-use slurm_host::{boundary, loaded, symbols, text};
+use slurm_host::{boundary, running_release, symbols, text};
 
 slurm_host::plugin_identity! { name: "Times other job_submit plugins", type: "job_submit/stopwatch" }
 
@@ -54,7 +54,7 @@ extern "C" fn job_modify(_: *mut c_void, _: *mut c_void, _: u32, _: *mut *mut c_
 /// Those that are timed, as Slurm has loaded them.
 fn others() -> Result<[Other; 2], String> {
     let own = object::own_folder().ok_or("cannot tell where the plugin was loaded from")?;
-    Ok([Other::find("lua", loaded::loaded()?.stock_plugins.clone())?, Other::find("vipu", own)?])
+    Ok([Other::find("lua", running_release::loaded()?.stock_plugins.clone())?, Other::find("vipu", own)?])
 }
 
 /// Another plugin, and what its calls came to.

@@ -8,14 +8,14 @@ use tokio::time::timeout;
 use vipu_types::PodId;
 
 use super::{Create, REFUSED_PAUSE, Setback};
-use crate::lane::Owner;
+use crate::context::Context;
 use crate::patience::Stop;
 use crate::pod::Pod;
 use crate::refusals::Fault;
-use crate::shop::Shop;
-use crate::{Controller, CreateRequest, Failure, World};
+use crate::tracked::Owner;
+use crate::{Controller, CreateRequest, Environment, Failure};
 
-impl<W: World> Create<'_, W> {
+impl<W: Environment> Create<'_, W> {
     /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
     /// a remove must not overtake it.
     pub(super) async fn call(&mut self) -> Result<(), Setback> {
@@ -30,7 +30,7 @@ impl<W: World> Create<'_, W> {
             allocation: settings.allocation.as_deref(),
         };
         // Until the answer is known: should this program break meanwhile, what the call made must be removed.
-        let before = self.lane.owner.replace(Owner::Ours);
+        let before = self.tracked.owner.replace(Owner::Ours);
         let Err(error) = self.pod.controller.create(&request).await else {
             // This call's effect is what will be seen, not that of one before it.
             self.is_unanswered = false;
@@ -39,10 +39,10 @@ impl<W: World> Create<'_, W> {
             self.look_first();
             return Ok(());
         };
-        self.lane.owner.set(before);
+        self.tracked.owner.set(before);
         match error.failure {
             Failure::Refused => return Err(self.refused(error.message)),
-            Failure::Exists if self.lane.owner.get() == Owner::Ours => {
+            Failure::Exists if self.tracked.owner.get() == Owner::Ours => {
                 self.effect_seen();
                 self.look_first();
                 return Ok(());
@@ -52,15 +52,15 @@ impl<W: World> Create<'_, W> {
             // Nothing was sent, so nothing can come of it.
             Failure::NotSent => {}
             // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
-            Failure::Stranger => drop(self.shop.survey(&self.claim.pod())),
+            Failure::Stranger => drop(self.context.survey(&self.claim.pod())),
             Failure::NoRoom => {
-                self.shop.world.report(Event::NoRoom(self.claim.partition.clone()));
-                self.shop.survey(&self.claim.pod());
+                self.context.environment.report(Event::NoRoom(self.claim.partition.clone()));
+                self.context.survey(&self.claim.pod());
             }
             Failure::Unclear => {
                 self.look_first();
                 self.is_unanswered = true;
-                self.lane.unanswered.update(|calls| calls + 1);
+                self.tracked.unanswered.update(|calls| calls + 1);
             }
         }
         Err(error.into())
@@ -76,7 +76,7 @@ impl<W: World> Create<'_, W> {
                 "{words}; it refuses all jobs: they wait, and of each user one asks again now and then"
             );
             spawn_local(say_refused(
-                Rc::clone(self.shop),
+                Rc::clone(self.context),
                 Rc::clone(&self.pod),
                 self.claim.pod(),
                 words.clone(),
@@ -95,22 +95,27 @@ impl<W: World> Create<'_, W> {
     /// The partition is there: what the last create call was sent for, if it was not answered.
     pub(super) fn effect_seen(&mut self) {
         if std::mem::take(&mut self.is_unanswered) {
-            self.lane.unanswered.update(|calls| calls.saturating_sub(1));
+            self.tracked.unanswered.update(|calls| calls.saturating_sub(1));
         }
     }
 
     fn look_first(&mut self) {
         self.may_exist = true;
-        self.lane.owner.set(Owner::Ours);
+        self.tracked.owner.set(Owner::Ours);
     }
 }
 
 /// Says that a controller refuses whoever asks, again and again until it is over.
-async fn say_refused<W: World>(shop: Rc<Shop<W>>, pod: Rc<Pod<W::Controller>>, id: PodId, words: String) {
+async fn say_refused<W: Environment>(
+    context: Rc<Context<W>>,
+    pod: Rc<Pod<W::Controller>>,
+    id: PodId,
+    words: String,
+) {
     loop {
-        shop.world.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
+        context.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
         if timeout(REFUSED_PAUSE, pod.seen.refusals.over()).await.is_ok() {
-            return shop.world.report(Event::Refuses { pod: id, reason: None });
+            return context.environment.report(Event::Refuses { pod: id, reason: None });
         }
     }
 }

@@ -10,11 +10,11 @@ use tokio::task::spawn_local;
 use super::{Blame, Create, Setback};
 use crate::patience::Stop;
 use crate::shared::FilesTrouble;
-use crate::{Controller, Entry, Files, World, remove};
+use crate::{Controller, Entry, Environment, Files, remove};
 
-type Config<W> = <<W as World>::Controller as Controller>::Config;
+type Config<W> = <<W as Environment>::Controller as Controller>::Config;
 
-impl<W: World> Create<'_, W> {
+impl<W: Environment> Create<'_, W> {
     /// Puts on record that the partition is about to be made, if that is not.
     pub(super) async fn put_on_record(&mut self) -> Result<(), Setback> {
         let directory = self.pod.settings.ipuof_dir.clone();
@@ -27,13 +27,13 @@ impl<W: World> Create<'_, W> {
             claim: self.claim.clone(),
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
         };
-        self.lane.recorded.set(true);
-        let recorded = self.patience.hold(self.shop.record(intent)).await?;
+        self.tracked.recorded.set(true);
+        let recorded = self.patience.hold(self.context.record(intent)).await?;
         recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();
         failpoints::hold!("intent");
         if is_first {
-            self.shop.world.report(Event::CreateStarted(self.claim.partition.clone()));
+            self.context.environment.report(Event::CreateStarted(self.claim.partition.clone()));
         }
         Ok(())
     }
@@ -41,21 +41,21 @@ impl<W: World> Create<'_, W> {
     /// Has the files written there from now on. What was written elsewhere, before configuration changed, is deleted: the
     /// record knows one place.
     async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
-        let earlier = self.lane.directory.borrow().clone();
-        let has_files = !self.lane.fileless.get();
+        let earlier = self.tracked.directory.borrow().clone();
+        let has_files = !self.tracked.fileless.get();
         if let Some(earlier) = earlier.filter(|earlier| has_files && Some(earlier) != directory) {
             self.trouble = format!("its IPUoF files in {} are still there", earlier.display()).into();
             self.withdraw(&earlier).await?;
         }
-        self.lane.directory.replace(directory.cloned());
+        self.tracked.directory.replace(directory.cloned());
         Ok(())
     }
 
     /// Deletes the files in a directory that may be away: time does not count while it is.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
-        let needs = self.shop.needs(&self.pod).into_iter().chain([self.shop.directory(directory)]);
+        let needs = self.context.needs(&self.pod).into_iter().chain([self.context.directory(directory)]);
         self.patience.minds(&needs.collect::<Vec<_>>());
-        let files = remove::delete_files(self.shop, self.lane, self.claim, Some(Arc::clone(directory)));
+        let files = remove::delete_files(self.context, self.tracked, self.claim, Some(Arc::clone(directory)));
         let withdrawn = self.patience.hold(files).await?;
         withdrawn.map_err(|trouble| {
             Setback::Again(
@@ -69,14 +69,16 @@ impl<W: World> Create<'_, W> {
     /// who wants to delete the same files.
     pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
-        let (shop, lane, claim) = (Rc::clone(self.shop), Rc::clone(self.lane), self.claim.clone());
+        let (context, tracked, claim) =
+            (Rc::clone(self.context), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
-            let _alone = lane.files.lock().await;
+            let _alone = tracked.files.lock().await;
             // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
-            let none_before = lane.fileless.replace(false);
-            let written = shop.with_files(&directory, shop.world.files().deliver(&directory, &claim, config));
+            let none_before = tracked.fileless.replace(false);
+            let written = context
+                .with_files(&directory, context.environment.files().deliver(&directory, &claim, config));
             let written = written.await;
-            lane.fileless.set(none_before && written.is_err());
+            tracked.fileless.set(none_before && written.is_err());
             written
         });
         match self.patience.hold(writing).await? {

@@ -4,12 +4,12 @@
 
 use super::{Blame, Create, Setback};
 use crate::patience::Stop;
-use crate::{Controller, PartitionState, World};
+use crate::{Controller, Environment, PartitionState};
 
-impl<W: World> Create<'_, W> {
+impl<W: Environment> Create<'_, W> {
     /// Nothing that was sent for this id before may hit what is made now.
     pub(super) fn id_is_good(&self) -> Result<(), Stop> {
-        if self.lane.is_spent(self.claim) { Err(Stop::IdSpent) } else { Ok(()) }
+        if self.tracked.is_spent(self.claim) { Err(Stop::IdSpent) } else { Ok(()) }
     }
 
     /// Makes sure that nobody has a partition of this id: another cluster on the controller may.
@@ -32,7 +32,7 @@ impl<W: World> Create<'_, W> {
 
     /// Before a removal that the journal is not told of: by now a successor may have made one of this id.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
-        let confirmed = self.patience.hold(self.shop.confirm()).await?;
+        let confirmed = self.patience.hold(self.context.confirm()).await?;
         confirmed.map_err(|error| Setback::Again(error.to_string().into(), Blame::Nobody))
     }
 }

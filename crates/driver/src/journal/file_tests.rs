@@ -10,9 +10,9 @@ use vipu_types::{IpuCount, JobRun, PartitionId, Shape};
 use super::*;
 use crate::Stage;
 
-struct Desk(TempDir);
+struct Fixture(TempDir);
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -71,8 +71,8 @@ fn live(job: u32, stage: Stage) -> LiveRecord {
 
 #[tokio::test]
 async fn what_is_not_gone_is_live_in_the_next_life() {
-    let desk = Desk::new();
-    let (journal, before) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, before) = fixture.open();
     assert_eq!(before, []);
     for entry in [create(1), create(2), create(3), create(4), Entry::Created(id(2)), Entry::Created(id(3))] {
         journal.record(entry).await.unwrap();
@@ -92,14 +92,14 @@ async fn what_is_not_gone_is_live_in_the_next_life() {
     ];
     // The second life reads the compacted file of the first, the third that of the second.
     for _ in 0..2 {
-        assert_eq!(desk.open().1, expected);
+        assert_eq!(fixture.open().1, expected);
     }
 }
 
 #[tokio::test]
 async fn a_partition_without_files_is_known_as_well_as_others() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     let entries = (1..=4).map(|job| Entry::Create { claim: claim(job), ipuof_dir: None });
     let ups = [2, 3].map(|job| Entry::Created(id(job)));
     let removes = [3, 4].map(|job| Entry::Remove { claim: claim(job) });
@@ -107,20 +107,20 @@ async fn a_partition_without_files_is_known_as_well_as_others() {
         journal.record(entry).await.unwrap();
     }
     drop(journal);
-    assert!(!fs::read_to_string(desk.path()).unwrap().contains("ipuof_dir"));
+    assert!(!fs::read_to_string(fixture.path()).unwrap().contains("ipuof_dir"));
     let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp];
     let expected: Vec<_> =
         (1..).zip(stages).map(|(job, stage)| LiveRecord { ipuof_dir: None, ..live(job, stage) }).collect();
     // What was opened was written anew.
     for _ in 0..2 {
-        assert_eq!(desk.open().1, expected);
+        assert_eq!(fixture.open().1, expected);
     }
 }
 
 #[tokio::test]
 async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     let kept = |job: u32, until| Entry::Kept { partition: id(job), until: Seconds(until) };
     // Of 2 the line of its being up is lost, 3 is to go already, 4 is made for another run later; 9 is unknown.
     let entries = [create(1), Entry::Created(id(1)), kept(1, 50), kept(1, 60), create(2), kept(2, 70)];
@@ -132,7 +132,7 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
     drop(journal);
     // What was opened was written anew.
     for _ in 0..2 {
-        let kept = desk.open().1.into_iter().map(|it| (it.claim.partition.clone(), it.stage, it.kept()));
+        let kept = fixture.open().1.into_iter().map(|it| (it.claim.partition.clone(), it.stage, it.kept()));
         let expected = [
             (id(1), Stage::Created, Some(Seconds(60))),
             (id(2), Stage::Creating, Some(Seconds(70))),
@@ -145,8 +145,8 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
 
 #[tokio::test]
 async fn who_is_to_go_stays_so_whatever_is_made_late() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     // Of 1 the line of the create is lost, as by a damaged disk.
     let entries = [create(2), Entry::Remove { claim: claim(1) }, Entry::Remove { claim: claim(2) }];
     for entry in entries.into_iter().chain([1, 2].map(|job| Entry::Created(id(job)))) {
@@ -158,41 +158,41 @@ async fn who_is_to_go_stays_so_whatever_is_made_late() {
         found.into_iter().map(|record| (record.claim.partition, record.stage)).collect::<Vec<_>>()
     };
     let expected = [1, 2].map(|job| (id(job), Stage::Removing));
-    assert_eq!(removing(desk.open()), expected);
+    assert_eq!(removing(fixture.open()), expected);
     // What was opened was written anew.
-    assert_eq!(removing(desk.open()), expected);
+    assert_eq!(removing(fixture.open()), expected);
 }
 
 #[tokio::test]
 async fn it_is_written_when_record_returns_and_for_its_owner_only() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
     let lines = [r#"{"journal":"slurm-vipu","version":2}"#, CREATE_1];
     let checked = lines.map(|json| format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())));
-    assert_eq!(desk.text(), checked.concat());
-    let mode = fs::metadata(desk.path()).unwrap().permissions().mode();
+    assert_eq!(fixture.text(), checked.concat());
+    let mode = fs::metadata(fixture.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 }
 
 #[tokio::test]
 async fn records_are_kept_in_order_also_when_nobody_waits() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     for job in 0..500 {
         let record = journal.record(create(job));
         // Polled once and dropped, as by a create that is cancelled.
         let _ = tokio::time::timeout(std::time::Duration::ZERO, record).await;
     }
     drop(journal);
-    let jobs: Vec<_> = desk.open().1.into_iter().map(|record| record.claim.run.job).collect();
+    let jobs: Vec<_> = fixture.open().1.into_iter().map(|record| record.claim.run.job).collect();
     assert_eq!(jobs.len(), 500);
 }
 
 #[tokio::test]
 async fn records_may_come_at_once() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     let journal = std::sync::Arc::new(journal);
     let tasks: tokio::task::JoinSet<_> = (0..200)
         .map(|job| {
@@ -201,75 +201,75 @@ async fn records_may_come_at_once() {
         })
         .collect();
     assert!(tasks.join_all().await.iter().all(Result::is_ok));
-    assert_eq!(desk.text().lines().count(), 201);
+    assert_eq!(fixture.text().lines().count(), 201);
 }
 
 #[tokio::test]
 async fn a_line_cut_short_is_dropped() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
     drop(journal);
-    desk.append(r#"{"create":{"claim":{"parti"#);
-    let (journal, found) = desk.open();
+    fixture.append(r#"{"create":{"claim":{"parti"#);
+    let (journal, found) = fixture.open();
     assert_eq!(found, [live(1, Stage::Creating)]);
     // And does not spoil what is written next.
     journal.record(create(2)).await.unwrap();
     drop(journal);
-    assert_eq!(desk.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
+    assert_eq!(fixture.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
 }
 
 #[tokio::test]
 async fn what_is_no_journal_is_kept_aside() {
     for text in ["not a journal\n", "{\"journal\":\"another\",\"version\":2}\n", "\0\0\0\0", ""] {
-        let desk = Desk::new();
-        fs::write(desk.path(), text).unwrap();
-        let (journal, found) = desk.open();
+        let fixture = Fixture::new();
+        fs::write(fixture.path(), text).unwrap();
+        let (journal, found) = fixture.open();
         assert_eq!(found, []);
         journal.record(create(1)).await.unwrap();
-        let bad = desk.0.path().join("vipu_journal.bad");
+        let bad = fixture.0.path().join("vipu_journal.bad");
         assert_eq!(fs::read_to_string(&bad).unwrap(), text);
         assert_eq!(fs::metadata(bad).unwrap().permissions().mode() & 0o7777, 0o600);
         drop(journal);
-        assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
+        assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
     }
 }
 
 #[test]
 fn what_a_newer_version_wrote_is_not_touched() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let header = r#"{"journal":"slurm-vipu","version":3}"#;
     let text = format!("{:08x} {header}\nwhatever that means\n", crc32fast::hash(header.as_bytes()));
-    fs::write(desk.path(), &text).unwrap();
-    let error = FileJournal::open(desk.path(), |_| None).unwrap_err().to_string();
+    fs::write(fixture.path(), &text).unwrap();
+    let error = FileJournal::open(fixture.path(), |_| None).unwrap_err().to_string();
     assert!(error.contains("version 3, and this slurm-vipu knows up to 2"), "{error}");
-    assert_eq!(desk.text(), text);
-    assert_eq!(fs::read_dir(desk.0.path()).unwrap().count(), 1);
+    assert_eq!(fixture.text(), text);
+    assert_eq!(fs::read_dir(fixture.0.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]
 async fn the_version_before_is_read() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let lines =
         [r#"{"journal":"slurm-vipu","version":1}"#, CREATE_1, r#"{"created":"slurm_1"}"#, r#"{"gone":"slu"#];
-    fs::write(desk.path(), lines.join("\n")).unwrap();
-    let (journal, found) = desk.open();
+    fs::write(fixture.path(), lines.join("\n")).unwrap();
+    let (journal, found) = fixture.open();
     assert_eq!(found, [live(1, Stage::Created)]);
     journal.record(create(2)).await.unwrap();
     drop(journal);
-    assert!(desk.text().contains(r#" {"journal":"slurm-vipu","version":2}"#));
-    assert_eq!(desk.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
+    assert!(fixture.text().contains(r#" {"journal":"slurm-vipu","version":2}"#));
+    assert_eq!(fixture.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
 }
 
 /// The text of a journal of three partitions.
 async fn three() -> String {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     for job in 1..=3 {
         journal.record(create(job)).await.unwrap();
     }
     drop(journal);
-    desk.text()
+    fixture.text()
 }
 
 fn found_in(text: &[u8]) -> Vec<u32> {
@@ -303,7 +303,7 @@ async fn a_file_cut_short_anywhere_has_the_lines_before() {
     }
 }
 
-impl Desk {
+impl Fixture {
     /// Has a slurmctld elsewhere own the journal.
     fn lose(&self) {
         fs::write(self.0.path().join("vipu_journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
@@ -312,11 +312,11 @@ impl Desk {
 
 #[tokio::test]
 async fn who_is_superseded_writes_nothing_any_more() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
     assert!(!journal.ownership().was_lost());
-    desk.lose();
+    fixture.lose();
     for job in [2, 3] {
         let error = journal.record(create(job)).await.unwrap_err();
         assert!(error.is_final());
@@ -327,23 +327,23 @@ async fn who_is_superseded_writes_nothing_any_more() {
     }
     assert!(journal.ownership().was_lost());
     drop(journal);
-    assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
+    assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
 }
 
 #[tokio::test]
 async fn who_has_nothing_to_write_hears_of_it_too() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
-    desk.lose();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
+    fixture.lose();
     assert!(journal.superseded().await.is_final());
 }
 
 #[tokio::test]
 async fn a_successor_here_may_give_it_back_by_its_end() {
-    let desk = Desk::new();
-    let (earlier, _) = desk.open();
+    let fixture = Fixture::new();
+    let (earlier, _) = fixture.open();
     earlier.record(create(1)).await.unwrap();
-    let (later, found) = desk.open();
+    let (later, found) = fixture.open();
     assert_eq!(found, [live(1, Stage::Creating)]);
     later.record(create(2)).await.unwrap();
     // This process lives on, so nobody knows yet.
@@ -351,7 +351,7 @@ async fn a_successor_here_may_give_it_back_by_its_end() {
     assert!(waits.await.is_err());
     drop(later);
     // As the mark of a process that has ended.
-    let path = desk.0.path().join("vipu_journal.owner");
+    let path = fixture.0.path().join("vipu_journal.owner");
     let mark = fs::read_to_string(&path).unwrap();
     let me = format!(" {} ", std::process::id());
     assert!(mark.contains(&me));
@@ -361,15 +361,15 @@ async fn a_successor_here_may_give_it_back_by_its_end() {
     drop(earlier);
     // What the successor has made is not forgotten with it.
     let expected = [1, 2, 3, 4].map(|job| live(job, Stage::Creating));
-    assert_eq!(desk.open().1, expected);
+    assert_eq!(fixture.open().1, expected);
 }
 
 /// As on a file server whose handles are stale: what is there is no file.
 #[tokio::test]
 async fn who_cannot_see_who_has_it_says_so() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
-    let owner = desk.0.path().join("vipu_journal.owner");
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
+    let owner = fixture.0.path().join("vipu_journal.owner");
     fs::remove_file(&owner).unwrap();
     fs::create_dir(&owner).unwrap();
     let error = journal.record(create(1)).await.unwrap_err();
@@ -379,31 +379,31 @@ async fn who_cannot_see_who_has_it_says_so() {
     fs::remove_dir(&owner).unwrap();
     journal.record(create(2)).await.unwrap();
     drop(journal);
-    assert_eq!(desk.open().1, [1, 2].map(|job| live(job, Stage::Creating)));
+    assert_eq!(fixture.open().1, [1, 2].map(|job| live(job, Stage::Creating)));
 }
 
 #[tokio::test]
 async fn a_file_that_somebody_moved_is_written_anew() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
     // As by one that was superseded while it replaced the file.
-    fs::write(desk.0.path().join("stray"), "").unwrap();
-    fs::rename(desk.0.path().join("stray"), desk.path()).unwrap();
-    fs::remove_file(desk.0.path().join("vipu_journal.owner")).unwrap();
-    fs::write(desk.0.path().join("vipu_journal.new.1"), "").unwrap();
+    fs::write(fixture.0.path().join("stray"), "").unwrap();
+    fs::rename(fixture.0.path().join("stray"), fixture.path()).unwrap();
+    fs::remove_file(fixture.0.path().join("vipu_journal.owner")).unwrap();
+    fs::write(fixture.0.path().join("vipu_journal.new.1"), "").unwrap();
     journal.record(create(2)).await.unwrap();
     drop(journal);
-    assert_eq!(desk.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
+    assert_eq!(fixture.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
     let mut files: Vec<_> =
-        fs::read_dir(desk.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(fixture.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.sort_unstable();
     assert_eq!(files, ["vipu_journal", "vipu_journal.owner"]);
 }
 
 #[tokio::test]
 async fn what_names_no_controller_is_of_its_models_first() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let of = |job: u32, model: &str| {
         format!(
             r#"{{"create":{{"claim":{{"partition":"slurm_{job}","run":{{"job":{job},"restart":2,"start":1700000000}},"user":1001,"model":"{model}","size":16}},"ipuof_dir":"/ipuof"}}}}"#
@@ -411,17 +411,17 @@ async fn what_names_no_controller_is_of_its_models_first() {
     };
     let (known, unknown) = (of(1, "pod64"), of(2, "pod16"));
     let text = format!("{{\"journal\":\"slurm-vipu\",\"version\":1}}\n{known}\n{unknown}\n");
-    fs::write(desk.path(), text).unwrap();
+    fs::write(fixture.path(), text).unwrap();
     let first = |model: &ModelName| (model.as_str() == "pod64").then(|| claim(1).controller);
-    assert_eq!(FileJournal::open(desk.path(), first).unwrap().1, [live(1, Stage::Creating)]);
+    assert_eq!(FileJournal::open(fixture.path(), first).unwrap().1, [live(1, Stage::Creating)]);
     // By now it names it.
-    assert_eq!(desk.open().1, [live(1, Stage::Creating)]);
+    assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
 }
 
 #[tokio::test]
 async fn it_does_not_grow_for_ever() {
-    let desk = Desk::new();
-    let (journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (journal, _) = fixture.open();
     let journal = std::sync::Arc::new(journal);
     for round in 0..8 {
         let tasks: tokio::task::JoinSet<_> = (0..2000)
@@ -437,15 +437,15 @@ async fn it_does_not_grow_for_ever() {
         assert!(tasks.join_all().await.iter().all(Result::is_ok));
     }
     // Each of the 16000 partitions wrote some 200 bytes.
-    let length = fs::metadata(desk.path()).unwrap().len();
+    let length = fs::metadata(fixture.path()).unwrap().len();
     assert!(length < 2_000_000, "{length}");
 }
 
 /// Its thread never ends on its own.
 #[tokio::test]
 async fn one_that_writes_no_more_is_told_at_once() {
-    let desk = Desk::new();
-    let (mut journal, _) = desk.open();
+    let fixture = Fixture::new();
+    let (mut journal, _) = fixture.open();
     drop(journal.records.take());
     let error = journal.superseded().await;
     assert!(error.is_final() && error.to_string().ends_with("its thread has ended"), "{error}");
@@ -453,8 +453,8 @@ async fn one_that_writes_no_more_is_told_at_once() {
 
 #[test]
 fn what_the_file_system_refuses_is_said_with_the_path() {
-    let desk = Desk::new();
-    fs::create_dir(desk.path()).unwrap();
-    let error = FileJournal::open(desk.path(), |_| None).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("journal {}: cannot read it: ", desk.path().display())), "{error}");
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path()).unwrap();
+    let error = FileJournal::open(fixture.path(), |_| None).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("journal {}: cannot read it: ", fixture.path().display())), "{error}");
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use driver::{
-    Driver, Handle, Host, IpuofFiles, LiveRecord, MemoryJournal, ModelSettings, PodSetup, Stage, World,
+    Driver, Environment, Handle, Host, IpuofFiles, LiveRecord, MemoryJournal, ModelSettings, PodSetup, Stage,
     channel,
 };
 use ledger::{Action, AdoptedAs, Event, Ledger, Millis, ModelFacts, Placement};
@@ -67,7 +67,7 @@ impl Plugin {
 
 struct Outside(Rc<Plugin>, IpuofFiles);
 
-impl World for Outside {
+impl Environment for Outside {
     type Controller = Client;
     type Journal = MemoryJournal;
     type Files = IpuofFiles;

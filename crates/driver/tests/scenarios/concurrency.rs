@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use ledger::{Action, Event};
 
-use crate::stage::{Stage, claim, id, play};
+use crate::harness::{Harness, claim, id, play};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Creates partitions 1 to `count` and says when the last came up.
-async fn create_all(stage: &mut Stage, count: u32) -> Duration {
+async fn create_all(harness: &mut Harness, count: u32) -> Duration {
     for job in 1..=count {
-        stage.act(Action::Create(claim(job)));
+        harness.act(Action::Create(claim(job)));
     }
     let (mut up, mut last) = (0, Duration::ZERO);
     while up < count {
-        let (when, event) = stage.answer().await;
+        let (when, event) = harness.answer().await;
         if let Event::Up(_) = event {
             (up, last) = (up + 1, when);
         }
@@ -25,26 +25,26 @@ async fn create_all(stage: &mut Stage, count: u32) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn creates_take_the_time_of_one() {
-    play(vec![], async |stage| {
-        let took = create_all(stage, 64).await;
+    play(vec![], async |harness| {
+        let took = create_all(harness, 64).await;
         assert!(took >= 2 * SECOND && took < Duration::from_millis(2060), "{took:?}");
     })
     .await;
 }
 
 /// The partitions that the controller was asked for, in this order.
-fn asked_for(stage: &Stage) -> Vec<String> {
-    let lines = stage.log.lines().into_iter();
+fn asked_for(harness: &Harness) -> Vec<String> {
+    let lines = harness.log.lines().into_iter();
     lines.filter_map(|line| line.strip_prefix("call create ").map(str::to_owned)).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_began_first_is_asked_for_first() {
-    play(vec![], async |stage| {
-        stage.late_notes.borrow_mut().insert(id(1), SECOND / 2);
-        stage.late_notes.borrow_mut().insert(id(2), SECOND / 4);
-        let took = create_all(stage, 3).await;
-        assert_eq!(asked_for(stage), ["slurm_1", "slurm_2", "slurm_3"]);
+    play(vec![], async |harness| {
+        harness.late_notes.borrow_mut().insert(id(1), SECOND / 2);
+        harness.late_notes.borrow_mut().insert(id(2), SECOND / 4);
+        let took = create_all(harness, 3).await;
+        assert_eq!(asked_for(harness), ["slurm_1", "slurm_2", "slurm_3"]);
         assert!(took < 3 * SECOND, "{took:?}");
     })
     .await;
@@ -52,22 +52,22 @@ async fn who_began_first_is_asked_for_first() {
 
 #[tokio::test(start_paused = true)]
 async fn who_hangs_is_not_waited_for() {
-    play(vec![], async |stage| {
-        stage.late_notes.borrow_mut().insert(id(1), 100 * SECOND);
-        let took = create_all(stage, 64).await;
-        assert_eq!(asked_for(stage).last().unwrap(), "slurm_1");
+    play(vec![], async |harness| {
+        harness.late_notes.borrow_mut().insert(id(1), 100 * SECOND);
+        let took = create_all(harness, 64).await;
+        assert_eq!(asked_for(harness).last().unwrap(), "slurm_1");
         assert!(took < 103 * SECOND, "{took:?}");
-        assert_eq!(asked_for(stage).len(), 64);
+        assert_eq!(asked_for(harness).len(), 64);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_creates_than_configured_are_under_way() {
-    play(vec![], async |stage| {
-        stage.settings.max_concurrent_creates = 8;
-        stage.configure();
-        let took = create_all(stage, 64).await;
+    play(vec![], async |harness| {
+        harness.settings.max_concurrent_creates = 8;
+        harness.configure();
+        let took = create_all(harness, 64).await;
         assert!(took >= 16 * SECOND && took < Duration::from_millis(16_500), "{took:?}");
     })
     .await;
@@ -75,18 +75,18 @@ async fn no_more_creates_than_configured_are_under_way() {
 
 #[tokio::test(start_paused = true)]
 async fn files_that_hang_hold_up_nobody_else() {
-    play(vec![], async |stage| {
-        stage.settings.max_concurrent_creates = 1;
-        stage.configure();
-        stage.shelf.hanging.borrow_mut().insert("slurm_1".into());
-        stage.act(Action::Create(claim(1)));
-        assert_eq!(stage.event().await.1, Event::CreateStarted(id(1)));
-        stage.act(Action::Create(claim(2)));
-        assert_eq!(stage.answer().await.1, Event::Up(id(2)));
-        stage.act(Action::Remove(claim(2)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(2)));
-        assert!(stage.elapsed() < 6 * SECOND, "{:?}", stage.elapsed());
-        let (when, event) = stage.event().await;
+    play(vec![], async |harness| {
+        harness.settings.max_concurrent_creates = 1;
+        harness.configure();
+        harness.shelf.hanging.borrow_mut().insert("slurm_1".into());
+        harness.act(Action::Create(claim(1)));
+        assert_eq!(harness.event().await.1, Event::CreateStarted(id(1)));
+        harness.act(Action::Create(claim(2)));
+        assert_eq!(harness.answer().await.1, Event::Up(id(2)));
+        harness.act(Action::Remove(claim(2)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(2)));
+        assert!(harness.elapsed() < 6 * SECOND, "{:?}", harness.elapsed());
+        let (when, event) = harness.event().await;
         assert_eq!(when, 300 * SECOND);
         let reason =
             "partition slurm_1 not made within 300 s: its IPUoF files are still being written to /ipuof";
@@ -97,15 +97,15 @@ async fn files_that_hang_hold_up_nobody_else() {
 
 #[tokio::test(start_paused = true)]
 async fn orders_for_one_partition_wait_for_each_other() {
-    play(vec![], async |stage| {
-        stage.act(Action::Create(claim(1)));
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        let lines = stage.log.lines();
+    play(vec![], async |harness| {
+        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        let lines = harness.log.lines();
         let at = |line| lines.iter().position(|known| known == line);
         assert!(at("journal created slurm_1") < at("journal remove slurm_1"), "{lines:#?}");
-        assert!(stage.pod.partitions().is_empty());
+        assert!(harness.pod.partitions().is_empty());
     })
     .await;
 }

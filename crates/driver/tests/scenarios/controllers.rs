@@ -5,67 +5,67 @@ use std::time::Duration;
 
 use ledger::{Action, Claim, Event};
 
+use crate::harness::{Harness, claim, id, play, pod_at};
 use crate::pod::Create;
-use crate::stage::{Stage, claim, id, play, pod_at};
 
 fn claim_on(host: &str) -> Claim {
     Claim { controller: pod_at(host).controller, ..claim(1) }
 }
 
-async fn up(stage: &mut Stage, host: &str) {
-    stage.act(Action::Create(claim_on(host)));
-    assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+async fn up(harness: &mut Harness, host: &str) {
+    harness.act(Action::Create(claim_on(host)));
+    assert_eq!(harness.answer().await.1, Event::Up(id(1)));
 }
 
-async fn gone(stage: &mut Stage, host: &str) {
-    stage.act(Action::Remove(claim_on(host)));
-    assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-    assert!(stage.at(host).partitions().is_empty());
+async fn gone(harness: &mut Harness, host: &str) {
+    harness.act(Action::Remove(claim_on(host)));
+    assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+    assert!(harness.at(host).partitions().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_claim_goes_to_its_controller() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["a", "b"]);
-        up(stage, "b").await;
-        assert_eq!((stage.at("a").partitions().len(), stage.at("b").partitions().len()), (0, 1));
-        gone(stage, "b").await;
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["a", "b"]);
+        up(harness, "b").await;
+        assert_eq!((harness.at("a").partitions().len(), harness.at("b").partitions().len()), (0, 1));
+        gone(harness, "b").await;
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_stays_with_a_controller_that_left_the_list() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["a", "b"]);
-        up(stage, "b").await;
-        stage.configure_hosts(&["a"]);
-        gone(stage, "b").await;
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["a", "b"]);
+        up(harness, "b").await;
+        harness.configure_hosts(&["a"]);
+        gone(harness, "b").await;
         // A later slurmctld may find one being made there.
-        up(stage, "b").await;
-        gone(stage, "b").await;
-        assert!(stage.elapsed() < Duration::from_secs(10), "{:?}", stage.elapsed());
+        up(harness, "b").await;
+        gone(harness, "b").await;
+        assert!(harness.elapsed() < Duration::from_secs(10), "{:?}", harness.elapsed());
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_holds_for_the_model_holds_for_a_controller_that_left_the_list() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["a", "b"]);
-        up(stage, "b").await;
-        stage.settings.force_remove = true;
-        stage.configure_hosts(&["a"]);
-        gone(stage, "b").await;
-        assert_eq!(stage.log.count("call remove slurm_1 by force"), 1);
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["a", "b"]);
+        up(harness, "b").await;
+        harness.settings.force_remove = true;
+        harness.configure_hosts(&["a"]);
+        gone(harness, "b").await;
+        assert_eq!(harness.log.count("call remove slurm_1 by force"), 1);
     })
     .await;
 }
 
 /// The next answer to any create.
-pub async fn answer(stage: &mut Stage) -> (Duration, Event) {
+pub async fn answer(harness: &mut Harness) -> (Duration, Event) {
     loop {
-        match stage.event().await {
+        match harness.event().await {
             (_, Event::CreateStarted(_)) => {}
             answer => return answer,
         }
@@ -73,22 +73,22 @@ pub async fn answer(stage: &mut Stage) -> (Duration, Event) {
 }
 
 /// Creates of these jobs on b, which refuses all: the first two are held for it.
-async fn refused(stage: &mut Stage, jobs: RangeInclusive<u32>) {
-    stage.at("b").creates.borrow_mut().extend([Create::Refused; 40]);
+async fn refused(harness: &mut Harness, jobs: RangeInclusive<u32>) {
+    harness.at("b").creates.borrow_mut().extend([Create::Refused; 40]);
     for job in jobs {
-        stage.act(Action::Create(Claim { controller: pod_at("b").controller, ..claim(job) }));
+        harness.act(Action::Create(Claim { controller: pod_at("b").controller, ..claim(job) }));
     }
     for _ in 0..2 {
-        assert!(matches!(answer(stage).await.1, Event::CreateFailed { .. }));
+        assert!(matches!(answer(harness).await.1, Event::CreateFailed { .. }));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_asked_a_controller_that_refuses_all_goes_back_when_another_works() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["a", "b"]);
-        refused(stage, 1..=3).await;
-        let (when, event) = answer(stage).await;
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["a", "b"]);
+        refused(harness, 1..=3).await;
+        let (when, event) = answer(harness).await;
         let reason = "controller pod:8090: Refused".to_owned();
         assert_eq!(event, Event::CreatePutOff { partition: id(3), reason });
         assert!((60..70).contains(&when.as_secs()), "{when:?}");
@@ -98,13 +98,13 @@ async fn who_asked_a_controller_that_refuses_all_goes_back_when_another_works() 
 
 #[tokio::test(start_paused = true)]
 async fn what_a_controller_refused_is_known_when_it_has_left_the_list() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["b"]);
-        refused(stage, 1..=5).await;
-        stage.pass(Duration::from_secs(300)).await;
-        stage.configure_hosts(&["a"]);
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["b"]);
+        refused(harness, 1..=5).await;
+        harness.pass(Duration::from_secs(300)).await;
+        harness.configure_hosts(&["a"]);
         for _ in 3..=5 {
-            let event = answer(stage).await.1;
+            let event = answer(harness).await.1;
             assert!(matches!(event, Event::CreatePutOff { .. }), "{event:?}");
         }
     })
@@ -113,21 +113,21 @@ async fn what_a_controller_refused_is_known_when_it_has_left_the_list() {
 
 #[tokio::test(start_paused = true)]
 async fn each_controller_is_surveyed_and_a_survey_of_one_that_left_asks_them_all() {
-    play(vec![], async |stage| {
-        stage.configure_hosts(&["a", "b"]);
+    play(vec![], async |harness| {
+        harness.configure_hosts(&["a", "b"]);
         let mut pods = vec![];
         for _ in 0..2 {
-            match stage.survey().await.1 {
+            match harness.survey().await.1 {
                 Event::Inventory { pod, .. } => pods.push(pod),
                 other => panic!("{other:?}"),
             }
         }
         pods.sort();
         assert_eq!(pods, [pod_at("a"), pod_at("b")]);
-        stage.pass(Duration::from_secs(1)).await;
-        stage.act(Action::Survey(pod_at("c")));
+        harness.pass(Duration::from_secs(1)).await;
+        harness.act(Action::Survey(pod_at("c")));
         for _ in 0..2 {
-            let (when, event) = stage.survey().await;
+            let (when, event) = harness.survey().await;
             assert_eq!(when, Duration::from_secs(1), "{event:?}");
         }
     })

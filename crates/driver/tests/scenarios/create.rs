@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{Failure, LiveRecord, Stage as Point};
+use driver::{Failure, LiveRecord, Stage};
 use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
+use crate::harness::{Harness, claim, id, play};
 use crate::pod::{Create, Remove};
-use crate::stage::{Stage, claim, id, play};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn create(stage: &mut Stage) -> (Duration, Event) {
-    stage.act(Action::Create(claim(1)));
-    stage.answer().await
+async fn create(harness: &mut Harness) -> (Duration, Event) {
+    harness.act(Action::Create(claim(1)));
+    harness.answer().await
 }
 
 fn failed(event: Event) -> String {
@@ -28,7 +28,7 @@ fn record(job: u32) -> LiveRecord {
     LiveRecord {
         claim: claim(job),
         ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Point::Creating,
+        stage: Stage::Creating,
         kept_until: None,
         launched: None,
     }
@@ -36,8 +36,8 @@ fn record(job: u32) -> LiveRecord {
 
 #[tokio::test(start_paused = true)]
 async fn each_step_waits_for_the_one_before() {
-    play(vec![], async |stage| {
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        let (when, event) = create(harness).await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when >= 2 * SECOND && when < Duration::from_millis(2060), "{when:?}");
         let expected = [
@@ -51,28 +51,28 @@ async fn each_step_waits_for_the_one_before() {
             "journal created slurm_1",
             "event up slurm_1",
         ];
-        assert_eq!(stage.log.lines(), expected);
+        assert_eq!(harness.log.lines(), expected);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_is_looked_after_by_name() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::LostReply);
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::LostReply);
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_arrived_is_made_again() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::Lost, Create::Lost]);
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call create slurm_1"), 3);
-        let lines = stage.log.lines();
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::Lost, Create::Lost]);
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("call create slurm_1"), 3);
+        let lines = harness.log.lines();
         let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).skip(1).take(4).collect();
         assert_eq!(
             calls,
@@ -85,10 +85,10 @@ async fn a_call_that_never_arrived_is_made_again() {
 /// Nothing was made, so nothing is looked for; whoever mends the access key in time saves the job.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_of_who_we_are_is_not_the_jobs_fault() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::Stranger, Create::Stranger]);
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        let lines = stage.log.lines();
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::Stranger, Create::Stranger]);
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        let lines = harness.log.lines();
         let calls =
             lines.iter().filter(|line| line.starts_with("call create") || line.starts_with("call status"));
         let calls: Vec<_> = calls.skip(1).take(3).collect();
@@ -100,25 +100,25 @@ async fn a_refusal_of_who_we_are_is_not_the_jobs_fault() {
 /// The second call meets what the first one made after all.
 #[tokio::test(start_paused = true)]
 async fn an_existing_partition_of_ours_is_adopted() {
-    play(vec![], async |stage| {
-        stage.pod.call_time.set(SECOND);
+    play(vec![], async |harness| {
+        harness.pod.call_time.set(SECOND);
         // It takes effect 2.7 s after the beginning, between the look for it, which ends at 2.25 s at
         // the latest, and the second call, which ends a second after that.
-        stage.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(1700)));
-        let (_, event) = create(stage).await;
+        harness.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(1700)));
+        let (_, event) = create(harness).await;
         assert_eq!(event, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call create slurm_1"), 2);
-        assert_eq!(stage.log.count("call remove slurm_1"), 0);
+        assert_eq!(harness.log.count("call create slurm_1"), 2);
+        assert_eq!(harness.log.count("call remove slurm_1"), 0);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_journal_knows_is_found_again() {
-    play(vec![record(1)], async |stage| {
-        stage.pod.put(&id(1), Some(SECOND));
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call create slurm_1"), 0);
+    play(vec![record(1)], async |harness| {
+        harness.pod.put(&id(1), Some(SECOND));
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("call create slurm_1"), 0);
     })
     .await;
 }
@@ -129,10 +129,13 @@ async fn what_the_journal_knows_is_found_by_its_id_whatever_its_run_began() {
     for start in [1_600_000_000, -1_600_000_000] {
         let mut earlier = record(1);
         earlier.claim.run.start = start;
-        play(vec![earlier], async |stage| {
-            stage.pod.put(&id(1), Some(SECOND));
-            assert_eq!(create(stage).await.1, Event::Up(id(1)));
-            assert_eq!(stage.log.count("call create slurm_1") + stage.log.count("call remove slurm_1"), 0);
+        play(vec![earlier], async |harness| {
+            harness.pod.put(&id(1), Some(SECOND));
+            assert_eq!(create(harness).await.1, Event::Up(id(1)));
+            assert_eq!(
+                harness.log.count("call create slurm_1") + harness.log.count("call remove slurm_1"),
+                0
+            );
         })
         .await;
     }
@@ -140,17 +143,17 @@ async fn what_the_journal_knows_is_found_by_its_id_whatever_its_run_began() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_of_others_is_neither_taken_nor_removed() {
-    play(vec![], async |stage| {
-        stage.pod.put(&id(1), Some(Duration::ZERO));
-        let reason = failed(create(stage).await.1);
+    play(vec![], async |harness| {
+        harness.pod.put(&id(1), Some(Duration::ZERO));
+        let reason = failed(create(harness).await.1);
         let expected = "controller pod:8090: partition slurm_1: there is one of this id: this cluster's journal does not have it; \
                         the administrator removes it, or sets another PartitionPrefix";
         assert_eq!(reason, expected);
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert_eq!(stage.pod.partitions(), ["slurm_1"]);
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         // Nor would a later slurmctld take it for ours.
-        let lines = stage.log.lines();
+        let lines = harness.log.lines();
         let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
         assert_eq!(notes, [""; 0]);
     })
@@ -160,13 +163,13 @@ async fn a_partition_of_others_is_neither_taken_nor_removed() {
 /// Somebody has just had it removed: for a while its name is taken.
 #[tokio::test(start_paused = true)]
 async fn a_partition_of_others_on_its_way_out_is_waited_for() {
-    play(vec![], async |stage| {
-        stage.pod.put(&id(1), Some(Duration::ZERO));
-        stage.pod.take_away(&id(1));
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.put(&id(1), Some(Duration::ZERO));
+        harness.pod.take_away(&id(1));
+        let (when, event) = create(harness).await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when < Duration::from_millis(3400), "{when:?}");
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
@@ -174,14 +177,14 @@ async fn a_partition_of_others_on_its_way_out_is_waited_for() {
 /// The same where it came only after we looked.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
-    play(vec![], async |stage| {
-        stage.pod.call_time.set(SECOND);
-        stage.act(Action::Create(claim(1)));
-        stage.pass(Duration::from_millis(1500)).await;
-        stage.pod.put(&id(1), Some(Duration::ZERO));
-        stage.pod.take_away(&id(1));
-        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call create slurm_1"), 2);
+    play(vec![], async |harness| {
+        harness.pod.call_time.set(SECOND);
+        harness.act(Action::Create(claim(1)));
+        harness.pass(Duration::from_millis(1500)).await;
+        harness.pod.put(&id(1), Some(Duration::ZERO));
+        harness.pod.take_away(&id(1));
+        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("call create slurm_1"), 2);
     })
     .await;
 }
@@ -189,11 +192,11 @@ async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
 /// Its reply is lost, and so is ours: with an intent in the journal it would look like ours.
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_does_not_make_it_ours() {
-    play(vec![], async |stage| {
-        stage.pod.put(&id(1), Some(Duration::ZERO));
-        stage.pod.creates.borrow_mut().extend([Create::Lost; 3]);
-        assert!(failed(create(stage).await.1).contains("this cluster's journal does not have it"));
-        assert_eq!(stage.log.count("call create slurm_1"), 0);
+    play(vec![], async |harness| {
+        harness.pod.put(&id(1), Some(Duration::ZERO));
+        harness.pod.creates.borrow_mut().extend([Create::Lost; 3]);
+        assert!(failed(create(harness).await.1).contains("this cluster's journal does not have it"));
+        assert_eq!(harness.log.count("call create slurm_1"), 0);
     })
     .await;
 }
@@ -201,29 +204,29 @@ async fn a_lost_reply_does_not_make_it_ours() {
 /// Nothing can come of it: no journal entry stays, and nobody watches.
 #[tokio::test(start_paused = true)]
 async fn what_was_never_sent_leaves_nothing() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::NotSent; 100]);
-        assert!(failed(create(stage).await.1).contains("NotSent"));
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        let lines = stage.log.lines();
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::NotSent; 100]);
+        assert!(failed(create(harness).await.1).contains("NotSent"));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        let lines = harness.log.lines();
         let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
         assert_eq!(notes, ["journal create slurm_1", "journal gone slurm_1"]);
-        assert_eq!(stage.log.count("call remove slurm_1"), 0);
+        assert_eq!(harness.log.count("call remove slurm_1"), 0);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_is_final() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::Refused);
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::Refused);
+        let (when, event) = create(harness).await;
         assert_eq!(failed(event), "controller pod:8090: Refused");
         assert_eq!(when, Duration::ZERO);
         // And leaves nothing to remove, whoever has a partition of that name.
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
         let expected = [
             "call status slurm_1",
             "journal create slurm_1",
@@ -233,25 +236,25 @@ async fn a_refusal_is_final() {
             "event failed slurm_1: controller pod:8090: Refused",
             "event gone slurm_1",
         ];
-        assert_eq!(stage.log.lines(), expected);
+        assert_eq!(harness.log.lines(), expected);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
-    play(vec![], async |stage| {
-        stage.survey().await;
-        stage.pass(SECOND).await;
-        stage.pod.creates.borrow_mut().extend([Create::NoRoom; 3]);
-        stage.act(Action::Create(claim(1)));
-        let (when, _) = stage.survey().await;
+    play(vec![], async |harness| {
+        harness.survey().await;
+        harness.pass(SECOND).await;
+        harness.pod.creates.borrow_mut().extend([Create::NoRoom; 3]);
+        harness.act(Action::Create(claim(1)));
+        let (when, _) = harness.survey().await;
         assert_eq!(when, SECOND);
-        assert_eq!(stage.event().await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("event no room slurm_1"), 3);
+        assert_eq!(harness.event().await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("event no room slurm_1"), 3);
         // After a clean refusal there is nothing to look for.
         let expected = ["call create slurm_1"; 4];
-        let lines = stage.log.lines();
+        let lines = harness.log.lines();
         let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).skip(1).take(4).collect();
         assert_eq!(calls, expected);
     })
@@ -260,23 +263,23 @@ async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_create_of_fifteen_minutes_is_waited_for() {
-    play(vec![], async |stage| {
-        stage.settings.create_timeout = 1200 * SECOND;
-        stage.configure();
-        stage.pod.make_time.set(900 * SECOND);
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.settings.create_timeout = 1200 * SECOND;
+        harness.configure();
+        harness.pod.make_time.set(900 * SECOND);
+        let (when, event) = create(harness).await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when >= 900 * SECOND && when < 905 * SECOND, "{when:?}");
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
+        let (when, event) = create(harness).await;
         assert_eq!(when, 300 * SECOND);
         let reason = "partition slurm_1 not made within 300 s: the controller is still making it";
         assert_eq!(failed(event), reason);
@@ -286,9 +289,9 @@ async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
 
 #[tokio::test(start_paused = true)]
 async fn what_failed_before_is_not_forgotten_when_time_is_over() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::GoesWrong, Create::Stuck]);
-        let (_, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::GoesWrong, Create::Stuck]);
+        let (_, event) = create(harness).await;
         let reason = failed(event);
         assert!(
             reason.contains("still making it; before: try 1: ") && reason.contains("it went into error"),
@@ -300,13 +303,13 @@ async fn what_failed_before_is_not_forgotten_when_time_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn a_create_that_was_found_says_nothing_of_how_long_creates_take() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::LostReply);
-        create(stage).await;
-        stage.pod.make_time.set(12 * SECOND);
-        stage.act(Action::Create(claim(2)));
-        stage.answer().await;
-        let told = stage.told.borrow();
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::LostReply);
+        create(harness).await;
+        harness.pod.make_time.set(12 * SECOND);
+        harness.act(Action::Create(claim(2)));
+        harness.answer().await;
+        let told = harness.told.borrow();
         assert!(told.last().is_some_and(|line| line.ends_with(", 10 s")), "{told:?}");
     })
     .await;
@@ -314,11 +317,11 @@ async fn a_create_that_was_found_says_nothing_of_how_long_creates_take() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stuck_create_for_a_job_that_waits_ends_after_half_the_time() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
         let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
-        stage.act(Action::Create(has_no_nodes));
-        let (when, event) = stage.answer().await;
+        harness.act(Action::Create(has_no_nodes));
+        let (when, event) = harness.answer().await;
         assert_eq!(when, 150 * SECOND);
         assert!(failed(event).contains("slurm_1 not made within 150 s"));
     })
@@ -327,13 +330,13 @@ async fn a_stuck_create_for_a_job_that_waits_ends_after_half_the_time() {
 
 #[tokio::test(start_paused = true)]
 async fn no_room_for_ever_ends_at_the_timeout_with_the_controllers_words() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::NoRoom; 1000]);
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::NoRoom; 1000]);
+        let (when, event) = create(harness).await;
         assert_eq!(when, 300 * SECOND);
         assert_eq!(failed(event), "partition slurm_1 not made within 300 s: controller pod:8090: NoRoom");
         // Tries are 5 s to 10 s apart in the end, and were closer in the beginning.
-        let tries = stage.log.count("call create slurm_1");
+        let tries = harness.log.count("call create slurm_1");
         assert!((30..70).contains(&tries), "{tries}");
     })
     .await;
@@ -341,10 +344,10 @@ async fn no_room_for_ever_ends_at_the_timeout_with_the_controllers_words() {
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_in_error_is_cleared_away_and_made_again() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::GoesWrong);
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        let calls: Vec<_> = stage.log.lines().into_iter().filter(|line| line.starts_with("call")).collect();
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::GoesWrong);
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        let calls: Vec<_> = harness.log.lines().into_iter().filter(|line| line.starts_with("call")).collect();
         let expected = [
             "call status slurm_1",
             "call create slurm_1",
@@ -364,14 +367,14 @@ async fn a_partition_in_error_is_cleared_away_and_made_again() {
 /// That call may yet remove what is made next under this id.
 #[tokio::test(start_paused = true)]
 async fn after_a_remove_that_nobody_answered_nothing_more_is_made_under_the_id() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().push_back(Create::GoesWrong);
-        stage.pod.removes.borrow_mut().push_back(Remove::Lost);
-        let (when, event) = create(stage).await;
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().push_back(Create::GoesWrong);
+        harness.pod.removes.borrow_mut().push_back(Remove::Lost);
+        let (when, event) = create(harness).await;
         let Event::CreatePutOff { partition, reason } = event else { panic!("{event:?}") };
         assert!(partition == id(1) && reason.contains("may still take effect"), "{reason}");
         assert!(when < 10 * SECOND, "{when:?}");
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
@@ -379,10 +382,10 @@ async fn after_a_remove_that_nobody_answered_nothing_more_is_made_under_the_id()
 /// An earlier slurmctld may have sent a remove call that nobody answered.
 #[tokio::test(start_paused = true)]
 async fn what_was_to_be_removed_is_not_taken_back_into_use() {
-    for stage in [Point::Removing, Point::GivenUp] {
-        play(vec![LiveRecord { stage, ..record(1) }], async |stage| {
-            stage.pod.put(&id(1), Some(Duration::ZERO));
-            assert!(matches!(create(stage).await.1, Event::CreatePutOff { .. }));
+    for stage in [Stage::Removing, Stage::GivenUp] {
+        play(vec![LiveRecord { stage, ..record(1) }], async |harness| {
+            harness.pod.put(&id(1), Some(Duration::ZERO));
+            assert!(matches!(create(harness).await.1, Event::CreatePutOff { .. }));
         })
         .await;
     }
@@ -390,15 +393,15 @@ async fn what_was_to_be_removed_is_not_taken_back_into_use() {
 
 #[tokio::test(start_paused = true)]
 async fn a_create_that_does_not_get_its_turn_ends_in_time_too() {
-    play(vec![], async |stage| {
-        stage.settings.max_concurrent_creates = 1;
-        stage.configure();
-        stage.pod.creates.borrow_mut().push_back(Create::Stuck);
-        stage.act(Action::Create(claim(2)));
-        assert_eq!(stage.event().await.1, Event::CreateStarted(id(2)));
+    play(vec![], async |harness| {
+        harness.settings.max_concurrent_creates = 1;
+        harness.configure();
+        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
+        harness.act(Action::Create(claim(2)));
+        assert_eq!(harness.event().await.1, Event::CreateStarted(id(2)));
         let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
-        stage.act(Action::Create(has_no_nodes));
-        let (when, event) = stage.event().await;
+        harness.act(Action::Create(has_no_nodes));
+        let (when, event) = harness.event().await;
         let reason = "partition slurm_1 could not be asked for within 150 s: other calls are under way";
         assert_eq!(event, Event::CreatePutOff { partition: id(1), reason: reason.into() });
         assert_eq!(when, 150 * SECOND);
@@ -408,43 +411,43 @@ async fn a_create_that_does_not_get_its_turn_ends_in_time_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_configuration_that_does_not_come_is_asked_for_again() {
-    play(vec![], async |stage| {
-        stage.pod.configs.borrow_mut().extend([Failure::Unclear, Failure::Unclear]);
-        assert_eq!(create(stage).await.1, Event::Up(id(1)));
-        assert_eq!(stage.log.count("call config slurm_1"), 3);
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+    play(vec![], async |harness| {
+        harness.pod.configs.borrow_mut().extend([Failure::Unclear, Failure::Unclear]);
+        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        assert_eq!(harness.log.count("call config slurm_1"), 3);
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_is_not_configured_is_named() {
-    play(vec![], async |stage| {
-        stage.unconfigure();
-        assert_eq!(failed(create(stage).await.1), "model pod64 is not configured");
+    play(vec![], async |harness| {
+        harness.unconfigure();
+        assert_eq!(failed(create(harness).await.1), "model pod64 is not configured");
         // Its removal must not wait until there is a controller again.
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await, (Duration::ZERO, Event::Gone(id(1))));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await, (Duration::ZERO, Event::Gone(id(1))));
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_at_a_terminal_is_told_and_told_again_when_it_is_late() {
-    play(vec![], async |stage| {
-        create(stage).await;
+    play(vec![], async |harness| {
+        create(harness).await;
         let line = "job 1: vipu: creating partition slurm_1: 1 IPU on pod64";
-        assert_eq!(*stage.told.borrow(), [line]);
-        stage.pod.make_time.set(12 * SECOND);
-        stage.act(Action::Create(claim(2)));
-        stage.answer().await;
+        assert_eq!(*harness.told.borrow(), [line]);
+        harness.pod.make_time.set(12 * SECOND);
+        harness.act(Action::Create(claim(2)));
+        harness.answer().await;
         let line = "vipu: creating partition slurm_2: 1 IPU on pod64";
         let lines = [
             format!("job 2: {line}"),
             format!("job 2: {line}, 5 s, usually 2.0 s"),
             format!("job 2, in squeue: {line}, 10 s, usually 2.0 s"),
         ];
-        assert_eq!(stage.told.borrow()[1..], lines);
+        assert_eq!(harness.told.borrow()[1..], lines);
     })
     .await;
 }

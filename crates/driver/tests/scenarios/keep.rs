@@ -2,20 +2,23 @@
 
 use ledger::{Action, Event, Seconds};
 
-use crate::stage::{claim, id, play};
+use crate::harness::{claim, id, play};
 
 #[tokio::test(start_paused = true)]
 async fn user_keep_is_on_record_before_anybody_hears_of_it() {
-    play(vec![], async |stage| {
-        stage.act(Action::Create(claim(1)));
-        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
-        let before = stage.log.lines().len();
-        stage.act(Action::Keep(claim(1), Seconds(100)));
-        assert_eq!(stage.event().await.1, Event::KeepRecorded(id(1)));
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        let lines: Vec<_> =
-            stage.log.lines()[before..].iter().filter(|line| !line.starts_with("survey")).cloned().collect();
+    play(vec![], async |harness| {
+        harness.act(Action::Create(claim(1)));
+        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        let before = harness.log.lines().len();
+        harness.act(Action::Keep(claim(1), Seconds(100)));
+        assert_eq!(harness.event().await.1, Event::KeepRecorded(id(1)));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        let lines: Vec<_> = harness.log.lines()[before..]
+            .iter()
+            .filter(|line| !line.starts_with("survey"))
+            .cloned()
+            .collect();
         assert_eq!(lines[..2], ["journal kept slurm_1 until 100", "event keep recorded slurm_1"]);
         assert_eq!(lines[2], "journal remove slurm_1");
     })
@@ -24,10 +27,10 @@ async fn user_keep_is_on_record_before_anybody_hears_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn user_keep_of_what_is_not_ours_is_answered_and_no_more() {
-    play(vec![], async |stage| {
-        stage.act(Action::Keep(claim(1), Seconds(100)));
-        assert_eq!(stage.event().await.1, Event::KeepRecorded(id(1)));
-        assert_eq!(stage.log.count("journal kept slurm_1 until 100"), 0);
+    play(vec![], async |harness| {
+        harness.act(Action::Keep(claim(1), Seconds(100)));
+        assert_eq!(harness.event().await.1, Event::KeepRecorded(id(1)));
+        assert_eq!(harness.log.count("journal kept slurm_1 until 100"), 0);
     })
     .await;
 }

@@ -6,13 +6,13 @@ mod cancel;
 mod concurrency;
 mod controllers;
 mod create;
+mod harness;
 mod keep;
 mod pod;
 mod real_client;
 mod remove;
 #[path = "../common/settings.rs"]
 mod settings;
-mod stage;
 mod survey;
 mod trouble;
 mod unclaimed;

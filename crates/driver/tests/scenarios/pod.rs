@@ -11,7 +11,7 @@ use ledger::SeenPartition;
 use tokio::time::{Instant, sleep};
 use vipu_types::{ControllerName, PartitionId};
 
-use crate::stage::Log;
+use crate::harness::Log;
 
 /// What becomes of one create call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{
-    Driver, FileJournal, Handle, Host, IpuofFiles, ModelSettings, Orders, PodSetup, Stage, World, channel,
+    Driver, Environment, FileJournal, Handle, Host, IpuofFiles, ModelSettings, Orders, PodSetup, Stage,
+    channel,
 };
 use ledger::{Action, Claim, Event, Millis, SeenPartition};
 use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, Mock, MockServer, Options, Rpc, Settings};
@@ -15,8 +16,8 @@ use tokio::time::timeout;
 use vipu_client::{Call, Client, Endpoint};
 use vipu_types::{Gcd, IpuCount, JobRun};
 
+use crate::harness::{claim, id, pod};
 use crate::settings::settings;
-use crate::stage::{claim, id, pod};
 
 /// No test here takes a tenth of this.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ struct Outside {
     events: UnboundedSender<Event>,
 }
 
-impl World for Outside {
+impl Environment for Outside {
     type Controller = Client;
     type Journal = FileJournal;
     type Files = IpuofFiles;

@@ -3,36 +3,36 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{LiveRecord, Stage as Point};
+use driver::{LiveRecord, Stage};
 use ledger::{Action, Claim, Event};
 use vipu_types::IpuCount;
 
+use crate::harness::{Harness, claim, id, play, pod};
 use crate::pod::{Create, Remove};
-use crate::stage::{Stage, claim, id, play, pod};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn up(stage: &mut Stage) {
-    stage.act(Action::Create(claim(1)));
-    assert_eq!(stage.answer().await.1, Event::Up(id(1)));
+async fn up(harness: &mut Harness) {
+    harness.act(Action::Create(claim(1)));
+    assert_eq!(harness.answer().await.1, Event::Up(id(1)));
 }
 
 /// Removes partition 1 and says how long it took.
-async fn remove(stage: &mut Stage) -> Duration {
-    let began = stage.elapsed();
-    stage.act(Action::Remove(claim(1)));
-    let (when, event) = stage.event().await;
+async fn remove(harness: &mut Harness) -> Duration {
+    let began = harness.elapsed();
+    harness.act(Action::Remove(claim(1)));
+    let (when, event) = harness.event().await;
     assert_eq!(event, Event::Gone(id(1)));
-    assert!(stage.pod.partitions().is_empty());
+    assert!(harness.pod.partitions().is_empty());
     when - began
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_step_waits_for_the_one_before() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        let before = stage.log.lines().len();
-        let took = remove(stage).await;
+    play(vec![], async |harness| {
+        up(harness).await;
+        let before = harness.log.lines().len();
+        let took = remove(harness).await;
         assert!(took >= Duration::from_millis(1300) && took < Duration::from_millis(1320), "{took:?}");
         let expected = [
             "journal remove slurm_1",
@@ -42,7 +42,7 @@ async fn each_step_waits_for_the_one_before() {
             "journal gone slurm_1",
             "event gone slurm_1",
         ];
-        assert_eq!(stage.log.lines()[before..], expected);
+        assert_eq!(harness.log.lines()[before..], expected);
     })
     .await;
 }
@@ -50,22 +50,22 @@ async fn each_step_waits_for_the_one_before() {
 /// Its name and IPUs are not free as long as the controller shows it; but that may be for ever.
 #[tokio::test(start_paused = true)]
 async fn what_is_shown_as_removed_is_gone_within_a_minute() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.pod.removed_time.set(3600 * SECOND);
-        let began = stage.elapsed();
-        stage.act(Action::Remove(claim(1)));
-        let (when, event) = stage.event().await;
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.pod.removed_time.set(3600 * SECOND);
+        let began = harness.elapsed();
+        harness.act(Action::Remove(claim(1)));
+        let (when, event) = harness.event().await;
         assert_eq!(event, Event::Gone(id(1)));
         let took = when - began;
         assert!(took >= 61 * SECOND && took < 63 * SECOND, "{took:?}");
-        assert_eq!(stage.log.count("call remove slurm_1"), 1);
+        assert_eq!(harness.log.count("call remove slurm_1"), 1);
         // Nor do its IPUs count as used from then on.
-        stage.pass(30 * SECOND).await;
-        stage.act(Action::Survey(pod()));
+        harness.pass(30 * SECOND).await;
+        harness.act(Action::Survey(pod()));
         let listed = loop {
-            match stage.survey().await {
-                (when, Event::Inventory { partitions, .. }) if when >= stage.elapsed() => break partitions,
+            match harness.survey().await {
+                (when, Event::Inventory { partitions, .. }) if when >= harness.elapsed() => break partitions,
                 _ => {}
             }
         };
@@ -77,31 +77,31 @@ async fn what_is_shown_as_removed_is_gone_within_a_minute() {
 /// Each needs all IPUs, and is asked for when the one before it is gone.
 #[tokio::test(start_paused = true)]
 async fn who_comes_next_is_not_refused() {
-    play(vec![], async |stage| {
-        stage.pod.ipus.set(64);
+    play(vec![], async |harness| {
+        harness.pod.ipus.set(64);
         for job in [1, 2, 3] {
             let whole = Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
-            stage.act(Action::Create(whole.clone()));
-            assert_eq!(stage.answer().await.1, Event::Up(id(job)));
-            stage.act(Action::Remove(whole));
-            assert_eq!(stage.event().await.1, Event::Gone(id(job)));
-            assert_eq!(stage.log.count(&format!("event no room {}", id(job))), 0);
+            harness.act(Action::Create(whole.clone()));
+            assert_eq!(harness.answer().await.1, Event::Up(id(job)));
+            harness.act(Action::Remove(whole));
+            assert_eq!(harness.event().await.1, Event::Gone(id(job)));
+            assert_eq!(harness.log.count(&format!("event no room {}", id(job))), 0);
         }
         // Making takes 2 s, removing 1 s, and 0.3 s each is shown as removed.
-        assert!(stage.elapsed() < Duration::from_millis(3 * 3400), "{:?}", stage.elapsed());
+        assert!(harness.elapsed() < Duration::from_millis(3 * 3400), "{:?}", harness.elapsed());
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_is_tried_until_it_succeeds() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.pod.removes.borrow_mut().extend([Remove::Lost; 50]);
-        let took = remove(stage).await;
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.pod.removes.borrow_mut().extend([Remove::Lost; 50]);
+        let took = remove(harness).await;
         // At most 30 s apart, at least 15 s in the end.
         assert!(took > 600 * SECOND && took < 1500 * SECOND, "{took:?}");
-        assert_eq!(stage.log.count("call remove slurm_1"), 51);
+        assert_eq!(harness.log.count("call remove slurm_1"), 51);
     })
     .await;
 }
@@ -109,69 +109,73 @@ async fn it_is_tried_until_it_succeeds() {
 /// A later slurmctld must not give the id again while that call may still take effect.
 #[tokio::test(start_paused = true)]
 async fn after_a_remove_that_nobody_answered_the_id_stays_on_record_for_a_while() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.pod.removes.borrow_mut().push_back(Remove::Lost);
-        remove(stage).await;
-        stage.pass(590 * SECOND).await;
-        assert_eq!(stage.log.count("journal gone slurm_1"), 0);
-        stage.pass(20 * SECOND).await;
-        assert_eq!(stage.log.count("journal gone slurm_1"), 1);
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.pod.removes.borrow_mut().push_back(Remove::Lost);
+        remove(harness).await;
+        harness.pass(590 * SECOND).await;
+        assert_eq!(harness.log.count("journal gone slurm_1"), 0);
+        harness.pass(20 * SECOND).await;
+        assert_eq!(harness.log.count("journal gone slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn force_is_used_when_configured_and_from_then_on() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.pod.removes.borrow_mut().extend([Remove::GoesWrong; 1000]);
-        stage.act(Action::Remove(claim(1)));
-        stage.pass(300 * SECOND).await;
-        assert_eq!(stage.pod.partitions(), ["slurm_1"]);
-        stage.settings.force_remove = true;
-        stage.configure();
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert_eq!(stage.log.count("call remove slurm_1 by force"), 1);
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.pod.removes.borrow_mut().extend([Remove::GoesWrong; 1000]);
+        harness.act(Action::Remove(claim(1)));
+        harness.pass(300 * SECOND).await;
+        assert_eq!(harness.pod.partitions(), ["slurm_1"]);
+        harness.settings.force_remove = true;
+        harness.configure();
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        assert_eq!(harness.log.count("call remove slurm_1 by force"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_model_without_configuration_is_waited_for() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.unconfigure();
-        stage.act(Action::Remove(claim(1)));
-        stage.pass(300 * SECOND).await;
-        stage.configure();
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert!(stage.elapsed() < 340 * SECOND, "{:?}", stage.elapsed());
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.unconfigure();
+        harness.act(Action::Remove(claim(1)));
+        harness.pass(300 * SECOND).await;
+        harness.configure();
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        assert!(harness.elapsed() < 340 * SECOND, "{:?}", harness.elapsed());
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn files_are_deleted_where_they_were_written() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.settings.ipuof_dir = Some(PathBuf::from("/elsewhere").into());
-        stage.configure();
-        remove(stage).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.settings.ipuof_dir = Some(PathBuf::from("/elsewhere").into());
+        harness.configure();
+        remove(harness).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_without_files_is_made_and_removed_as_others_are() {
-    play(vec![], async |stage| {
-        stage.settings.ipuof_dir = None;
-        stage.configure();
-        up(stage).await;
-        remove(stage).await;
-        assert!(!stage.log.lines().iter().any(|line| line.starts_with("files")), "{:?}", stage.log.lines());
-        assert_eq!(stage.log.count("journal created slurm_1"), 1);
+    play(vec![], async |harness| {
+        harness.settings.ipuof_dir = None;
+        harness.configure();
+        up(harness).await;
+        remove(harness).await;
+        assert!(
+            !harness.log.lines().iter().any(|line| line.starts_with("files")),
+            "{:?}",
+            harness.log.lines()
+        );
+        assert_eq!(harness.log.count("journal created slurm_1"), 1);
     })
     .await;
 }
@@ -179,12 +183,12 @@ async fn a_partition_without_files_is_made_and_removed_as_others_are() {
 /// Those it has from before go all the same.
 #[tokio::test(start_paused = true)]
 async fn what_has_files_keeps_them_when_others_get_none() {
-    play(vec![], async |stage| {
-        up(stage).await;
-        stage.settings.ipuof_dir = None;
-        stage.configure();
-        remove(stage).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    play(vec![], async |harness| {
+        up(harness).await;
+        harness.settings.ipuof_dir = None;
+        harness.configure();
+        remove(harness).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }
@@ -194,14 +198,14 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
     let record = LiveRecord {
         claim: claim(1),
         ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Point::Created,
+        stage: Stage::Created,
         kept_until: None,
         launched: None,
     };
-    play(vec![record], async |stage| {
-        stage.pod.put(&id(1), Some(Duration::ZERO));
-        remove(stage).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /old"), 1);
+    play(vec![record], async |harness| {
+        harness.pod.put(&id(1), Some(Duration::ZERO));
+        remove(harness).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /old"), 1);
     })
     .await;
 }
@@ -211,15 +215,15 @@ async fn files_move_with_their_directory() {
     let record = LiveRecord {
         claim: claim(1),
         ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Point::Creating,
+        stage: Stage::Creating,
         kept_until: None,
         launched: None,
     };
-    play(vec![record], async |stage| {
-        up(stage).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /old"), 1);
-        remove(stage).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    play(vec![record], async |harness| {
+        up(harness).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /old"), 1);
+        remove(harness).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }
@@ -229,46 +233,46 @@ async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_no
     let record = LiveRecord {
         claim: claim(1),
         ipuof_dir: Some(PathBuf::from("/ipuof")),
-        stage: Point::Creating,
+        stage: Stage::Creating,
         kept_until: None,
         launched: None,
     };
-    play(vec![record], async |stage| {
-        stage.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
-        stage.act(Action::Create(claim(1)));
-        stage.pass(SECOND).await;
-        stage.act(Action::CancelCreate(id(1)));
-        assert_eq!(stage.event().await.1, Event::CreateCancelled(id(1)));
-        remove(stage).await;
-        stage.shelf.refusal.take();
-        stage.pass(60 * SECOND).await;
-        assert_eq!(stage.log.count("files of slurm_1 deleted from /ipuof"), 1);
+    play(vec![record], async |harness| {
+        harness.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
+        harness.act(Action::Create(claim(1)));
+        harness.pass(SECOND).await;
+        harness.act(Action::CancelCreate(id(1)));
+        assert_eq!(harness.event().await.1, Event::CreateCancelled(id(1)));
+        remove(harness).await;
+        harness.shelf.refusal.take();
+        harness.pass(60 * SECOND).await;
+        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_not_there_any_more_is_gone() {
-    play(vec![], async |stage| {
-        assert_eq!(remove(stage).await, Duration::ZERO);
+    play(vec![], async |harness| {
+        assert_eq!(remove(harness).await, Duration::ZERO);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_same_name_can_be_used_again() {
-    play(vec![], async |stage| {
-        stage.pod.put(&id(1), None);
-        stage.act(Action::Create(claim(1)));
-        assert!(matches!(stage.answer().await.1, Event::CreateFailed { .. }));
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+    play(vec![], async |harness| {
+        harness.pod.put(&id(1), None);
+        harness.act(Action::Create(claim(1)));
+        assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
         // Its owner takes it away; what was learnt of the name is forgotten.
-        stage.pod.creates.borrow_mut().push_back(Create::Good);
-        driver::Controller::remove(&stage.pod, &id(1), true).await.unwrap();
-        stage.pass(2 * SECOND).await;
-        up(stage).await;
-        remove(stage).await;
+        harness.pod.creates.borrow_mut().push_back(Create::Good);
+        driver::Controller::remove(&harness.pod, &id(1), true).await.unwrap();
+        harness.pass(2 * SECOND).await;
+        up(harness).await;
+        remove(harness).await;
     })
     .await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use driver::Failure;
 use ledger::{Action, Event, Millis};
 
-use crate::stage::{Stage, claim, id, play, pod};
+use crate::harness::{Harness, claim, id, play, pod};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,15 +16,15 @@ fn asked(event: &Event) -> u64 {
     }
 }
 
-async fn ask(stage: &Stage) {
-    stage.act(Action::Survey(pod()));
+async fn ask(harness: &Harness) {
+    harness.act(Action::Survey(pod()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_comes_at_once_and_then_every_half_minute() {
-    play(vec![], async |stage| {
+    play(vec![], async |harness| {
         for expected in [0, 30, 60, 90] {
-            let (when, event) = stage.survey().await;
+            let (when, event) = harness.survey().await;
             assert_eq!(when, expected * SECOND);
             assert_eq!(asked(&event), u64::from(expected) * 1000);
         }
@@ -35,10 +35,10 @@ async fn one_comes_at_once_and_then_every_half_minute() {
 /// Jobs may wait for the IPUs of somebody else's partition.
 #[tokio::test(start_paused = true)]
 async fn what_is_shown_as_removed_is_looked_at_again_soon() {
-    play(vec![], async |stage| {
-        stage.pod.put_removed(&id(1), 2 * SECOND);
+    play(vec![], async |harness| {
+        harness.pod.put_removed(&id(1), 2 * SECOND);
         for expected in [0, 5, 35] {
-            assert_eq!(stage.survey().await.0, expected * SECOND);
+            assert_eq!(harness.survey().await.0, expected * SECOND);
         }
     })
     .await;
@@ -46,13 +46,13 @@ async fn what_is_shown_as_removed_is_looked_at_again_soon() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_for_during_one_makes_one_more() {
-    play(vec![], async |stage| {
-        stage.pod.survey_time.set(4 * SECOND);
-        stage.pass(SECOND).await;
+    play(vec![], async |harness| {
+        harness.pod.survey_time.set(4 * SECOND);
+        harness.pass(SECOND).await;
         for _ in 0..100 {
-            ask(stage).await;
+            ask(harness).await;
         }
-        let answers = [stage.survey().await, stage.survey().await, stage.survey().await];
+        let answers = [harness.survey().await, harness.survey().await, harness.survey().await];
         // The listing of the second was asked for after the asking, and the third is the periodic one.
         assert_eq!(answers.each_ref().map(|(when, _)| when.as_secs()), [4, 9, 43]);
         assert_eq!(answers.each_ref().map(|(_, event)| asked(event)), [0, 5000, 39000]);
@@ -63,10 +63,10 @@ async fn what_is_asked_for_during_one_makes_one_more() {
 /// As at each reading of configuration.
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_for_before_the_first_is_answered_by_it() {
-    play(vec![], async |stage| {
-        ask(stage).await;
+    play(vec![], async |harness| {
+        ask(harness).await;
         for expected in [0, 30] {
-            assert_eq!(stage.survey().await.0, expected * SECOND);
+            assert_eq!(harness.survey().await.0, expected * SECOND);
         }
     })
     .await;
@@ -75,67 +75,67 @@ async fn what_is_asked_for_before_the_first_is_answered_by_it() {
 /// As when job after job comes and goes.
 #[tokio::test(start_paused = true)]
 async fn one_a_second_is_enough() {
-    play(vec![], async |stage| {
+    play(vec![], async |harness| {
         for _ in 0..1000 {
-            ask(stage).await;
-            stage.pass(Duration::from_millis(10)).await;
+            ask(harness).await;
+            harness.pass(Duration::from_millis(10)).await;
         }
-        let surveys = stage.log.count("call survey");
+        let surveys = harness.log.count("call survey");
         assert!((10..=11).contains(&surveys), "{surveys}");
         // Who asks after a while is answered at once.
-        stage.pass(2 * SECOND).await;
-        let before = stage.elapsed();
-        ask(stage).await;
-        while stage.survey().await.0 < before {}
-        assert_eq!(stage.elapsed(), before);
+        harness.pass(2 * SECOND).await;
+        let before = harness.elapsed();
+        ask(harness).await;
+        while harness.survey().await.0 < before {}
+        assert_eq!(harness.elapsed(), before);
         // And so is a new configuration.
-        stage.configure();
-        assert_eq!(stage.survey().await.0, before);
+        harness.configure();
+        assert_eq!(harness.survey().await.0, before);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_controller_that_does_not_answer_is_asked_more_often() {
-    play(vec![], async |stage| {
-        stage.pod.surveys.borrow_mut().extend([Failure::Unclear; 2]);
+    play(vec![], async |harness| {
+        harness.pod.surveys.borrow_mut().extend([Failure::Unclear; 2]);
         for expected in [0, 5] {
-            let (when, event) = stage.survey().await;
+            let (when, event) = harness.survey().await;
             let reason = "controller pod:8090: Unclear".to_owned();
             assert_eq!((when, event), (expected * SECOND, Event::Unreachable { pod: pod(), reason }));
         }
-        assert_eq!(stage.survey().await.0, 10 * SECOND);
-        assert_eq!(stage.survey().await.0, 40 * SECOND);
+        assert_eq!(harness.survey().await.0, 10 * SECOND);
+        assert_eq!(harness.survey().await.0, 40 * SECOND);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_configuration_does_not_wait_for_the_old_controller() {
-    play(vec![], async |stage| {
-        stage.pod.survey_time.set(3600 * SECOND);
-        stage.pass(SECOND).await;
-        stage.pod.survey_time.set(Duration::ZERO);
-        stage.configure();
-        assert_eq!(stage.survey().await.0, SECOND);
+    play(vec![], async |harness| {
+        harness.pod.survey_time.set(3600 * SECOND);
+        harness.pass(SECOND).await;
+        harness.pod.survey_time.set(Duration::ZERO);
+        harness.configure();
+        assert_eq!(harness.survey().await.0, SECOND);
         // The answer of the old one never comes.
-        stage.unconfigure();
-        stage.pass(2 * 3600 * SECOND).await;
-        ask(stage).await;
+        harness.unconfigure();
+        harness.pass(2 * 3600 * SECOND).await;
+        ask(harness).await;
         let reason = "model pod64 is not configured".to_owned();
-        assert_eq!(stage.survey().await.1, Event::Unreachable { pod: pod(), reason });
+        assert_eq!(harness.survey().await.1, Event::Unreachable { pod: pod(), reason });
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn partitions_are_listed() {
-    play(vec![], async |stage| {
-        stage.survey().await;
-        stage.act(Action::Create(claim(1)));
-        assert_eq!(stage.answer().await.1, Event::Up(id(1)));
-        ask(stage).await;
-        match stage.survey().await.1 {
+    play(vec![], async |harness| {
+        harness.survey().await;
+        harness.act(Action::Create(claim(1)));
+        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        ask(harness).await;
+        match harness.survey().await.1 {
             Event::Inventory { partitions, .. } => assert_eq!(partitions[0].partition, id(1)),
             other => panic!("{other:?}"),
         }
@@ -145,18 +145,18 @@ async fn partitions_are_listed() {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_falls_silent_is_not_asked_of_each_partition() {
-    play(vec![], async |stage| {
-        stage.survey().await;
+    play(vec![], async |harness| {
+        harness.survey().await;
         for job in [1, 2, 3] {
-            stage.act(Action::Create(claim(job)));
-            assert_eq!(stage.answer().await.1, Event::Up(id(job)));
+            harness.act(Action::Create(claim(job)));
+            assert_eq!(harness.answer().await.1, Event::Up(id(job)));
         }
-        ask(stage).await;
-        let (before, _) = stage.survey().await;
-        stage.pass(SECOND).await;
-        stage.pod.silent_for.set(Some(50 * SECOND));
-        ask(stage).await;
-        let (when, event) = stage.survey().await;
+        ask(harness).await;
+        let (before, _) = harness.survey().await;
+        harness.pass(SECOND).await;
+        harness.pod.silent_for.set(Some(50 * SECOND));
+        ask(harness).await;
+        let (when, event) = harness.survey().await;
         assert_eq!(when - before, 51 * SECOND);
         match event {
             Event::Inventory { partitions, .. } => {

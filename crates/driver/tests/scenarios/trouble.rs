@@ -9,21 +9,21 @@ use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
 use crate::controllers::answer;
+use crate::harness::{Harness, claim, id, play};
 use crate::pod::Create;
-use crate::stage::{Stage, claim, id, play};
 
 const SECOND: Duration = Duration::from_secs(1);
 const READ_ONLY: &str = "cannot write to /ipuof: Read-only file system";
 
-fn read_only(stage: &Stage, is: bool) {
-    stage.shelf.refusal.replace(is.then(|| READ_ONLY.to_owned()));
+fn read_only(harness: &Harness, is: bool) {
+    harness.shelf.refusal.replace(is.then(|| READ_ONLY.to_owned()));
 }
 
 /// Says when the last of these came up; all of them do.
-async fn all_up(stage: &mut Stage, jobs: RangeInclusive<u32>) -> Duration {
+async fn all_up(harness: &mut Harness, jobs: RangeInclusive<u32>) -> Duration {
     let (mut left, mut last) = (jobs.count(), Duration::ZERO);
     while left > 0 {
-        let (when, event) = answer(stage).await;
+        let (when, event) = answer(harness).await;
         assert!(matches!(event, Event::Up(_)), "{event:?}");
         (left, last) = (left - 1, when);
     }
@@ -32,22 +32,22 @@ async fn all_up(stage: &mut Stage, jobs: RangeInclusive<u32>) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
-    play(vec![], async |stage| {
-        read_only(stage, true);
+    play(vec![], async |harness| {
+        read_only(harness, true);
         for job in 1..=200 {
-            stage.act(Action::Create(claim(job)));
+            harness.act(Action::Create(claim(job)));
         }
-        stage.pass(3 * 3600 * SECOND).await;
+        harness.pass(3 * 3600 * SECOND).await;
         // It was known before anything was asked for.
-        assert_eq!(stage.pod.partitions(), [""; 0]);
-        assert_eq!(stage.log.count(&format!("event trouble: IpuofDir: {READ_ONLY}")), 1);
-        let told = stage.told.borrow().clone();
+        assert_eq!(harness.pod.partitions(), [""; 0]);
+        assert_eq!(harness.log.count(&format!("event trouble: IpuofDir: {READ_ONLY}")), 1);
+        let told = harness.told.borrow().clone();
         let aloud = told.iter().filter(|line| line.starts_with("job 7: ")).cloned().collect::<Vec<_>>();
         let line = "job 7: vipu: creating partition slurm_7: 1 IPU on pod64";
         assert_eq!(aloud, [line.to_owned(), format!("{line}, waiting: IpuofDir: {READ_ONLY}")]);
-        read_only(stage, false);
-        let over = stage.elapsed();
-        let last = all_up(stage, 1..=200).await;
+        read_only(harness, false);
+        let over = harness.elapsed();
+        let last = all_up(harness, 1..=200).await;
         assert!(last - over < 20 * SECOND, "{:?}", last - over);
     })
     .await;
@@ -55,80 +55,80 @@ async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn who_meets_it_with_a_partition_keeps_that_and_has_its_files_later() {
-    play(vec![], async |stage| {
-        stage.settings.max_concurrent_creates = 2;
-        stage.configure();
-        stage.survey().await;
-        read_only(stage, true);
+    play(vec![], async |harness| {
+        harness.settings.max_concurrent_creates = 2;
+        harness.configure();
+        harness.survey().await;
+        read_only(harness, true);
         for job in 1..=12 {
-            stage.act(Action::Create(claim(job)));
+            harness.act(Action::Create(claim(job)));
         }
-        stage.pass(1000 * SECOND).await;
+        harness.pass(1000 * SECOND).await;
         // Those who got past before anybody had met it.
-        assert!(stage.pod.partitions().len() <= 4, "{:?}", stage.pod.partitions());
+        assert!(harness.pod.partitions().len() <= 4, "{:?}", harness.pod.partitions());
         // A partition for a job that waits in line is no other matter.
         let waiting = Claim { run: JobRun::waiting(13, 0, 1_700_000_000), ..claim(13) };
-        stage.act(Action::Create(waiting));
-        stage.pass(1000 * SECOND).await;
-        read_only(stage, false);
-        all_up(stage, 1..=13).await;
-        assert_eq!(stage.log.count("call create slurm_1"), 1);
+        harness.act(Action::Create(waiting));
+        harness.pass(1000 * SECOND).await;
+        read_only(harness, false);
+        all_up(harness, 1..=13).await;
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_directory_that_hangs_is_in_trouble_too() {
-    play(vec![], async |stage| {
-        stage.survey().await;
-        stage.shelf.hanging.borrow_mut().insert("slurm_1".into());
-        stage.shelf.probe_time.set(4000 * SECOND);
-        stage.act(Action::Create(claim(1)));
-        let (when, event) = answer(stage).await;
+    play(vec![], async |harness| {
+        harness.survey().await;
+        harness.shelf.hanging.borrow_mut().insert("slurm_1".into());
+        harness.shelf.probe_time.set(4000 * SECOND);
+        harness.act(Action::Create(claim(1)));
+        let (when, event) = answer(harness).await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when > 3600 * SECOND, "{when:?}");
         let words = "event trouble: IpuofDir: /ipuof does not answer (is its file server up?)";
-        assert_eq!(stage.log.count(words), 1);
+        assert_eq!(harness.log.count(words), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_file_that_alone_cannot_be_written_is_tried_as_often_as_a_create() {
-    play(vec![], async |stage| {
-        stage.settings.max_retries = 2;
-        stage.configure();
-        stage.shelf.refuses_one.replace(Some((id(1), "a directory is in the way".into())));
-        stage.act(Action::Create(claim(1)));
-        let (_, event) = answer(stage).await;
+    play(vec![], async |harness| {
+        harness.settings.max_retries = 2;
+        harness.configure();
+        harness.shelf.refuses_one.replace(Some((id(1), "a directory is in the way".into())));
+        harness.act(Action::Create(claim(1)));
+        let (_, event) = answer(harness).await;
         let reason = "partition slurm_1 failed 3 times: no IPUoF file: a directory is in the way";
         assert_eq!(event, Event::CreateFailed { partition: id(1), reason: reason.into() });
         // What was not written is not deleted: the directory may never come back.
-        stage.act(Action::Remove(claim(1)));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
-        assert!(stage.pod.partitions().is_empty());
+        harness.act(Action::Remove(claim(1)));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        assert!(harness.pod.partitions().is_empty());
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_journal_that_cannot_be_written_costs_no_job_more_than_a_wait() {
-    play(vec![], async |stage| {
-        stage.survey().await;
+    play(vec![], async |harness| {
+        harness.survey().await;
         let full =
             JournalError::new(Path::new("/state/vipu_journal"), "write it", &"No space left on device");
-        stage.journal_trouble.replace(Some(full));
+        harness.journal_trouble.replace(Some(full));
         for job in 1..=12 {
-            stage.act(Action::Create(claim(job)));
+            harness.act(Action::Create(claim(job)));
         }
-        stage.pass(3600 * SECOND).await;
-        assert_eq!(stage.pod.partitions(), [""; 0]);
-        let lines = stage.log.lines();
+        harness.pass(3600 * SECOND).await;
+        assert_eq!(harness.pod.partitions(), [""; 0]);
+        let lines = harness.log.lines();
         let told: Vec<_> = lines.iter().filter(|line| line.starts_with("event trouble")).collect();
         let [told] = told[..] else { panic!("{told:?}") };
         assert!(told.contains("/state/vipu_journal: cannot write it: No space left on device"), "{told}");
-        stage.journal_trouble.take();
-        all_up(stage, 1..=12).await;
+        harness.journal_trouble.take();
+        all_up(harness, 1..=12).await;
     })
     .await;
 }
@@ -136,49 +136,49 @@ async fn a_journal_that_cannot_be_written_costs_no_job_more_than_a_wait() {
 /// Who waits need not be told that vipu.conf is mended.
 #[tokio::test(start_paused = true)]
 async fn another_configuration_ends_it_as_well() {
-    play(vec![], async |stage| {
-        read_only(stage, true);
-        stage.act(Action::Create(claim(1)));
-        stage.pass(1000 * SECOND).await;
-        read_only(stage, false);
-        stage.shelf.probe_time.set(4000 * SECOND);
-        stage.pass(10 * SECOND).await;
-        stage.settings.ipuof_dir = Some(Path::new("/right").into());
-        stage.shelf.probe_time.set(Duration::ZERO);
-        stage.configure();
-        let (when, event) = answer(stage).await;
+    play(vec![], async |harness| {
+        read_only(harness, true);
+        harness.act(Action::Create(claim(1)));
+        harness.pass(1000 * SECOND).await;
+        read_only(harness, false);
+        harness.shelf.probe_time.set(4000 * SECOND);
+        harness.pass(10 * SECOND).await;
+        harness.settings.ipuof_dir = Some(Path::new("/right").into());
+        harness.shelf.probe_time.set(Duration::ZERO);
+        harness.configure();
+        let (when, event) = answer(harness).await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when < 1020 * SECOND, "{when:?}");
-        assert_eq!(stage.log.count("files written to /right for 1001: config of slurm_1"), 1);
+        assert_eq!(harness.log.count("files written to /right for 1001: config of slurm_1"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_directory_that_nobody_needs_is_not_probed() {
-    play(vec![], async |stage| {
-        let probes = |stage: &Stage| stage.shelf.probes.borrow()[Path::new("/ipuof")];
-        read_only(stage, true);
-        stage.pass(100 * SECOND).await;
-        assert!(probes(stage) > 10);
-        stage.settings.ipuof_dir = Some(Path::new("/right").into());
-        stage.configure();
-        stage.pass(SECOND).await;
-        let before = probes(stage);
-        stage.pass(100 * SECOND).await;
-        assert_eq!(probes(stage), before);
+    play(vec![], async |harness| {
+        let probes = |harness: &Harness| harness.shelf.probes.borrow()[Path::new("/ipuof")];
+        read_only(harness, true);
+        harness.pass(100 * SECOND).await;
+        assert!(probes(harness) > 10);
+        harness.settings.ipuof_dir = Some(Path::new("/right").into());
+        harness.configure();
+        harness.pass(SECOND).await;
+        let before = probes(harness);
+        harness.pass(100 * SECOND).await;
+        assert_eq!(probes(harness), before);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancel_ends_the_wait() {
-    play(vec![], async |stage| {
-        read_only(stage, true);
-        stage.act(Action::Create(claim(1)));
-        stage.pass(1000 * SECOND).await;
-        stage.act(Action::CancelCreate(id(1)));
-        assert_eq!(stage.event().await, (1000 * SECOND, Event::CreateCancelled(id(1))));
+    play(vec![], async |harness| {
+        read_only(harness, true);
+        harness.act(Action::Create(claim(1)));
+        harness.pass(1000 * SECOND).await;
+        harness.act(Action::CancelCreate(id(1)));
+        assert_eq!(harness.event().await, (1000 * SECOND, Event::CreateCancelled(id(1))));
     })
     .await;
 }
@@ -186,21 +186,21 @@ async fn a_cancel_ends_the_wait() {
 /// The IPUs are free when the partition is gone; its files are seen to when their directory is back.
 #[tokio::test(start_paused = true)]
 async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
-    play(vec![], async |stage| {
-        stage.act(Action::Create(claim(1)));
-        assert_eq!(answer(stage).await.1, Event::Up(id(1)));
-        read_only(stage, true);
-        stage.act(Action::Remove(claim(1)));
-        let began = stage.elapsed();
-        let (when, event) = stage.event().await;
+    play(vec![], async |harness| {
+        harness.act(Action::Create(claim(1)));
+        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
+        read_only(harness, true);
+        harness.act(Action::Remove(claim(1)));
+        let began = harness.elapsed();
+        let (when, event) = harness.event().await;
         assert_eq!(event, Event::Gone(id(1)));
         assert!(when - began < 4 * SECOND, "{:?}", when - began);
-        stage.pass(10_000 * SECOND).await;
-        assert_eq!(stage.log.count("journal gone slurm_1"), 0);
-        read_only(stage, false);
-        stage.pass(40 * SECOND).await;
-        assert_eq!(stage.log.count("journal gone slurm_1"), 1);
-        assert!(stage.shelf.there.borrow().is_empty());
+        harness.pass(10_000 * SECOND).await;
+        assert_eq!(harness.log.count("journal gone slurm_1"), 0);
+        read_only(harness, false);
+        harness.pass(40 * SECOND).await;
+        assert_eq!(harness.log.count("journal gone slurm_1"), 1);
+        assert!(harness.shelf.there.borrow().is_empty());
     })
     .await;
 }
@@ -208,44 +208,44 @@ async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
 /// Nobody knows who is in charge: it may be another slurmctld, whose partitions these are by now.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_removed_while_it_cannot_be_found_out_who_is_in_charge() {
-    play(vec![], async |stage| {
-        stage.act(Action::Create(claim(1)));
-        assert_eq!(answer(stage).await.1, Event::Up(id(1)));
+    play(vec![], async |harness| {
+        harness.act(Action::Create(claim(1)));
+        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
         let stale = JournalError::blind(Path::new("/state/vipu_journal"), &"Stale file handle");
-        stage.journal_trouble.replace(Some(stale));
-        stage.act(Action::Remove(claim(1)));
-        stage.pass(1000 * SECOND).await;
-        assert_eq!(stage.pod.partitions(), ["slurm_1"]);
+        harness.journal_trouble.replace(Some(stale));
+        harness.act(Action::Remove(claim(1)));
+        harness.pass(1000 * SECOND).await;
+        assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         // A full disk is another matter: who is in charge can be read.
         let full =
             JournalError::new(Path::new("/state/vipu_journal"), "write it", &"No space left on device");
-        stage.journal_trouble.replace(Some(full));
-        assert_eq!(stage.event().await.1, Event::Gone(id(1)));
+        harness.journal_trouble.replace(Some(full));
+        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_controller_that_refuses_three_jobs_in_a_row_refuses_all() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::Refused; 8]);
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::Refused; 8]);
         for job in 1..=5 {
-            stage.act(Action::Create(claim(job)));
+            harness.act(Action::Create(claim(job)));
         }
         for job in 1..=2 {
             let reason = "controller pod:8090: Refused".to_owned();
-            assert_eq!(answer(stage).await.1, Event::CreateFailed { partition: id(job), reason });
+            assert_eq!(answer(harness).await.1, Event::CreateFailed { partition: id(job), reason });
         }
-        stage.pass(50 * SECOND).await;
+        harness.pass(50 * SECOND).await;
         let refuses = "event refuses: Some(\"controller pod:8090: Refused\")";
-        assert_eq!(stage.log.count(refuses), 1);
+        assert_eq!(harness.log.count(refuses), 1);
         let told =
             "job 3: vipu: creating partition slurm_3: 1 IPU on pod64, waiting: controller pod:8090: Refused";
-        assert_eq!(stage.told.borrow().iter().filter(|line| *line == told).count(), 1);
+        assert_eq!(harness.told.borrow().iter().filter(|line| *line == told).count(), 1);
         // Another try of each a minute later; the first success lets all go on.
-        let last = all_up(stage, 3..=5).await;
+        let last = all_up(harness, 3..=5).await;
         assert!(last > 110 * SECOND && last < 130 * SECOND, "{last:?}");
-        assert_eq!(stage.log.count("event refuses: None"), 1);
+        assert_eq!(harness.log.count("event refuses: None"), 1);
     })
     .await;
 }
@@ -253,25 +253,25 @@ async fn a_controller_that_refuses_three_jobs_in_a_row_refuses_all() {
 /// What a user asked for was refused, and nothing else is wrong: others have shown that.
 #[tokio::test(start_paused = true)]
 async fn who_is_refused_when_others_are_not_is_at_fault() {
-    play(vec![], async |stage| {
-        stage.pod.creates.borrow_mut().extend([Create::Refused; 3]);
+    play(vec![], async |harness| {
+        harness.pod.creates.borrow_mut().extend([Create::Refused; 3]);
         for job in 1..=3 {
-            stage.act(Action::Create(claim(job)));
+            harness.act(Action::Create(claim(job)));
         }
         for _ in 1..=2 {
-            assert!(matches!(answer(stage).await.1, Event::CreateFailed { .. }));
+            assert!(matches!(answer(harness).await.1, Event::CreateFailed { .. }));
         }
-        stage.pass(10 * SECOND).await;
-        stage.pod.refused.borrow_mut().insert(id(3));
-        stage.act(Action::Create(claim(4)));
-        let mut answers = [answer(stage).await.1, answer(stage).await.1];
+        harness.pass(10 * SECOND).await;
+        harness.pod.refused.borrow_mut().insert(id(3));
+        harness.act(Action::Create(claim(4)));
+        let mut answers = [answer(harness).await.1, answer(harness).await.1];
         answers.sort_by_key(|answer| matches!(answer, Event::Up(_)));
         assert!(
             matches!(&answers[0], Event::CreateFailed { partition, .. } if *partition == id(3)),
             "{answers:?}"
         );
         assert_eq!(answers[1], Event::Up(id(4)));
-        assert!(stage.elapsed() < 20 * SECOND, "{:?}", stage.elapsed());
+        assert!(harness.elapsed() < 20 * SECOND, "{:?}", harness.elapsed());
     })
     .await;
 }

@@ -20,14 +20,14 @@ pub(crate) struct Slot {
 
 /// IPUs that a plan has for itself during a time.
 #[derive(Clone, Debug)]
-struct Kept {
+struct Reserved {
     /// Which plan, in the order of rank.
     plan: usize,
     slot: Slot,
     end: Time,
 }
 
-impl Kept {
+impl Reserved {
     fn overlaps(&self, unit: &Range<usize>) -> bool {
         self.slot.ipus.iter().any(|kept| kept.start < unit.end && unit.start < kept.end)
     }
@@ -39,7 +39,7 @@ pub(crate) struct Timeline {
     /// When whoever has a block now will be gone.
     blocks: Arc<Blocks>,
     /// In the order of the plans.
-    kept: Vec<Kept>,
+    reserved: Vec<Reserved>,
 }
 
 impl Timeline {
@@ -50,7 +50,7 @@ impl Timeline {
         taken: impl IntoIterator<Item = (Range<usize>, Time)>,
     ) -> Self {
         let domain = usable_domain(ipus, domain_size) as usize;
-        Self { blocks: Arc::new(Blocks::new(ipus as usize, domain, taken)), kept: Vec::new() }
+        Self { blocks: Arc::new(Blocks::new(ipus as usize, domain, taken)), reserved: Vec::new() }
     }
 
     #[cfg(test)]
@@ -61,12 +61,12 @@ impl Timeline {
 
     /// Keeps a slot for a plan of lower rank than all that have one.
     pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Time) {
-        self.kept.push(Kept { plan, slot, end });
+        self.reserved.push(Reserved { plan, slot, end });
     }
 
     /// The same Pod without plans.
     pub(crate) fn without_plans(&self) -> Self {
-        Self { blocks: Arc::clone(&self.blocks), kept: Vec::new() }
+        Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
     }
 
     /// How a partition is put together: the IPUs in one piece, and how many pieces.
@@ -150,10 +150,10 @@ impl Timeline {
     /// From when on a unit can be used for this long.
     fn free_from(&self, unit: &Range<usize>, duration: Time, from: Time, above: usize) -> Time {
         let mut start = self.blocks.free_at(unit).max(from);
-        if start == NEVER || self.kept.is_empty() {
+        if start == NEVER || self.reserved.is_empty() {
             return start;
         }
-        let kept = || self.kept.iter().take_while(|kept| kept.plan < above);
+        let kept = || self.reserved.iter().take_while(|kept| kept.plan < above);
         while let Some(in_the_way) = kept().find(|kept| {
             kept.slot.start < start.saturating_add(duration) && start < kept.end && kept.overlaps(unit)
         }) {
@@ -164,12 +164,12 @@ impl Timeline {
 
     /// Whether any of these IPUs is kept, at whatever time, for one of the `above` plans of highest rank.
     pub(super) fn is_kept(&self, ipus: &Range<usize>, above: usize) -> bool {
-        self.kept.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
+        self.reserved.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
     }
 
     /// Whether any of these IPUs is kept for one of the `above` plans of highest rank from before `end` on.
     pub(super) fn is_kept_before(&self, place: &Ipus, end: Time, above: usize) -> bool {
-        let kept = self.kept.iter().take_while(|kept| kept.plan < above);
+        let kept = self.reserved.iter().take_while(|kept| kept.plan < above);
         kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
 

@@ -122,9 +122,9 @@ impl MockServer {
         let address = options.listen;
         let opened = door::open(address, stop.clone());
         let (address, door, lines) = opened.map_err(|source| StartError::Listen { address, source })?;
-        let desk = Desk { pod, rpcs: BTreeMap::new() };
-        let (desk, clock, cleared) = (Mutex::new(desk), Clock::start(), Arc::default());
-        let mock = Arc::new(Mock { desk, clock, door, state_file, users, cleared });
+        let shared = Shared { pod, rpcs: BTreeMap::new() };
+        let (shared, clock, cleared) = (Mutex::new(shared), Clock::start(), Arc::default());
+        let mock = Arc::new(Mock { shared, clock, door, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
             .add_service(UserServiceServer::new(service.clone()))
@@ -172,7 +172,7 @@ fn recall(pod: &mut Pod, file: &StateFile) -> io::Result<()> {
 /// The means to steer a server and to look inside.
 #[derive(Debug)]
 pub struct Mock {
-    desk: Mutex<Desk>,
+    shared: Mutex<Shared>,
     clock: Clock,
     door: door::Handle,
     state_file: Option<StateFile>,
@@ -182,7 +182,7 @@ pub struct Mock {
 }
 
 #[derive(Debug)]
-struct Desk {
+struct Shared {
     pod: Pod,
     rpcs: BTreeMap<Rpc, u64>,
 }
@@ -263,43 +263,43 @@ impl Mock {
     /// What the server did.
     #[must_use]
     pub fn report(&self) -> Report {
-        let mut desk = self.desk();
+        let mut shared = self.shared();
         let now = self.clock.now();
-        desk.pod.advance(now);
-        let partitions = desk.pod.records().to_vec();
+        shared.pod.advance(now);
+        let partitions = shared.pod.records().to_vec();
         Report {
             now,
-            ipus: desk.pod.ipus(),
-            free_ipus: desk.pod.free_ipus(),
+            ipus: shared.pod.ipus(),
+            free_ipus: shared.pod.free_ipus(),
             ever_double_owned: double_owners(&partitions),
             partitions,
-            rpcs: desk.rpcs.clone(),
+            rpcs: shared.rpcs.clone(),
         }
     }
 
     fn arrived(&self, call: Call, partition: &str) -> CallFate {
-        let mut desk = self.desk();
-        *desk.rpcs.entry(Rpc(call)).or_default() += 1;
-        desk.pod.on_call(call, partition)
+        let mut shared = self.shared();
+        *shared.rpcs.entry(Rpc(call)).or_default() += 1;
+        shared.pod.on_call(call, partition)
     }
 
     fn look<T>(&self, look: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
-        look(&mut self.desk().pod, self.clock.now())
+        look(&mut self.shared().pod, self.clock.now())
     }
 
     /// As [`Mock::look`], and keeps the new state before anybody is told of it.
     fn change<T>(&self, change: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
-        let mut desk = self.desk();
-        let answer = change(&mut desk.pod, self.clock.now());
+        let mut shared = self.shared();
+        let answer = change(&mut shared.pod, self.clock.now());
         if let Some(file) = &self.state_file
-            && let Err(error) = file.write(&desk.pod.save())
+            && let Err(error) = file.write(&shared.pod.save())
         {
             tracing::error!(%error, "the state file cannot be written");
         }
         answer
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

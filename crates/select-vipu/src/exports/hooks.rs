@@ -5,26 +5,26 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use slurm_host::controller::{self, Controller};
 use slurm_host::job::JobRef;
 use slurm_host::job_test::RawTest;
+use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::symbols::{self, RawJob};
 use slurm_host::{blind, boundary, log, release};
 use vipu_types::JobOption;
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
-static CONTROLLER: OnceLock<Option<&'static Controller>> = OnceLock::new();
+static PLUGIN_TABLE: OnceLock<Option<&'static PluginTable>> = OnceLock::new();
 
 /// Whether slurm.conf was read since the last reconfigure: select_p_node_init is called then only, and before it.
 static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
-fn controller() -> Option<&'static Controller> {
-    CONTROLLER.get().copied().flatten()
+fn plugin_table() -> Option<&'static PluginTable> {
+    PLUGIN_TABLE.get().copied().flatten()
 }
 
 /// Answers for jobs whose IPUs are not free; `None` lets the stock selector decide.
 pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
-    let controller = CONTROLLER.get()?;
+    let controller = PLUGIN_TABLE.get()?;
     let unsure = || refuse_without_controller(job, mode);
     let code = boundary::guard_else(&|| "hook_job_test".into(), unsure, || match controller {
         // SAFETY: Slurm's job and arguments under the job write lock of this callback.
@@ -33,14 +33,14 @@ pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> 
     });
     match code {
         0 => None,
-        controller::ANSWERED => Some(0),
+        plugin_table::ANSWERED => Some(0),
         refused => Some(refused),
     }
 }
 
 /// Has an answer of the stock selector corrected for the job's IPUs.
 pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
-    let Some(controller) = controller() else { return code };
+    let Some(controller) = plugin_table() else { return code };
     boundary::guard(&|| "hook_job_tested".into(), code, || {
         // SAFETY: Slurm's job and arguments under the job write lock of this callback.
         unsafe { (controller.job_tested)(job, mode, test, code) }
@@ -63,7 +63,7 @@ fn wants_ipus(job: RawJob) -> bool {
 
 /// Claims the job's IPUs once it has its nodes.
 pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
-    boundary::guard(&|| "hook_job_begin".into(), -1, || match controller() {
+    boundary::guard(&|| "hook_job_begin".into(), -1, || match plugin_table() {
         // SAFETY: Slurm's job under the job write lock of this callback.
         Some(controller) if code == 0 => unsafe { (controller.job_begin)(job) },
         _ => code,
@@ -72,7 +72,7 @@ pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
 
 /// `Some(0)`, not yet, while the job's partition is not ready. Never an error: Slurm takes -1 for ready.
 pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
-    let controller = controller()?;
+    let controller = plugin_table()?;
     let ready = boundary::guard(&|| "hook_job_ready".into(), 0, || {
         // SAFETY: Slurm's job under at least the job read lock of this callback.
         unsafe { (controller.job_ready)(job) }
@@ -82,7 +82,7 @@ pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
 
 /// Begins to give the job's IPUs back. The stock selector always gets its turn.
 pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
-    let controller = controller()?;
+    let controller = plugin_table()?;
     boundary::guard(&|| "hook_job_fini".into(), (), || {
         // SAFETY: Slurm's job under the job write lock of this callback.
         unsafe { (controller.job_fini)(job) };
@@ -93,7 +93,7 @@ pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
 /// Runs when Slurm has read its jobs, before it does anything with them.
 pub(super) fn node_init(code: c_int) -> c_int {
     CONF_WAS_READ.store(true, Ordering::Relaxed);
-    if let Some(controller) = controller() {
+    if let Some(controller) = plugin_table() {
         boundary::guard(&|| "hook_node_init".into(), (), || {
             // SAFETY: under the locks that Slurm holds around select_p_node_init.
             unsafe { (controller.jobs_read)() };
@@ -111,11 +111,11 @@ pub(super) fn reconfigure(code: c_int) -> c_int {
         }
         let conf_was_read = CONF_WAS_READ.swap(false, Ordering::Relaxed);
         let load = || {
-            controller::load()
+            plugin_table::load()
                 .inspect_err(|why| log::error(&format!("select/vipu: {why}; IPU jobs will not start")))
                 .ok()
         };
-        let controller = if conf_was_read { *CONTROLLER.get_or_init(load) } else { controller() };
+        let controller = if conf_was_read { *PLUGIN_TABLE.get_or_init(load) } else { plugin_table() };
         if let Some(controller) = controller {
             // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
             unsafe { (controller.reconfigure)(conf_was_read) };

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use slurm_host::{boundary, differences, loaded, log};
+use slurm_host::{boundary, differences, log, running_release};
 
 use super::selector;
 
@@ -28,6 +28,6 @@ extern "C" fn init() -> c_int {
 
 fn prepare() -> Result<(), String> {
     let inner = selector::load()?;
-    plugin_id.store(differences::plugin_id::choose(loaded::loaded()?, &inner)?, Ordering::Relaxed);
+    plugin_id.store(differences::plugin_id::choose(running_release::loaded()?, &inner)?, Ordering::Relaxed);
     Ok(())
 }

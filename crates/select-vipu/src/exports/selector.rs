@@ -8,7 +8,7 @@ use slurm_host::inner::Selector;
 use slurm_host::job_test::RawTest;
 use slurm_host::release::Series;
 use slurm_host::symbols::RawJob;
-use slurm_host::{boundary, loaded, log};
+use slurm_host::{boundary, log, running_release};
 
 use super::hooks;
 use crate::layer;
@@ -26,7 +26,7 @@ static INNER: OnceLock<Functions> = OnceLock::new();
 
 /// Loads the stock selector. Slurm calls nothing of the interface before `init`, which calls this.
 pub(super) fn load() -> Result<Selector, String> {
-    let loaded = loaded::loaded()?;
+    let loaded = running_release::loaded()?;
     let selector = Selector::load(loaded, layer::choose().name())?;
     let version = loaded.release.version;
     let functions = Functions::of(&selector, version.series()).map_err(|why| {

@@ -2,7 +2,7 @@
 
 use slurm_release::Series;
 
-use crate::loaded::loaded;
+use crate::running_release::loaded;
 
 /// What `--gres=none` is kept as.
 const NONE: &str = "NONE";

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use slurm_release::Series;
 
-use crate::loaded::loaded;
+use crate::running_release::loaded;
 
 /// What Slurm passed as `err_msg`, or NULL where the release passes nothing and the register holds anything.
 #[must_use]

@@ -5,7 +5,7 @@
 
 use slurm_release::Series;
 
-use crate::loaded::loaded;
+use crate::running_release::loaded;
 
 /// Whether that is certain.
 #[must_use]

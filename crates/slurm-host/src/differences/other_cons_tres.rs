@@ -3,7 +3,7 @@
 use slurm_release::Series;
 
 use crate::conf;
-use crate::loaded::loaded;
+use crate::running_release::loaded;
 
 const CR_OTHER_CONS_TRES: u16 = 0x0800;
 

@@ -6,7 +6,7 @@
 use slurm_release::Series;
 
 use crate::inner::Selector;
-use crate::loaded::Loaded;
+use crate::running_release::RunningSlurm;
 
 /// Unused by any stock selector, at least 100, and small enough for slurmdbd, which keeps 16 bits.
 const OWN: u32 = 22096;
@@ -15,7 +15,7 @@ const OWN: u32 = 22096;
 ///
 /// # Errors
 /// When the stock selector has none; one line.
-pub fn choose(loaded: &Loaded, inner: &Selector) -> Result<u32, String> {
+pub fn choose(loaded: &RunningSlurm, inner: &Selector) -> Result<u32, String> {
     if loaded.release.version.series() < Series::new(25, 5) {
         return Ok(OWN);
     }

@@ -15,7 +15,7 @@ use slurm_release::Series;
 use crate::conf;
 use crate::job::JobRef;
 use crate::job_test::Test;
-use crate::loaded::loaded;
+use crate::running_release::loaded;
 
 /// `ESLURM_LICENSES_UNAVAILABLE` of 23.02 and later.
 const LICENSES_UNAVAILABLE: c_int = 2040;

@@ -3,9 +3,9 @@
 use slurm_release::{Field, Text};
 
 use super::job::is_null_or;
-use crate::loaded::loaded;
 use crate::probe::Probe;
 use crate::record::Record;
+use crate::running_release::loaded;
 use crate::symbols;
 
 /// # Errors

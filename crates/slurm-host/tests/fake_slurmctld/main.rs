@@ -11,12 +11,12 @@ use std::sync::mpsc;
 use slurm::{Call, FakeJob, TEST_JOB};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::{HostThread, Seen};
-use slurm_host::{blind, loaded, locks, selfcheck};
+use slurm_host::{blind, locks, running_release, selfcheck};
 
 #[test]
 fn the_door_opens_onto_a_daemon_of_a_known_release() {
     slurm::install_stock_selector();
-    assert_eq!(loaded::loaded().unwrap().release.version.to_string(), "22.05.8");
+    assert_eq!(running_release::loaded().unwrap().release.version.to_string(), "22.05.8");
     slurm_host::check().unwrap();
 
     let job = FakeJob::new(TEST_JOB, "gres:vipu:pod64:16");

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{Driver, Handle, Orders, PodSetup, World, channel};
+use driver::{Driver, Environment, Handle, Orders, PodSetup, channel};
 use ledger::{Action, AdoptedAs, Claim, Event, Ledger, Millis};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -239,7 +239,7 @@ struct Outside {
     hands: Hands,
 }
 
-impl World for Outside {
+impl Environment for Outside {
     type Controller = Line;
     type Journal = Notes;
     type Files = Hands;

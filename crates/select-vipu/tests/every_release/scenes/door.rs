@@ -5,13 +5,13 @@ use std::sync::mpsc;
 
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::HostThread;
-use slurm_host::{conf, loaded, locks, nodes};
+use slurm_host::{conf, locks, nodes, running_release};
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
 use crate::host::{Host, notes, text_at};
 
 pub fn play(host: Host, cluster: &Cluster) {
-    assert_eq!(loaded::loaded().unwrap().release.version.0, host.release.version);
+    assert_eq!(running_release::loaded().unwrap().release.version.0, host.release.version);
     slurm_host::check().unwrap();
     let select_type = conf::select_type().unwrap_or_else(|| panic!("{:?}", notes()));
     assert!(select_type.starts_with("select/vipu"));

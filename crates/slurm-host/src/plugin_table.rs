@@ -18,7 +18,7 @@ const ENTRY: &CStr = c"vipu_slurmctld_entry";
 /// Both sides must be of one build; this number says which: it follows from the version and from this file,
 /// which holds the table.
 pub const BUILD: u64 =
-    fnv(include_bytes!("controller.rs"), fnv(env!("CARGO_PKG_VERSION").as_bytes(), 0xcbf2_9ce4_8422_2325));
+    fnv(include_bytes!("plugin_table.rs"), fnv(env!("CARGO_PKG_VERSION").as_bytes(), 0xcbf2_9ce4_8422_2325));
 
 /// The FNV-1a hash, which can be computed by the compiler.
 const fn fnv(bytes: &[u8], mut hash: u64) -> u64 {
@@ -30,15 +30,15 @@ const fn fnv(bytes: &[u8], mut hash: u64) -> u64 {
     hash
 }
 
-/// [`Controller::job_test`] has answered yes in the inner selector's place.
+/// [`PluginTable::job_test`] has answered yes in the inner selector's place.
 pub const ANSWERED: c_int = c_int::MIN;
 
 /// Returns the table for a caller of the given build, or NULL when the builds differ.
-pub type Entry = unsafe extern "C" fn(build: u64) -> *const Controller;
+pub type Entry = unsafe extern "C" fn(build: u64) -> *const PluginTable;
 
 /// What the plugins ask in slurmctld. All run under the locks Slurm took for the plugin.
 #[repr(C)]
-pub struct Controller {
+pub struct PluginTable {
     /// Before the inner selector's job_test: 0 to go on, [`ANSWERED`], or the ESLURM code to refuse with.
     pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest) -> c_int,
     /// After the inner selector's job_test, with its answer; returns the answer for Slurm.
@@ -65,7 +65,7 @@ pub struct Controller {
 ///
 /// # Errors
 /// One line that says what is wrong with the file.
-pub fn load() -> Result<&'static Controller, String> {
+pub fn load() -> Result<&'static PluginTable, String> {
     let path = object::own_folder().ok_or("cannot tell where the plugin was loaded from")?.join(FILE);
     let wrong = |why: String| format!("cannot use {}: {why}", path.display());
     enter(Object::open(&path).map_err(wrong)?).map_err(wrong)
@@ -73,16 +73,16 @@ pub fn load() -> Result<&'static Controller, String> {
 
 /// The controller, if select_vipu.so has loaded it.
 #[must_use]
-pub fn loaded() -> Option<&'static Controller> {
+pub fn loaded() -> Option<&'static PluginTable> {
     // Asked at every submit: only until it is found does it look at the file system.
-    static LOADED: OnceLock<&'static Controller> = OnceLock::new();
+    static LOADED: OnceLock<&'static PluginTable> = OnceLock::new();
     LOADED.get().copied().or_else(|| {
         let controller = enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()?;
         Some(LOADED.get_or_init(|| controller))
     })
 }
 
-fn enter(object: Object) -> Result<&'static Controller, String> {
+fn enter(object: Object) -> Result<&'static PluginTable, String> {
     let entry = object.symbol(ENTRY).ok_or("it is no part of slurm-vipu")?;
     // SAFETY: the symbol of this name is our own `Entry`.
     let entry = unsafe { std::mem::transmute::<NonNull<c_void>, Entry>(entry) };

@@ -8,7 +8,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use conf::Kept;
+use conf::SavedConf;
 use slurm_host::{boundary, threads};
 use tracing::error;
 use vipu_types::ModelName;
@@ -17,13 +17,13 @@ use vipu_types::ModelName;
 pub(crate) type GoodTexts = Vec<(ModelName, String)>;
 
 /// What the thread is asked to do: to keep these texts there.
-pub(crate) struct Keep {
-    pub(crate) kept: Kept,
+pub(crate) struct Save {
+    pub(crate) kept: SavedConf,
     pub(crate) good: GoodTexts,
 }
 
 /// Starts the thread.
-pub(crate) fn start(orders: Receiver<Keep>) -> Result<(), String> {
+pub(crate) fn start(orders: Receiver<Save>) -> Result<(), String> {
     threads::spawn("vipu-conf", move || {
         for order in orders {
             boundary::guard(&|| "vipu-conf".into(), (), || keep(&order));
@@ -31,7 +31,7 @@ pub(crate) fn start(orders: Receiver<Keep>) -> Result<(), String> {
     })
 }
 
-fn keep(Keep { kept, good }: &Keep) {
+fn keep(Save { kept, good }: &Save) {
     failpoints::io!("the kept texts of vipu.conf");
     for (model, text) in good {
         if let Err(why) = kept.keep(model, text) {

@@ -23,27 +23,27 @@ fn claim() -> Claim {
     }
 }
 
-/// Tells the desk of a job whose partition is there on one thread, of its end on another; says what vipu-host gets to
+/// Tells the shared ledger of a job whose partition is there on one thread, of its end on another; says what vipu-host gets to
 /// do, and in which order.
 fn up_and_ended() -> Vec<Action> {
     let (driver, _orders) = driver::channel();
     let (host, tasks) = mpsc::channel();
-    let desk = Arc::new(Desk::new(driver, host));
+    let shared_ledger = Arc::new(SharedLedger::new(driver, host));
     let now = || Millis(0);
-    assert!(desk.tell(now, Event::Begin(claim())));
+    assert!(shared_ledger.tell(now, Event::Begin(claim())));
     let vipu_io = {
-        let desk = Arc::clone(&desk);
-        thread::spawn(move || assert!(desk.tell(now, Event::Up(claim().partition))))
+        let shared_ledger = Arc::clone(&shared_ledger);
+        thread::spawn(move || assert!(shared_ledger.tell(now, Event::Up(claim().partition))))
     };
     let callback = {
-        let desk = Arc::clone(&desk);
-        thread::spawn(move || assert!(desk.tell(now, Event::Fini { job: 1, ending: Ending::Held })))
+        let shared_ledger = Arc::clone(&shared_ledger);
+        thread::spawn(move || assert!(shared_ledger.tell(now, Event::Fini { job: 1, ending: Ending::Held })))
     };
     vipu_io.join().unwrap();
     callback.join().unwrap();
     let action = |task| match task {
         HostTask::Act(action) => action,
-        _ => unreachable!("the desk sends actions only"),
+        _ => unreachable!("the shared_ledger sends actions only"),
     };
     tasks.try_iter().map(action).collect()
 }

@@ -13,7 +13,7 @@ const EXPLAINED: u64 = 60_000;
 
 /// A controller had no room for the partition of a claim.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct NoRoom {
     /// When it said so first. A listing from before does not show what was in the way.
     since: Millis,
     /// Whether there is room by a listing from after that.
@@ -22,7 +22,7 @@ pub(crate) struct Refusal {
     again: Option<Millis>,
 }
 
-impl Refusal {
+impl NoRoom {
     pub(crate) fn new(now: Millis) -> Self {
         Self { since: now, room_listed: false, again: None }
     }
@@ -65,7 +65,7 @@ impl Ledger {
     /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
         let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
-            record.phase.is_asked_for() && record.refusal.is_some_and(|refusal| refusal.since <= asked)
+            record.phase.is_asked_for() && record.no_room.is_some_and(|no_room| no_room.since <= asked)
         });
         let in_vain: Vec<(Serial, IpuCount)> =
             in_vain.map(|(serial, record)| (serial, record.claim.size)).collect();
@@ -91,7 +91,7 @@ impl Ledger {
         // What is on its way out is worth waiting for.
         let has_room_now = pod.has_room(serial, |_| true)?;
         let is_being_cleared = pod.is_being_cleared(asked);
-        if !self.claims.refusal(serial)?.contradicted(asked, has_room_now, is_being_cleared) {
+        if !self.claims.no_room(serial)?.contradicted(asked, has_room_now, is_being_cleared) {
             return None;
         }
         pod.suspect(now, serial);

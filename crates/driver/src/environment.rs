@@ -6,7 +6,7 @@ use vipu_types::JobRun;
 use crate::{Controller, Files, Journal};
 
 /// What the driver acts on and reports to.
-pub trait World: 'static {
+pub trait Environment: 'static {
     /// How controllers are called.
     type Controller: Controller<Config = <Self::Files as Files>::Config>;
     /// Where intents are kept.

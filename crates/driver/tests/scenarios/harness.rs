@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{
-    Driver, Entry, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord, ModelSettings,
-    PodSetup, World, channel,
+    Driver, Entry, Environment, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord,
+    ModelSettings, PodSetup, channel,
 };
 use ledger::{Action, Claim, Event, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -149,7 +149,7 @@ struct Outside {
 /// What was said to users at their terminals.
 type Told = Rc<RefCell<Vec<String>>>;
 
-impl World for Outside {
+impl Environment for Outside {
     type Controller = Pod;
     type Journal = Notes;
     type Files = Shelf;
@@ -204,7 +204,7 @@ impl Host for NoHost {
 }
 
 /// A driver at work, and all that it touches.
-pub struct Stage {
+pub struct Harness {
     pub log: Log,
     pub pod: Pod,
     pub shelf: Shelf,
@@ -218,7 +218,7 @@ pub struct Stage {
 }
 
 /// Plays `scene` with a driver that knows the partitions `live`.
-pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
+pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Harness)) {
     let (log, began) = (Log::default(), Instant::now());
     let shelf = Shelf { log: log.clone(), ..Shelf::default() };
     let (handle, orders) = channel();
@@ -236,7 +236,7 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
         events: sender,
     };
     let driver = Driver::new(outside, live);
-    let mut stage = Stage {
+    let mut harness = Harness {
         log,
         pod,
         shelf,
@@ -248,10 +248,10 @@ pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Stage)) {
         began,
         events,
     };
-    stage.configure();
+    harness.configure();
     tokio::select! {
         biased;
-        () = scene(&mut stage) => {}
+        () = scene(&mut harness) => {}
         ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
     }
 }
@@ -287,7 +287,7 @@ pub fn claim(job: u32) -> Claim {
     }
 }
 
-impl Stage {
+impl Harness {
     /// Takes `self.settings` into use.
     pub fn configure(&self) {
         let (settings, controller) = (self.settings.clone(), self.pod.clone());

@@ -22,8 +22,8 @@ pub(crate) enum Owner {
     Others,
 }
 
-/// The place where orders for one partition wait for each other.
-pub(crate) struct Lane {
+/// One partition, as the driver tracks it; orders for it wait for each other here.
+pub(crate) struct Tracked {
     /// Held by the task whose turn it is; turns are taken in the order of the orders.
     pub turn: Mutex<()>,
     /// Held while files are written or deleted: a write that hangs outlives a cancelled create.
@@ -48,7 +48,7 @@ pub(crate) struct Lane {
     pub directory: RefCell<Option<Arc<Path>>>,
 }
 
-impl Lane {
+impl Tracked {
     pub fn new(owner: Owner) -> Self {
         Self {
             turn: Mutex::default(),

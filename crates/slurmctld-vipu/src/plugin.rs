@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use conf::{InForce, Kept};
+use conf::{InForce, SavedConf};
 use driver::{Orders, Ownership};
 use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
@@ -17,17 +17,17 @@ use tracing::error;
 use vipu_client::Client;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
-use crate::desk::{AtLedger, Desk};
+use crate::between_callbacks::BetweenCallbacks;
 use crate::expected::Expected;
-use crate::handover::Handover;
-use crate::keeper::Keep;
 use crate::models::{self, Models, Reading};
 use crate::places;
 use crate::preparing::{JobsBefore, OnNodes};
+use crate::saved_conf::Save;
 use crate::scheduling::{Asked, Told};
+use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::start_line::Surroundings;
 use crate::sync::{Mutex, lock};
-use crate::{host_thread, internal_error, io_thread, keeper};
+use crate::{host_thread, internal_error, io_thread, saved_conf};
 
 /// How long a job is not tried again whose job_begin panicked.
 const AFTER_A_FAULT: Duration = Duration::from_secs(10);
@@ -55,15 +55,15 @@ pub(crate) enum HostTask {
 }
 
 /// Everything that lives as long as this slurmctld is in charge.
-pub(crate) struct Site {
-    desk: Desk,
+pub(crate) struct Plugin {
+    shared_ledger: SharedLedger,
     in_force: Mutex<InForce>,
     models: RwLock<Models>,
     /// Why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
     /// That the journal is ours, once it is open.
     journal: OnceLock<Ownership>,
-    keeper: Sender<Keep>,
+    conf_saver: Sender<Save>,
     began: Instant,
     closed: AtomicBool,
     started: AtomicBool,
@@ -72,9 +72,9 @@ pub(crate) struct Site {
     /// Seconds between two looks of Slurm's at a waiting job.
     scheduling_interval: AtomicI64,
     /// Who has to go for a job, from before the stock selector's test of it to after that.
-    pub(crate) victims: Handover<u32, Vec<u32>>,
+    pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
     /// What follows when the stock selector finds nodes for a start, from before its test to after that.
-    pub(crate) on_nodes: Handover<u32, OnNodes>,
+    pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
     /// When batch scripts were launched by an earlier slurmctld, as far as the journal tells, by partition.
     pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
     /// On which nodes jobs are expected whose partitions are made first.
@@ -82,57 +82,57 @@ pub(crate) struct Site {
     /// What there was when this slurmctld took over.
     pub(crate) jobs_before: JobsBefore,
     /// What backfill was told, until it asks again.
-    pub(crate) told: Handover<Asked, Told>,
+    pub(crate) told: BetweenCallbacks<Asked, Told>,
     /// Where there are IPUs.
     pub(crate) places: places::Found,
 }
 
-static SITE: RwLock<Option<Arc<Site>>> = RwLock::new(None);
+static PLUGIN: RwLock<Option<Arc<Plugin>>> = RwLock::new(None);
 
-/// The site, once it was opened.
-pub(crate) fn site() -> Option<Arc<Site>> {
-    SITE.read().unwrap_or_else(PoisonError::into_inner).clone()
+/// The plugin, once it was opened.
+pub(crate) fn plugin() -> Option<Arc<Plugin>> {
+    PLUGIN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// What the threads read from, and whose threads they are: they end with it.
 pub(crate) struct Ends {
-    site: Weak<Site>,
+    plugin: Weak<Plugin>,
     tasks: Receiver<HostTask>,
     orders: Orders<Client>,
-    texts: Receiver<Keep>,
+    texts: Receiver<Save>,
 }
 
-/// The site; a new one comes with the ends of its queues, for [`Ends::start_threads`].
-pub(crate) fn open() -> (Arc<Site>, Option<Ends>) {
-    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(site) = &*current {
-        return (Arc::clone(site), None);
+/// The plugin; a new one comes with the ends of its queues, for [`Ends::start_threads`].
+pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
+    let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(plugin) = &*current {
+        return (Arc::clone(plugin), None);
     }
-    let (site, ends) = Site::new();
-    *current = Some(Arc::clone(&site));
-    (site, Some(ends))
+    let (plugin, ends) = Plugin::new();
+    *current = Some(Arc::clone(&plugin));
+    (plugin, Some(ends))
 }
 
-/// Closes the site if Slurm has read its jobs anew: as a backup that takes over for the second time. What the site knows
+/// Closes the plugin if Slurm has read its jobs anew: as a backup that takes over for the second time. What the plugin knows
 /// of them is of no use then, and who tells it of their end now tells of a run that another slurmctld has seen.
 pub(crate) fn close_when_over() {
-    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(site) = current.take_if(|site| jobs_read::are_new() || site.is_superseded()) {
-        site.closed.store(true, Ordering::Release);
+    let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(plugin) = current.take_if(|plugin| jobs_read::are_new() || plugin.is_superseded()) {
+        plugin.closed.store(true, Ordering::Release);
     }
 }
 
-/// Closes a site that never came to Slurm's jobs: the next reconfigure makes another.
+/// Closes a plugin that never came to Slurm's jobs: the next reconfigure makes another.
 pub(crate) fn close_unstarted() {
-    let mut current = SITE.write().unwrap_or_else(PoisonError::into_inner);
-    if let Some(site) = current.take_if(|site| !site.started.load(Ordering::Acquire)) {
-        site.closed.store(true, Ordering::Release);
+    let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(plugin) = current.take_if(|plugin| !plugin.started.load(Ordering::Acquire)) {
+        plugin.closed.store(true, Ordering::Release);
     }
 }
 
 /// What the driver reads from, and whose it is.
 pub(crate) struct DriverEnds {
-    site: Weak<Site>,
+    plugin: Weak<Plugin>,
     orders: Orders<Client>,
 }
 
@@ -142,12 +142,12 @@ impl Ends {
     /// # Errors
     /// When vipu-host cannot be started; one line.
     pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
-        let Self { site, tasks, orders, texts } = self;
-        host_thread::start(tasks, site.clone())?;
-        if let Err(why) = keeper::start(texts) {
+        let Self { plugin, tasks, orders, texts } = self;
+        host_thread::start(tasks, plugin.clone())?;
+        if let Err(why) = saved_conf::start(texts) {
             error!("{why}: a later slurmctld will not know the settings that are in force now");
         }
-        Ok(DriverEnds { site, orders })
+        Ok(DriverEnds { plugin, orders })
     }
 }
 
@@ -158,37 +158,37 @@ impl DriverEnds {
     /// # Errors
     /// When the thread cannot be started; one line.
     pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
-        io_thread::start(self.orders, journal, around, self.site)
+        io_thread::start(self.orders, journal, around, self.plugin)
     }
 }
 
-impl Site {
+impl Plugin {
     fn new() -> (Arc<Self>, Ends) {
         let (driver, orders) = driver::channel();
         let (sender, tasks) = std::sync::mpsc::channel();
-        let (keeper, texts) = std::sync::mpsc::channel();
-        let site = Arc::new(Self {
-            desk: Desk::new(driver, sender),
+        let (conf_saver, texts) = std::sync::mpsc::channel();
+        let plugin = Arc::new(Self {
+            shared_ledger: SharedLedger::new(driver, sender),
             in_force: Mutex::new(InForce::default()),
             models: RwLock::new(Models::default()),
             out_of_order: OnceLock::new(),
             journal: OnceLock::new(),
-            keeper,
+            conf_saver,
             began: Instant::now(),
             closed: AtomicBool::new(false),
             started: AtomicBool::new(false),
             spoilt: Mutex::default(),
             scheduling_interval: AtomicI64::default(),
-            victims: Handover::default(),
-            on_nodes: Handover::default(),
+            victims: BetweenCallbacks::default(),
+            on_nodes: BetweenCallbacks::default(),
             launched_before: Mutex::default(),
             expected: Expected::default(),
             jobs_before: JobsBefore::default(),
-            told: Handover::default(),
+            told: BetweenCallbacks::default(),
             places: places::Found::default(),
         });
-        let ends = Ends { site: Arc::downgrade(&site), tasks, orders, texts };
-        (site, ends)
+        let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts };
+        (plugin, ends)
     }
 
     /// The journal is open.
@@ -207,14 +207,14 @@ impl Site {
         self.journal.get().is_some_and(Ownership::was_lost)
     }
 
-    /// Whether this is the site no more: what it still wanted done is of an earlier term.
+    /// Whether this is the plugin no more: what it still wanted done is of an earlier term.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
     /// Tells the ledger what happened and has done what it wants. False if that showed a fault in the ledger.
     pub(crate) fn tell(&self, event: Event) -> bool {
-        let told = self.desk.tell(|| self.now(), event);
+        let told = self.shared_ledger.tell(|| self.now(), event);
         if !told {
             self.distrust();
         }
@@ -228,7 +228,7 @@ impl Site {
 
     /// Makes every IPU job wait with this reason, and holds no job at its end: who is to let it go may not be there.
     pub(crate) fn distrust_because(&self, reason: &str) {
-        self.desk.distrusted.store(true, Ordering::Release);
+        self.shared_ledger.distrusted.store(true, Ordering::Release);
         if self.out_of_order.set(reason.to_owned()).is_ok() {
             error!("no IPU job starts until slurmctld is restarted");
             self.tell_all_models();
@@ -237,7 +237,7 @@ impl Site {
 
     /// Whether a job that ends may be held in COMPLETING: somebody has to let it go.
     pub(crate) fn may_hold(&self) -> bool {
-        !self.desk.distrusted.load(Ordering::Acquire)
+        !self.shared_ledger.distrusted.load(Ordering::Acquire)
     }
 
     /// Why no IPU job may start until slurmctld is restarted, whatever the ledger says.
@@ -246,8 +246,8 @@ impl Site {
     }
 
     /// The ledger, for a question.
-    pub(crate) fn ledger(&self) -> AtLedger<'_> {
-        self.desk.ledger()
+    pub(crate) fn ledger(&self) -> LockedLedger<'_> {
+        self.shared_ledger.ledger()
     }
 
     /// The id for the next partition that is asked for this run.
@@ -259,7 +259,7 @@ impl Site {
         id
     }
 
-    /// Milliseconds since the site was started: the ledger's clock.
+    /// Milliseconds since the plugin was started: the ledger's clock.
     pub(crate) fn now(&self) -> Millis {
         Millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
@@ -271,28 +271,28 @@ impl Site {
 
     /// Has the reason for waiting shown; [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
-        self.desk.host.push(HostTask::ShowReason { job, text });
+        self.shared_ledger.host.push(HostTask::ShowReason { job, text });
     }
 
     /// Has an earlier slurmctld's reason taken back when it is over; [`HostTask::WatchReason`].
     pub(crate) fn watch_reason(&self, job: u32) {
-        self.desk.host.push(HostTask::WatchReason(job));
+        self.shared_ledger.host.push(HostTask::WatchReason(job));
     }
 
     /// Says how the making of a partition goes; [`HostTask::SayCreating`].
     pub(crate) fn say_creating(&self, run: JobRun, line: String, aloud: bool) {
-        self.desk.host.push(HostTask::SayCreating { run, line, aloud });
+        self.shared_ledger.host.push(HostTask::SayCreating { run, line, aloud });
     }
 
     /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].
     pub(crate) fn limit_completion(&self, claim: Claim) {
-        self.desk.host.push(HostTask::Limit(claim));
+        self.shared_ledger.host.push(HostTask::Limit(claim));
     }
 
     /// Has a run ended that is not launched by the job's deadline, if it has one; [`HostTask::Deadline`].
     pub(crate) fn mind_deadline(&self, job: JobRef<'_>, claim: &Claim) {
         if let Some(deadline) = job.deadline() {
-            self.desk.host.push(HostTask::Deadline(claim.clone(), Seconds(deadline)));
+            self.shared_ledger.host.push(HostTask::Deadline(claim.clone(), Seconds(deadline)));
         }
     }
 
@@ -300,18 +300,18 @@ impl Site {
     pub(crate) fn note_launched(&self, claim: Claim) {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
-        self.desk.driver.launched(claim, now);
+        self.shared_ledger.driver.launched(claim, now);
     }
 
     /// Has a job put back into the queue whose run failed; [`HostTask::Requeue`].
     pub(crate) fn requeue(&self, run: JobRun) {
-        self.desk.host.push(HostTask::Requeue(run));
+        self.shared_ledger.host.push(HostTask::Requeue(run));
     }
 
     /// Has the partition of a job made that has no nodes yet; [`HostTask::Watch`].
     pub(crate) fn prepare(&self, claim: Claim) {
         self.tell(Event::Prepare(claim.clone()));
-        self.desk.host.push(HostTask::Watch(claim));
+        self.shared_ledger.host.push(HostTask::Watch(claim));
     }
 
     /// Has all removed that was prepared: it may not be what jobs would be given from now on.
@@ -335,7 +335,7 @@ impl Site {
 
     /// Has a job ended that a job_fini was for; [`HostTask::End`].
     pub(crate) fn end_job(&self, job: u32, ending: Option<Ending>) {
-        self.desk.host.push(HostTask::End { job, ending });
+        self.shared_ledger.host.push(HostTask::End { job, ending });
     }
 
     /// Asks the models in force.
@@ -353,7 +353,7 @@ impl Site {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
             return;
         };
-        let kept = Kept::in_dir(state);
+        let kept = SavedConf::in_dir(state);
         let reading = models::read(nodes, &folder, &kept, &mut lock(&self.in_force));
         self.take_over_reading(reading, kept);
     }
@@ -363,23 +363,23 @@ impl Site {
         self.places.forget();
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else { return };
-        let kept = Kept::in_dir(state);
+        let kept = SavedConf::in_dir(state);
         let reading = models::read_new(nodes, &folder, &kept, &mut lock(&self.in_force));
         self.take_over_reading(reading, kept);
     }
 
-    fn take_over_reading(&self, Reading { models, facts, good }: Reading, kept: Kept) {
+    fn take_over_reading(&self, Reading { models, facts, good }: Reading, kept: SavedConf) {
         // Fails only when the thread has ended, which it reported.
-        let _ = self.keeper.send(Keep { kept, good });
+        let _ = self.conf_saver.send(Save { kept, good });
         if self.models(|before| *before != models) {
-            self.desk.driver.configure(models.setups());
+            self.shared_ledger.driver.configure(models.setups());
             *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
             self.forgo_all();
         }
         // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
         let look: Vec<_> = facts.iter().flat_map(ModelFacts::pods).map(Action::Survey).collect();
         self.tell_models(facts);
-        self.desk.driver.route(look, &self.desk.host);
+        self.shared_ledger.driver.route(look, &self.shared_ledger.host);
     }
 
     /// Makes every IPU job wait with this reason: what makes partitions has ended. Whether that is an error, the

@@ -12,7 +12,7 @@ use slurm_host::locks::Locked;
 use tracing::{info, warn};
 use vipu_types::{AfterFailure, Asked, JobOption, JobRun, ModelName};
 
-use crate::site::Site;
+use crate::plugin::Plugin;
 
 /// What a site does for the failed jobs of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,13 +63,17 @@ impl FailureLimits {
 }
 
 /// Checks what a new job asks for. The error is for the user, as is a word about what it will not get in full.
-pub(crate) fn check(site: &Site, options: &[String], model: &ModelName) -> Result<Option<String>, String> {
-    limits(site, model).check(asked(options), model)
+pub(crate) fn check(
+    plugin: &Plugin,
+    options: &[String],
+    model: &ModelName,
+) -> Result<Option<String>, String> {
+    limits(plugin, model).check(asked(options), model)
 }
 
 /// A run has ended: until when its partition stays, if it does. Has the job put back into the queue if that is to be.
 pub(crate) fn at_end(
-    site: &Site,
+    plugin: &Plugin,
     job: &mut JobMut<'_>,
     claim: &Claim,
     was_launched: bool,
@@ -81,7 +85,7 @@ pub(crate) fn at_end(
     if asked == AfterFailure::NONE {
         return None;
     }
-    let (limits, restarts) = (limits(site, &claim.model), job.restart_count());
+    let (limits, restarts) = (limits(plugin, &claim.model), job.restart_count());
     match limits.remedy(asked, job.failed_with(), job.may_be_requeued(), restarts) {
         Remedy::Nothing => None,
         Remedy::Requeue => {
@@ -92,7 +96,7 @@ pub(crate) fn at_end(
             );
             info!("{}: {text}", claim.run);
             job.add_system_comment(&text);
-            site.requeue(claim.run);
+            plugin.requeue(claim.run);
             None
         }
         Remedy::Keep(keep) => {
@@ -134,8 +138,8 @@ fn asked(options: &[String]) -> AfterFailure {
     asked.after_failure
 }
 
-fn limits(site: &Site, model: &ModelName) -> FailureLimits {
-    site.models(|models| models.failure_limits(model))
+fn limits(plugin: &Plugin, model: &ModelName) -> FailureLimits {
+    plugin.models(|models| models.failure_limits(model))
 }
 
 #[cfg(test)]

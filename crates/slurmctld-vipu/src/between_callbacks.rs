@@ -5,15 +5,15 @@ use std::sync::{Mutex, PoisonError};
 /// One value, for whoever asks for the same right after. Tests run under slurmctld's job write lock, so there is one at a
 /// time.
 #[derive(Debug)]
-pub(crate) struct Handover<K, V>(Mutex<Option<(K, V)>>);
+pub(crate) struct BetweenCallbacks<K, V>(Mutex<Option<(K, V)>>);
 
-impl<K, V> Default for Handover<K, V> {
+impl<K, V> Default for BetweenCallbacks<K, V> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: PartialEq, V> Handover<K, V> {
+impl<K: PartialEq, V> BetweenCallbacks<K, V> {
     /// Leaves a value in the place of whatever was left before.
     pub(crate) fn leave(&self, key: K, value: V) {
         self.put(Some((key, value)));

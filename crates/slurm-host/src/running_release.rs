@@ -14,7 +14,7 @@ use crate::{conf, log, symbols, text};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct RunningSlurm {
     /// The release, whose offsets are the ones to use.
     pub release: &'static Release,
     /// Where `select_cons_tres.so` was found.
@@ -27,12 +27,12 @@ pub struct Loaded {
 ///
 /// # Errors
 /// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not known.
-pub fn loaded() -> Result<&'static Loaded, String> {
-    static LOADED: OnceLock<Result<Loaded, String>> = OnceLock::new();
+pub fn loaded() -> Result<&'static RunningSlurm, String> {
+    static LOADED: OnceLock<Result<RunningSlurm, String>> = OnceLock::new();
     LOADED.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
-fn find() -> Result<Loaded, String> {
+fn find() -> Result<RunningSlurm, String> {
     let (stock_plugins, selector) = stock_selector().ok_or_else(|| {
         "found no select_cons_tres.so beside libslurmfull.so; install Slurm's basic plugins".to_owned()
     })?;
@@ -52,7 +52,7 @@ fn find() -> Result<Loaded, String> {
         ));
     }
     let (release, table) = release(version)?;
-    Ok(Loaded { release, stock_plugins, table })
+    Ok(RunningSlurm { release, stock_plugins, table })
 }
 
 /// The series of the running libslurm; `None` when it is newer than all known.

@@ -11,11 +11,11 @@ use slurm_host::boundary;
 use vipu_client::Client;
 
 use crate::about::About;
-use crate::site::HostTask;
+use crate::plugin::HostTask;
 use crate::sync::{Mutex, MutexGuard, lock};
 
 /// Where events come in, from slurmctld's callbacks and from both threads, and actions go out.
-pub(crate) struct Desk {
+pub(crate) struct SharedLedger {
     ledger: Mutex<Ledger>,
     pub(crate) driver: Handle<Client>,
     pub(crate) host: HostQueue,
@@ -24,19 +24,19 @@ pub(crate) struct Desk {
 }
 
 /// Who has the ledger locked, for which slurmctld's callbacks wait.
-pub(crate) struct AtLedger<'desk> {
-    ledger: MutexGuard<'desk, Ledger>,
+pub(crate) struct LockedLedger<'shared_ledger> {
+    ledger: MutexGuard<'shared_ledger, Ledger>,
     _no_io: NoIo,
 }
 
-impl Deref for AtLedger<'_> {
+impl Deref for LockedLedger<'_> {
     type Target = Ledger;
     fn deref(&self) -> &Ledger {
         &self.ledger
     }
 }
 
-impl DerefMut for AtLedger<'_> {
+impl DerefMut for LockedLedger<'_> {
     fn deref_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -58,7 +58,7 @@ impl Host for HostQueue {
     }
 }
 
-impl Desk {
+impl SharedLedger {
     pub(crate) fn new(driver: Handle<Client>, host: Sender<HostTask>) -> Self {
         Self {
             ledger: Mutex::new(Ledger::new()),
@@ -69,8 +69,8 @@ impl Desk {
     }
 
     /// The ledger, for a question.
-    pub(crate) fn ledger(&self) -> AtLedger<'_> {
-        AtLedger { ledger: lock(&self.ledger), _no_io: NoIo::new() }
+    pub(crate) fn ledger(&self) -> LockedLedger<'_> {
+        LockedLedger { ledger: lock(&self.ledger), _no_io: NoIo::new() }
     }
 
     /// Tells the ledger what happened and passes on what it wants done. False if that showed a fault in the ledger.
@@ -94,5 +94,5 @@ impl Desk {
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
+#[path = "shared_ledger_tests.rs"]
 mod tests;

@@ -14,9 +14,9 @@ use crate::settings::Settings;
 
 /// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good file.
 #[derive(Clone, Debug)]
-pub struct Kept(PathBuf);
+pub struct SavedConf(PathBuf);
 
-impl Kept {
+impl SavedConf {
     /// What is kept in `dir`. Nothing is read yet.
     pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
         Self(dir.into())

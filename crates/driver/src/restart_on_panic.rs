@@ -12,7 +12,7 @@ use tracing::error;
 const AFTER_A_FAULT: Duration = Duration::from_secs(30);
 
 /// Does `work`, from the beginning after each panic; `what` it is stands in the error line.
-pub(crate) async fn see_through<F>(what: impl Display, mut work: impl FnMut() -> F)
+pub(crate) async fn restarted_on_panic<F>(what: impl Display, mut work: impl FnMut() -> F)
 where
     F: Future<Output = ()> + 'static,
 {
@@ -44,7 +44,7 @@ mod tests {
                 }
             }
         };
-        LocalSet::new().run_until(see_through("it", work)).await;
+        LocalSet::new().run_until(restarted_on_panic("it", work)).await;
         assert_eq!(tries.get(), 3);
     }
 }

@@ -6,17 +6,17 @@ use ledger::{Claim, Event, Seconds};
 use slurm_host::locks::HostThread;
 use tracing::info;
 
-use crate::after_failure;
-use crate::site::Site;
+use crate::keep_and_requeue;
+use crate::plugin::Plugin;
 
 /// How often that is looked at.
 const POLL: Duration = Duration::from_secs(1);
 
 /// All of them, and until when each stays.
 #[derive(Default)]
-pub(crate) struct Stays(Vec<(Claim, Seconds)>);
+pub(crate) struct KeptPartitions(Vec<(Claim, Seconds)>);
 
-impl Stays {
+impl KeptPartitions {
     /// Looks at this one, too.
     pub(crate) fn watch(&mut self, claim: Claim, until: Seconds) {
         self.0.push((claim, until));
@@ -28,8 +28,8 @@ impl Stays {
     }
 
     /// Gives up what has stayed for long enough, and what is of a job that was requeued.
-    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
-        self.0.retain(|(claim, _)| site.ledger().is_kept(claim));
+    pub(crate) fn look(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
+        self.0.retain(|(claim, _)| plugin.ledger().is_kept(claim));
         if self.0.is_empty() {
             return;
         }
@@ -39,7 +39,7 @@ impl Stays {
             let has_ended = |(claim, _): &(Claim, _)| seen(claim.run.job).is_none_or(|job| job.has_ended);
             kept.iter().map(has_ended).collect()
         });
-        let now = after_failure::now();
+        let now = keep_and_requeue::now();
         for ((claim, until), has_ended) in kept.iter().zip(has_ended) {
             let why = match has_ended {
                 false => "its job was requeued",
@@ -47,7 +47,7 @@ impl Stays {
                 true => continue,
             };
             info!("{}: partition {}, which was kept, is removed: {why}", claim.run, claim.partition);
-            site.tell(Event::KeepOver(claim.partition.clone()));
+            plugin.tell(Event::KeepOver(claim.partition.clone()));
         }
     }
 }

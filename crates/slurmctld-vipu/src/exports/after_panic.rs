@@ -16,7 +16,7 @@ use vipu_types::JobOption;
 use super::name;
 use crate::callbacks;
 use crate::internal_error;
-use crate::site::site;
+use crate::plugin::plugin;
 
 /// Whether a job asks for IPUs; yes when that cannot be found out.
 pub(super) fn is_for_ipus(job: RawJob) -> bool {
@@ -44,8 +44,8 @@ pub(super) fn undo_begin(job: RawJob) -> c_int {
     }
     boundary::guard(&|| name("undo_begin", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        if let (Some(site), Some(job)) = (site(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::undo_begin(&site, job);
+        if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
+            callbacks::undo_begin(&plugin, job);
         }
     });
     show_reason(job);
@@ -56,8 +56,8 @@ pub(super) fn undo_begin(job: RawJob) -> c_int {
 pub(super) fn end_later(job: RawJob, ending: Option<Ending>) {
     boundary::guard(&|| name("end_later", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        if let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) {
-            site.end_job(job.id(), ending);
+        if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobRef::from_callback(job) }) {
+            plugin.end_job(job.id(), ending);
         }
     });
 }
@@ -81,8 +81,8 @@ pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -
 /// Makes IPU jobs wait until slurmctld is restarted: it is not known what is true any more.
 pub(super) fn give_up() {
     boundary::guard(&|| "give_up".into(), (), || {
-        if let Some(site) = site() {
-            site.distrust();
+        if let Some(plugin) = plugin() {
+            plugin.distrust();
         }
     });
 }
@@ -90,8 +90,8 @@ pub(super) fn give_up() {
 fn show_reason(job: RawJob) {
     boundary::guard(&|| name("show_reason", job), (), || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
-        if let (Some(site), Some(job)) = (site(), unsafe { JobRef::from_callback(job) }) {
-            site.show_reason(job.id(), internal_error::to_user());
+        if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobRef::from_callback(job) }) {
+            plugin.show_reason(job.id(), internal_error::to_user());
         }
     });
 }

@@ -7,23 +7,23 @@ use std::rc::Rc;
 use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
-use crate::lane::{Lane, Owner};
 use crate::pod::{Pod, PodSetup, Seen};
 use crate::shared::Shared;
 use crate::survey::Surveyor;
-use crate::{LiveRecord, Stage, World};
+use crate::tracked::{Owner, Tracked};
+use crate::{Environment, LiveRecord, Stage};
 
 /// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few, says nothing.
 const NOBODY_COUNTED: u32 = 1 << 30;
 
-pub(crate) struct Shop<W: World> {
-    pub world: W,
+pub(crate) struct Context<W: Environment> {
+    pub environment: W,
     pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     /// Those that are not configured any more, but that claims are on.
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     /// Of each controller that was ever in use.
     seen: RefCell<BTreeMap<PodId, Rc<Seen>>>,
-    lanes: RefCell<HashMap<PartitionId, Rc<Lane>>>,
+    tracked_partitions: RefCell<HashMap<PartitionId, Rc<Tracked>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
     /// What all jobs need.
     pub shared: Shared,
@@ -31,26 +31,26 @@ pub(crate) struct Shop<W: World> {
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
 
-impl<W: World> Shop<W> {
-    /// A shop that knows the partitions of an earlier driver.
-    pub fn new(world: W, live: Vec<LiveRecord>) -> Self {
-        let lanes = live.into_iter().map(|record| {
+impl<W: Environment> Context<W> {
+    /// The context of a driver that knows the partitions of an earlier driver.
+    pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
+        let tracked_partitions = live.into_iter().map(|record| {
             let before = Some(record.claim.clone());
-            let lane = Lane { before, ..Lane::new(Owner::Ours) };
-            lane.home.replace(Some(record.claim.pod()));
-            lane.directory.replace(record.ipuof_dir.map(Into::into));
+            let tracked = Tracked { before, ..Tracked::new(Owner::Ours) };
+            tracked.home.replace(Some(record.claim.pod()));
+            tracked.directory.replace(record.ipuof_dir.map(Into::into));
             if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
-                lane.unanswered.set(NOBODY_COUNTED);
+                tracked.unanswered.set(NOBODY_COUNTED);
             }
-            lane.unanswered_remove.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
-            (record.claim.partition, Rc::new(lane))
+            tracked.unanswered_remove.set(matches!(record.stage, Stage::Removing | Stage::GivenUp));
+            (record.claim.partition, Rc::new(tracked))
         });
         Self {
-            world,
+            environment,
             pods: RefCell::default(),
             unlisted: RefCell::default(),
             seen: RefCell::default(),
-            lanes: RefCell::new(lanes.collect()),
+            tracked_partitions: RefCell::new(tracked_partitions.collect()),
             surveyors: RefCell::default(),
             shared: Shared::default(),
             unclaimed: RefCell::default(),
@@ -125,30 +125,30 @@ impl<W: World> Shop<W> {
         self.unclaimed.borrow().iter().any(|(_, other)| other == partition)
     }
 
-    /// The lane of a partition, a new one when it has none.
-    pub fn lane(&self, partition: &PartitionId) -> Rc<Lane> {
-        let mut lanes = self.lanes.borrow_mut();
-        match lanes.get(partition) {
-            Some(lane) => Rc::clone(lane),
+    /// What is tracked of a partition, from now on if nothing is yet.
+    pub fn tracked(&self, partition: &PartitionId) -> Rc<Tracked> {
+        let mut tracked_partitions = self.tracked_partitions.borrow_mut();
+        match tracked_partitions.get(partition) {
+            Some(tracked) => Rc::clone(tracked),
             None => {
-                let lane = Rc::new(Lane::new(Owner::Unknown));
-                lanes.insert(partition.clone(), Rc::clone(&lane));
-                lane
+                let tracked = Rc::new(Tracked::new(Owner::Unknown));
+                tracked_partitions.insert(partition.clone(), Rc::clone(&tracked));
+                tracked
             }
         }
     }
 
-    /// The lane of a partition, if it has one.
-    pub fn known_lane(&self, partition: &PartitionId) -> Option<Rc<Lane>> {
-        self.lanes.borrow().get(partition).cloned()
+    /// What is tracked of a partition, if anything is.
+    pub fn known(&self, partition: &PartitionId) -> Option<Rc<Tracked>> {
+        self.tracked_partitions.borrow().get(partition).cloned()
     }
 
     /// The partitions there should be on this Pod: they were up, as they may have files.
     pub fn partitions_of_ours(&self, id: &PodId) -> Vec<PartitionId> {
-        let lanes = self.lanes.borrow();
-        let ours = lanes.iter().filter(|(_, lane)| {
-            let is_of_pod = lane.home.borrow().as_ref() == Some(id);
-            is_of_pod && lane.owner.get() == Owner::Ours && !lane.fileless.get()
+        let tracked_partitions = self.tracked_partitions.borrow();
+        let ours = tracked_partitions.iter().filter(|(_, tracked)| {
+            let is_of_pod = tracked.home.borrow().as_ref() == Some(id);
+            is_of_pod && tracked.owner.get() == Owner::Ours && !tracked.fileless.get()
         });
         let mut ours: Vec<_> = ours.map(|(partition, _)| partition.clone()).collect();
         // For a simulation to be played again.
@@ -156,11 +156,11 @@ impl<W: World> Shop<W> {
         ours
     }
 
-    /// Forgets the lane of a partition that is gone, unless another order waits in it.
-    pub fn close(&self, partition: &PartitionId, lane: Rc<Lane>) {
+    /// Tracks a partition that is gone no longer, unless another order waits for its turn.
+    pub fn close(&self, partition: &PartitionId, tracked: Rc<Tracked>) {
         let ours_and_the_map = 2;
-        if Rc::strong_count(&lane) == ours_and_the_map {
-            self.lanes.borrow_mut().remove(partition);
+        if Rc::strong_count(&tracked) == ours_and_the_map {
+            self.tracked_partitions.borrow_mut().remove(partition);
         }
     }
 

@@ -10,9 +10,9 @@ use slurm_host::boundary;
 use slurm_host::locks::{HostThread, Locked};
 use tracing::info;
 
-use crate::after_failure::now;
 use crate::host_thread::{Fate, end, starting, tell};
-use crate::site::Site;
+use crate::keep_and_requeue::now;
+use crate::plugin::Plugin;
 
 /// The longest time until the next look: the clock may be set.
 const POLL: Duration = Duration::from_secs(10);
@@ -35,31 +35,33 @@ impl Deadlines {
     }
 
     /// Ends those whose deadline has come.
-    pub(crate) fn look(&mut self, site: &Site, slurm: &mut HostThread) {
-        self.0.retain(|(claim, _)| is_waited_for(site, claim));
+    pub(crate) fn look(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
+        self.0.retain(|(claim, _)| is_waited_for(plugin, claim));
         let now = now();
         let missed: Vec<_> = self.0.extract_if(.., |(_, deadline)| *deadline <= now).collect();
         if missed.is_empty() {
             return;
         }
         let mut slurm = slurm.write();
-        if site.is_closed() {
+        if plugin.is_closed() {
             return;
         }
         for (claim, _) in missed {
-            boundary::guard(&|| format!("deadline of {}", claim.run), (), || miss(site, &mut slurm, &claim));
+            boundary::guard(&|| format!("deadline of {}", claim.run), (), || {
+                miss(plugin, &mut slurm, &claim)
+            });
         }
     }
 }
 
 /// Whether the run has not been launched yet.
-fn is_waited_for(site: &Site, claim: &Claim) -> bool {
-    let (ledger, job) = (site.ledger(), claim.run.job);
+fn is_waited_for(plugin: &Plugin, claim: &Claim) -> bool {
+    let (ledger, job) = (plugin.ledger(), claim.run.job);
     ledger.live_claim(job).is_some_and(|it| it.run == claim.run) && ledger.launch_raised(job)
 }
 
-fn miss(site: &Site, slurm: &mut Locked<'_>, claim: &Claim) {
-    if !is_waited_for(site, claim) || starting(slurm, claim.run).is_none() {
+fn miss(plugin: &Plugin, slurm: &mut Locked<'_>, claim: &Claim) {
+    if !is_waited_for(plugin, claim) || starting(slurm, claim.run).is_none() {
         return;
     }
     let text = format!("vipu: partition {} was not there by the job's deadline", claim.partition);
