@@ -23,7 +23,7 @@ pub struct Claim {
     pub shape: Shape,
     /// The Slurm partition that the job is in, for limits; none when nobody knows.
     pub slurm_partition: Option<String>,
-    /// Exactly these IPUs ([`Placement::Explicit`]); empty when the controller chooses.
+    /// Exactly these IPUs ([`crate::Placement::Explicit`]); empty when the controller chooses.
     pub ipus: Vec<Place>,
 }
 

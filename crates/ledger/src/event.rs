@@ -99,7 +99,7 @@ pub enum Event {
         reason: Option<String>,
     },
     /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's run has
-    /// not begun: [`JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the job has a claim.
+    /// not begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the job has a claim.
     Prepare(Claim),
     /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or others need
     /// the IPUs. Ignored once the job has begun.

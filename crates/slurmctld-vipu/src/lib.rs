@@ -1,7 +1,7 @@
 //! `vipu_slurmctld.so`: what only the primary slurmctld needs.
 //!
 //! `select_vipu.so` loads it at the first reconfigure of a primary slurmctld and asks it from then on;
-//! `job_submit_vipu.so` does too. It holds one [`plugin::Plugin`]: the ledger behind a mutex, the way to the
+//! `job_submit_vipu.so` does too. It holds one `Plugin` (plugin.rs): the ledger behind a mutex, the way to the
 //! `vipu-io` thread (the driver) and the way to the `vipu-host` thread.
 //!
 //! Lock order: slurmctld's locks, then the ledger's mutex. While the mutex is held nothing is called that could

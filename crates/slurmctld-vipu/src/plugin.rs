@@ -102,7 +102,7 @@ pub(crate) struct Ends {
     texts: Receiver<Save>,
 }
 
-/// The plugin; a new one comes with the ends of its queues, for [`Ends::start_threads`].
+/// The plugin; a new one comes with the ends of its queues, for [`Ends::start_host`].
 pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = &*current {

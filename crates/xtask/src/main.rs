@@ -106,7 +106,7 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Formatting, clippy, all tests on this machine's Slurm and on that of each Debian suite in containers.
+    /// Formatting, clippy, links of the documentation, all tests on this machine's Slurm and on that of each Debian suite in containers.
     Ci,
 }
 
@@ -199,6 +199,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             compose::find_compose()?;
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+            run::document()?;
             packages::install_missing(&packages::SLURM)?;
             layout::prepare_tests()?;
             build::for_tests()?;

@@ -35,6 +35,13 @@ pub fn cargo(args: &[&str]) -> Result<()> {
     visibly(cargo_command(args))
 }
 
+/// Builds the documentation of every item, for its links.
+pub fn document() -> Result<()> {
+    let mut doc = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
+    visibly(doc)
+}
+
 /// Runs `command` and wants it to succeed.
 pub fn visibly(mut command: Command) -> Result<()> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();

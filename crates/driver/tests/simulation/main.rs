@@ -45,14 +45,14 @@ fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
     let kinds = schedule.kinds();
     play::play(schedule, story).unwrap_or_else(|why| {
         panic!(
-            "{why}\n\nseed {seed}, faults {kinds:?}; again, with the whole story: {COMMAND}{seed} {NEXTEST}"
+            "{why}\n\nseed {seed}, faults {kinds:?}; again, with the whole story: {COMMAND}{seed} {REPLAY}"
         )
     })
 }
 
 /// Plays one seed again.
 const COMMAND: &str = "SIMULATION_SEED=";
-const NEXTEST: &str = "cargo nextest run -p driver --test simulation --no-capture whatever_dies";
+const REPLAY: &str = "cargo test -p driver --test simulation whatever_dies -- --nocapture";
 
 #[test]
 fn nothing_leaks_whatever_dies() {
