@@ -31,7 +31,7 @@ impl InForce {
         self.add(loaded, earlier);
     }
 
-    /// The same, with the models that were not asked for as they were.
+    /// Takes what was loaded into use as [`Self::update`] does, and leaves all other models as they were.
     pub fn add(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
         for (model, result) in loaded {
             let standing = match result {

@@ -141,7 +141,7 @@ pub struct Settings {
     pub max_ipus_per_job: u32,
     /// The largest partition that a job in a Slurm partition may have, in IPUs, each at least 1.
     pub max_ipus_in_slurm_partition: BTreeMap<String, u32>,
-    /// The same for a job of a QOS, whose names are in small letters here.
+    /// The largest partition that a job of a QOS may have, in IPUs, each at least 1; names in small letters.
     pub max_ipus_in_qos: BTreeMap<String, u32>,
     /// What becomes of a request for a number of IPUs that no partition has.
     pub size_policy: SizePolicy,

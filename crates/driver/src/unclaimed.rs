@@ -23,7 +23,8 @@ use crate::{Controller, Environment, Journal};
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
-/// The same, unless that is under way: one that cannot be removed is found again at each reconfigure.
+/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is found again at
+/// each reconfigure.
 pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
     if context.unclaimed.borrow_mut().insert(which.clone()) {
@@ -101,7 +102,7 @@ fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
     );
 }
 
-/// The same while the journal cannot be read: it may be one of ours, and in use.
+/// Reports a partition without a claim while the journal cannot be read: it may be one of ours, and in use.
 fn report_unread<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
     let SeenPartition { partition, places, .. } = seen;
     let size = size(places.len());

@@ -73,6 +73,6 @@ pub enum Stage {
     Created,
     /// It was about to be removed.
     Removing,
-    /// The same before it was up: a create call may not have been answered.
+    /// It was about to be removed before it was up: a create call may not have been answered.
     GivenUp,
 }

@@ -174,7 +174,7 @@ async fn a_partition_of_others_on_its_way_out_is_waited_for() {
     .await;
 }
 
-/// The same where it came only after we looked.
+/// A partition of this name came only after we had looked for one.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
     play(vec![], async |harness| {
