@@ -62,23 +62,6 @@ impl HostThread {
         Locked::take(self, WRITE_JOBS)
     }
 
-    /// Runs `read` under the job read lock.
-    pub fn read<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<Seen>) -> R) -> R {
-        let locked = Locked::take(self, READ_JOBS);
-        let see = |job: JobRef<'_>| Seen {
-            nodes_done: !job.is_completing() || job.nodes_done(),
-            suspended: job.is_suspended(),
-            has_ended: job.has_ended(),
-        };
-        read(&|job| locked.find(job).map(see))
-    }
-
-    /// Runs `read` under the job read lock, for jobs that may wait in line; none for one that does not.
-    pub fn read_waiting<R>(&mut self, read: impl FnOnce(&dyn Fn(u32) -> Option<Waiting>) -> R) -> R {
-        let locked = Locked::take(self, READ_JOBS);
-        read(&|job| locked.find(job).and_then(Waiting::of))
-    }
-
     /// Looks at jobs under the job read lock; none for one that Slurm does not have.
     pub fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobRef<'_>) -> R) -> Vec<Option<R>> {
         let locked = Locked::take(self, READ_JOBS);
@@ -100,38 +83,6 @@ impl HostThread {
         let call = &self.host.slurmctld.call;
         // SAFETY: both take their own mutex only and return at once; no lock is held.
         unsafe { if deferred { (call.queue_job_scheduler)() } else { (call.schedule)(false) } };
-    }
-}
-
-/// What was read of a job under a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Whether its nodes are done with it.
-    pub nodes_done: bool,
-    /// Whether it is suspended.
-    pub suspended: bool,
-    /// Whether it has ended, and was not requeued since.
-    pub has_ended: bool,
-}
-
-/// What a job asks for that has no nodes and is not held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// `user_id`
-    pub user: u32,
-    /// `restart_cnt`
-    pub restart: u16,
-    /// `tres_per_node`
-    pub tres: String,
-}
-
-impl Waiting {
-    /// None for a job that does not wait.
-    #[must_use]
-    pub fn of(job: JobRef<'_>) -> Option<Self> {
-        let waits = job.is_pending() && !job.is_completing() && job.priority() != 0;
-        let tres = job.tres_per_node()?;
-        waits.then(|| Self { user: job.user(), restart: job.restart_count(), tres })
     }
 }
 

@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
+use frontend::Verdict;
 use slurm_host::differences::refusal;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
@@ -18,9 +19,8 @@ use slurm_host::symbols::RawJob;
 use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
 
 use crate::plugin::{self, Ends, Plugin, plugin};
-use crate::scheduling::Verdict;
+use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
 use crate::start_line::Surroundings;
-use crate::{adopt, callbacks, scheduling, submission};
 
 static CONTROLLER: PluginTable = PluginTable {
     job_test,
@@ -49,7 +49,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
     boundary::callback(&|| name("job_test", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(plugin), (Some(mut job), Some(mut test))) = (plugin(), seen) else {
+        let (Some(plugin), (Some(job), Some(test))) = (plugin(), seen) else {
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
             let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
@@ -58,10 +58,11 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         if let Some(code) = refusal::of_test(*job, mode) {
             return code;
         }
-        match scheduling::before(&plugin, &mut job, mode, &mut test) {
+        let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
+        match frontend::before(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go => 0,
             Verdict::Answered => ANSWERED,
-            Verdict::Wait if is_start(mode) => refusal::of_start(*job, &test),
+            Verdict::Wait if is_start(mode) => refusal::of_start(job.0, &test.0),
             Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
         }
@@ -74,12 +75,13 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
     boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
-        let (Some(plugin), (Some(mut job), Some(mut test)), 0) = (plugin(), seen, code) else { return code };
-        match scheduling::after(&plugin, &mut job, mode, &mut test) {
+        let (Some(plugin), (Some(job), Some(test)), 0) = (plugin(), seen, code) else { return code };
+        let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
+        match frontend::after(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go | Verdict::Answered => code,
             Verdict::Wait if is_run_now(mode) => {
                 job.give_up_resources();
-                refusal::of_start(*job, &test)
+                refusal::of_start(job.0, &test.0)
             }
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }
@@ -91,7 +93,7 @@ unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
     boundary::callback(&|| name("job_begin", job), undo, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) else { return 0 };
-        if callbacks::job_begin(&plugin, job) { 0 } else { -1 }
+        if frontend::job_begin(&plugin.frontend, SlurmJobMut::new(job)) { 0 } else { -1 }
     })
 }
 
@@ -101,7 +103,8 @@ unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let Some(job) = (unsafe { JobRef::from_callback(job) }) else { return 1 };
         // Without a plugin nobody has taken over the jobs of an earlier slurmctld yet.
-        plugin().map_or_else(|| !job.mentions_vipu(), |plugin| callbacks::job_ready(&plugin, job)).into()
+        let ready = |plugin: &Plugin| frontend::job_ready(&plugin.frontend, SlurmJob(job));
+        plugin().map_or_else(|| !job.mentions_vipu(), |plugin| ready(&plugin)).into()
     })
 }
 
@@ -111,7 +114,7 @@ unsafe extern "C" fn job_fini(job: RawJob) {
     boundary::callback(&|| name("job_fini", job), again, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::job_fini(&plugin, job, &ending);
+            frontend::job_fini(&plugin.frontend, SlurmJobMut::new(job), &ending);
         }
     });
 }
@@ -128,7 +131,7 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
                 log::error(&format!("select/vipu: no file to tell a reconfigure in place by: {why}; raise slurmctld's limit of open files"));
             }
             boundary::log_panics();
-            log::trace_to_slurm(&["vipu_slurmctld", "driver", "vipu_client"]);
+            log::trace_to_slurm(&["vipu_slurmctld", "frontend", "driver", "vipu_client"]);
         });
         if let Err(why) = slurm_host::check() {
             log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
@@ -176,19 +179,21 @@ unsafe fn take_over(plugin: &Plugin, ends: Ends) {
     }
     let threads = ends.start_host();
     if let Err(why) = &threads {
-        plugin.distrust_because(&format!("{why}; restart slurmctld"));
+        plugin.frontend.distrust_because(&format!("{why}; restart slurmctld"));
     }
     // SAFETY: as above.
-    let adopted = unsafe { locks::for_each_job(&mut |job| adopt::adopt(plugin, job)) } && can_all_be_read;
+    let adopted =
+        unsafe { locks::for_each_job(&mut |job| frontend::adopt(&plugin.frontend, SlurmJobMut::new(job))) }
+            && can_all_be_read;
     if !adopted {
         let what = "not all of Slurm's jobs could be read, see slurmctld's log; restart slurmctld";
-        plugin.distrust_because(what);
+        plugin.frontend.distrust_because(what);
         log::error(&format!("select/vipu: {what}; no partition is made or removed until then"));
     }
     let journal = adopted.then(|| conf::state_save_location().unwrap_or_default().join("vipu_journal"));
     if let Err(why) = threads.and_then(|threads| threads.start_driver(journal, Surroundings::read())) {
         log::error(&format!("select/vipu: {why}; IPU jobs will not start"));
-        plugin.distrust_because(&format!("{why}; restart slurmctld"));
+        plugin.frontend.distrust_because(&format!("{why}; restart slurmctld"));
     }
 }
 
@@ -197,11 +202,11 @@ unsafe extern "C" fn job_submit(description: *mut c_void, err_msg: *mut *mut c_c
     boundary::callback(&|| "job_submit".into(), unsure, || {
         // SAFETY: the message of the running job_submit callback.
         let description = unsafe { JobDescription::from_callback(description) };
-        let Some(mut description) = description else { return 0 };
-        submission::drop_forged(&mut description);
+        let Some(mut description) = description.map(SlurmDescription) else { return 0 };
+        frontend::drop_forged(&mut description);
         let judged = match plugin() {
-            Some(plugin) => submission::submitted(&plugin, &mut description),
-            None => submission::refuse_ipus(&description),
+            Some(plugin) => frontend::submitted(&plugin.frontend, &mut description),
+            None => frontend::refuse_ipus(&description),
         };
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
         unsafe { answer(judged, err_msg) }
@@ -213,9 +218,10 @@ unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: 
     boundary::callback(&|| name("job_modify", job), unsure, || {
         // SAFETY: the message and the job of the running job_modify callback, under the job write lock.
         let seen = unsafe { (JobDescription::from_callback(description), JobRef::from_callback(job)) };
-        let (Some(plugin), (Some(mut description), Some(job))) = (plugin(), seen) else { return 0 };
+        let (Some(plugin), (Some(description), Some(job))) = (plugin(), seen) else { return 0 };
+        let changed = frontend::changed(&plugin.frontend, &mut SlurmDescription(description), SlurmJob(job));
         // SAFETY: the answer variable of the running job_modify callback, or NULL.
-        unsafe { answer(submission::changed(&plugin, &mut description, job), err_msg) }
+        unsafe { answer(changed, err_msg) }
     })
 }
 

@@ -54,7 +54,9 @@ impl Surroundings {
 pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: Option<Opened>) {
     let until = Instant::now() + PATIENCE;
     let models = loop {
-        let Some(models) = plugin.upgrade().map(|plugin| plugin.ledger().models().collect::<Vec<_>>()) else {
+        let Some(models) =
+            plugin.upgrade().map(|plugin| plugin.frontend.ledger().models().collect::<Vec<_>>())
+        else {
             return;
         };
         if Instant::now() >= until || !models.iter().any(is_asked_still) {
@@ -64,7 +66,7 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
     };
     let Some(plugin) = plugin.upgrade() else { return };
     let with_directory = |model: ModelView| {
-        let directory = plugin.models(|models| models.ipuof_dir(&model.model));
+        let directory = plugin.frontend.models(|models| models.ipuof_dir(&model.model));
         (model, directory)
     };
     let described: Vec<_> = models.into_iter().map(with_directory).collect();

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 
 use slurm::{Call, FakeJob, TEST_JOB};
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::{HostThread, Seen};
+use slurm_host::locks::HostThread;
 use slurm_host::{blind, locks, running_release, selfcheck};
 
 #[test]
@@ -105,8 +105,8 @@ fn opens_gates_under_the_right_locks() {
         assert!(locked.requeue(TEST_JOB, true));
         locked.tell_user(TEST_JOB, "hello");
         drop(locked);
-        let as_it_is = Seen { nodes_done: true, suspended: false, has_ended: false };
-        assert_eq!(slurm.read(|seen| seen(TEST_JOB)), Some(as_it_is));
+        let look = |job: JobRef<'_>| (job.nodes_done(), job.is_suspended(), job.has_ended());
+        assert_eq!(slurm.look_at(&[TEST_JOB], look), [Some((true, false, false))]);
         slurm.open_completion_gate(TEST_JOB);
         slurm.kick_scheduler();
         done.send(()).unwrap();

@@ -14,9 +14,8 @@ use slurm_host::{blind, boundary};
 use vipu_types::JobOption;
 
 use super::name;
-use crate::callbacks;
-use crate::internal_error;
 use crate::plugin::plugin;
+use crate::slurm_records::SlurmJobMut;
 
 /// Whether a job asks for IPUs; yes when that cannot be found out.
 pub(super) fn is_for_ipus(job: RawJob) -> bool {
@@ -45,7 +44,7 @@ pub(super) fn undo_begin(job: RawJob) -> c_int {
     boundary::guard(&|| name("undo_begin", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
-            callbacks::undo_begin(&plugin, job);
+            frontend::undo_begin(&plugin.frontend, SlurmJobMut::new(job));
         }
     });
     show_reason(job);
@@ -57,7 +56,7 @@ pub(super) fn end_later(job: RawJob, ending: Option<Ending>) {
     boundary::guard(&|| name("end_later", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
         if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobRef::from_callback(job) }) {
-            plugin.end_job(job.id(), ending);
+            plugin.frontend.end_job(job.id(), ending);
         }
     });
 }
@@ -73,7 +72,7 @@ pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -
             return 0;
         }
         // SAFETY: the answer variable of the running job_submit callback, or NULL.
-        unsafe { submit::tell(err_msg, &internal_error::to_user()) };
+        unsafe { submit::tell(err_msg, &frontend::internal_error_to_user()) };
         ESLURM_INVALID_GRES.cast_signed()
     })
 }
@@ -82,7 +81,7 @@ pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -
 pub(super) fn give_up() {
     boundary::guard(&|| "give_up".into(), (), || {
         if let Some(plugin) = plugin() {
-            plugin.distrust();
+            plugin.frontend.distrust();
         }
     });
 }
@@ -91,7 +90,7 @@ fn show_reason(job: RawJob) {
     boundary::guard(&|| name("show_reason", job), (), || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobRef::from_callback(job) }) {
-            plugin.show_reason(job.id(), internal_error::to_user());
+            plugin.frontend.show_internal_error(job.id());
         }
     });
 }

@@ -3,11 +3,13 @@
 use std::fmt::{self, Write as _};
 
 use vipu_types::{
-    Asked, BadValue, Contradiction, GresRequest, IpuCount, Misfit, ModelName, NotASize, RequestError, Shape,
+    Asked, BadValue, Contradiction, GresRequest, IpuCount, JobOption, Misfit, ModelName, NotASize,
+    RequestError, Shape,
 };
 
 use crate::limits::Standing;
 use crate::models::{Model, Models};
+use crate::slurm::Job;
 
 /// What a job's record or submit message says of IPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,6 +184,16 @@ impl Models {
     /// been changed since.
     pub(crate) fn find(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
         Ok(self.find_changed(request)?.map(|taken| taken.resolved))
+    }
+
+    /// What a job asks for, if it asks for IPUs.
+    pub(crate) fn wanted(&self, job: impl Job) -> Result<Option<Resolved>, Refusal> {
+        if !job.mentions_vipu() {
+            return Ok(None);
+        }
+        let standing = Standing { slurm_partitions: job.slurm_partition(), qos: job.qos() };
+        let (tres, options) = (job.tres_per_node().unwrap_or_default(), job.options(JobOption::PREFIX));
+        self.find(&Request { tres, options, standing })
     }
 
     fn parse(&self, request: &Request) -> Result<(Asked, Option<GresRequest>), Refusal> {

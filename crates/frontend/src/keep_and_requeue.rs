@@ -3,25 +3,16 @@
 //! Slurm takes a job's nodes when the job's state and exit code are final (`_job_complete`, `_job_timed_out` in job_mgr.c,
 //! 22.05): the callback that tells of its end sees both. One that is requeued is PENDING by then, or not COMPLETING.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use ledger::{Claim, Seconds};
-use slurm_host::clock;
-use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::Locked;
 use tracing::{info, warn};
 use vipu_types::{AfterFailure, Asked, JobOption, JobRun, ModelName};
 
-use crate::plugin::Plugin;
-
-/// What a site does for the failed jobs of a model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FailureLimits {
-    /// How long a partition stays at most (MaxKeep); zero: not at all.
-    pub(crate) keep: Duration,
-    /// How often a job may have been requeued that goes back into the queue (MaxRequeues).
-    pub(crate) requeues: u32,
-}
+use crate::frontend::Frontend;
+use crate::models::FailureLimits;
+use crate::outside::{HostTask, Outside};
+use crate::slurm::{Job, JobMut, Locked, leader_of};
 
 /// What is to be done about one job that failed.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,17 +55,17 @@ impl FailureLimits {
 
 /// Checks what a new job asks for. The error is for the user, as is a word about what it will not get in full.
 pub(crate) fn check(
-    plugin: &Plugin,
+    frontend: &Frontend,
     options: &[String],
     model: &ModelName,
 ) -> Result<Option<String>, String> {
-    limits(plugin, model).check(asked(options), model)
+    limits(frontend, model).check(asked(options), model)
 }
 
 /// A run has ended: until when its partition stays, if it does. Has the job put back into the queue if that is to be.
 pub(crate) fn at_end(
-    plugin: &Plugin,
-    job: &mut JobMut<'_>,
+    frontend: &Frontend,
+    job: &mut impl JobMut,
     claim: &Claim,
     was_launched: bool,
 ) -> Option<Seconds> {
@@ -85,7 +76,7 @@ pub(crate) fn at_end(
     if asked == AfterFailure::NONE {
         return None;
     }
-    let (limits, restarts) = (limits(plugin, &claim.model), job.restart_count());
+    let (limits, restarts) = (limits(frontend, &claim.model), job.restart_count());
     match limits.remedy(asked, job.failed_with(), job.may_be_requeued(), restarts) {
         Remedy::Nothing => None,
         Remedy::Requeue => {
@@ -96,12 +87,12 @@ pub(crate) fn at_end(
             );
             info!("{}: {text}", claim.run);
             job.add_system_comment(&text);
-            plugin.requeue(claim.run);
+            frontend.outside().ask_host(HostTask::Requeue(claim.run));
             None
         }
         Remedy::Keep(keep) => {
-            let until = end_of(**job).0.saturating_add(keep.as_secs().cast_signed());
-            let (partition, time) = (&claim.partition, clock::local(until));
+            let until = end_of(**job, frontend.outside()).0.saturating_add(keep.as_secs().cast_signed());
+            let (partition, time) = (&claim.partition, frontend.outside().local_time(Seconds(until)));
             let text = format!("vipu: partition {partition} is kept until {time} (--ipu-keep)");
             info!("{}: {text}", claim.run);
             job.add_system_comment(&text);
@@ -111,25 +102,19 @@ pub(crate) fn at_end(
 }
 
 /// Puts a job back into the queue whose run failed, if nobody else has done so.
-pub(crate) fn requeue(slurm: &mut Locked<'_>, run: JobRun) {
+pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun) {
     let seen = slurm.job(run.job);
     let Some(job) = seen.filter(|job| job.restart_count() == run.restart && job.has_failed()) else { return };
-    // A heterogeneous job is requeued as a whole, by its leader.
-    let whole = if job.het_job() == 0 { run.job } else { job.het_job() };
+    let whole = leader_of(*job);
+    drop(job);
     if !slurm.requeue(whole, false) {
         warn!("{run}: Slurm does not requeue it");
     }
 }
 
-/// The present time.
-pub(crate) fn now() -> Seconds {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX))
-}
-
-/// When a job ended: the same for a later slurmctld that finds it COMPLETING.
-fn end_of(job: JobRef<'_>) -> Seconds {
-    Seconds(job.end_time()).min(now())
+/// When a job ended. A later slurmctld that finds it COMPLETING comes to the same time.
+fn end_of(job: impl Job, outside: &dyn Outside) -> Seconds {
+    Seconds(job.end_time()).min(outside.unix_time())
 }
 
 /// What was no option at the job's submit is none now.
@@ -138,8 +123,8 @@ fn asked(options: &[String]) -> AfterFailure {
     asked.after_failure
 }
 
-fn limits(plugin: &Plugin, model: &ModelName) -> FailureLimits {
-    plugin.models(|models| models.failure_limits(model))
+fn limits(frontend: &Frontend, model: &ModelName) -> FailureLimits {
+    frontend.models(|models| models.failure_limits(model))
 }
 
 #[cfg(test)]

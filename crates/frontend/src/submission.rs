@@ -1,24 +1,23 @@
 //! What users ask for, at submit and later: checked and completed. All of it runs under slurmctld's locks: no I/O, no waiting.
 
-use slurm_host::job::JobRef;
-use slurm_host::submit::JobDescription;
 use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption};
 
+use crate::frontend::Frontend;
 use crate::keep_and_requeue;
 use crate::limits::Standing;
-use crate::plugin::Plugin;
 use crate::request::{Refusal, Request, Taken};
+use crate::slurm::{Job, JobDescription};
 
 /// Takes out what a client of a user's own sends so that root's Prolog and Epilog take it for ours. A change brings none.
-pub(crate) fn drop_forged(description: &mut JobDescription<'_>) {
+pub fn drop_forged(description: &mut impl JobDescription) {
     description.remove_script_environment_of(Grant::BEGINNING);
 }
 
 /// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
-pub(crate) fn submitted(
-    plugin: &Plugin,
-    description: &mut JobDescription<'_>,
+pub fn submitted(
+    frontend: &Frontend,
+    description: &mut impl JobDescription,
 ) -> Result<Option<String>, String> {
     let options = description.options(JobOption::PREFIX);
     if options.is_empty() && !description.mentions_vipu() {
@@ -34,51 +33,55 @@ pub(crate) fn submitted(
             qos: description.qos(),
         },
     };
-    let found = plugin.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
+    let found = frontend.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
     let Some(taken) = found else { return Ok(None) };
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
-    there_are_ipus(plugin, description, named.as_deref(), &taken)?;
-    let shortened = keep_and_requeue::check(plugin, &request.options, &taken.resolved.model)?;
-    complete(description, &request.tres, &taken)?;
+    there_are_ipus(frontend, description, named.as_deref(), &taken)?;
+    let shortened = keep_and_requeue::check(frontend, &request.options, &taken.resolved.model)?;
+    complete(frontend, description, &request.tres, &taken)?;
     failpoints::stop!("submit");
-    let room = why_not_now(plugin, description, &taken);
+    let room = why_not_now(frontend, description, &taken);
     let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
 
-const SWITCHED_OFF: &str = "vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log";
+const SWITCHED_OFF: &str = "vipu: the IPU frontend has switched itself off; its reason is in slurmctld's log";
 
 /// The answer while nobody knows what a request comes to.
-pub(crate) fn refuse_ipus(description: &JobDescription<'_>) -> Result<Option<String>, String> {
+pub fn refuse_ipus(description: &impl JobDescription) -> Result<Option<String>, String> {
     let wants_ipus = description.mentions_vipu() || !description.options(JobOption::PREFIX).is_empty();
     if wants_ipus { Err(SWITCHED_OFF.to_owned()) } else { Ok(None) }
 }
 
 /// Whether it gets its Slurm partition by a reservation.
-fn takes_its_place(description: &JobDescription<'_>) -> bool {
+fn takes_its_place(description: &impl JobDescription) -> bool {
     description.names_reservation() && description.slurm_partitions().is_none_or(|names| names.is_empty())
 }
 
 /// Refuses a job in Slurm partitions without IPUs: it would wait for ever, or be told of nodes.
 fn there_are_ipus(
-    plugin: &Plugin,
-    description: &JobDescription<'_>,
+    frontend: &Frontend,
+    description: &impl JobDescription,
     slurm_partitions: Option<&str>,
     taken: &Taken,
 ) -> Result<(), String> {
     let Some(wanted) = slurm_partitions else { return Ok(()) };
-    let refusal = plugin.places.refuse(|| description.all_slurm_partitions(), wanted, &taken.resolved.model);
+    let refusal = frontend.slurm_partition_ipus.refuse(
+        || description.all_slurm_partitions(),
+        wanted,
+        &taken.resolved.model,
+    );
     refusal.map_or(Ok(()), Err)
 }
 
 /// Why there are no IPUs at the moment, for who waits at a terminal. With `--immediate` the job is refused next, and Slurm's own
 /// words for it speak of nodes.
-fn why_not_now(plugin: &Plugin, description: &JobDescription<'_>, taken: &Taken) -> Option<String> {
+fn why_not_now(frontend: &Frontend, description: &impl JobDescription, taken: &Taken) -> Option<String> {
     if description.is_batch() {
         return None;
     }
     let (model, size) = (&taken.resolved.model, taken.resolved.size);
-    plugin.ledger().fits_now(model, size).err().map(|why| why.to_string())
+    frontend.ledger().fits_now(model, size).err().map(|why| why.to_string())
 }
 
 /// Why a job does not become one without IPUs.
@@ -86,10 +89,10 @@ const OPTIONS_STAY: &str =
     "vipu: options like --ipus stay with their job, and need IPUs: cancel it, and submit it without them";
 
 /// The same for a job that is to be changed: its GRES list, or where it stands.
-pub(crate) fn changed(
-    plugin: &Plugin,
-    description: &mut JobDescription<'_>,
-    job: JobRef<'_>,
+pub fn changed(
+    frontend: &Frontend,
+    description: &mut impl JobDescription,
+    job: impl Job,
 ) -> Result<Option<String>, String> {
     refuse_other_tres(description)?;
     let (gres, slurm_partitions, qos) =
@@ -108,24 +111,24 @@ pub(crate) fn changed(
             qos: qos.or_else(|| job.qos()),
         },
     };
-    let found = plugin.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
+    let found = frontend.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
     let found = match found {
         Ok(None) if is_asked_anew && !request.options.is_empty() => Err(OPTIONS_STAY.to_owned()),
         found => found,
     };
     let found = found.and_then(|found| {
         let Some(taken) = &found else { return Ok(None) };
-        there_are_ipus(plugin, description, request.standing.slurm_partitions.as_deref(), taken)?;
+        there_are_ipus(frontend, description, request.standing.slurm_partitions.as_deref(), taken)?;
         Ok(found)
     });
     // Up to 22.05 only the log can tell.
     let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
     let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
-    complete(description, &request.tres, &taken)?;
+    complete(frontend, description, &request.tres, &taken)?;
     Ok(taken.notice())
 }
 
-fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
+fn refuse_other_tres(description: &impl JobDescription) -> Result<(), String> {
     let of_ipus = |(_, tres): &(&str, Option<String>)| tres.as_deref().is_some_and(mentions_vipu);
     match description.other_tres().into_iter().find(of_ipus) {
         Some((per_what, _)) => {
@@ -136,8 +139,13 @@ fn refuse_other_tres(description: &JobDescription<'_>) -> Result<(), String> {
 }
 
 /// Writes what a request comes to in full into the message, where its list says otherwise.
-fn complete(description: &mut JobDescription<'_>, tres: &str, taken: &Taken) -> Result<(), String> {
-    if slurm_host::selfcheck::is_pass_through() {
+fn complete(
+    frontend: &Frontend,
+    description: &mut impl JobDescription,
+    tres: &str,
+    taken: &Taken,
+) -> Result<(), String> {
+    if frontend.outside().is_switched_off() {
         return Err(SWITCHED_OFF.to_owned());
     }
     let canonical = taken.resolved.canonical();

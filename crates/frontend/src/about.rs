@@ -3,9 +3,9 @@
 use std::fmt;
 
 use ledger::{Action, AdoptedAs, Claim, ClaimView, Ending, Event, Gates, Ledger, Phase};
-use slurm_host::boundary;
 use vipu_types::PartitionId;
 
+use crate::guard::guard;
 use crate::internal_error::INTERNAL;
 
 /// Whom an event is about.
@@ -66,8 +66,7 @@ impl About {
                 vec![Action::OpenCompletion { claim: claim.clone(), launch_raised: false }]
             }
             Self::End(..) | Self::Up(_) | Self::Holder(_) => {
-                let claims =
-                    boundary::guard(&|| format!("claims of {self}"), vec![], || ledger.view().claims);
+                let claims = guard(&|| format!("claims of {self}"), vec![], || ledger.view().claims);
                 claims.into_iter().filter_map(|claim| self.opened(claim)).collect()
             }
             Self::Begin(_) | Self::Adopted(..) | Self::All => vec![],

@@ -5,18 +5,17 @@
 //! each reason is looked at again every few seconds, without a test of Slurm's.
 
 use std::collections::{HashSet, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use slurm_host::boundary;
-use slurm_host::job::JobRef;
-use slurm_host::locks::HostThread;
+use ledger::Millis;
 use tracing::debug;
 
-use crate::plugin::Plugin;
+use super::watch_list::after;
+use crate::frontend::Frontend;
+use crate::guard::guard;
+use crate::internal_error::OURS;
 use crate::scheduling;
-
-/// What each of our reasons begins with.
-pub(crate) const OURS: &str = "vipu: ";
+use crate::slurm::{Job, JobMut, Locked, Slurm};
 
 /// How many jobs are looked at under one lock: less than two milliseconds.
 const AT_ONCE: usize = 500;
@@ -26,16 +25,11 @@ const PAUSE: Duration = Duration::from_secs(3);
 const SOON: Duration = Duration::from_millis(250);
 
 /// The jobs that show one, in the order in which they are looked at next.
-pub(crate) struct Reasons {
+#[derive(Default)]
+pub(super) struct ReasonRecheck {
     jobs: VecDeque<u32>,
     known: HashSet<u32>,
-    next: Instant,
-}
-
-impl Default for Reasons {
-    fn default() -> Self {
-        Self { jobs: VecDeque::new(), known: HashSet::new(), next: Instant::now() }
-    }
+    next: Millis,
 }
 
 /// What a look at a job came to.
@@ -49,36 +43,33 @@ enum Found {
     Over(Option<String>),
 }
 
-impl Reasons {
+impl ReasonRecheck {
     /// A job shows one of our reasons, or may.
-    pub(crate) fn watch(&mut self, job: u32) {
+    pub(super) fn watch(&mut self, now: Millis, job: u32) {
         if self.known.insert(job) {
             if self.jobs.is_empty() {
-                self.next = Instant::now() + PAUSE;
+                self.next = after(now, PAUSE);
             }
             self.jobs.push_back(job);
         }
     }
 
-    /// How long until the next look.
-    pub(crate) fn pause(&self) -> Duration {
-        if self.jobs.is_empty() {
-            return Duration::MAX;
-        }
-        self.next.saturating_duration_since(Instant::now())
+    /// The time of the next look.
+    pub(super) fn next(&self) -> Option<Millis> {
+        (!self.jobs.is_empty()).then_some(self.next)
     }
 
     /// Looks at some jobs if it is time, and shows what holds now.
-    pub(crate) fn look(&mut self, plugin: &Plugin, slurm: &mut HostThread) {
-        if self.jobs.is_empty() || Instant::now() < self.next {
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let now = frontend.now();
+        if self.jobs.is_empty() || now < self.next {
             return;
         }
         let jobs: Vec<u32> = self.jobs.drain(..AT_ONCE.min(self.jobs.len())).collect();
-        let look = |job: JobRef<'_>| {
-            let why = || format!("look at the reason of job {}", job.id());
-            boundary::guard(&why, Found::Other, || found(plugin, job))
-        };
-        let found = slurm.look_at(&jobs, look);
+        let found = slurm.look_at(&jobs, |job| {
+            let what = || format!("look at the reason of job {}", job.id());
+            guard(&what, Found::Other, || found(frontend, job))
+        });
         let mut over = Vec::new();
         for (job, found) in jobs.into_iter().zip(found) {
             match found {
@@ -94,17 +85,17 @@ impl Reasons {
                 }
             }
         }
-        self.next = Instant::now() + if over.is_empty() { PAUSE } else { SOON };
+        self.next = after(now, if over.is_empty() { PAUSE } else { SOON });
         if !over.is_empty() {
-            show(plugin, slurm, over);
+            show(frontend, slurm, over);
         }
     }
 }
 
-fn found(plugin: &Plugin, job: JobRef<'_>) -> Found {
+fn found(frontend: &Frontend, job: impl Job) -> Found {
     match job.reason() {
         Some(shown) if shown.starts_with(OURS) && job.waits_in_line() => {
-            still(&shown, scheduling::reason_now(plugin, job))
+            still(&shown, scheduling::reason_now(frontend, job))
         }
         _ => Found::Other,
     }
@@ -119,9 +110,9 @@ fn still(shown: &str, now: Option<String>) -> Found {
 }
 
 /// A job may have been looked at by Slurm since.
-fn show(plugin: &Plugin, slurm: &mut HostThread, over: Vec<(u32, Option<String>)>) {
+fn show(frontend: &Frontend, slurm: &mut impl Slurm, over: Vec<(u32, Option<String>)>) {
     let mut slurm = slurm.write();
-    if plugin.is_closed() {
+    if frontend.is_closed() {
         return;
     }
     for (id, now) in over {
@@ -153,12 +144,12 @@ mod tests {
 
     #[test]
     fn nobody_is_looked_at_where_nobody_waits() {
-        let mut reasons = Reasons::default();
-        assert_eq!(reasons.pause(), Duration::MAX);
+        let mut reasons = ReasonRecheck::default();
+        assert_eq!(reasons.next(), None);
         for job in [1, 2, 1] {
-            reasons.watch(job);
+            reasons.watch(Millis(0), job);
         }
         assert_eq!(reasons.jobs, [1, 2]);
-        assert!(reasons.pause() <= PAUSE);
+        assert_eq!(reasons.next(), Some(after(Millis(0), PAUSE)));
     }
 }

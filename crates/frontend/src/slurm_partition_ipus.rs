@@ -2,11 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use slurm_host::nodes::NodeGres;
-use slurm_host::partitions::SlurmPartitions;
 use vipu_types::ModelName;
 
-use crate::models;
+use crate::slurm::SlurmPartitions;
 
 /// How many Slurm partitions a refusal names that have them.
 const MOST_NAMES: usize = 8;
@@ -21,7 +19,7 @@ pub(crate) struct Found(Mutex<Vec<(String, ModelName)>>);
 
 impl Found {
     /// [`refuse`], where the answer is not known.
-    pub(crate) fn refuse<P: Places>(
+    pub(crate) fn refuse<P: SlurmPartitions>(
         &self,
         places: impl FnOnce() -> Option<P>,
         wanted: &str,
@@ -54,32 +52,9 @@ impl Found {
     }
 }
 
-/// Who knows what the nodes of a Slurm partition offer.
-pub(crate) trait Places {
-    /// The names of all.
-    fn names(&self) -> Vec<String>;
-    /// Whether a node there has IPUs, of this model if one is given; `None` if there is no such Slurm partition.
-    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
-}
-
-impl Places for SlurmPartitions<'_> {
-    fn names(&self) -> Vec<String> {
-        Self::names(self)
-    }
-
-    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
-        self.has_node(slurm_partition, &|node| offers(node, model))
-    }
-}
-
-fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
-    models::offered(&node.gres)
-        .any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
-}
-
 /// Why a job cannot have IPUs of this model in any of these Slurm partitions, a list as users write it. One is enough, and
 /// of one that is unknown Slurm tells.
-fn refuse(places: &impl Places, wanted: &str, model: &ModelName) -> Option<String> {
+fn refuse(places: &impl SlurmPartitions, wanted: &str, model: &ModelName) -> Option<String> {
     let names: Vec<_> = wanted.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let lacks = |name: &&str| places.have(name, Some(model)) == Some(false);
     if names.is_empty() || !names.iter().all(lacks) {
@@ -102,42 +77,40 @@ fn refuse(places: &impl Places, wanted: &str, model: &ModelName) -> Option<Strin
 mod tests {
     use super::*;
 
-    /// Slurm partitions, each with the `Gres=` of its nodes.
+    /// Slurm partitions, each with the models that its nodes offer.
     struct Fake(Vec<(&'static str, Vec<&'static str>)>);
 
-    impl Places for Fake {
+    impl SlurmPartitions for Fake {
         fn names(&self) -> Vec<String> {
             self.0.iter().map(|(name, _)| (*name).to_owned()).collect()
         }
 
         fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
             let (_, nodes) = self.0.iter().find(|(name, _)| *name == slurm_partition)?;
-            let node =
-                |gres: &&str| NodeGres { node: "n".into(), gres: (*gres).into(), line: (*gres).into() };
-            Some(nodes.iter().map(node).any(|node| offers(&node, model)))
+            Some(nodes.iter().any(|of| model.is_none_or(|wanted| wanted.as_str() == *of)))
         }
     }
 
     fn told(wanted: &str, model: &str) -> String {
-        let plugin = Fake(vec![
+        let partitions = Fake(vec![
             ("cpu", vec![]),
-            ("gpu", vec!["gpu:4"]),
-            ("ipu", vec!["gpu:4", "gpu:4,vipu:pod64:64"]),
-            ("old", vec!["vipu:pod16:no_consume:16"]),
-            ("both", vec!["vipu:pod64:no_consume:64,vipu:pod16:no_consume:16"]),
+            ("gpu", vec![]),
+            ("ipu", vec!["pod64"]),
+            ("old", vec!["pod16"]),
+            ("both", vec!["pod64", "pod16"]),
         ]);
-        refuse(&plugin, wanted, &ModelName::new(model).unwrap()).unwrap_or_default()
+        refuse(&partitions, wanted, &ModelName::new(model).unwrap()).unwrap_or_default()
     }
 
     #[test]
     fn what_was_found_is_not_looked_for_again_until_it_may_have_changed() {
         let (found, model) = (Found::default(), ModelName::new("pod64").unwrap());
-        let plugin = |gres| Some(Fake(vec![("ipu", vec![gres])]));
-        assert_eq!(found.refuse(|| plugin("vipu:pod64:64"), "ipu", &model), None);
+        let partitions = |models| Some(Fake(vec![("ipu", models)]));
+        assert_eq!(found.refuse(|| partitions(vec!["pod64"]), "ipu", &model), None);
         assert_eq!(found.refuse(|| -> Option<Fake> { panic!("looked again") }, "ipu", &model), None);
         found.forget();
-        assert!(found.refuse(|| plugin("gpu:4"), "ipu", &model).is_some());
-        assert!(found.refuse(|| plugin("gpu:4"), "ipu", &model).is_some(), "a refusal is not remembered");
+        assert!(found.refuse(|| partitions(vec![]), "ipu", &model).is_some());
+        assert!(found.refuse(|| partitions(vec![]), "ipu", &model).is_some(), "a refusal is not remembered");
     }
 
     #[test]

@@ -1,22 +1,18 @@
 //! What Slurm's schedulers ask, and what is answered for IPUs. All of it runs under slurmctld's locks: no I/O,
 //! no waiting.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use crate::slurm::{Job, JobMut, Question, Test};
 use ledger::{Candidate, Jobs, Place, Rank, Seconds, Wait, Wish};
-use slurm_host::job::{JobMut, JobRef};
-use slurm_host::job_test::Test;
-use slurm_host::release;
 use vipu_types::ControllerName;
 
-use crate::callbacks::wanted;
+use crate::between_callbacks::{Asked, OnNodes, Told};
+use crate::frontend::Frontend;
 use crate::internal_error;
-use crate::plugin::Plugin;
-use crate::preparing::{self, OnNodes};
+use crate::preparing;
 use crate::request::Resolved;
 
 /// Whether the scheduler may try this job.
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// The stock selector decides.
     Go,
     /// Yes, and the stock selector need not be asked.
@@ -30,135 +26,122 @@ pub(crate) enum Verdict {
 /// Seconds, a year: when nobody can say when the job starts, as an answer to who asked just that.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
 
-/// For whom backfill asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
-    job: u32,
-    slurm_partition: usize,
-}
-
-impl Asked {
-    fn of(job: JobRef<'_>) -> Self {
-        Self { job: job.id(), slurm_partition: job.slurm_partition_address() }
-    }
-}
-
-/// A start that a job's IPUs dictate, as backfill was told it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    at: Seconds,
-    /// None when nobody knows.
-    start: Option<Seconds>,
-}
-
 /// Before the stock selector looks at a job.
-pub(crate) fn before(plugin: &Plugin, job: &mut JobMut<'_>, mode: u16, test: &mut Test<'_>) -> Verdict {
-    plugin.victims.clear();
-    plugin.on_nodes.clear();
-    let told = plugin.told.take(&Asked::of(**job));
-    let (run_now, test_only) = (release::is_run_now(mode), release::is_test_only(mode));
-    let when_for_backfill = release::is_will_run(mode) && job.is_backfill_test();
+pub fn before(
+    frontend: &Frontend,
+    job: &mut impl JobMut,
+    question: Question,
+    test: &mut impl Test,
+) -> Verdict {
+    frontend.victims.clear();
+    frontend.on_nodes.clear();
+    let told = frontend.told.take(&Asked::of(**job));
+    let (run_now, test_only) = (question == Question::Start, question == Question::Ever);
+    let when_for_backfill = question == Question::When && job.is_backfill_test();
     if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    match wanted(plugin, **job) {
+    match frontend.models(|models| models.wanted(**job)) {
         Ok(None) => Verdict::Go,
-        Err(refusal) if !test_only => wait(plugin, **job, refusal.to_string()),
+        Err(refusal) if !test_only => wait(frontend, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
-        Ok(Some(wanted)) if !test_only && let Some(trouble) = plugin.out_of_order() => {
+        Ok(Some(wanted)) if !test_only && let Some(trouble) = frontend.out_of_order() => {
             // The ledger says so too, if it still can be believed.
             let why = Wait::Trouble { model: wanted.model, trouble: trouble.into() };
-            wait(plugin, **job, why.to_string())
+            wait(frontend, **job, why.to_string())
         }
-        Ok(Some(_)) if run_now && plugin.is_spoilt(job.id()) => {
-            wait(plugin, **job, internal_error::to_user())
+        Ok(Some(_)) if run_now && frontend.has_begin_panicked(job.id()) => {
+            wait(frontend, **job, internal_error::to_user())
         }
-        Ok(Some(wanted)) if run_now => start_now(plugin, **job, &wanted, test),
-        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(plugin, job, &wanted, told, test),
+        Ok(Some(wanted)) if run_now => start_now(frontend, **job, &wanted, test),
+        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(frontend, job, &wanted, told, test),
         // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
         Ok(Some(_)) | Err(_) => Verdict::Go,
     }
 }
 
 /// Whether a job may start now, if need be by preempting others.
-fn start_now(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
+fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut impl Test) -> Verdict {
     failpoints::stop!("test");
-    if let Some(why) = over_share(plugin, job, wanted) {
-        return wait(plugin, job, why.to_string());
+    if let Some(why) = over_share(frontend, job, wanted) {
+        return wait(frontend, job, why.to_string());
     }
-    if let Some(verdict) = preparing::of_prepared(plugin, job, wanted) {
+    if let Some(verdict) = preparing::of_prepared(frontend, job, wanted) {
         return verdict;
     }
-    let (wish, jobs) = (wish(job, wanted), InSlurm::new(plugin, job));
-    let verdict = plugin.ledger().may_start(&wish, &jobs);
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+    let verdict = frontend.ledger().may_start(&wish, &jobs);
     let Err(why) = verdict else {
-        test.leave_out(&preparing::nodes_before(plugin, job, &wish, &jobs));
-        if preparing::is_to_be_prepared(plugin, job, wanted) {
-            plugin.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
+        test.leave_out(&preparing::nodes_before(frontend, job, &wish, &jobs));
+        if preparing::is_to_be_prepared(frontend, job, wanted) {
+            frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
         }
         return Verdict::Go;
     };
     if why.is_for_room()
-        && let Some(others) = preparing::displaced(plugin, &wish, &jobs)
+        && let Some(others) = preparing::displaced(frontend, &wish, &jobs)
     {
-        plugin.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
+        frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
     }
     if !why.is_for_room() || !test.may_preempt() {
-        return wait(plugin, job, why.to_string());
+        return wait(frontend, job, why.to_string());
     }
-    match victims(plugin, &wish, &jobs, test) {
-        None => wait(plugin, job, why.to_string()),
-        Some(none) if none.is_empty() => wait(plugin, job, format!("{why}; on their way out")),
+    match victims(frontend, &wish, &jobs, test) {
+        None => wait(frontend, job, why.to_string()),
+        Some(none) if none.is_empty() => wait(frontend, job, format!("{why}; on their way out")),
         Some(victims) => {
             // Slurm preempts them only if the stock selector finds nodes, too: see `after`.
-            plugin.victims.leave(job.id(), victims);
+            frontend.victims.leave(job.id(), victims);
             Verdict::Go
         }
     }
 }
 
 /// Why a job that waits would be refused for its IPUs now: what [`start_now`] finds, with nothing done about it.
-pub(crate) fn reason_now(plugin: &Plugin, job: JobRef<'_>) -> Option<String> {
-    let wanted = match wanted(plugin, job) {
+pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
+    let wanted = match frontend.models(|models| models.wanted(job)) {
         Ok(wanted) => wanted?,
         Err(refusal) => return Some(refusal.to_string()),
     };
-    if let Some(trouble) = plugin.out_of_order() {
+    if let Some(trouble) = frontend.out_of_order() {
         return Some(Wait::Trouble { model: wanted.model, trouble: trouble.into() }.to_string());
     }
-    if plugin.is_spoilt(job.id()) {
+    if frontend.has_begin_panicked(job.id()) {
         return Some(internal_error::to_user());
     }
-    if let Some(why) = over_share(plugin, job, &wanted) {
+    if let Some(why) = over_share(frontend, job, &wanted) {
         return Some(why.to_string());
     }
-    if let Some(being_made) = preparing::reason(plugin, job) {
+    if let Some(being_made) = preparing::reason(frontend, job) {
         return being_made;
     }
-    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(plugin, job));
-    let verdict = plugin.ledger().why_not_now(&wish, &jobs);
+    let (wish, jobs) = (wish(job, &wanted), InSlurm::new(frontend, job));
+    let verdict = frontend.ledger().why_not_now(&wish, &jobs);
     verdict.err().map(|why| why.to_string())
 }
 
 /// Whether the job's Slurm partition would have more IPUs than it may. Such a job does not stand in line: who
 /// starts next is not a matter of what is free.
-fn over_share(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved) -> Option<Wait> {
+fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Wait> {
     let slurm_partition = job.slurm_partition()?;
-    let limit = plugin.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
+    let limit = frontend.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
     let (model, size) = (wanted.model.clone(), wanted.size);
     if size.get() > limit {
         return Some(Wait::OverWholeShare { model, slurm_partition, size, limit });
     }
-    let used = plugin.ledger().ipus_of_others(&model, &slurm_partition, job.id());
+    let used = frontend.ledger().ipus_of_others(&model, &slurm_partition, job.id());
     let fits = used + u64::from(size.get()) <= u64::from(limit);
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
 
-fn victims(plugin: &Plugin, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) -> Option<Vec<u32>> {
-    let candidate = |job: JobRef<'_>| Candidate { job: job.id(), dying: job.is_being_preempted() };
-    let candidates: Vec<_> = test.candidates().into_iter().map(candidate).collect();
-    plugin.ledger().victims(wish, &candidates, jobs)
+fn victims(frontend: &Frontend, wish: &Wish, jobs: &InSlurm<impl Job>, test: &impl Test) -> Option<Vec<u32>> {
+    let candidates: Vec<_> = test
+        .candidates()
+        .into_iter()
+        .map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() })
+        .collect();
+    frontend.ledger().victims(wish, &candidates, jobs)
 }
 
 /// Backfill asks when a job can start.
@@ -167,36 +150,36 @@ fn victims(plugin: &Plugin, wish: &Wish, jobs: &InSlurm<'_>, test: &Test<'_>) ->
 /// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once, within a
 /// second: in the next cycle it has to be asked anew.
 fn asked_by_backfill(
-    plugin: &Plugin,
-    job: &mut JobMut<'_>,
+    frontend: &Frontend,
+    job: &mut impl JobMut,
     wanted: &Resolved,
     told: Option<Told>,
-    test: &mut Test<'_>,
+    test: &mut impl Test,
 ) -> Verdict {
-    if let Some(why) = over_share(plugin, **job, wanted) {
-        return wait(plugin, **job, why.to_string());
+    if let Some(why) = over_share(frontend, **job, wanted) {
+        return wait(frontend, **job, why.to_string());
     }
-    if preparing::is_prepared(plugin, **job) {
+    if preparing::is_prepared(frontend, **job) {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(plugin, **job));
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
     // Whom it may preempt may differ from test to test.
     let told = told.filter(|told| told.at == jobs.now() && !test.may_preempt());
     let Some(told) = told else { return Verdict::Go };
     let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
-    let start = plugin.ledger().forecast(&wish, from, &jobs);
+    let start = frontend.ledger().forecast(&wish, from, &jobs);
     if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
-    wait_for_ipus(plugin, job, told, test)
+    wait_for_ipus(frontend, job, told, test)
 }
 
 /// Tells backfill a start that the job's IPUs dictate.
 ///
 /// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
 /// whoever is through, or can share them, until then: its place in line is its plan.
-fn wait_for_ipus(plugin: &Plugin, job: &mut JobMut<'_>, told: Told, test: &mut Test<'_>) -> Verdict {
-    plugin.told.leave(Asked::of(**job), told);
+fn wait_for_ipus(frontend: &Frontend, job: &mut impl JobMut, told: Told, test: &mut impl Test) -> Verdict {
+    frontend.told.leave(Asked::of(**job), told);
     let Some(start) = told.start else { return Verdict::Wait };
     test.keep_no_node();
     job.expect_start(start.0);
@@ -204,86 +187,90 @@ fn wait_for_ipus(plugin: &Plugin, job: &mut JobMut<'_>, told: Told, test: &mut T
 }
 
 /// After the stock selector said yes.
-pub(crate) fn after<'lock>(
-    plugin: &Plugin,
-    job: &mut JobMut<'lock>,
-    mode: u16,
-    test: &mut Test<'lock>,
+pub fn after<J: JobMut>(
+    frontend: &Frontend,
+    job: &mut J,
+    question: Question,
+    test: &mut impl Test<Job = J::Target>,
 ) -> Verdict {
     if !job.mentions_vipu() {
         return Verdict::Go;
     }
-    if release::is_run_now(mode) {
-        let victims = plugin.victims.take(&job.id());
+    if question == Question::Start {
+        let victims = frontend.victims.take(&job.id());
         let victims: Vec<_> = victims.into_iter().flatten().filter_map(|id| job.other(id)).collect();
         test.preempt(&victims);
-        return preparing::on_nodes(plugin, **job, test);
+        return preparing::on_nodes(frontend, **job, test);
     }
-    if !release::is_will_run(mode) {
+    if question != Question::When {
         return Verdict::Go;
     }
-    match wanted(plugin, **job) {
+    match frontend.models(|models| models.wanted(**job)) {
         Ok(None) => Verdict::Go,
-        Ok(Some(wanted)) => will_run(plugin, job, &wanted, test),
-        Err(refusal) => wait(plugin, **job, refusal.to_string()),
+        Ok(Some(wanted)) => will_run(frontend, job, &wanted, test),
+        Err(refusal) => wait(frontend, **job, refusal.to_string()),
     }
 }
 
 /// The stock selector said when the job could start: not before its IPUs are free.
-fn will_run(plugin: &Plugin, job: &mut JobMut<'_>, wanted: &Resolved, test: &mut Test<'_>) -> Verdict {
-    if preparing::is_prepared(plugin, **job) {
+fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test: &mut impl Test) -> Verdict {
+    if preparing::is_prepared(frontend, **job) {
         return Verdict::Go;
     }
-    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(plugin, **job));
+    let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
     let by_backfill = job.is_backfill_test();
     let nodes_free = jobs.now().max(Seconds(job.start_time().max(test.not_before().unwrap_or(0))));
     let start = if by_backfill && !job.is_test_of_now() {
-        plugin.ledger().plan(&wish, nodes_free, &jobs)
-    } else if over_share(plugin, **job, wanted).is_some() {
+        frontend.ledger().plan(&wish, nodes_free, &jobs)
+    } else if over_share(frontend, **job, wanted).is_some() {
         None
     } else {
-        plugin.ledger().forecast(&wish, nodes_free, &jobs)
+        frontend.ledger().forecast(&wish, nodes_free, &jobs)
     };
     if start == Some(nodes_free) {
         return Verdict::Go;
     }
     let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
-    if now_by_preemption && victims(plugin, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
+    if now_by_preemption && victims(frontend, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
         return Verdict::Go;
     }
     if by_backfill {
-        if let Err(why) = plugin.ledger().why_not_now(&wish, &jobs) {
-            plugin.show_reason(job.id(), why.to_string());
+        if let Err(why) = frontend.ledger().why_not_now(&wish, &jobs) {
+            frontend.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(plugin, job, Told { at: jobs.now(), start }, test);
+        return wait_for_ipus(frontend, job, Told { at: jobs.now(), start }, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
 }
 
 /// The controller for a job that has its nodes: one where nobody in line is pushed back, if there is one.
-pub(crate) fn controller_for(plugin: &Plugin, job: JobRef<'_>, wanted: &Resolved) -> Option<ControllerName> {
-    let mut ledger = plugin.ledger();
-    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(plugin, job)).ok();
+pub(crate) fn controller_for(
+    frontend: &Frontend,
+    job: impl Job,
+    wanted: &Resolved,
+) -> Option<ControllerName> {
+    let mut ledger = frontend.ledger();
+    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(frontend, job)).ok();
     undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
 }
 
 /// Which IPUs a job that has its nodes is to have; none where the controller chooses.
 pub(crate) fn place_for(
-    plugin: &Plugin,
-    job: JobRef<'_>,
+    frontend: &Frontend,
+    job: impl Job,
     wanted: &Resolved,
     controller: &ControllerName,
 ) -> Vec<Place> {
-    plugin.ledger().place(&wish(job, wanted), controller, &InSlurm::new(plugin, job))
+    frontend.ledger().place(&wish(job, wanted), controller, &InSlurm::new(frontend, job))
 }
 
-pub(crate) fn wait(plugin: &Plugin, job: JobRef<'_>, why: String) -> Verdict {
-    plugin.show_reason(job.id(), why);
+pub(crate) fn wait(frontend: &Frontend, job: impl Job, why: String) -> Verdict {
+    frontend.show_reason(job.id(), why);
     Verdict::Wait
 }
 
-pub(crate) fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
+pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
     let rank = Rank {
         reserved: job.is_in_reservation(),
         tier: job.priority_tier(),
@@ -294,26 +281,24 @@ pub(crate) fn wish(job: JobRef<'_>, wanted: &Resolved) -> Wish {
 }
 
 /// Slurm's jobs, under the lock of a callback.
-pub(crate) struct InSlurm<'lock> {
-    any: JobRef<'lock>,
+pub(crate) struct InSlurm<J> {
+    any: J,
     now: Seconds,
     patience: i64,
 }
 
-impl<'lock> InSlurm<'lock> {
-    fn new(plugin: &Plugin, any: JobRef<'lock>) -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX));
-        Self { any, now, patience: plugin.patience() }
+impl<J: Job> InSlurm<J> {
+    fn new(frontend: &Frontend, any: J) -> Self {
+        Self { any, now: frontend.outside().unix_time(), patience: frontend.patience() }
     }
 
     /// Another job.
-    pub(crate) fn job(&self, id: u32) -> Option<JobRef<'lock>> {
+    pub(crate) fn job(&self, id: u32) -> Option<J> {
         self.any.other(id)
     }
 }
 
-impl Jobs for InSlurm<'_> {
+impl<J: Job> Jobs for InSlurm<J> {
     fn now(&self) -> Seconds {
         self.now
     }
@@ -341,6 +326,6 @@ impl Jobs for InSlurm<'_> {
     }
 
     fn user_of(&self, job: u32) -> u32 {
-        self.any.other(job).map_or(0, JobRef::user)
+        self.any.other(job).map_or(0, Job::user)
     }
 }

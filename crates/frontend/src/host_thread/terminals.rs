@@ -2,9 +2,12 @@
 //! seconds, and again when it waits for something else. srun and salloc listen from before their job is submitted.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use slurm_host::locks::HostThread;
+use ledger::Millis;
+
+use super::watch_list::after;
+use crate::slurm::{Job, Locked, Slurm};
 
 /// How long a job may wait without a word.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,29 +22,27 @@ const TOGETHER: Duration = Duration::from_secs(1);
 struct Waiting {
     /// The kind of reason that its user has heard.
     told: Option<String>,
-    next: Instant,
+    next: Millis,
 }
 
 /// All of them, by job.
 #[derive(Default)]
-pub(crate) struct Terminals(HashMap<u32, Waiting>);
+pub(super) struct Terminals(HashMap<u32, Waiting>);
 
 impl Terminals {
     /// squeue shows a reason of ours for this job now.
-    pub(crate) fn waits(&mut self, job: u32, now: Instant) {
-        self.0.entry(job).or_insert_with(|| Waiting { told: None, next: now + PATIENCE });
+    pub(super) fn waits(&mut self, job: u32, now: Millis) {
+        self.0.entry(job).or_insert_with(|| Waiting { told: None, next: after(now, PATIENCE) });
     }
 
-    /// How long until the next look.
-    pub(crate) fn pause(&self, now: Instant) -> Duration {
-        let next = self.0.values().map(|waiting| waiting.next).min();
-        next.map_or(Duration::MAX, |next| next.saturating_duration_since(now))
+    /// The time of the next look.
+    pub(super) fn next(&self) -> Option<Millis> {
+        self.0.values().map(|waiting| waiting.next).min()
     }
 
     /// Tells those whose time has come, and forgets those that wait no longer.
-    pub(crate) fn look(&mut self, slurm: &mut HostThread) {
-        let now = Instant::now();
-        if !self.pause(now).is_zero() {
+    pub(super) fn look(&mut self, now: Millis, slurm: &mut impl Slurm) {
+        if self.next().is_none_or(|next| next > now) {
             return;
         }
         let mut slurm = slurm.write();
@@ -56,13 +57,13 @@ impl Terminals {
 
     /// What there is to tell, where `shown` is the reason of a job that still waits in line. Slurm takes ours away now and
     /// then, until it comes to the job again: that is no news.
-    fn due(&mut self, now: Instant, mut shown: impl FnMut(u32) -> Option<String>) -> Vec<(u32, String)> {
+    fn due(&mut self, now: Millis, mut shown: impl FnMut(u32) -> Option<String>) -> Vec<(u32, String)> {
         let mut lines = Vec::new();
         self.0.retain(|job, waiting| {
-            if waiting.next > now + TOGETHER {
+            if waiting.next > after(now, TOGETHER) {
                 return true;
             }
-            waiting.next = now + PERIOD;
+            waiting.next = after(now, PERIOD);
             let Some(reason) = shown(*job) else { return false };
             let Some(why) = reason.strip_prefix("vipu: ") else { return true };
             let kind = kind(why);
@@ -91,37 +92,37 @@ mod tests {
 
     #[test]
     fn a_job_is_told_after_some_seconds_once() {
-        let (now, mut terminals) = (Instant::now(), Terminals::default());
-        assert_eq!(terminals.pause(now), Duration::MAX);
+        let (now, mut terminals) = (Millis(0), Terminals::default());
+        assert_eq!(terminals.next(), None);
         terminals.waits(7, now);
-        terminals.waits(7, now + PATIENCE / 2);
-        assert_eq!(terminals.pause(now), PATIENCE);
+        terminals.waits(7, after(now, PATIENCE / 2));
+        assert_eq!(terminals.next(), Some(after(now, PATIENCE)));
         let shown = |_| Some(FULL.to_owned());
-        let told = terminals.due(now + PATIENCE, shown);
+        let told = terminals.due(after(now, PATIENCE), shown);
         assert_eq!(
             told,
             [(7, "vipu: job 7 waits: 64 IPUs of pod64 needed, 0 free, largest block 0".to_owned())]
         );
-        assert_eq!(terminals.pause(now + PATIENCE), PERIOD);
-        assert_eq!(terminals.due(now + PATIENCE + PERIOD, shown), []);
+        assert_eq!(terminals.next(), Some(after(now, PATIENCE + PERIOD)));
+        assert_eq!(terminals.due(after(now, PATIENCE + PERIOD), shown), []);
     }
 
     #[test]
     fn another_reason_is_told_within_a_minute_and_other_numbers_are_none() {
-        let (now, mut terminals) = (Instant::now(), Terminals::default());
+        let (now, mut terminals) = (Millis(0), Terminals::default());
         terminals.waits(7, now);
-        terminals.due(now + PATIENCE, |_| Some(FULL.to_owned()));
-        assert_eq!(terminals.due(now + PATIENCE + PERIOD, |_| Some(LESS_FULL.to_owned())), []);
-        assert_eq!(terminals.due(now + PATIENCE * 2 + PERIOD, |_| Some(AWAY.to_owned())), []);
-        assert_eq!(terminals.due(now + PATIENCE + 2 * PERIOD, |_| Some(AWAY.to_owned())).len(), 1);
+        terminals.due(after(now, PATIENCE), |_| Some(FULL.to_owned()));
+        assert_eq!(terminals.due(after(now, PATIENCE + PERIOD), |_| Some(LESS_FULL.to_owned())), []);
+        assert_eq!(terminals.due(after(now, PATIENCE * 2 + PERIOD), |_| Some(AWAY.to_owned())), []);
+        assert_eq!(terminals.due(after(now, PATIENCE + 2 * PERIOD), |_| Some(AWAY.to_owned())).len(), 1);
     }
 
     #[test]
     fn what_was_told_is_remembered_while_slurm_shows_no_reason() {
-        let (now, mut terminals) = (Instant::now(), Terminals::default());
+        let (now, mut terminals) = (Millis(0), Terminals::default());
         let mut told = |after, shown: &str| {
-            terminals.waits(7, now + after);
-            terminals.due(now + after, |_| Some(shown.to_owned())).len()
+            terminals.waits(7, super::after(now, after));
+            terminals.due(super::after(now, after), |_| Some(shown.to_owned())).len()
         };
         let times = [PATIENCE, PATIENCE + PERIOD, PATIENCE + 2 * PERIOD];
         told(Duration::ZERO, FULL);
@@ -130,9 +131,9 @@ mod tests {
 
     #[test]
     fn who_waits_no_longer_is_forgotten() {
-        let (now, mut terminals) = (Instant::now(), Terminals::default());
+        let (now, mut terminals) = (Millis(0), Terminals::default());
         terminals.waits(7, now);
-        assert_eq!(terminals.due(now + PATIENCE, |_| None), []);
-        assert_eq!(terminals.pause(now), Duration::MAX);
+        assert_eq!(terminals.due(after(now, PATIENCE), |_| None), []);
+        assert_eq!(terminals.next(), None);
     }
 }

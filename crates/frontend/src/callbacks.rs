@@ -1,0 +1,121 @@
+//! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
+
+use std::cell::Cell;
+
+use ledger::{Ending, Event};
+use tracing::{debug, error};
+use vipu_types::Grant;
+
+use crate::claiming::give;
+use crate::frontend::Frontend;
+use crate::slurm::{Job, JobMut};
+use crate::{keep_and_requeue, launch_mark, show_partition};
+
+/// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
+pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
+    let wanted = match frontend.models(|models| models.wanted(*job)) {
+        Ok(Some(wanted)) => wanted,
+        Ok(None) => {
+            forget_grant(&mut job);
+            return true;
+        }
+        Err(why) => {
+            error!("job {} got nodes with a request that cannot be met: {why}", job.id());
+            return false;
+        }
+    };
+    debug!(
+        user = job.user(),
+        tres = job.tres_per_node(),
+        restart = job.restart_count(),
+        start = job.start_time(),
+        end = job.end_time(),
+        "job {} begins",
+        job.id()
+    );
+    let Some((grant, claim)) = give(frontend, *job, job.node_count(), wanted) else { return false };
+    job.remove_script_environment_of(Grant::BEGINNING);
+    for (name, value) in grant.named() {
+        job.set_environment(name, &value);
+        job.set_script_environment(name, &value);
+    }
+    job.set_environment(&Grant::variable(job.id()), &grant.to_string());
+    launch_mark::raise(&mut job);
+    failpoints::stop!("begin");
+    let is_taken =
+        || frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);
+    if !frontend.tell(Event::Begin(claim.clone())) || !is_taken() {
+        undo_begin(frontend, job);
+        return false;
+    }
+    frontend.mind_deadline(*job, &claim);
+    if frontend.ledger().is_launched(job.id()) {
+        // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
+        launch_mark::forget(&mut job);
+        job.take_back_launch_gate();
+        show_partition::show_made(&mut job, &claim);
+    }
+    true
+}
+
+/// Takes back what a [`job_begin`] has done that came to no good end.
+pub fn undo_begin(frontend: &Frontend, mut job: impl JobMut) {
+    let id = job.id();
+    frontend.begin_has_panicked(id);
+    let is_gate_known = frontend.ledger().launch_raised(id);
+    if frontend.ledger().live_claim(id).is_some() {
+        // It ends as any other does, its launch gate opened if it has one: what was prepared has none.
+        frontend.tell(Event::Fini { job: id, ending: Ending::Unheld });
+    }
+    if !is_gate_known {
+        job.take_back_launch_gate();
+    }
+    forget_grant(&mut job);
+}
+
+/// An earlier run may have had IPUs, before the request was changed, and what root's scripts are told may be forged.
+fn forget_grant(job: &mut impl JobMut) {
+    job.remove_script_environment_of(Grant::BEGINNING);
+    let variable = Grant::variable(job.id());
+    if job.environment(&variable).is_some() {
+        job.remove_environment(&variable);
+        launch_mark::forget(job);
+        for name in Grant::NAMES {
+            job.remove_environment(name);
+        }
+    }
+}
+
+/// Whether the job's partition is ready, or it needs none. Of an IPU job that was not taken over from an earlier
+/// slurmctld, as that stopped half-way, nobody knows.
+pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
+    let ledger = frontend.ledger();
+    let is_unknown = || !frontend.may_hold() && job.is_configuring() && job.mentions_vipu();
+    match ledger.live_claim(job.id()) {
+        Some(_) => !ledger.launch_raised(job.id()),
+        None => !is_unknown(),
+    }
+}
+
+/// Slurm takes the job's nodes away. Comes also for jobs that never began, and twice. `done` is what was done to the
+/// job, should it come no further.
+pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<Ending>>) {
+    let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
+    show_partition::forget(&mut job, &claim);
+    let ending = if job.is_completing() && frontend.may_hold() {
+        job.raise_completion_gate();
+        frontend.limit_completion(claim.clone());
+        Ending::Held
+    } else {
+        Ending::Unheld
+    };
+    done.set(Some(ending));
+    let was_launched = frontend.ledger().is_launched(job.id());
+    let keep_until = keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched);
+    failpoints::stop!("fini");
+    let job = job.id();
+    frontend.tell(match keep_until {
+        Some(keep_until) => Event::Failed { job, ending, keep_until },
+        None => Event::Fini { job, ending },
+    });
+}

@@ -1,0 +1,171 @@
+//! The ledger's actions that are carried out under Slurm's locks.
+
+use conf::OnPartitionError;
+use ledger::{Action, Claim, Event};
+use tracing::{info, warn};
+
+use super::end_job::{Outcome, end, fail_run, starting, tell};
+use crate::frontend::Frontend;
+use crate::guard::guard;
+use crate::internal_error::INTERNAL;
+use crate::slurm::{Job, JobMut, Locked};
+use crate::sync::lock;
+use crate::{launch_mark, show_partition};
+
+/// What is to be done once the locks are released again.
+#[derive(Default)]
+pub(super) struct Afterwards {
+    pub(super) completed: Vec<u32>,
+    pub(super) suspended: Vec<Claim>,
+    pub(super) kick: bool,
+    pub(super) begins_soon: bool,
+}
+
+/// Carries an action out. Should that panic, the job ends all the same: it must not wait for ever.
+pub(super) fn act_or_end(
+    frontend: &Frontend,
+    slurm: &mut impl Locked,
+    action: Action,
+    afterwards: &mut Afterwards,
+) {
+    let (call, job) = called(&action);
+    let again = action.clone();
+    let done = guard(&|| format!("{call} of job {job}"), false, || {
+        act(frontend, slurm, action, afterwards);
+        true
+    });
+    if !done {
+        guard(&|| format!("end of job {job}"), (), || end_run(frontend, slurm, again, afterwards));
+    }
+}
+
+/// For the error line of a panic.
+fn called(action: &Action) -> (&'static str, u32) {
+    match action {
+        Action::OpenLaunch(claim) => ("open_launch", claim.run.job),
+        Action::FailRun(claim, _) => ("fail_run", claim.run.job),
+        Action::SendBack(claim, _) => ("send_back", claim.run.job),
+        Action::DropLaunch(claim) => ("drop_launch", claim.run.job),
+        Action::OpenCompletion { claim, .. } => ("open_completion", claim.run.job),
+        _ => ("action", 0),
+    }
+}
+
+/// Ends what an action was for that panicked.
+fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwards: &mut Afterwards) {
+    match action {
+        Action::OpenLaunch(claim) if was_launched(slurm, &claim) => {
+            frontend.tell(Event::Launched(claim.partition));
+        }
+        Action::OpenLaunch(claim) => {
+            let job = claim.run.job;
+            fail_run(frontend, slurm, claim, INTERNAL, true);
+            // The ledger takes it for opened, and asks for no more.
+            slurm.open_launch_gate(job);
+            if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
+                job.begin_soon();
+                afterwards.begins_soon = true;
+            }
+        }
+        Action::FailRun(claim, _) | Action::SendBack(claim, _) if starting(slurm, claim.run).is_some() => {
+            slurm.end_failed(claim.run.job);
+        }
+        Action::OpenCompletion { claim, .. } => afterwards.completed.push(claim.run.job),
+        _ => {}
+    }
+}
+
+fn act(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwards: &mut Afterwards) {
+    match action {
+        Action::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
+        Action::FailRun(claim, reason) => fail_run(frontend, slurm, claim, &reason, true),
+        Action::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
+        Action::Broken(claim, words) => broken(frontend, slurm, &claim, &words),
+        Action::Relocated(claim) => {
+            let text = format!(
+                "vipu: partition {} was moved to other IPUs; what starts from now on finds them",
+                claim.partition
+            );
+            tell(slurm, claim.run.job, &text);
+        }
+        Action::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
+        Action::OpenCompletion { claim, launch_raised } => {
+            if let Some(mut job) = slurm.job(claim.run.job) {
+                show_partition::forget(&mut job, &claim);
+            }
+            if launch_raised {
+                slurm.open_launch_gate(claim.run.job);
+                if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
+                    job.begin_soon();
+                    afterwards.begins_soon = true;
+                }
+            }
+            afterwards.completed.push(claim.run.job);
+        }
+        Action::KickScheduler => afterwards.kick = true,
+        // The others are the driver's or were taken out before: Handle::route and Worker::work.
+        other => warn!("not an action of this thread: {other:?}"),
+    }
+}
+
+/// Lets the job start, if it is still there to start; the gate is lowered in any case, but that of a suspended job is
+/// once it is not suspended any more: Slurm would not launch it.
+fn open_launch(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, afterwards: &mut Afterwards) {
+    let mut starts = false;
+    if let Some(mut job) = starting(slurm, claim.run) {
+        if job.is_suspended() {
+            return afterwards.suspended.push(claim);
+        }
+        launch_mark::forget(&mut job);
+        show_partition::show_made(&mut job, &claim);
+        job.configure_again();
+        starts = true;
+    }
+    let launched_before = lock(&frontend.launched_before).remove(&claim.partition).filter(|_| starts);
+    match launched_before {
+        Some(at) => {
+            info!("{}: an earlier slurmctld has launched it; it is not launched again", claim.run);
+            slurm.open_launch_gate_of_launched(claim.run.job, at);
+        }
+        None => slurm.open_launch_gate(claim.run.job),
+    }
+    if let Some(mut job) = slurm.job(claim.run.job).filter(|_| starts) {
+        job.end_by_deadline();
+        if launched_before.is_none() && job.is_batch() {
+            let now = frontend.outside().unix_time();
+            frontend.outside().note_launched(claim.clone(), now);
+        }
+    }
+    failpoints::stop!("launch");
+    frontend.tell(if starts {
+        Event::Launched(claim.partition)
+    } else {
+        Event::RunVanished(claim.partition)
+    });
+}
+
+fn was_launched(slurm: &mut impl Locked, claim: &Claim) -> bool {
+    let run = claim.run;
+    slurm.job(run.job).is_some_and(|job| {
+        let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
+        same_run && job.is_running() && !job.is_configuring()
+    })
+}
+
+/// The partition of a running job fails: the job is told, and ended where the site wants that.
+fn broken(frontend: &Frontend, slurm: &mut impl Locked, claim: &Claim, words: &str) {
+    let Some(job) = slurm.job(claim.run.job) else { return };
+    if job.restart_count() != claim.run.restart || !(job.is_running() || job.is_suspended()) {
+        return;
+    }
+    drop(job);
+    let (id, policy) = (claim.run.job, frontend.models(|models| models.on_partition_error(&claim.model)));
+    let text = format!("vipu: partition {} failed: {words}", claim.partition);
+    tell(slurm, id, &text);
+    let outcome = match policy {
+        OnPartitionError::Leave => "it runs on",
+        OnPartitionError::Requeue => end(slurm, id, Outcome::Requeued),
+        OnPartitionError::Kill => end(slurm, id, Outcome::Failed),
+    };
+    warn!("{}: {text}; {outcome} (OnPartitionError={})", claim.run, policy.name());
+}

@@ -1,0 +1,74 @@
+//! The ends that the front end gives to jobs, and what it tells their users.
+
+use ledger::{Claim, Event};
+use tracing::info;
+use vipu_types::JobRun;
+
+use crate::frontend::Frontend;
+use crate::slurm::{Job, JobMut, Locked, leader_of};
+
+/// The job, if it is still in the run that was not launched yet. One that is or was suspended is no longer CONFIGURING,
+/// and keeps what it has.
+pub(super) fn starting<L: Locked>(slurm: &mut L, run: JobRun) -> Option<L::Job<'_>> {
+    slurm.job(run.job).filter(|job| {
+        let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
+        same_run && (job.is_running() || job.is_suspended())
+    })
+}
+
+/// Writes a line to the job's terminal and into its comment.
+pub(super) fn tell(slurm: &mut impl Locked, job: u32, text: &str) {
+    slurm.tell_user(job, text);
+    if let Some(mut job) = slurm.job(job) {
+        job.add_system_comment(text);
+    }
+}
+
+/// What becomes of a run that is ended; of one without a batch script it is always [`Outcome::Failed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is over.
+    Failed,
+    /// Back into the queue, if it may be requeued.
+    Requeued,
+    /// Back into the queue, as it was never launched.
+    SentBack,
+    /// The same, held.
+    Held,
+}
+
+/// Ends a job, or the heterogeneous one that it is part of. Says what became of it.
+pub(super) fn end(slurm: &mut impl Locked, job: u32, fate: Outcome) -> &'static str {
+    let Some(seen) = slurm.job(job) else { return "gone" };
+    let whole = leader_of(*seen);
+    let fate = if seen.is_batch() { fate } else { Outcome::Failed };
+    drop(seen);
+    match fate {
+        Outcome::Requeued if slurm.requeue(whole, false) => "requeued",
+        Outcome::SentBack if slurm.send_back(whole, false) => "requeued",
+        Outcome::Held if slurm.send_back(whole, true) => "requeued and held",
+        _ => {
+            slurm.end_failed(whole);
+            "ended"
+        }
+    }
+}
+
+/// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
+pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, reason: &str, hold: bool) {
+    let text = format!("vipu: {reason}");
+    if starting(slurm, claim.run).is_none() {
+        frontend.tell(Event::RunVanished(claim.partition));
+        return;
+    }
+    let id = claim.run.job;
+    tell(slurm, id, &text);
+    let outcome = end(slurm, id, if hold { Outcome::Held } else { Outcome::SentBack });
+    if let Some(mut job) = slurm.job(id) {
+        let leader = leader_of(*job);
+        let is_held = job.is_pending() && job.priority() == 0;
+        let hint = if is_held { format!("; then: scontrol release {leader}") } else { String::new() };
+        job.set_reason(&format!("{text}{hint}"));
+    }
+    info!("{}: {outcome} ({text})", claim.run);
+}

@@ -1,0 +1,132 @@
+//! Jobs that have ended: their nodes may not be done with them, and Slurm waits for the end of their partition.
+
+use std::time::Duration;
+
+use ledger::{Awaits, Claim, Event, Millis};
+use tracing::warn;
+
+use super::watch_list::{WatchList, after, since};
+use crate::frontend::Frontend;
+use crate::show_partition;
+use crate::slurm::{Job, Locked, Slurm};
+
+/// How often Slurm is asked whether the nodes of an ended job are done: most are within a second.
+const NODES_POLL: Duration = Duration::from_millis(25);
+
+/// How often it is asked about jobs whose nodes take longer than a second.
+const NODES_POLL_LATER: Duration = Duration::from_millis(250);
+
+/// After which a job shows that it waits for the removal of its partition: most removals are done before.
+const SHOWN_AFTER: Duration = Duration::from_secs(2);
+
+/// All ended jobs that this thread looks at.
+#[derive(Default)]
+pub(super) struct EndedJobs {
+    /// Jobs whose nodes may not be done with them.
+    on_nodes: WatchList<Ended>,
+    /// Jobs that are COMPLETING until their partition is gone, but no longer than RemoveWait.
+    held: WatchList<Ended>,
+    /// Jobs that do not show yet that they wait for the removal of their partition.
+    unshown: WatchList<Claim>,
+}
+
+/// A job that has ended.
+#[derive(Clone)]
+struct Ended {
+    claim: Claim,
+    since: Millis,
+    patience: Duration,
+}
+
+impl Ended {
+    fn new(frontend: &Frontend, claim: Claim) -> Self {
+        let patience = frontend.models(|models| models.remove_wait(&claim.model));
+        Self { claim, since: frontend.now(), patience }
+    }
+
+    fn is_late(&self, now: Millis) -> bool {
+        since(self.since, now) >= self.patience
+    }
+
+    fn nodes_pause(&self, now: Millis) -> Duration {
+        if since(self.since, now) < Duration::from_secs(1) { NODES_POLL } else { NODES_POLL_LATER }
+    }
+}
+
+impl EndedJobs {
+    /// Waits for the job's nodes.
+    pub(super) fn await_nodes(&mut self, frontend: &Frontend, claim: Claim) {
+        let ended = Ended::new(frontend, claim);
+        self.on_nodes.watch(ended.since, ended);
+    }
+
+    /// Slurm waits for the end of this run; not for ever.
+    pub(super) fn limit(&mut self, frontend: &Frontend, claim: Claim) {
+        let ended = Ended::new(frontend, claim.clone());
+        self.unshown.watch(after(ended.since, SHOWN_AFTER), claim);
+        self.held.watch(after(ended.since, ended.patience), ended);
+    }
+
+    /// The time of the next look.
+    pub(super) fn next(&self) -> Option<Millis> {
+        [self.on_nodes.next(), self.held.next(), self.unshown.next()].into_iter().flatten().min()
+    }
+
+    /// Tells of the jobs whose nodes are done, and of those for which Slurm has waited long enough.
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let now = frontend.now();
+        self.ask_nodes(frontend, slurm, now);
+        self.show_removals(frontend, slurm, now);
+        for Ended { claim, patience, .. } in self.held.due(now, |ended| ended.patience) {
+            if frontend.ledger().completion_raised(&claim) {
+                warn!(
+                    "{}: partition {} is still there {} s after its end: the job is COMPLETING no longer, the IPUs \
+                     count as used until it is removed",
+                    claim.run,
+                    claim.partition,
+                    patience.as_secs()
+                );
+                frontend.tell(Event::Overdue(claim.partition));
+            }
+        }
+        self.held.retain(|ended| !ended.is_late(now));
+    }
+
+    /// Shows what those wait for whose removal takes a while.
+    fn show_removals(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, now: Millis) {
+        let due = self.unshown.due(now, |_| NODES_POLL_LATER);
+        if due.is_empty() {
+            return;
+        }
+        let awaits = |claim: &Claim| frontend.ledger().awaits(claim);
+        let (on_nodes, others): (Vec<_>, Vec<_>) =
+            due.into_iter().partition(|claim| awaits(claim) == Some(Awaits::Nodes));
+        let removed: Vec<_> = others.iter().filter(|claim| awaits(claim) == Some(Awaits::Removal)).collect();
+        if !removed.is_empty() {
+            let mut slurm = slurm.write();
+            for claim in removed {
+                if let Some(mut job) = slurm.job(claim.run.job) {
+                    show_partition::show_removing(&mut job, claim);
+                }
+            }
+        }
+        drop(on_nodes);
+        self.unshown.retain(|claim| !others.contains(claim));
+    }
+
+    fn ask_nodes(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, now: Millis) {
+        let due = self.on_nodes.due(now, |ended| ended.nodes_pause(now));
+        if due.is_empty() {
+            return;
+        }
+        let jobs: Vec<u32> = due.iter().map(|ended| ended.claim.run.job).collect();
+        let nodes_done = slurm.look_at(&jobs, |job| !job.is_completing() || job.nodes_done());
+        let is_done = |(ended, done): &(Ended, Option<bool>)| done.unwrap_or(true) || ended.is_late(now);
+        let done: Vec<_> =
+            due.into_iter().zip(nodes_done).filter(is_done).map(|(ended, _)| ended.claim.partition).collect();
+        for partition in &done {
+            frontend.tell(Event::NodesDone(partition.clone()));
+        }
+        self.on_nodes.retain(|ended| !done.contains(&ended.claim.partition));
+    }
+}

@@ -1,0 +1,66 @@
+//! Jobs whose deadline may come before their partition (`--deadline`).
+//!
+//! Slurm ends a job that waits in line when it cannot end by its deadline any more, and cuts the time limit of one that
+//! gets its nodes; but it looks at no limit of a job in CF (`job_time_limit` in job_mgr.c, 22.05).
+
+use std::time::Duration;
+
+use ledger::{Claim, Seconds};
+use tracing::info;
+
+use super::end_job::{Outcome, end, starting, tell};
+use super::watch_list::{WatchList, after};
+use crate::frontend::Frontend;
+use crate::guard::guard;
+use crate::slurm::{Locked, Slurm};
+
+/// The shortest and the longest time between two looks: the clock may be set.
+const SHORTEST: Duration = Duration::from_millis(250);
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// The runs with a deadline, each with its deadline.
+pub(super) type Deadlines = WatchList<(Claim, Seconds)>;
+
+/// Minds the deadline of this run, too.
+pub(super) fn watch(list: &mut Deadlines, frontend: &Frontend, claim: Claim, deadline: Seconds) {
+    list.watch(after(frontend.now(), pause(frontend, deadline)), (claim, deadline));
+}
+
+fn pause(frontend: &Frontend, deadline: Seconds) -> Duration {
+    let left = u64::try_from(deadline.0 - frontend.outside().unix_time().0).unwrap_or(0);
+    Duration::from_secs(left).clamp(SHORTEST, LONGEST)
+}
+
+/// Ends the runs whose deadline has come.
+pub(super) fn look(list: &mut Deadlines, frontend: &Frontend, slurm: &mut impl Slurm) {
+    let now = frontend.outside().unix_time();
+    let mut missed = list.due(frontend.now(), |(_, deadline)| pause(frontend, *deadline));
+    list.retain(|(claim, _)| is_waited_for(frontend, claim));
+    missed.retain(|(claim, deadline)| *deadline <= now && is_waited_for(frontend, claim));
+    if missed.is_empty() {
+        return;
+    }
+    let mut slurm = slurm.write();
+    if frontend.is_closed() {
+        return;
+    }
+    for (claim, _) in missed {
+        guard(&|| format!("deadline of {}", claim.run), (), || miss(frontend, &mut slurm, &claim));
+    }
+}
+
+/// Whether the run has not been launched yet.
+fn is_waited_for(frontend: &Frontend, claim: &Claim) -> bool {
+    let (ledger, job) = (frontend.ledger(), claim.run.job);
+    ledger.live_claim(job).is_some_and(|it| it.run == claim.run) && ledger.launch_raised(job)
+}
+
+fn miss(frontend: &Frontend, slurm: &mut impl Locked, claim: &Claim) {
+    if !is_waited_for(frontend, claim) || starting(slurm, claim.run).is_none() {
+        return;
+    }
+    let text = format!("vipu: partition {} was not there by the job's deadline", claim.partition);
+    tell(slurm, claim.run.job, &text);
+    let outcome = end(slurm, claim.run.job, Outcome::Failed);
+    info!("{}: {outcome} ({text})", claim.run);
+}

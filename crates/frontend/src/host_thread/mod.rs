@@ -1,0 +1,252 @@
+//! What the one thread does that may take slurmctld's locks.
+//!
+//! What is due together goes under one lock. Under it, Slurm functions may call our callbacks back on this
+//! thread (a requeue runs job_fini), so the ledger is never locked while one of them is called.
+
+mod actions;
+mod end_job;
+mod ended_jobs;
+mod job_deadlines;
+mod kept_partitions;
+mod prepared_recheck;
+mod reason_recheck;
+mod terminals;
+mod watch_list;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ledger::{Action, Claim, Ending, Event, Seconds};
+use vipu_types::JobRun;
+
+use self::actions::{Afterwards, act_or_end};
+use self::end_job::starting;
+use self::ended_jobs::EndedJobs;
+use self::job_deadlines::Deadlines;
+use self::reason_recheck::ReasonRecheck;
+use self::terminals::Terminals;
+use self::watch_list::{WatchList, after};
+use crate::frontend::Frontend;
+use crate::guard::guard;
+use crate::outside::HostTask;
+use crate::slurm::{BEGIN_SOON, Job, JobMut, Locked, Slurm};
+use crate::{callbacks, keep_and_requeue, show_partition};
+
+/// How often a suspended job that has its partition is looked at.
+const SUSPENDED_POLL: Duration = Duration::from_millis(250);
+
+/// Slurm's clock has whole seconds: the scheduler is woken a little later than that, so as not to come too early.
+const WAKE_MARGIN: Duration = Duration::from_millis(50);
+
+/// Everything that the thread looks at from time to time.
+#[derive(Default)]
+pub struct HostThread {
+    ended_jobs: EndedJobs,
+    /// Jobs that have their partition, and were suspended before they were launched.
+    suspended: WatchList<Claim>,
+    /// Partitions that are made while their jobs wait.
+    prepared: WatchList<Claim>,
+    /// Partitions of failed jobs that stay, each until then.
+    kept: WatchList<(Claim, Seconds)>,
+    deadlines: Deadlines,
+    /// When Slurm's scheduler has to be woken, as a job may begin that was sent back into the line a moment ago: nothing else
+    /// wakes it, so the job would wait for backfill or the next pass.
+    wakes: WatchList<()>,
+    reasons: ReasonRecheck,
+    terminals: Terminals,
+}
+
+impl HostThread {
+    /// How long until something is to be looked at, if no task comes before.
+    #[must_use]
+    pub fn pause(&self, frontend: &Frontend) -> Duration {
+        let now = frontend.now();
+        let next = [
+            self.ended_jobs.next(),
+            self.suspended.next(),
+            self.prepared.next(),
+            self.kept.next(),
+            self.deadlines.next(),
+            self.wakes.next(),
+            self.reasons.next(),
+            self.terminals.next(),
+        ];
+        let next = next.into_iter().flatten().min();
+        next.map_or(Duration::MAX, |next| watch_list::since(now, next))
+    }
+
+    /// Does these tasks, and looks at what is due.
+    pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
+        if !tasks.is_empty() {
+            self.do_tasks(frontend, slurm, tasks);
+        }
+        self.ended_jobs.look(frontend, slurm);
+        prepared_recheck::look(&mut self.prepared, frontend, slurm);
+        kept_partitions::look(&mut self.kept, frontend, slurm);
+        job_deadlines::look(&mut self.deadlines, frontend, slurm);
+        self.reasons.look(frontend, slurm);
+        self.terminals.look(frontend.now(), slurm);
+        self.launch_resumed(frontend, slurm);
+        let now = frontend.now();
+        if !self.wakes.due(now, |()| Duration::MAX).is_empty() {
+            self.wakes = WatchList::default();
+            slurm.kick_scheduler();
+        }
+    }
+
+    fn do_tasks(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
+        let mut due = Due::default();
+        for task in tasks {
+            self.sort(frontend, task, &mut due);
+        }
+        let mut afterwards = Afterwards::default();
+        if !due.is_empty() {
+            let mut slurm = slurm.write();
+            if frontend.is_closed() {
+                return; // Slurm has read its jobs anew while this waited for the lock.
+            }
+            let waiting = due.carry_out(frontend, &mut slurm, &mut afterwards);
+            let now = frontend.now();
+            waiting.into_iter().for_each(|job| self.terminals.waits(job, now));
+        }
+        let now = frontend.now();
+        for claim in afterwards.suspended {
+            self.suspended.watch(after(now, SUSPENDED_POLL), claim);
+        }
+        for job in afterwards.completed {
+            slurm.open_completion_gate(job);
+        }
+        if afterwards.begins_soon {
+            self.wakes.watch(after(now, BEGIN_SOON + WAKE_MARGIN), ());
+        }
+        if afterwards.kick {
+            slurm.kick_scheduler();
+        }
+    }
+
+    /// Takes a task on: what is looked at from time to time goes into its list, the rest is due now.
+    fn sort(&mut self, frontend: &Frontend, task: HostTask, due: &mut Due) {
+        let now = frontend.now();
+        match task {
+            HostTask::Act(Action::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
+            HostTask::Act(Action::Keep(claim, until)) => {
+                self.kept.watch(after(now, kept_partitions::POLL), (claim, until));
+            }
+            HostTask::Limit(claim) => self.ended_jobs.limit(frontend, claim),
+            HostTask::Watch(claim) => self.prepared.watch(after(now, prepared_recheck::POLL), claim),
+            HostTask::Act(action) => due.actions.push(action),
+            HostTask::ShowReason { job, text } => {
+                self.reasons.watch(now, job);
+                due.reasons.insert(job, text);
+            }
+            HostTask::WatchReason(job) => self.reasons.watch(now, job),
+            HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
+            HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
+            HostTask::Requeue(run) => due.requeues.push(run),
+            HostTask::End { job, ending } => due.ends.push((job, ending)),
+        }
+    }
+
+    /// Launches the jobs that are suspended no longer: resumed, or at their end.
+    fn launch_resumed(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let claims = self.suspended.due(frontend.now(), |_| SUSPENDED_POLL);
+        if claims.is_empty() {
+            return;
+        }
+        let jobs: Vec<u32> = claims.iter().map(|claim| claim.run.job).collect();
+        let suspended = slurm.look_at(&jobs, |job| job.is_suspended());
+        let is_resumed = |(_, suspended): &(&Claim, Option<bool>)| !suspended.unwrap_or(false);
+        let resumed: Vec<Claim> =
+            claims.iter().zip(suspended).filter(is_resumed).map(|(claim, _)| claim.clone()).collect();
+        self.suspended.retain(|claim| !resumed.contains(claim));
+        let launches: Vec<_> =
+            resumed.into_iter().map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect();
+        if !launches.is_empty() {
+            self.do_tasks(frontend, slurm, launches);
+        }
+    }
+}
+
+/// What is to be done under the job write lock.
+#[derive(Default)]
+struct Due {
+    lines: Vec<(JobRun, String, bool)>,
+    actions: Vec<Action>,
+    ends: Vec<(u32, Option<Ending>)>,
+    requeues: Vec<JobRun>,
+    /// By job: the last one holds.
+    reasons: HashMap<u32, String>,
+}
+
+impl Due {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+            && self.actions.is_empty()
+            && self.ends.is_empty()
+            && self.requeues.is_empty()
+            && self.reasons.is_empty()
+    }
+
+    /// Does it all. Returns the jobs whose reason is to be told at a terminal as well.
+    fn carry_out(
+        self,
+        frontend: &Frontend,
+        slurm: &mut impl Locked,
+        afterwards: &mut Afterwards,
+    ) -> Vec<u32> {
+        for (run, line, aloud) in self.lines {
+            guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
+        }
+        for action in self.actions {
+            act_or_end(frontend, slurm, action, afterwards);
+        }
+        for (job, ending) in self.ends {
+            guard(&|| format!("end of job {job}"), (), || end_late(frontend, slurm, job, ending));
+        }
+        for run in self.requeues {
+            guard(&|| format!("requeue of {run}"), (), || keep_and_requeue::requeue(slurm, run));
+        }
+        let show = |(job, text): (u32, String)| {
+            let shown = guard(&|| format!("reason of job {job}"), false, || show_reason(slurm, job, &text));
+            shown.then_some(job)
+        };
+        self.reasons.into_iter().filter_map(show).collect()
+    }
+}
+
+/// Does what a job_fini did not come to.
+fn end_late(frontend: &Frontend, slurm: &mut impl Locked, job: u32, ending: Option<Ending>) {
+    if let Some(ending) = ending {
+        frontend.tell(Event::Fini { job, ending });
+        return;
+    }
+    match slurm.job(job) {
+        // The next run has begun since, which has ended this one.
+        Some(job) if job.is_running() && !job.is_completing() => {}
+        Some(job) => callbacks::job_fini(frontend, job, &Cell::default()),
+        None => {
+            frontend.tell(Event::Fini { job, ending: Ending::Unheld });
+        }
+    }
+}
+
+/// Says how the making of a partition goes, in squeue of a job that has its nodes, and aloud to who waits at a terminal.
+fn say_creating(slurm: &mut impl Locked, run: JobRun, line: &str, aloud: bool) {
+    if aloud {
+        slurm.tell_terminal(run.job, line);
+    }
+    if let Some(mut job) = starting(slurm, run) {
+        show_partition::show_creating(&mut job, line);
+    }
+}
+
+/// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone. Whether it is to
+/// be told at a terminal as well.
+fn show_reason(slurm: &mut impl Locked, job: u32, text: &str) -> bool {
+    let Some(mut job) = slurm.job(job).filter(|job| job.waits_in_line()) else { return false };
+    if job.reason().as_deref() != Some(text) {
+        job.set_reason(text);
+    }
+    !job.is_batch()
+}

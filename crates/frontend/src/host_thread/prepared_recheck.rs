@@ -1,0 +1,52 @@
+//! Partitions that are made while their jobs wait: each is looked at until its job has begun or does not wait for it any more.
+
+use std::time::Duration;
+
+use ledger::{Claim, Event, Millis};
+use tracing::info;
+
+use super::watch_list::{WatchList, since};
+use crate::frontend::Frontend;
+use crate::jobs_before::Waiting;
+use crate::slurm::Slurm;
+
+/// How often a prepared partition is looked at.
+pub(super) const POLL: Duration = Duration::from_millis(250);
+
+/// Gives up what nobody waits for, or waits for in vain.
+pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut impl Slurm) {
+    let mut due = list.due(frontend.now(), |_| POLL);
+    list.retain(|claim| is_open(frontend, claim));
+    due.retain(|claim| is_open(frontend, claim));
+    if due.is_empty() {
+        return;
+    }
+    let jobs: Vec<u32> = due.iter().map(|claim| claim.run.job).collect();
+    let waiting = slurm.look_at(&jobs, |job| Waiting::of(job));
+    for (claim, waiting) in due.into_iter().zip(waiting) {
+        let (why, in_vain) = match waiting.flatten() {
+            Some(waiting) if !frontend.models(|models| waiting.wants(models, &claim)) => {
+                ("it asks for something else", false)
+            }
+            Some(_) if is_late(frontend, &claim) => ("it has not started in time (PrepareWait)", true),
+            Some(_) => continue,
+            None => ("it does not wait any more", false),
+        };
+        if is_open(frontend, &claim) {
+            info!("{}: partition {}, which was prepared, is removed: {why}", claim.run, claim.partition);
+            frontend.tell(Event::Forgo { job: claim.run.job, in_vain });
+        }
+    }
+}
+
+fn is_open(frontend: &Frontend, claim: &Claim) -> bool {
+    let preparation = frontend.ledger().preparation(claim.run.job);
+    preparation.is_some_and(|it| it.claim.partition == claim.partition)
+}
+
+/// Whether the partition has waited for long enough.
+fn is_late(frontend: &Frontend, claim: &Claim) -> bool {
+    let patience = frontend.models(|models| models.prepare_wait(&claim.model));
+    let ready: Option<Millis> = frontend.ledger().preparation(claim.run.job).and_then(|it| it.ready);
+    ready.is_some_and(|ready| since(ready, frontend.now()) >= patience)
+}

@@ -1,0 +1,76 @@
+//! The partitions that an earlier slurmctld has left in the journal: each finds its run, stays a while, or is removed.
+
+use ledger::{AdoptedAs, Claim, Event, Seconds};
+use tracing::{info, warn};
+
+use crate::frontend::Frontend;
+use crate::sync::lock;
+
+/// A partition that may exist, as the journal has it.
+#[derive(Clone, Debug)]
+pub struct RecordedPartition {
+    /// The claim, as far as it is on record.
+    pub claim: Claim,
+    /// When its run's batch script was launched.
+    pub launched: Option<Seconds>,
+    /// How far it had come.
+    pub stage: RecordedStage,
+}
+
+/// How far a partition had come when slurmctld ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedStage {
+    /// It was being made, or was up.
+    Wanted,
+    /// Its run failed, and it stays until then.
+    Kept(Seconds),
+    /// It was being removed.
+    Removing,
+    /// Its create was given up and never answered.
+    GivenUp,
+}
+
+/// Takes over what the journal has, after Slurm's jobs were taken over: what no run of a job has is removed.
+pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
+    for record in records {
+        let claim = frontend.jobs_before.complete(&record.claim);
+        if let Some(at) = record.launched {
+            lock(&frontend.launched_before).insert(claim.partition.clone(), at);
+        }
+        if frontend.ledger().holder(&claim.partition).is_some() {
+            continue;
+        }
+        if let RecordedStage::Kept(until) = record.stage {
+            info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
+            frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
+        } else if is_waited_for(frontend, &record) {
+            info!("partition {}: {} still waits for it", claim.partition, claim.run);
+            frontend.prepare(claim);
+        } else {
+            say_why_it_goes(frontend, &record);
+            frontend.tell(Event::Orphan(claim));
+        }
+    }
+    frontend.jobs_before.forget();
+}
+
+/// Whether it was made for a job that still waits for it.
+fn is_waited_for(frontend: &Frontend, RecordedPartition { claim, stage, .. }: &RecordedPartition) -> bool {
+    *stage == RecordedStage::Wanted
+        && !claim.run.has_begun()
+        && frontend.models(|models| frontend.jobs_before.wait_for(models, claim))
+}
+
+fn say_why_it_goes(frontend: &Frontend, RecordedPartition { claim, stage, .. }: &RecordedPartition) {
+    let (partition, run) = (&claim.partition, claim.run);
+    let why = match stage {
+        RecordedStage::Removing => "slurmctld ended while it was being removed",
+        RecordedStage::GivenUp => "its create was given up and never answered, so it may still be made",
+        _ if !run.has_begun() => "no job waits for it any more",
+        _ if frontend.jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
+        _ => {
+            return warn!("partition {partition}: {run} ended while slurmctld was away; removing it");
+        }
+    };
+    info!("partition {partition} of {run}: {why}; removing it");
+}

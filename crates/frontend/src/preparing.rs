@@ -1,0 +1,148 @@
+//! Partitions that are made while their jobs still wait (`Prepare`), so that a job launches the moment it has nodes.
+//!
+//! A job whose nodes and IPUs are free is refused once more, and its partition is made. When it is there, the
+//! scheduler is woken. What is asked here is asked under slurmctld's locks: no I/O, no waiting.
+
+use crate::slurm::Job;
+use crate::slurm::Test;
+use ledger::{Candidate, Claim, Event, Preparation, Wish};
+use vipu_types::{JobRun, ModelName};
+
+use crate::between_callbacks::OnNodes;
+use crate::claiming;
+use crate::frontend::Frontend;
+use crate::request::Resolved;
+use crate::scheduling::{InSlurm, Verdict, wait, wish};
+
+/// What squeue shows as the reason meanwhile.
+const REASON: &str = "vipu: preparing";
+
+/// What is answered to a start of a job whose partition is, or is being, made; none for any other. What it does not want
+/// any more is given up.
+pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Verdict> {
+    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
+    if !is_for(&claim, job, wanted) {
+        frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
+        return None;
+    }
+    if ready.is_some() {
+        return Some(Verdict::Go);
+    }
+    let trouble = frontend.ledger().trouble_of(&claim);
+    Some(wait(frontend, job, trouble.map_or_else(|| REASON.into(), |trouble| trouble.to_string())))
+}
+
+/// Whether a partition is there, or on its way, for this job: no other one is to be looked for.
+pub(crate) fn is_prepared(frontend: &Frontend, job: impl Job) -> bool {
+    frontend.ledger().preparation(job.id()).is_some()
+}
+
+/// What a job shows whose partition is, or is being, made: nothing once it is there.
+pub(crate) fn reason(frontend: &Frontend, job: impl Job) -> Option<Option<String>> {
+    let Preparation { ready, .. } = frontend.ledger().preparation(job.id())?;
+    Some(ready.is_none().then(|| REASON.to_owned()))
+}
+
+/// The claim of the partition that is there for this job.
+pub(crate) fn ready_for(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Claim> {
+    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
+    (ready.is_some() && is_for(&claim, job, wanted)).then_some(claim)
+}
+
+/// Whether the partition of a job that could start now is to be made first.
+///
+/// Not of one that backfill starts: it comes too rarely to be waited for. Not of a part of a heterogeneous job, which
+/// starts as a whole. Not of an array's record: the task that begins gets an id of its own. Not of one that ends at the
+/// first refusal, as `--immediate` has it. Not of more than PrepareMax of one user, nor of one who let one wait in vain.
+pub(crate) fn is_to_be_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> bool {
+    let (is_meant, most) = frontend
+        .models(|models| (models.prepares(&wanted.model, job.is_batch()), models.prepare_max(&wanted.model)));
+    is_meant
+        && (job.is_batch() || job.is_awaited())
+        && job.het_job() == 0
+        && !job.is_unsplit_array()
+        && !job.is_tried_by_backfill()
+        && may_prepare(frontend, job, &wanted.model, most)
+}
+
+fn may_prepare(frontend: &Frontend, job: impl Job, model: &ModelName, most: u32) -> bool {
+    let (ledger, now) = (frontend.ledger(), frontend.now());
+    ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), model, most)
+}
+
+/// Whom a job that finds no room comes before, and who have to give up for it what was prepared for them.
+pub(crate) fn displaced(frontend: &Frontend, own: &Wish, jobs: &InSlurm<impl Job>) -> Option<Vec<u32>> {
+    let mut ledger = frontend.ledger();
+    if !ledger.is_any_prepared() {
+        return None;
+    }
+    if !ledger.may_prepare(frontend.now(), own.job()) {
+        // It had a partition, and did not start: something else keeps it, and would keep the others waiting with it.
+        return None;
+    }
+    let others = ledger.preparations().map(|it| it.claim);
+    let comes_after = |claim: &Claim| {
+        let resolved = Resolved { model: claim.model.clone(), size: claim.size, shape: claim.shape };
+        let other = jobs.job(claim.run.job)?;
+        (own.rank > wish(other, &resolved).rank).then_some(Candidate { job: other.id(), dying: false })
+    };
+    let candidates: Vec<_> = others.filter_map(|claim| comes_after(&claim)).collect();
+    if candidates.is_empty() {
+        return None;
+    }
+    ledger.victims(own, &candidates, jobs).filter(|found| !found.is_empty())
+}
+
+/// The nodes that jobs before this one are about to have, as soon as their partitions are there: they are not free for it.
+/// As nobody else than the stock selector knows what fits on a node beside others, only those of jobs that take whole nodes
+/// are, or all if this one does.
+pub(crate) fn nodes_before(
+    frontend: &Frontend,
+    job: impl Job,
+    own: &Wish,
+    jobs: &InSlurm<impl Job>,
+) -> Vec<u32> {
+    if !frontend.ledger().is_any_prepared() {
+        frontend.expected.forget();
+        return Vec::new();
+    }
+    let comes_before = |other: u32| {
+        let Preparation { claim, .. } = frontend.ledger().preparation(other)?;
+        let resolved = Resolved { model: claim.model, size: claim.size, shape: claim.shape };
+        Some(wish(jobs.job(other)?, &resolved).rank > own.rank)
+    };
+    frontend.expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
+}
+
+/// The stock selector has found nodes for a start, for which others may have to be preempted.
+pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> Verdict {
+    match frontend.on_nodes.take(&job.id()) {
+        Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(frontend, job, test, wanted),
+        Some(OnNodes::Prepare(_)) | None => Verdict::Go,
+        Some(OnNodes::Displace(others, why)) => {
+            for job in others {
+                frontend.tell(Event::Forgo { job, in_vain: false });
+            }
+            wait(frontend, job, format!("{why}; on their way out"))
+        }
+    }
+}
+
+fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved) -> Verdict {
+    let Some((_, claim)) = claiming::give(frontend, job, test.node_count(), wanted) else {
+        return Verdict::Go;
+    };
+    for other in frontend.expected.expect(job.id(), test.chosen(), job.takes_whole_nodes()) {
+        // It comes after this one, or these nodes would not have been looked at.
+        frontend.tell(Event::Forgo { job: other, in_vain: false });
+    }
+    let now = frontend.outside().unix_time();
+    let run = JobRun::waiting(job.id(), job.restart_count(), now.0);
+    frontend.prepare(Claim { run, ..claim });
+    wait(frontend, job, REASON.into())
+}
+
+fn is_for(claim: &Claim, job: impl Job, wanted: &Resolved) -> bool {
+    let asked = (job.user(), job.restart_count(), &wanted.model, wanted.size);
+    asked == (claim.user, claim.run.restart, &claim.model, claim.size)
+}

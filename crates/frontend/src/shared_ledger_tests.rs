@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use ledger::{Action, Claim, Ending, Millis, Seconds};
+use shuttle::thread;
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Shape};
+
+use super::*;
+use crate::outside::HostTask;
+
+/// How many ways of the threads through the locks are tried.
+const SCHEDULES: usize = 2000;
+
+fn claim() -> Claim {
+    Claim {
+        partition: PartitionId::of_run("slurm", 1, 0).unwrap(),
+        run: JobRun { job: 1, restart: 0, start: 0 },
+        user: 1000,
+        model: ModelName::new("pod64").unwrap(),
+        controller: "vipu:8090".parse().unwrap(),
+        size: IpuCount::ONE,
+        shape: Shape::default(),
+        slurm_partition: None,
+        ipus: Vec::new(),
+    }
+}
+
+/// Notes the actions in the order in which they leave.
+#[derive(Default)]
+struct Noted(std::sync::Mutex<Vec<Action>>);
+
+impl Outside for Noted {
+    fn now(&self) -> Millis {
+        Millis(0)
+    }
+
+    fn unix_time(&self) -> Seconds {
+        Seconds(0)
+    }
+
+    fn local_time(&self, _: Seconds) -> String {
+        String::new()
+    }
+
+    fn carry_out(&self, actions: Vec<Action>) {
+        self.0.lock().unwrap().extend(actions);
+    }
+
+    fn note_launched(&self, _: Claim, _: Seconds) {}
+
+    fn ask_host(&self, _: HostTask) {}
+
+    fn is_switched_off(&self) -> bool {
+        false
+    }
+}
+
+/// Tells the shared ledger of a job whose partition is there on one thread, of its end on another; says what is to be done, and
+/// in which order.
+fn up_and_ended() -> Vec<Action> {
+    let shared = Arc::new((SharedLedger::default(), Noted::default()));
+    assert!(shared.0.tell(&shared.1, Event::Begin(claim())));
+    shared.1.0.lock().unwrap().clear();
+    let tell = |event: Event| {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || assert!(shared.0.tell(&shared.1, event)))
+    };
+    let vipu_io = tell(Event::Up(claim().partition));
+    let callback = tell(Event::Fini { job: 1, ending: Ending::Held });
+    vipu_io.join().unwrap();
+    callback.join().unwrap();
+    shared
+        .1
+        .0
+        .lock()
+        .unwrap()
+        .drain(..)
+        .filter(|action| !matches!(action, Action::Survey(_) | Action::CancelCreate(_)))
+        .collect()
+}
+
+/// A job that is launched after its end was seen to would be launched for good.
+#[test]
+fn actions_leave_in_the_order_they_were_decided() {
+    let check = || match &up_and_ended()[..] {
+        // It ended first, and was not launched.
+        [Action::AwaitNodes(_)] => {}
+        [Action::OpenLaunch(_), Action::AwaitNodes(_)] => {}
+        other => panic!("{other:?}"),
+    };
+    shuttle::check_random(check, SCHEDULES);
+}

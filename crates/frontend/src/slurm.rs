@@ -1,0 +1,182 @@
+//! Slurm, as far as the front end asks and changes it. slurmctld-vipu implements these traits on Slurm's records,
+//! the simulation of recovery on records of its own.
+//!
+//! Names and meanings of the methods are those of `slurm_host`, which tells of each member of Slurm's records.
+
+use std::ops::Deref;
+use std::time::Duration;
+
+use ledger::Seconds;
+use vipu_types::ModelName;
+
+/// How far ahead [`JobMut::begin_soon`] lies.
+pub const BEGIN_SOON: Duration = Duration::from_secs(2);
+
+/// A job, under at least the job read lock.
+#[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
+pub trait Job: Copy {
+    fn id(self) -> u32;
+    fn user(self) -> u32;
+    fn restart_count(self) -> u16;
+    fn start_time(self) -> i64;
+    fn end_time(self) -> i64;
+    fn deadline(self) -> Option<i64>;
+    fn time_limit(self) -> i64;
+    fn priority(self) -> u32;
+    fn priority_tier(self) -> u16;
+    fn is_in_reservation(self) -> bool;
+    fn slurm_partition(self) -> Option<String>;
+    fn slurm_partitions(self) -> Option<String>;
+    fn slurm_partition_address(self) -> usize;
+    fn qos(self) -> Option<String>;
+    fn tres_per_node(self) -> Option<String>;
+    fn options(self, beginning: &str) -> Vec<String>;
+    fn environment(self, name: &str) -> Option<String>;
+    fn reason(self) -> Option<String>;
+    fn node_count(self) -> u32;
+    fn nodes_done(self) -> bool;
+    fn het_job(self) -> u32;
+    fn failed_with(self) -> Option<u8>;
+    fn mentions_vipu(self) -> bool;
+    fn is_batch(self) -> bool;
+    fn is_awaited(self) -> bool;
+    fn is_backfill_test(self) -> bool;
+    fn is_tried_by_backfill(self) -> bool;
+    fn is_test_of_now(self) -> bool;
+    fn is_unsplit_array(self) -> bool;
+    fn is_being_preempted(self) -> bool;
+    fn is_pending(self) -> bool;
+    fn is_running(self) -> bool;
+    fn is_suspended(self) -> bool;
+    fn is_configuring(self) -> bool;
+    fn is_completing(self) -> bool;
+    fn has_ended(self) -> bool;
+    fn has_failed(self) -> bool;
+    fn may_be_requeued(self) -> bool;
+    fn waits_in_line(self) -> bool;
+    fn takes_whole_nodes(self) -> bool;
+
+    /// Another job, under the same lock.
+    fn other(self, id: u32) -> Option<Self>;
+}
+
+/// The job, or the leader of the heterogeneous job that it is part of: Slurm requeues and releases that as a whole.
+pub(crate) fn leader_of(job: impl Job) -> u32 {
+    if job.het_job() == 0 { job.id() } else { job.het_job() }
+}
+
+/// A job, under the job write lock.
+#[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
+pub trait JobMut: Deref<Target: Job> {
+    fn raise_launch_gate(&mut self);
+    fn take_back_launch_gate(&mut self);
+    fn raise_completion_gate(&mut self);
+    fn configure_again(&mut self);
+    fn begin_soon(&mut self);
+    fn end_by_deadline(&mut self);
+    fn expect_start(&mut self, time: i64);
+    fn set_reason(&mut self, text: &str);
+    fn clear_reason(&mut self);
+    fn wait_for_its_turn(&mut self);
+    fn add_system_comment(&mut self, text: &str);
+    fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool);
+    fn set_environment(&mut self, name: &str, value: &str);
+    fn remove_environment(&mut self, name: &str);
+    fn set_script_environment(&mut self, name: &str, value: &str);
+    fn remove_script_environment_of(&mut self, beginning: &str);
+}
+
+/// What a test of a job by the scheduler asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether the job may start now; it does if the answer is yes.
+    Start,
+    /// When the job would start.
+    When,
+    /// Whether the job could ever run.
+    Ever,
+    /// Anything else, such as a rehearsal of preemption.
+    Other,
+}
+
+/// What Slurm passes to a test of a job beside the job: nodes, jobs that may be preempted, and a time.
+#[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's arguments")]
+pub trait Test {
+    /// A job that may be preempted.
+    type Job: Job;
+
+    fn may_preempt(&self) -> bool;
+    fn candidates(&self) -> Vec<Self::Job>;
+    fn has_victims(&self) -> bool;
+    fn preempt(&mut self, victims: &[Self::Job]);
+    /// How many nodes there are to choose from, or were chosen.
+    fn node_count(&self) -> u32;
+    fn chosen(&self) -> Vec<u32>;
+    fn leave_out(&mut self, nodes: &[u32]);
+    fn keep_no_node(&mut self);
+    fn not_before(&self) -> Option<i64>;
+}
+
+/// A job as it is submitted, or a change of one.
+#[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's message")]
+pub trait JobDescription {
+    fn tres_per_node(&self) -> Option<String>;
+    fn other_tres(&self) -> [(&'static str, Option<String>); 3];
+    fn slurm_partitions(&self) -> Option<String>;
+    fn default_slurm_partition(&self) -> Option<String>;
+    fn qos(&self) -> Option<String>;
+    fn names_reservation(&self) -> bool;
+    fn is_batch(&self) -> bool;
+    fn mentions_vipu(&self) -> bool;
+    fn options(&self, beginning: &str) -> Vec<String>;
+    fn remove_script_environment_of(&mut self, beginning: &str);
+    fn add_gres(&mut self, element: &str);
+    fn set_tres_per_node(&mut self, tres: &str);
+    /// All Slurm partitions, if they can be read.
+    fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions>;
+}
+
+/// What the nodes of each Slurm partition offer.
+pub trait SlurmPartitions {
+    /// The names of all.
+    fn names(&self) -> Vec<String>;
+    /// Whether a node there has IPUs, of this model if one is given; `None` if there is no such Slurm partition.
+    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
+}
+
+/// slurmctld's locks, for the one thread that may take them.
+pub trait Slurm {
+    /// A job under the job read lock.
+    type Job<'lock>: Job;
+    /// The job write lock.
+    type Locked<'lock>: Locked
+    where
+        Self: 'lock;
+
+    /// Looks at jobs under the job read lock; none for one that Slurm does not have.
+    fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
+    /// Takes the job write lock. Waits while a scheduling pass holds it.
+    fn write(&mut self) -> Self::Locked<'_>;
+    /// Opens the completion gate of a job: it may leave COMPLETING.
+    fn open_completion_gate(&mut self, job: u32);
+    /// Makes the main scheduler look at the queue now, or soon.
+    fn kick_scheduler(&mut self);
+}
+
+/// The job write lock, held until this is dropped.
+#[allow(missing_docs, reason = "each is documented where it is implemented on slurmctld's functions")]
+pub trait Locked {
+    /// A job under this lock.
+    type Job<'lock>: JobMut
+    where
+        Self: 'lock;
+
+    fn job(&mut self, job: u32) -> Option<Self::Job<'_>>;
+    fn open_launch_gate(&mut self, job: u32);
+    fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds);
+    fn requeue(&mut self, job: u32, held: bool) -> bool;
+    fn send_back(&mut self, job: u32, held: bool) -> bool;
+    fn end_failed(&mut self, job: u32);
+    fn tell_user(&mut self, job: u32, line: &str);
+    fn tell_terminal(&mut self, job: u32, line: &str);
+}

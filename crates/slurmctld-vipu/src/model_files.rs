@@ -1,0 +1,192 @@
+//! The Pod models of this cluster: from the nodes' GRES and the files beside slurm.conf.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use conf::{Good, InForce, LoadError, Loaded, SavedConf, Settings};
+use driver::{ModelSettings, PodSetup};
+use frontend::{Model, Models};
+use ledger::ModelFacts;
+use slurm_host::nodes::NodeGres;
+use tracing::error;
+use vipu_client::{Client, Endpoint};
+use vipu_types::{ControllerName, ModelName, PodId};
+
+use crate::node_gres::{consumable, sizes_on_nodes};
+use crate::saved_conf::GoodTexts;
+
+/// What reading the models' files came to.
+#[derive(Default)]
+pub(crate) struct Reading {
+    pub(crate) models: Models,
+    pub(crate) facts: Vec<ModelFacts>,
+    /// To be kept for a later slurmctld.
+    pub(crate) good: GoodTexts,
+}
+
+/// Reads the models' files; models whose file is broken keep the settings they had, in an earlier slurmctld if
+/// need be.
+pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
+    consumable(nodes).iter().for_each(|fault| error!("{fault}"));
+    let sizes = sizes_on_nodes(nodes);
+    let loaded = conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
+    let good = good_texts(&loaded);
+    in_force.update(loaded, |model| earlier(kept, model));
+    tell_errors(in_force, |_| true);
+    standing(sizes, in_force, good)
+}
+
+/// Reads the files of those models that are new; all others keep what they have.
+pub(crate) fn read_new(
+    nodes: &[NodeGres],
+    folder: &Path,
+    kept: &SavedConf,
+    in_force: &mut InForce,
+) -> Reading {
+    let sizes = sizes_on_nodes(nodes);
+    let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
+    let mut good = GoodTexts::default();
+    if !new.is_empty() {
+        let loaded = conf::load(folder, &new);
+        good = good_texts(&loaded);
+        in_force.add(loaded, |model| earlier(kept, model));
+        tell_errors(in_force, |model| new.contains(model));
+    }
+    standing(sizes, in_force, good)
+}
+
+fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
+    for (name, standing) in in_force.iter().filter(|(name, _)| is_news(name)) {
+        if let Some(why) = &standing.error {
+            let is_settled = standing.settings.is_some();
+            let outcome = if is_settled { "the earlier settings stay in force" } else { "its jobs wait" };
+            error!("model {name}: {outcome}: {why}");
+        }
+    }
+}
+
+/// What the models on the nodes come to with the settings in force.
+fn standing(sizes: BTreeMap<ModelName, u32>, in_force: &InForce, good: GoodTexts) -> Reading {
+    let mut reading = Reading { good, ..Reading::default() };
+    for (name, on_nodes) in sizes {
+        let Some(standing) = in_force.get(&name) else { continue };
+        let settings = standing.settings.as_ref();
+        let trouble = match (settings, &standing.error) {
+            (Some(settings), _) => setups(&name, settings).err(),
+            (None, error) => Some(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
+        };
+        let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
+        let model = Model { largest, settings: settings.cloned() };
+        reading.facts.push(model.facts(&name, trouble));
+        reading.models.0.insert(name, model);
+    }
+    reading
+}
+
+fn good_texts(loaded: &Loaded) -> GoodTexts {
+    let text = |(model, file): (&ModelName, &Result<Good, _>)| {
+        Some((model.clone(), file.as_ref().ok()?.text.clone()))
+    };
+    loaded.iter().filter_map(text).collect()
+}
+
+/// What a model had in an earlier slurmctld, if it kept that.
+fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
+    let ignored =
+        |why: &LoadError| error!("model {model}: what was kept of its file is ignored: {}", why.one_line());
+    kept.settings(model).inspect_err(ignored).ok().flatten()
+}
+
+/// A setup for each controller of a model.
+fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, String> {
+    let settings = ModelSettings {
+        create_timeout: own.create_timeout,
+        max_retries: own.max_retries,
+        reconcile_interval: own.reconcile_interval,
+        remove_unknown: own.remove_unknown,
+        domain_size: own.link_domain_size,
+        force_remove: own.force_delete_partition,
+        reconfigurable: own.use_reconfig_partition,
+        allocation: own.allocation.clone(),
+        allocation_agents: own.allocation_agents.clone(),
+        cluster: own.cluster.clone(),
+        max_concurrent_creates: usize::try_from(own.max_concurrent_creates).unwrap_or(usize::MAX),
+        ipuof_dir: own.ipuof_dir.as_deref().map(Into::into),
+    };
+    let setup = |name: &ControllerName| {
+        let endpoint = Endpoint {
+            tls: own.tls.clone(),
+            access: own.access.clone(),
+            ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
+        };
+        let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
+        let pod = PodId { model: model.clone(), controller: name.clone() };
+        Ok(PodSetup { pod, settings: settings.clone(), controller })
+    };
+    own.controllers.iter().map(setup).collect()
+}
+
+/// The Pods of these models as the driver wants them.
+pub(crate) fn all_setups(models: &Models) -> Vec<PodSetup<Client>> {
+    let setups = |(name, model): (&ModelName, &Model)| setups(name, model.settings.as_ref()?).ok();
+    models.0.iter().filter_map(setups).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn node(gres: &str) -> NodeGres {
+        NodeGres { node: "n1".into(), gres: gres.into(), line: gres.into() }
+    }
+
+    /// What a slurmctld has that finds `file` in vipu.conf, and `kept` by an earlier one.
+    fn found(file: &str, kept: &str) -> Reading {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("vipu.conf"), file).unwrap();
+        fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
+        let kept = SavedConf::in_dir(dir.path());
+        read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default())
+    }
+
+    const GOOD: &str = "ApiHost=127.0.0.1 IpuofDir=/x MaxIpusPerJob=16";
+
+    #[test]
+    fn a_file_that_broke_while_no_slurmctld_ran_leaves_the_kept_settings_in_force() {
+        let Reading { models, facts, good } = found("Nonsense=1", GOOD);
+        let pod64 = models.0.values().next().unwrap();
+        assert_eq!((pod64.largest, pod64.settings.is_some()), (16, true));
+        assert_eq!(facts[0].trouble, None);
+        assert_eq!(good, []);
+    }
+
+    #[test]
+    fn a_kept_text_that_is_wrong_is_ignored() {
+        let Reading { models, facts, .. } = found("Nonsense=1", "Other=1");
+        assert_eq!(models.0.values().next().unwrap().settings, None);
+        assert!(facts[0].trouble.as_ref().unwrap().starts_with("vipu.conf:1: unknown key 'Nonsense'"));
+    }
+
+    #[test]
+    fn a_good_file_is_to_be_kept_whatever_was_kept_before() {
+        let Reading { models, good, .. } = found(GOOD, "ApiHost=other IpuofDir=/y");
+        let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
+        assert_eq!(settings.controllers[0].host(), "127.0.0.1");
+        assert_eq!(good, [(ModelName::new("pod64").unwrap(), GOOD.to_owned())]);
+    }
+
+    #[test]
+    fn each_controller_is_a_pod_of_the_model() {
+        let Reading { models, facts, .. } = found("ApiHost=b,a:1 IpuofDir=/x Allocation=c", GOOD);
+        let names = |pods: Vec<PodId>| pods.iter().map(PodId::to_string).collect::<Vec<_>>();
+        let expected = ["pod64 (b:8090)", "pod64 (a:1)"];
+        assert_eq!(names(facts[0].pods().collect()), expected);
+        let setups = all_setups(&models);
+        assert!(setups.iter().all(|setup| setup.settings.allocation.as_deref() == Some("c")));
+        assert_eq!(names(setups.into_iter().map(|setup| setup.pod).collect()), expected);
+        let first = models.first_controller(&facts[0].model).unwrap();
+        assert_eq!(first.to_string(), "b:8090");
+    }
+}

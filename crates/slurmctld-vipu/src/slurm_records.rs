@@ -1,0 +1,260 @@
+//! The front end's traits on Slurm's records, which crate `slurm-host` reads and writes.
+
+use std::ops::Deref;
+
+use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions};
+use ledger::Seconds;
+use slurm_host::job::JobRef;
+use slurm_host::job_test::Test;
+use slurm_host::locks::{HostThread, Locked};
+use slurm_host::nodes::NodeGres;
+use slurm_host::release::{is_run_now, is_test_only, is_will_run};
+use slurm_host::submit::JobDescription;
+use slurm_host::{job, partitions};
+use vipu_types::ModelName;
+
+use crate::node_gres;
+
+/// What a test with this mode word asks.
+pub(crate) fn question(mode: u16) -> Question {
+    match mode {
+        mode if is_run_now(mode) => Question::Start,
+        mode if is_will_run(mode) => Question::When,
+        mode if is_test_only(mode) => Question::Ever,
+        _ => Question::Other,
+    }
+}
+
+/// A job under at least the job read lock.
+#[derive(Clone, Copy)]
+pub(crate) struct SlurmJob<'lock>(pub(crate) JobRef<'lock>);
+
+/// A job under the job write lock.
+pub(crate) struct SlurmJobMut<'lock> {
+    view: SlurmJob<'lock>,
+    job: job::JobMut<'lock>,
+}
+
+impl<'lock> SlurmJobMut<'lock> {
+    pub(crate) fn new(job: job::JobMut<'lock>) -> Self {
+        Self { view: SlurmJob(*job), job }
+    }
+
+    /// [`job::JobMut::give_up_resources`]
+    pub(crate) fn give_up_resources(&mut self) {
+        self.job.give_up_resources();
+    }
+}
+
+impl<'lock> Deref for SlurmJobMut<'lock> {
+    type Target = SlurmJob<'lock>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.view
+    }
+}
+
+/// Methods that a type of `slurm-host` has under these names.
+macro_rules! of_slurm_host {
+    ($receiver:ty, $field:tt: $($name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
+        $(fn $name(self: $receiver $(, $argument: $kind)*) $(-> $result)? {
+            self.$field.$name($($argument),*)
+        })*
+    };
+}
+
+impl Job for SlurmJob<'_> {
+    of_slurm_host! { Self, 0:
+        id() -> u32;
+        user() -> u32;
+        restart_count() -> u16;
+        start_time() -> i64;
+        end_time() -> i64;
+        deadline() -> Option<i64>;
+        time_limit() -> i64;
+        priority() -> u32;
+        priority_tier() -> u16;
+        is_in_reservation() -> bool;
+        slurm_partition() -> Option<String>;
+        slurm_partitions() -> Option<String>;
+        slurm_partition_address() -> usize;
+        qos() -> Option<String>;
+        tres_per_node() -> Option<String>;
+        options(beginning: &str) -> Vec<String>;
+        environment(name: &str) -> Option<String>;
+        reason() -> Option<String>;
+        node_count() -> u32;
+        nodes_done() -> bool;
+        het_job() -> u32;
+        failed_with() -> Option<u8>;
+        mentions_vipu() -> bool;
+        is_batch() -> bool;
+        is_awaited() -> bool;
+        is_backfill_test() -> bool;
+        is_tried_by_backfill() -> bool;
+        is_test_of_now() -> bool;
+        is_unsplit_array() -> bool;
+        is_being_preempted() -> bool;
+        is_pending() -> bool;
+        is_running() -> bool;
+        is_suspended() -> bool;
+        is_configuring() -> bool;
+        is_completing() -> bool;
+        has_ended() -> bool;
+        has_failed() -> bool;
+        may_be_requeued() -> bool;
+        waits_in_line() -> bool;
+        takes_whole_nodes() -> bool;
+    }
+
+    fn other(self, id: u32) -> Option<Self> {
+        self.0.other(id).map(SlurmJob)
+    }
+}
+
+impl JobMut for SlurmJobMut<'_> {
+    of_slurm_host! { &mut Self, job:
+        raise_launch_gate();
+        take_back_launch_gate();
+        raise_completion_gate();
+        configure_again();
+        begin_soon();
+        end_by_deadline();
+        expect_start(time: i64);
+        set_reason(text: &str);
+        clear_reason();
+        wait_for_its_turn();
+        add_system_comment(text: &str);
+        set_environment(name: &str, value: &str);
+        remove_environment(name: &str);
+        set_script_environment(name: &str, value: &str);
+        remove_script_environment_of(beginning: &str);
+    }
+
+    fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {
+        self.job.replace_in_system_comment(text, is_superseded);
+    }
+}
+
+/// What Slurm passes to a job_test.
+pub(crate) struct SlurmTest<'lock>(pub(crate) Test<'lock>);
+
+impl<'lock> slurm::Test for SlurmTest<'lock> {
+    type Job = SlurmJob<'lock>;
+
+    of_slurm_host! { &Self, 0:
+        may_preempt() -> bool;
+        has_victims() -> bool;
+        chosen() -> Vec<u32>;
+        not_before() -> Option<i64>;
+    }
+
+    of_slurm_host! { &mut Self, 0:
+        leave_out(nodes: &[u32]);
+        keep_no_node();
+    }
+
+    fn candidates(&self) -> Vec<SlurmJob<'lock>> {
+        self.0.candidates().into_iter().map(SlurmJob).collect()
+    }
+
+    fn preempt(&mut self, victims: &[SlurmJob<'lock>]) {
+        let victims: Vec<_> = victims.iter().map(|victim| victim.0).collect();
+        self.0.preempt(&victims);
+    }
+
+    fn node_count(&self) -> u32 {
+        self.0.nodes().0
+    }
+}
+
+/// A submit or a change.
+pub(crate) struct SlurmDescription<'call>(pub(crate) JobDescription<'call>);
+
+impl slurm::JobDescription for SlurmDescription<'_> {
+    of_slurm_host! { &Self, 0:
+        tres_per_node() -> Option<String>;
+        other_tres() -> [(&'static str, Option<String>); 3];
+        slurm_partitions() -> Option<String>;
+        default_slurm_partition() -> Option<String>;
+        qos() -> Option<String>;
+        names_reservation() -> bool;
+        is_batch() -> bool;
+        mentions_vipu() -> bool;
+        options(beginning: &str) -> Vec<String>;
+    }
+
+    of_slurm_host! { &mut Self, 0:
+        remove_script_environment_of(beginning: &str);
+        add_gres(element: &str);
+        set_tres_per_node(tres: &str);
+    }
+
+    fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions> {
+        self.0.all_slurm_partitions().map(Partitions)
+    }
+}
+
+/// Slurm's partitions, in a submit or a change.
+struct Partitions<'call>(partitions::SlurmPartitions<'call>);
+
+impl SlurmPartitions for Partitions<'_> {
+    of_slurm_host! { &Self, 0: names() -> Vec<String>; }
+
+    fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
+        self.0.has_node(slurm_partition, &|node| offers(node, model))
+    }
+}
+
+fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
+    node_gres::offered(&node.gres)
+        .any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
+}
+
+/// slurmctld's locks.
+pub(crate) struct Slurm(pub(crate) HostThread);
+
+impl slurm::Slurm for Slurm {
+    type Job<'lock> = SlurmJob<'lock>;
+    type Locked<'lock> = SlurmLocked<'lock>;
+
+    fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(SlurmJob<'_>) -> R) -> Vec<Option<R>> {
+        self.0.look_at(jobs, |job| see(SlurmJob(job)))
+    }
+
+    fn write(&mut self) -> SlurmLocked<'_> {
+        SlurmLocked(self.0.write())
+    }
+
+    of_slurm_host! { &mut Self, 0:
+        open_completion_gate(job: u32);
+        kick_scheduler();
+    }
+}
+
+/// slurmctld's job write lock.
+pub(crate) struct SlurmLocked<'thread>(Locked<'thread>);
+
+impl slurm::Locked for SlurmLocked<'_> {
+    type Job<'lock>
+        = SlurmJobMut<'lock>
+    where
+        Self: 'lock;
+
+    fn job(&mut self, job: u32) -> Option<SlurmJobMut<'_>> {
+        self.0.job(job).map(SlurmJobMut::new)
+    }
+
+    fn open_launch_gate_of_launched(&mut self, job: u32, at: Seconds) {
+        self.0.open_launch_gate_of_launched(job, at.0);
+    }
+
+    of_slurm_host! { &mut Self, 0:
+        open_launch_gate(job: u32);
+        requeue(job: u32, held: bool) -> bool;
+        send_back(job: u32, held: bool) -> bool;
+        end_failed(job: u32);
+        tell_user(job: u32, line: &str);
+        tell_terminal(job: u32, line: &str);
+    }
+}
