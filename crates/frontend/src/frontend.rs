@@ -120,7 +120,7 @@ impl Frontend {
     }
 
     /// Why no IPU job may start until slurmctld is restarted, whatever the ledger says.
-    pub(crate) fn out_of_order(&self) -> Option<&str> {
+    pub fn out_of_order(&self) -> Option<&str> {
         self.out_of_order.get().map(String::as_str)
     }
 

@@ -1,34 +1,10 @@
 //! The partitions that an earlier slurmctld has left in the journal: each finds its run, stays a while, or is removed.
 
-use ledger::{AdoptedAs, Claim, Event, Seconds};
+use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage};
 use tracing::{info, warn};
 
 use crate::frontend::Frontend;
 use crate::sync::lock;
-
-/// A partition that may exist, as the journal has it.
-#[derive(Clone, Debug)]
-pub struct RecordedPartition {
-    /// The claim, as far as it is on record.
-    pub claim: Claim,
-    /// When its run's batch script was launched.
-    pub launched: Option<Seconds>,
-    /// How far it had come.
-    pub stage: RecordedStage,
-}
-
-/// How far a partition had come when slurmctld ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordedStage {
-    /// It was being made, or was up.
-    Wanted,
-    /// Its run failed, and it stays until then.
-    Kept(Seconds),
-    /// It was being removed.
-    Removing,
-    /// Its create was given up and never answered.
-    GivenUp,
-}
 
 /// Takes over what the journal has, after Slurm's jobs were taken over: what no run of a job has is removed.
 pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {

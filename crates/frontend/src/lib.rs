@@ -39,7 +39,7 @@ pub use callbacks::{job_begin, job_fini, job_ready, undo_begin};
 pub use frontend::Frontend;
 pub use host_thread::HostThread;
 pub use internal_error::to_user as internal_error_to_user;
-pub use journal_records::{RecordedPartition, RecordedStage, take_over};
+pub use journal_records::take_over;
 pub use models::{Model, Models};
 pub use outside::{HostTask, Outside};
 pub use scheduling::{Verdict, after, before};

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use driver::{
-    Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders, Stage,
+    Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
 };
-use frontend::{RecordedPartition, RecordedStage};
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::{error, warn};
@@ -62,7 +61,7 @@ async fn run(
         Ok((journal, live)) => {
             if let Some(plugin) = plugin.upgrade() {
                 plugin.set_journal(journal.ownership());
-                frontend::take_over(&plugin.frontend, recorded(&live));
+                frontend::take_over(&plugin.frontend, live.iter().map(LiveRecord::recorded));
             }
             tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
             let files = files(&live);
@@ -95,20 +94,6 @@ fn give_up(plugin: &Weak<Plugin>, reason: &str) {
         error!("{reason}");
         plugin.frontend.give_up(reason);
     }
-}
-
-/// What the journal has, as the front end wants it.
-fn recorded(live: &[LiveRecord]) -> impl Iterator<Item = RecordedPartition> {
-    live.iter().map(|record| RecordedPartition {
-        claim: record.claim.clone(),
-        launched: record.launched,
-        stage: match (record.kept(), record.stage) {
-            (Some(until), _) => RecordedStage::Kept(until),
-            (None, Stage::Creating | Stage::Created) => RecordedStage::Wanted,
-            (None, Stage::Removing) => RecordedStage::Removing,
-            (None, Stage::GivenUp) => RecordedStage::GivenUp,
-        },
-    })
 }
 
 struct InSlurmctld<J> {

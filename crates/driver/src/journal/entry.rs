@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ledger::{Claim, Seconds};
+use ledger::{Claim, RecordedPartition, RecordedStage, Seconds};
 use vipu_types::PartitionId;
 
 /// One entry.
@@ -61,6 +61,18 @@ impl LiveRecord {
     pub fn kept(&self) -> Option<Seconds> {
         let is_leaving = matches!(self.stage, Stage::Removing | Stage::GivenUp);
         self.kept_until.filter(|_| !is_leaving)
+    }
+
+    /// What the front end wants to know of it.
+    #[must_use]
+    pub fn recorded(&self) -> RecordedPartition {
+        let stage = match (self.stage, self.kept()) {
+            (_, Some(until)) => RecordedStage::Kept(until),
+            (Stage::Removing, None) => RecordedStage::Removing,
+            (Stage::GivenUp, None) => RecordedStage::GivenUp,
+            (Stage::Creating | Stage::Created, None) => RecordedStage::Wanted,
+        };
+        RecordedPartition { claim: self.claim.clone(), launched: self.launched, stage }
     }
 }
 

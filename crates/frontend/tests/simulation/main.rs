@@ -1,4 +1,4 @@
-//! Recovery, as it is promised: ledger and driver against the mock's controllers, with a Slurm that plays along, in
+//! Recovery, as it is promised: front end, ledger and driver against the mock's controllers, with a simulated Slurm, in
 //! one process and under virtual time.
 //!
 //! A *seed* is a schedule of jobs and faults ([`schedule`], [`faults`]). It is played ([`play`]) by one [`cluster`] at a
@@ -15,10 +15,11 @@ mod cluster;
 mod controller;
 mod disk;
 mod end;
+mod endless;
 mod faults;
 mod play;
 mod schedule;
-#[path = "../common/settings.rs"]
+#[path = "../../../driver/tests/common/settings.rs"]
 mod settings;
 mod slurm;
 mod slurmctld;
@@ -52,7 +53,7 @@ fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
 
 /// Plays one seed again.
 const COMMAND: &str = "SIMULATION_SEED=";
-const REPLAY: &str = "cargo test -p driver --test simulation whatever_dies -- --nocapture";
+const REPLAY: &str = "cargo test -p frontend --test simulation whatever_dies -- --nocapture";
 
 #[test]
 fn nothing_leaks_whatever_dies() {
@@ -91,15 +92,6 @@ fn nothing_leaks_whatever_dies() {
     );
     assert!(sum(|outcome| outcome.events) >= EVENTS, "too few events to say anything");
     assert!(sum(|outcome| outcome.kept) >= SEEDS, "too few partitions stayed after their jobs");
-}
-
-#[test]
-fn jobs_end_though_a_fault_does_not() {
-    for seed in 0..10 {
-        let outcome = play::play(Schedule::of_silence(seed), None);
-        let launched = outcome.map(|outcome| outcome.launched);
-        assert!(launched.as_ref().is_ok_and(|launched| *launched > 100), "seed {seed}: {launched:?}");
-    }
 }
 
 #[test]

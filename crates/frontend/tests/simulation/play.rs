@@ -18,12 +18,10 @@ use crate::check;
 use crate::cluster::{Cluster, Config, PREFIX};
 use crate::controller::{Machine, Maker, Mood};
 use crate::end::{self, Leaving};
+use crate::endless;
 use crate::faults::{Fault, Kind};
 use crate::schedule::Schedule;
 use crate::slurm::Next;
-
-/// Jobs that are in the queue or have nodes, at most.
-const MOST_JOBS: usize = 60;
 
 /// What a seed came to.
 pub struct Outcome {
@@ -33,6 +31,7 @@ pub struct Outcome {
     pub at_once: u64,
     pub kept: u64,
     pub failed: u64,
+    pub held: u64,
     pub virtual_time: Duration,
     /// How long after the end of all faults and jobs the last trace was gone.
     pub last_trace: Duration,
@@ -65,6 +64,7 @@ pub fn play(schedule: Schedule, story: Option<&Path>) -> Result<Outcome, String>
             at_once: cluster.counts.at_once.get(),
             kept: cluster.counts.kept.get(),
             failed: cluster.counts.failed.get(),
+            held: cluster.counts.held.get(),
             virtual_time: began.elapsed(),
             last_trace,
         };
@@ -81,7 +81,7 @@ async fn whole(cluster: &Rc<Cluster>) -> Result<Duration, String> {
     tokio::join!(submit_all(cluster), suffer_all(cluster));
     saving.abort();
     if cluster.schedule.is_endless() {
-        end::drain(cluster, Leaving::MayStay).await?;
+        endless::outlast(cluster).await?;
     }
     end::all_is_well_again(cluster).await;
     end::drain(cluster, Leaving::InTime).await?;
@@ -100,7 +100,7 @@ async fn save(cluster: Rc<Cluster>) {
 async fn submit_all(cluster: &Rc<Cluster>) {
     for _ in 0..cluster.schedule.jobs {
         sleep(cluster.up_to(2 * cluster.schedule.pause)).await;
-        let has_room = cluster.slurm.borrow().jobs.len() < MOST_JOBS;
+        let has_room = cluster.slurm.borrow().jobs.len() < cluster.schedule.most_jobs;
         if let Some(ctld) = cluster.in_charge().filter(|_| has_room) {
             let id = submit(cluster);
             ctld.kick();
@@ -156,6 +156,7 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         Kind::CreatedVeryLate => in_mood(cluster, machine, fault, Mood::VeryLate),
         Kind::RemovedLate => in_mood(cluster, machine, fault, Mood::RemovesLate),
         Kind::Silent => in_mood(cluster, machine, fault, Mood::Silent),
+        Kind::RemovesNothing => in_mood(cluster, machine, fault, Mood::RemovesNothing),
         Kind::Forgets => {
             check::double_owners(&cluster.check, machine);
             machine.forget();

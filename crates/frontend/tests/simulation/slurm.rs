@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ledger::{Claim, Jobs, Rank, Seconds, Wish};
 use tokio::time::Instant;
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId};
+use vipu_types::{Grant, IpuCount, JobOption, JobRun, ModelName, PartitionId};
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +49,45 @@ pub struct Job {
     pub ends: Instant,
     /// When its nodes are done with it, once it is completing.
     pub nodes_done: Instant,
-    /// What it was given last.
-    pub given: Option<Claim>,
-    /// The run that its partition was made for: it may have been a waiting one.
-    pub made_for: Option<JobRun>,
-    /// The gates raised, each with the run it was raised for.
-    pub launch: Vec<JobRun>,
-    pub completion: Vec<JobRun>,
-    /// Until when its partition stays, in seconds, if it failed and that is asked for.
-    pub keep_until: Option<i64>,
+    /// Its environment, which is saved with it.
+    pub environment: BTreeMap<String, String>,
+    /// The text that squeue shows as the reason.
+    pub reason: Option<String>,
+    /// It failed by itself, once it has ended.
+    pub has_failed: bool,
+    /// How often its gates are raised.
+    pub launch_gates: u32,
+    pub completion_gates: u32,
 }
 
 impl Job {
-    /// How long its partition stays if it fails, in seconds: some jobs ask for that.
-    pub fn keep(&self) -> Option<i64> {
-        self.id.is_multiple_of(4).then_some(i64::from(self.id % 16))
+    /// Whether its tasks fail, with exit code 1, if nothing else ends them.
+    pub fn fails(&self) -> bool {
+        self.id.is_multiple_of(2)
+    }
+
+    /// Its options, as Slurm keeps them: some jobs have their partition kept, and some are requeued, if they fail.
+    pub fn options(&self) -> Vec<String> {
+        let option = |option: JobOption, value: String| format!("{}={value}", option.variable());
+        let keep =
+            self.id.is_multiple_of(4).then(|| option(JobOption::Keep, format!("{}s", 1 + self.id % 15)));
+        let requeue = self.id.is_multiple_of(10).then(|| option(JobOption::RequeueOn, "1".to_owned()));
+        keep.into_iter().chain(requeue).collect()
+    }
+
+    /// Its GRES request, as Slurm keeps it.
+    pub fn tres(&self) -> String {
+        format!("gres:vipu:{}:{}", self.model, self.size)
+    }
+
+    /// What it was given last.
+    pub fn grant(&self) -> Option<Grant> {
+        self.environment.get(&Grant::variable(self.id))?.parse().ok()
+    }
+
+    /// Its time limit, in seconds.
+    pub fn limit(&self) -> i64 {
+        i64::try_from(self.length.as_secs()).unwrap() + 1
     }
 
     /// The run that the record speaks of. A requeue counts before the run that it ends has let go of its partition.
@@ -73,26 +96,21 @@ impl Job {
         JobRun { job: self.id, restart: self.restart - u16::from(requeued), start: self.start }
     }
 
-    /// Whether it was given this partition, which was made for this run.
-    pub fn has(&self, partition: &PartitionId, run: JobRun) -> bool {
-        let is_given = self.given.as_ref().is_some_and(|claim| claim.partition == *partition);
-        is_given && self.made_for == Some(run)
+    /// Whether it was given this partition, which was made for this run, or for the job while it waited for this run.
+    pub fn has(&self, partition: &PartitionId, made_for: JobRun) -> bool {
+        let is_given = self.grant().is_some_and(|grant| grant.partition == *partition);
+        is_given && is_of(self.run(), made_for)
     }
 
     pub fn enter(&mut self, state: State) {
         (self.state, self.since) = (state, Instant::now());
     }
+}
 
-    /// What the scheduler asks for.
-    pub fn wish(&self) -> Wish {
-        let rank = Rank { reserved: false, tier: 1, priority: 1000, job: std::cmp::Reverse(self.id) };
-        Wish {
-            model: self.model.clone(),
-            size: self.size,
-            rank,
-            duration: i64::try_from(self.length.as_secs()).unwrap() + 1,
-        }
-    }
+/// Whether a partition that was made for a run, or for a job that waits, is this run's.
+pub fn is_of(run: JobRun, made_for: JobRun) -> bool {
+    let is_same_job = (run.job, run.restart) == (made_for.job, made_for.restart);
+    is_same_job && (!made_for.has_begun() || made_for.start == run.start)
 }
 
 /// What slurmctld saves.
@@ -127,11 +145,11 @@ impl Slurm {
             begin: now,
             ends: now,
             nodes_done: now,
-            given: None,
-            made_for: None,
-            launch: Vec::new(),
-            completion: Vec::new(),
-            keep_until: None,
+            environment: BTreeMap::new(),
+            reason: None,
+            has_failed: false,
+            launch_gates: 0,
+            completion_gates: 0,
         };
         self.jobs.insert(id, job);
         id
@@ -147,8 +165,7 @@ impl Slurm {
     pub fn restored(mut self, truth: &Self) -> Self {
         let now = Instant::now();
         for job in self.jobs.values_mut() {
-            job.launch.clear();
-            job.completion.clear();
+            (job.launch_gates, job.completion_gates) = (0, 0);
             job.since = now;
             let runs = truth.jobs.get(&job.id).filter(|there| there.run() == job.run());
             if job.state == State::Running && runs.is_none_or(|there| there.state != State::Running) {
@@ -156,39 +173,5 @@ impl Slurm {
             }
         }
         self
-    }
-}
-
-/// The questions of the ledger about jobs.
-pub struct Known<'a> {
-    pub slurm: &'a Slurm,
-    pub now: i64,
-}
-
-impl Jobs for Known<'_> {
-    fn now(&self) -> Seconds {
-        Seconds(self.now)
-    }
-
-    fn end_of(&self, job: u32) -> Option<Seconds> {
-        let job = self.slurm.jobs.get(&job)?;
-        match job.state {
-            State::Configuring | State::Running => Some(Seconds(job.start + job.wish().duration)),
-            // It has a partition already, and runs for so long from any moment on.
-            State::Pending => Some(Seconds(self.now + job.wish().duration)),
-            State::Held | State::Completing(_) => None,
-        }
-    }
-
-    fn waits(&self, job: u32) -> bool {
-        self.slurm.jobs.get(&job).is_some_and(|job| job.state == State::Pending)
-    }
-
-    fn expected(&self, _: u32) -> Option<Seconds> {
-        None
-    }
-
-    fn patience(&self) -> i64 {
-        60
     }
 }

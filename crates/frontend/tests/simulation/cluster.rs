@@ -10,21 +10,22 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use driver::ModelSettings;
-use ledger::{Claim, ModelFacts, Placement};
+use frontend::{Model, Models};
+use ledger::Placement;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use vipu_types::{ControllerName, IpuCount, ModelName};
+use vipu_types::{ControllerName, Grant, IpuCount, ModelName};
 
 use crate::check::Check;
 use crate::controller::{Machine, Maker};
 use crate::disk::{Disk, Shelf};
 use crate::schedule::Schedule;
 use crate::settings::settings;
-use crate::slurm::{Next, Slurm};
-use crate::slurmctld::Slurmctld;
+use crate::slurm::{Job, Next, Slurm, is_of};
+use crate::slurmctld::{REMOVE_WAIT, Slurmctld};
 
 /// PartitionPrefix, of this cluster and of others.
 pub const PREFIX: &str = "slurm";
@@ -69,6 +70,27 @@ impl Config {
         }
     }
 
+    /// vipu.conf of a model with these controllers.
+    fn text(&self, controllers: &str, prepares: bool) -> String {
+        let placement = match self.placement {
+            Placement::Controller => "Placement=controller",
+            Placement::Explicit => "Placement=explicit Cluster=cluster",
+        };
+        let on_partition_error = match self.on_partition_error {
+            None => "leave",
+            Some(Next::Over) => "kill",
+            Some(Next::Pending | Next::Held) => "requeue",
+        };
+        let prepare = if prepares { "all" } else { "no" };
+        format!(
+            "ApiHost={controllers} IpuofDir={} PartitionPrefix={PREFIX} {placement} Prepare={prepare} PrepareWait=15 \
+             RemoveWait={} ReconcileInterval={} MaxKeep=60 OnPartitionError={on_partition_error}",
+            self.ipuof_dir,
+            REMOVE_WAIT.as_secs(),
+            RECONCILE_INTERVAL.as_secs(),
+        )
+    }
+
     pub fn settings(&self) -> ModelSettings {
         ModelSettings {
             create_timeout: CREATE_TIMEOUT,
@@ -95,7 +117,9 @@ pub struct Counts {
     pub at_once: Cell<u64>,
     /// Partitions that stayed after their jobs for as long as they were to.
     pub kept: Cell<u64>,
+    /// Runs that were ended as their partition could not be made, and those of them that were held.
     pub failed: Cell<u64>,
+    pub held: Cell<u64>,
 }
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;
@@ -176,27 +200,24 @@ impl Cluster {
     }
 
     /// The models, as configuration has them now.
-    pub fn facts(&self) -> Vec<ModelFacts> {
+    pub fn models(&self) -> Models {
         let config = self.config.borrow();
-        let facts = |(model, ipus): &(&str, u32)| {
-            let mut controllers: Vec<_> =
-                self.machines.iter().filter(|it| it.model.as_str() == *model).collect();
+        let model = |(name, ipus): &(&str, u32)| {
+            let mut controllers: Vec<_> = self
+                .machines
+                .iter()
+                .filter(|it| it.model.as_str() == *name)
+                .map(|machine| machine.name.to_string())
+                .collect();
             controllers.rotate_left(config.rotation);
             if config.one_less {
                 controllers.pop();
             }
-            ModelFacts {
-                model: ModelName::new(*model).unwrap(),
-                controllers: controllers.into_iter().map(|machine| machine.name.clone()).collect(),
-                domain_size: domain_size(),
-                prefix: PREFIX.to_owned(),
-                placement: config.placement,
-                reconcile_interval: RECONCILE_INTERVAL,
-                largest: *ipus,
-                trouble: None,
-            }
+            let text = config.text(&controllers.join(","), self.schedule.prepares);
+            let settings = conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
+            (ModelName::new(*name).unwrap(), Model { largest: *ipus, settings: Some(settings) })
         };
-        self.schedule.models.iter().map(facts).collect()
+        Models(self.schedule.models.iter().map(model).collect())
     }
 
     /// The slurmctld in charge.
@@ -231,16 +252,20 @@ impl Cluster {
         self.slurm.replace(found.restored(&truth));
     }
 
-    /// A run is launched: on the partition that was made for it, and told of that one.
-    pub fn check_launch(&self, claim: &Claim) {
-        let Claim { partition, run, controller, .. } = claim;
-        let Some(machine) = self.machine(controller) else { return };
+    /// A job is launched: on the partition that was made for it, and told of that one.
+    pub fn check_launch(&self, job: &Job) {
+        let run = job.run();
+        let Some(Grant { partition, controller: Some(controller), .. }) = job.grant() else {
+            return self.check.breach(format!("{run:?} is launched and was given no partition"));
+        };
+        let Some(machine) = self.machine(&controller) else { return };
         let directories = ["/ipuof", "/other"].map(Path::new);
         let files: Vec<_> =
-            directories.into_iter().filter_map(|dir| self.shelf.file(dir, partition)).collect();
+            directories.into_iter().filter_map(|dir| self.shelf.file(dir, &partition)).collect();
+        let is_ours = |maker: &Maker| matches!(maker, Maker::Us(made_for) if is_of(run, *made_for));
         let wrong = match (&files[..], machine.tag(partition.as_str())) {
             ([], _) => "it has no file".to_owned(),
-            ([file], _) if file.maker != Maker::Us(*run) => format!("its file is of {:?}", file.maker),
+            ([file], _) if !is_ours(&file.maker) => format!("its file is of {:?}", file.maker),
             ([file], Some(tag)) if *file != tag => format!("its partition is another, of {:?}", tag.maker),
             ([file], None) if !machine.has_lost(*file) => "it has no partition".into(),
             ([_], _) => return,

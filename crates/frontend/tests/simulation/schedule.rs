@@ -13,6 +13,9 @@ use crate::faults::{self, Fault, Kind};
 /// How many job ids are given out in one seed.
 const JOBS: u32 = 1200;
 
+/// How many jobs meet a fault that never ends.
+const QUEUE: u32 = 300;
+
 /// Longer than all jobs together may take.
 const ENDLESS: Duration = Duration::from_secs(100_000);
 
@@ -25,6 +28,10 @@ pub struct Schedule {
     pub seed: u64,
     pub jobs: u32,
     pub pause: Duration,
+    /// Jobs that are in the queue or have nodes, at most.
+    pub most_jobs: usize,
+    /// How many jobs the scheduler looks at in one pass.
+    pub depth: usize,
     /// IPUs of each controller, model by model.
     pub models: Vec<(&'static str, u32)>,
     pub placement: Placement,
@@ -43,14 +50,24 @@ impl Schedule {
         let placement = if explicit { Placement::Explicit } else { Placement::Controller };
         let faults = faults_of(&mut random);
         let prepares = random.random_bool(0.5);
-        Self { seed, jobs: JOBS, pause: PAUSE, models, placement, prepares, faults }
+        Self { seed, jobs: JOBS, pause: PAUSE, most_jobs: 60, depth: 12, models, placement, prepares, faults }
     }
 
-    /// One of two controllers falls silent early, and for ever.
-    pub fn of_silence(seed: u64) -> Self {
-        let silence = Fault { kind: Kind::Silent, at: PAUSE * 20, length: ENDLESS, pick: 0 };
-        let (models, placement) = (vec![("pod64", 64)], Placement::Controller);
-        Self { seed, jobs: JOBS / 4, pause: PAUSE, models, placement, prepares: true, faults: vec![silence] }
+    /// These faults begin while a queue of many jobs is worked off, and never end. Each has the number of its controller:
+    /// two of pod64 and two of pod16.
+    pub fn endless(seed: u64, faults: &[(Kind, usize)]) -> Self {
+        let fault = |&(kind, pick): &(Kind, usize)| Fault { kind, at: PAUSE * 20, length: ENDLESS, pick };
+        Self {
+            seed,
+            jobs: QUEUE,
+            pause: PAUSE / 10,
+            most_jobs: usize::MAX,
+            depth: usize::MAX,
+            models: vec![("pod64", 64), ("pod16", 16)],
+            placement: Placement::Controller,
+            prepares: seed.is_multiple_of(2),
+            faults: faults.iter().map(fault).collect(),
+        }
     }
 
     /// Whether a fault lasts longer than jobs may take.

@@ -34,8 +34,10 @@ pub enum Kind {
     CreatedVeryLate,
     /// A remove takes effect long after it was sent.
     RemovedLate,
-    /// A controller falls silent, and stays so as long as the fault lasts. Not drawn: see `jobs_end_though_a_fault_does_not`.
+    /// A controller falls silent, and stays so as long as the fault lasts. Not drawn, see `endless.rs`.
     Silent,
+    /// A controller says yes to removes, and removes nothing. Not drawn, see `endless.rs`.
+    RemovesNothing,
     /// A controller ends and comes back with all its partitions.
     Restarts,
     /// A controller ends and comes back without any partition.

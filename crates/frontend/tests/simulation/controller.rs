@@ -68,6 +68,8 @@ pub enum Mood {
     RemovesLate,
     /// No answer to anything, nothing done.
     Silent,
+    /// Removes are accepted, and nothing is removed.
+    RemovesNothing,
 }
 
 /// A call, as far as a mood makes a difference.
@@ -367,7 +369,9 @@ impl Controller for Line {
         let (id, caller) = (partition.clone(), Rc::clone(&self.caller));
         let work = move |machine: &Machine| {
             caller.about_to_remove(machine, &id);
-            machine.remove(id.as_str(), force);
+            if machine.mood.get() != Mood::RemovesNothing {
+                machine.remove(id.as_str(), force);
+            }
         };
         self.call(Call::Remove, Duration::from_millis(20), work).await
     }

@@ -1,0 +1,97 @@
+//! Faults that never end, and long queues that meet them: what can run runs, what cannot waits with the reason, no job
+//! holds nodes without a bound, and none is held, failed or requeued that had no part in the fault.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use vipu_types::ModelName;
+
+use crate::cluster::Cluster;
+use crate::end::{self, Leaving};
+use crate::faults::Kind;
+use crate::play;
+use crate::schedule::Schedule;
+use crate::slurm::{Job, State};
+
+/// How long a fault that stops a model is looked at.
+const LOOK: Duration = Duration::from_secs(3600);
+
+/// Both controllers of pod64.
+const POD64: [usize; 2] = [0, 1];
+
+/// Waits until all is done that can be done while the faults last.
+pub async fn outlast(cluster: &Rc<Cluster>) -> Result<(), String> {
+    if stopped(&cluster.schedule).is_empty() {
+        return end::drain(cluster, Leaving::MayStay).await;
+    }
+    sleep(LOOK).await;
+    let slurm = cluster.slurm.borrow();
+    let wrong = slurm.jobs.values().find_map(|job| wrong(cluster, job));
+    wrong.map_or(Ok(()), Err)
+}
+
+/// The models of which no job can start.
+fn stopped(schedule: &Schedule) -> Vec<&'static str> {
+    let of_all = |kind: Kind| matches!(kind, Kind::FilesRefused | Kind::JournalFull);
+    if schedule.faults.iter().any(|fault| of_all(fault.kind)) {
+        return schedule.models.iter().map(|(model, _)| *model).collect();
+    }
+    let is_at = |controller: usize| schedule.faults.iter().any(|fault| fault.pick == controller);
+    if POD64.into_iter().all(is_at) { vec!["pod64"] } else { Vec::new() }
+}
+
+/// What is wrong with a job that is still there after an hour.
+fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
+    let since = Instant::now() - job.since;
+    let is_stopped =
+        stopped(&cluster.schedule).into_iter().any(|model| job.model == ModelName::new(model).unwrap());
+    let what = match (job.state, job.reason.as_deref()) {
+        _ if !is_stopped => "could run",
+        (State::Pending, Some(reason)) if reason.starts_with("vipu: ") => return None,
+        (State::Pending, _) => "waits without a reason",
+        (State::Held, _) => "is held",
+        _ => "has nodes",
+    };
+    Some(format!(
+        "job {} of {} {what}: {:?} for {since:?}, reason {:?}",
+        job.id, job.model, job.state, job.reason
+    ))
+}
+
+/// Plays a schedule; the runs that were ended as their partition could not be made, and those of them that were held.
+fn outcome(seed: u64, faults: &[(Kind, usize)]) -> (u64, u64) {
+    let outcome = play::play(Schedule::endless(seed, faults), None);
+    let outcome = outcome.unwrap_or_else(|why| panic!("{why}\n\nseed {seed} of {faults:?}"));
+    (outcome.failed, outcome.held)
+}
+
+#[test]
+fn jobs_go_to_the_other_controller_while_one_is_out_for_ever() {
+    for kind in [Kind::Silent, Kind::Refuses, Kind::Stranger, Kind::RemovesNothing] {
+        for seed in 0..4 {
+            let (_, held) = outcome(seed, &[(kind, 0)]);
+            assert_eq!(held, 0, "{kind:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn jobs_wait_with_the_reason_while_all_controllers_of_their_model_are_out_for_ever() {
+    for kind in [Kind::Silent, Kind::Refuses, Kind::Stranger] {
+        for seed in 0..4 {
+            let (_, held) = outcome(seed, &POD64.map(|controller| (kind, controller)));
+            assert_eq!(held, 0, "{kind:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn no_job_pays_for_a_directory_or_a_journal_that_is_gone_for_ever() {
+    for kind in [Kind::FilesRefused, Kind::JournalFull] {
+        for seed in 0..4 {
+            let (failed, held) = outcome(seed, &[(kind, 0)]);
+            assert_eq!((failed, held), (0, 0), "{kind:?}, seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Slurm's scheduler, what users and administrators do, and the launches and ends of jobs.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::time::Duration;
+
+use frontend::Verdict;
+use frontend::slurm::Question;
+use tokio::time::{Instant, sleep, timeout};
+use vipu_types::JobRun;
+
+use super::records::{EnoughNodes, JobChange};
+use super::{REMOVE_WAIT, Slurmctld};
+use crate::slurm::{Job, Next, State};
+
+/// How long Slurm keeps a job in line that was requeued (two minutes there).
+const AFTER_REQUEUE: Duration = Duration::from_secs(10);
+
+impl Slurmctld {
+    pub(super) async fn keep_scheduling(self: &Rc<Self>) {
+        loop {
+            // Kicked or not, it is time for a look.
+            let _ = timeout(Duration::from_secs(5), self.kicked.notified()).await;
+            sleep(Duration::from_millis(1)).await;
+            if self.in_charge.get() {
+                self.schedule();
+            }
+        }
+    }
+
+    /// A job was submitted, or may start again.
+    pub fn kick(&self) {
+        self.kicked.notify_one();
+    }
+
+    fn schedule(self: &Rc<Self>) {
+        let now = Instant::now();
+        let waiting: Vec<u32> = {
+            let slurm = self.cluster.slurm.borrow();
+            let waits = |job: &&Job| job.state == State::Pending && job.begin <= now;
+            slurm.jobs.values().filter(waits).take(self.cluster.schedule.depth).map(|job| job.id).collect()
+        };
+        for job in waiting {
+            if self.passes_the_tests(job) {
+                self.begin(job);
+            }
+        }
+    }
+
+    /// Whether the job may start: the front end and the stock selector say so, which has no nodes now and then.
+    fn passes_the_tests(self: &Rc<Self>, id: u32) -> bool {
+        let (start, mut test) = (Question::Start, EnoughNodes(PhantomData));
+        let Some(mut job) = JobChange::new(&self.cluster, id) else { return false };
+        let before = self.ask(|frontend| frontend::before(frontend, &mut job, start, &mut test));
+        matches!(before, Verdict::Go | Verdict::Answered)
+            && self.cluster.chance(0.9)
+            && matches!(
+                self.ask(|frontend| frontend::after(frontend, &mut job, start, &mut test)),
+                Verdict::Go | Verdict::Answered
+            )
+    }
+
+    /// A job gets its nodes.
+    fn begin(self: &Rc<Self>, id: u32) {
+        let now = self.cluster.seconds();
+        let begin = |job: &mut Job| {
+            job.start = now;
+            job.reason = None;
+        };
+        self.with_job(id, begin);
+        let Some(job) = JobChange::new(&self.cluster, id) else { return };
+        if !self.ask(|frontend| frontend::job_begin(frontend, job)) {
+            self.with_job(id, |job| job.start = 0);
+            return;
+        }
+        if self.cluster.chance(0.01) {
+            return self.undo_begin(id);
+        }
+        let is_held = self.with_job(id, |job| {
+            job.enter(State::Configuring);
+            job.launch_gates > 0
+        });
+        if is_held == Some(false) {
+            self.cluster.counts.at_once.set(self.cluster.counts.at_once.get() + 1);
+            self.launch(id);
+        }
+    }
+
+    /// Slurm cannot start a job that has its nodes after all: nothing waits for its end.
+    fn undo_begin(self: &Rc<Self>, id: u32) {
+        self.with_job(id, |job| job.begin = Instant::now() + Duration::from_secs(2));
+        self.tell_end(id);
+        self.with_job(id, |job| job.start = 0);
+    }
+
+    /// The launch gate of a job is opened once; its tasks start if that was the last time.
+    pub(super) fn open_launch_gate(self: &Rc<Self>, id: u32) {
+        let gates = self.with_job(id, |job| {
+            job.launch_gates = job.launch_gates.checked_sub(1)?;
+            Some((job.launch_gates, job.state))
+        });
+        match gates {
+            None => {} // It is gone.
+            Some(None) => {
+                self.cluster.check.breach(format!("a launch gate of job {id} is opened, and is not raised"))
+            }
+            Some(Some((0, State::Configuring))) => self.launch(id),
+            Some(Some(_)) => {}
+        }
+    }
+
+    fn launch(self: &Rc<Self>, id: u32) {
+        let Some(job) = self.cluster.slurm.borrow().jobs.get(&id).cloned() else { return };
+        self.cluster.check_launch(&job);
+        let ends = Instant::now() + job.length;
+        self.with_job(id, |job| {
+            job.ends = ends;
+            job.enter(State::Running);
+        });
+        self.cluster.counts.launched.set(self.cluster.counts.launched.get() + 1);
+        self.end_in_time(job.run(), ends);
+    }
+
+    /// A job's user has had enough.
+    pub fn cancel(self: &Rc<Self>, id: u32) {
+        let state = self.with_job(id, |job| job.state);
+        match state {
+            Some(State::Pending | State::Held) => drop(self.cluster.slurm.borrow_mut().jobs.remove(&id)),
+            Some(State::Configuring | State::Running) => self.end(id, Next::Over, self.some_time()),
+            Some(State::Completing(_)) | None => {}
+        }
+    }
+
+    /// Somebody has a job begin anew.
+    pub fn requeue(self: &Rc<Self>, id: u32) {
+        if self.with_job(id, |job| job.is_batch) == Some(true) {
+            self.end(id, Next::Pending, self.some_time());
+        }
+    }
+
+    /// Slurm requeues a batch job that has nodes, or has just ended.
+    pub(super) fn requeue_now(self: &Rc<Self>, id: u32, next: Next) -> bool {
+        match self.with_job(id, |job| (job.is_batch, job.state)) {
+            Some((true, State::Configuring | State::Running)) => {
+                self.end(id, next, self.some_time());
+                true
+            }
+            Some((true, State::Completing(Next::Over))) => {
+                self.with_job(id, |job| {
+                    job.restart += 1;
+                    job.begin = Instant::now() + AFTER_REQUEUE;
+                    job.enter(State::Completing(next));
+                });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Somebody looks at a held job, in time.
+    pub(super) fn admin_looks_at(self: &Rc<Self>, id: u32) {
+        let time = Instant::now() + self.cluster.up_to(Duration::from_secs(30));
+        self.at(time, move |this| {
+            let is_released = this.cluster.chance(0.7);
+            let mut slurm = this.cluster.slurm.borrow_mut();
+            match slurm.jobs.get_mut(&id) {
+                Some(job) if job.state == State::Held && is_released => job.enter(State::Pending),
+                Some(job) if job.state == State::Held => drop(slurm.jobs.remove(&id)),
+                _ => {}
+            }
+        });
+    }
+
+    /// Has the tasks of a run end by themselves.
+    pub(super) fn end_in_time(self: &Rc<Self>, run: JobRun, ends: Instant) {
+        self.at(ends, move |this| {
+            let fails = this.with_job(run.job, |job| {
+                (job.run() == run && job.state == State::Running).then(|| {
+                    job.has_failed = job.fails();
+                })
+            });
+            if fails.flatten().is_some() {
+                this.end(run.job, Next::Over, this.some_time());
+            }
+        });
+    }
+
+    /// How long the nodes of a job take for its end.
+    fn some_time(&self) -> Duration {
+        let is_long = self.cluster.chance(0.1);
+        self.cluster.up_to(if is_long { 2 * REMOVE_WAIT } else { Duration::from_secs(2) })
+    }
+
+    /// A job that has nodes ends; they are done with it after that time, at once if it was never launched.
+    pub(super) fn end(self: &Rc<Self>, id: u32, next: Next, nodes: Duration) {
+        let known = self.frontend.ledger().live_claim(id).map(|claim| claim.run);
+        let run = self.with_job(id, |job| {
+            let was_launched = match job.state {
+                State::Running => true,
+                State::Configuring => false,
+                _ => return None,
+            };
+            let run = job.run();
+            job.nodes_done = Instant::now() + if was_launched { nodes } else { Duration::ZERO };
+            job.restart += u16::from(next != Next::Over);
+            job.begin = Instant::now() + AFTER_REQUEUE;
+            job.enter(State::Completing(next));
+            Some(run)
+        });
+        let Some(run) = run.flatten() else { return };
+        if known != Some(run) {
+            self.cluster.check.breach(format!("{run:?} ends, and what the ledger has is {known:?}"));
+        }
+        self.tell_end(id);
+        self.complete(run);
+    }
+
+    fn tell_end(self: &Rc<Self>, id: u32) {
+        let Some(job) = JobChange::new(&self.cluster, id) else { return };
+        self.ask(|frontend| frontend::job_fini(frontend, job, &Cell::default()));
+    }
+
+    pub(super) fn open_completion_gate(self: &Rc<Self>, id: u32) {
+        let opened = self.with_job(id, |job| {
+            let is_raised = job.completion_gates > 0;
+            job.completion_gates = job.completion_gates.saturating_sub(1);
+            (is_raised, job.run())
+        });
+        match opened {
+            None => {} // It is gone.
+            Some((true, run)) => self.complete(run),
+            Some((false, run)) => {
+                let what = format!("the completion gate of {run:?} is opened, and is not raised");
+                self.cluster.check.breach(what);
+            }
+        }
+    }
+
+    /// A job that is ending leaves COMPLETING once its nodes are done and its gate is open.
+    pub(super) fn complete(self: &Rc<Self>, run: JobRun) {
+        let Some(nodes_done) = self.with_job(run.job, |job| job.nodes_done) else { return };
+        self.at(nodes_done.max(Instant::now()), move |this| {
+            let mut slurm = this.cluster.slurm.borrow_mut();
+            let Some(job) = slurm.at(run).filter(|job| job.completion_gates == 0) else { return };
+            match job.state {
+                State::Completing(Next::Over) => drop(slurm.jobs.remove(&run.job)),
+                State::Completing(next) => {
+                    (job.start, job.has_failed) = (0, false);
+                    job.enter(if next == Next::Held { State::Held } else { State::Pending });
+                    drop(slurm);
+                    if next == Next::Held {
+                        this.admin_looks_at(run.job);
+                    }
+                }
+                _ => {}
+            }
+        });
+    }
+}

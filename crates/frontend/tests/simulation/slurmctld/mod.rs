@@ -1,0 +1,318 @@
+//! One slurmctld with the plugin in it, from its start until it is killed or superseded: the front end that ships, with
+//! ledger and driver, on a simulated Slurm.
+
+mod jobs;
+mod records;
+mod threads;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, channel as std_channel};
+use std::time::Duration;
+
+use driver::{Driver, Environment, Handle, Host, LiveRecord, Orders, PodSetup, channel};
+use frontend::{Frontend, HostTask, HostThread};
+use ledger::{Action, Event, Millis};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::{JoinHandle, spawn_local};
+use tokio::time::{Instant, sleep, timeout};
+use vipu_types::{JobRun, PartitionId, PodId};
+
+use self::records::{JobChange, Locks};
+use self::threads::{Outgoing, Threads};
+use crate::cluster::Cluster;
+use crate::controller::{Line, Machine, Maker};
+use crate::disk::{Hands, NO_SPACE, Notes};
+use crate::slurm::{Job, State};
+use crate::words::{of_action, of_event};
+
+/// How long a removal waits for a job's nodes (RemoveWait).
+pub const REMOVE_WAIT: Duration = Duration::from_secs(10);
+
+/// How often Slurm looks at a waiting job, in seconds.
+const SCHEDULING_INTERVAL: i64 = 30;
+
+/// What lives as long as one slurmctld.
+pub struct Slurmctld {
+    pub cluster: Rc<Cluster>,
+    term: u32,
+    frontend: Frontend,
+    outgoing: Receiver<Outgoing>,
+    driver: Handle<Line>,
+    host: UnboundedSender<HostTask>,
+    host_thread: RefCell<HostThread>,
+    kicked: Notify,
+    began: Instant,
+    /// Slurm's jobs are this one's.
+    in_charge: Cell<bool>,
+    is_dead: Cell<bool>,
+}
+
+impl Slurmctld {
+    /// Reads configuration, takes over the jobs there are, and only then starts what makes partitions: while
+    /// the journal is still being opened jobs may begin.
+    pub fn start(cluster: &Rc<Cluster>, term: u32) -> (Rc<Self>, JoinHandle<()>) {
+        let ((driver, orders), (host, tasks), (sender, outgoing)) =
+            (channel(), unbounded_channel(), std_channel());
+        let began = Instant::now();
+        let threads = Threads { began, unix_time: cluster.seconds(), outgoing: sender };
+        let this = Rc::new(Self {
+            cluster: Rc::clone(cluster),
+            term,
+            frontend: Frontend::new(Box::new(threads)),
+            outgoing,
+            driver,
+            host,
+            host_thread: RefCell::default(),
+            kicked: Notify::new(),
+            began,
+            in_charge: Cell::new(true),
+            is_dead: Cell::new(false),
+        });
+        this.frontend.slurm_was_configured(SCHEDULING_INTERVAL);
+        this.configure();
+        this.adopt();
+        let life = Rc::clone(&this);
+        let life = async move {
+            tokio::select! {
+                biased;
+                () = life.drive(orders) => {}
+                () = life.be_host(tasks) => {}
+                () = life.keep_scheduling() => {}
+            }
+        };
+        (this, spawn_local(life))
+    }
+
+    /// Another is in charge of Slurm's jobs now.
+    pub fn hand_over(&self) {
+        self.in_charge.set(false);
+        self.frontend.close();
+    }
+
+    /// Ends in the middle of whatever it does.
+    pub fn die(&self) {
+        self.hand_over();
+        self.is_dead.set(true);
+    }
+
+    /// Takes the configuration that holds now into use.
+    pub fn configure(self: &Rc<Self>) {
+        let config = self.cluster.config.borrow().clone();
+        let line = |machine: &Rc<Machine>| Line { machine: Rc::clone(machine), caller: Rc::clone(self) };
+        let setup = |machine: &Rc<Machine>| PodSetup {
+            pod: PodId { model: machine.model.clone(), controller: machine.name.clone() },
+            settings: config.settings(),
+            controller: line(machine),
+        };
+        let models = self.cluster.models();
+        let facts: Vec<_> = models.0.iter().map(|(name, model)| model.facts(name, None)).collect();
+        let is_listed =
+            |machine: &&Rc<Machine>| facts.iter().any(|facts| facts.controllers.contains(&machine.name));
+        self.driver.configure(self.cluster.machines.iter().filter(is_listed).map(setup).collect());
+        self.ask(|frontend| {
+            frontend.set_models(models);
+            frontend.tell_models(facts);
+        });
+    }
+
+    /// Takes over the jobs of an earlier slurmctld.
+    fn adopt(self: &Rc<Self>) {
+        let jobs: Vec<Job> = self.cluster.slurm.borrow().jobs.values().cloned().collect();
+        for job in jobs {
+            if let Some(record) = JobChange::new(&self.cluster, job.id) {
+                self.ask(|frontend| frontend::adopt(frontend, record));
+            }
+            match job.state {
+                State::Pending => {}
+                State::Held => self.admin_looks_at(job.id),
+                State::Configuring => {
+                    let is_held = self.with_job(job.id, |job| job.launch_gates > 0);
+                    assert_eq!(is_held, Some(true), "a job that was not launched waits for its partition");
+                }
+                State::Running => self.end_in_time(job.run(), job.ends),
+                State::Completing(_) => self.complete(job.run()),
+            }
+        }
+    }
+
+    /// Opens the journal, gives up what nobody owns, and drives.
+    async fn drive(self: &Rc<Self>, orders: Orders<Line>) {
+        sleep(self.cluster.up_to(Duration::from_millis(500))).await;
+        let live = self.cluster.disk.open(self.term);
+        self.ask(|frontend| frontend::take_over(frontend, live.iter().map(LiveRecord::recorded)));
+        let notes = Notes { cluster: Rc::clone(&self.cluster), term: self.term };
+        let outside = Outside { ctld: Rc::clone(self), notes, hands: Hands(Rc::clone(&self.cluster)) };
+        let ended = Driver::new(outside, live).run(orders).await;
+        if self.in_charge.get() {
+            self.cluster.check.breach(format!("the driver in charge ended by itself: {ended:?}"));
+        }
+    }
+
+    /// Does what the vipu-host thread is asked to do, some of it late.
+    async fn be_host(self: &Rc<Self>, mut tasks: UnboundedReceiver<HostTask>) {
+        loop {
+            let pause = self.host_thread.borrow().pause(&self.frontend);
+            let first = match timeout(pause, tasks.recv()).await {
+                Ok(Some(task)) => Some(task),
+                Ok(None) => return,
+                Err(_) => None,
+            };
+            if self.cluster.chance(0.2) {
+                sleep(self.cluster.up_to(Duration::from_millis(50))).await;
+            }
+            let mut batch: Vec<_> = first.into_iter().collect();
+            while let Ok(task) = tasks.try_recv() {
+                batch.push(task);
+            }
+            if self.in_charge.get() {
+                let work = |frontend: &Frontend| {
+                    self.host_thread.borrow_mut().work(frontend, &mut Locks(self), batch);
+                };
+                self.ask(work);
+            }
+        }
+    }
+
+    /// Tells the ledger what the driver reports.
+    fn report(&self, event: Event) {
+        if self.is_dead.get() {
+            return;
+        }
+        let told = format!("[{}] {}", self.term, of_event(&event));
+        self.cluster.note(&told);
+        if matches!(&event, Event::CreateFailed { reason, .. } if reason.contains("internal error")) {
+            self.cluster.check.breach(told);
+        }
+        self.ask(|frontend| frontend.tell(event));
+    }
+
+    /// Has the front end do something, and passes on what it wants done.
+    fn ask<R>(&self, ask: impl FnOnce(&Frontend) -> R) -> R {
+        let answer = ask(&self.frontend);
+        let mut told = false;
+        for outgoing in self.outgoing.try_iter() {
+            match outgoing {
+                Outgoing::Actions(actions) => {
+                    told = true;
+                    self.cluster.check.events.set(self.cluster.check.events.get() + 1);
+                    actions.iter().for_each(|action| self.note(action));
+                    self.driver.route(actions, self);
+                }
+                Outgoing::Launched(claim, at) => self.driver.launched(claim, at),
+                // It ends together with the one who listens.
+                Outgoing::Host(task) => drop(self.host.send(task)),
+            }
+        }
+        if told {
+            self.check();
+        }
+        answer
+    }
+
+    /// The front end is in order, and so is its ledger.
+    fn check(&self) {
+        let check = &self.cluster.check;
+        if let Some(why) = self.frontend.out_of_order() {
+            check.breach(format!("slurmctld {} is out of order: {why}", self.term));
+        }
+        check.ledger(&self.frontend.ledger(), &format!("slurmctld {}", self.term));
+    }
+
+    fn note(&self, action: &Action) {
+        self.cluster.note(format!("[{}]   {}", self.term, of_action(action)));
+        match action {
+            Action::FailRun(claim, why) | Action::SendBack(claim, why) if why.contains(NO_SPACE) => {
+                let what = format!("{:?} pays for what all share: {why}", claim.run);
+                self.cluster.check.breach(what);
+            }
+            Action::Keep(..) => self.cluster.counts.kept.set(self.cluster.counts.kept.get() + 1),
+            _ => {}
+        }
+    }
+
+    /// The run that asks for a partition. Its intent must be on record by now.
+    pub fn about_to_make(&self, partition: &PartitionId) -> JobRun {
+        let run = self.frontend.ledger().holder(partition).expect("a create has a claim").run;
+        self.cluster.note(format!("[{}] call create {partition}", self.term));
+        let on_record = self.cluster.disk.on_record(partition);
+        if self.in_charge.get() && on_record != Some(run) {
+            let what = format!("{partition} is asked for by {run:?} and on record for {on_record:?}");
+            self.cluster.check.breach(what);
+        }
+        run
+    }
+
+    /// A partition is removed, by a call of this one, which may have ended since. It must be nobody's.
+    pub fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) {
+        self.cluster.note(format!("[{}] call remove {partition}", self.term));
+        let Some(tag) = machine.tag(partition.as_str()) else { return };
+        match tag.maker {
+            Maker::Others => self.cluster.check.breach(format!("{partition} is removed, which others made")),
+            Maker::Us(run) => {
+                let runs = |job: &Job| job.has(partition, run) && job.state == State::Running;
+                if self.in_charge.get() && self.cluster.slurm.borrow().jobs.get(&run.job).is_some_and(runs) {
+                    self.cluster.check.breach(format!("{partition} is removed under {run:?}, which runs"));
+                }
+            }
+        }
+    }
+
+    fn with_job<T>(&self, id: u32, work: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        self.cluster.slurm.borrow_mut().jobs.get_mut(&id).map(work)
+    }
+
+    /// The claims that are not over.
+    pub fn claims(&self) -> Vec<String> {
+        let claims = self.frontend.ledger().view().claims;
+        claims.into_iter().map(|it| format!("claim of {}: {:?}", it.claim.partition, it.phase)).collect()
+    }
+
+    /// Does `work` at that time, if this is still in charge then.
+    pub fn at(self: &Rc<Self>, time: Instant, work: impl FnOnce(&Rc<Self>) + 'static) {
+        let this = Rc::clone(self);
+        self.cluster.outside(async move {
+            tokio::time::sleep_until(time).await;
+            if this.in_charge.get() {
+                work(&this);
+            }
+        });
+    }
+}
+
+impl Host for Slurmctld {
+    fn send(&self, action: Action) {
+        // It ends together with the one who listens.
+        let _ = self.host.send(HostTask::Act(action));
+    }
+}
+
+/// What the driver sees.
+struct Outside {
+    ctld: Rc<Slurmctld>,
+    notes: Notes,
+    hands: Hands,
+}
+
+impl Environment for Outside {
+    type Controller = Line;
+    type Journal = Notes;
+    type Files = Hands;
+
+    fn journal(&self) -> &Notes {
+        &self.notes
+    }
+
+    fn files(&self) -> &Hands {
+        &self.hands
+    }
+
+    fn now(&self) -> Millis {
+        Millis(u64::try_from(self.ctld.began.elapsed().as_millis()).unwrap())
+    }
+
+    fn report(&self, event: Event) {
+        self.ctld.report(event);
+    }
+}

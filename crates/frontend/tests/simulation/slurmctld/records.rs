@@ -1,0 +1,387 @@
+//! The front end's traits on the simulated Slurm.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::time::Duration;
+
+use frontend::slurm::{self, BEGIN_SOON};
+use ledger::Seconds;
+use tokio::time::Instant;
+
+use super::Slurmctld;
+use crate::cluster::Cluster;
+use crate::slurm::{Job, Next, State};
+
+/// A job.
+#[derive(Clone, Copy)]
+pub struct JobView<'a> {
+    cluster: &'a Cluster,
+    id: u32,
+}
+
+impl<'a> JobView<'a> {
+    /// None for one that is not there.
+    fn new(cluster: &'a Cluster, id: u32) -> Option<Self> {
+        cluster.slurm.borrow().jobs.contains_key(&id).then_some(Self { cluster, id })
+    }
+
+    fn see<T>(self, see: impl FnOnce(&Job) -> T) -> T {
+        see(&self.cluster.slurm.borrow().jobs[&self.id])
+    }
+}
+
+impl slurm::Job for JobView<'_> {
+    fn id(self) -> u32 {
+        self.id
+    }
+
+    fn user(self) -> u32 {
+        self.see(|job| job.user)
+    }
+
+    fn restart_count(self) -> u16 {
+        self.see(|job| job.restart)
+    }
+
+    fn start_time(self) -> i64 {
+        self.see(|job| job.start)
+    }
+
+    fn end_time(self) -> i64 {
+        self.see(|job| job.start + job.limit())
+    }
+
+    fn deadline(self) -> Option<i64> {
+        None
+    }
+
+    fn time_limit(self) -> i64 {
+        self.see(Job::limit)
+    }
+
+    fn priority(self) -> u32 {
+        if self.see(|job| matches!(job.state, State::Held | State::Completing(Next::Held))) {
+            0
+        } else {
+            1000
+        }
+    }
+
+    fn priority_tier(self) -> u16 {
+        1
+    }
+
+    fn is_in_reservation(self) -> bool {
+        false
+    }
+
+    fn slurm_partition(self) -> Option<String> {
+        Some("batch".to_owned())
+    }
+
+    fn slurm_partitions(self) -> Option<String> {
+        self.slurm_partition()
+    }
+
+    fn slurm_partition_address(self) -> usize {
+        1
+    }
+
+    fn qos(self) -> Option<String> {
+        None
+    }
+
+    fn tres_per_node(self) -> Option<String> {
+        Some(self.see(Job::tres))
+    }
+
+    fn options(self, _: &str) -> Vec<String> {
+        self.see(Job::options)
+    }
+
+    fn environment(self, name: &str) -> Option<String> {
+        self.see(|job| job.environment.get(name).cloned())
+    }
+
+    fn reason(self) -> Option<String> {
+        self.see(|job| job.reason.clone())
+    }
+
+    fn node_count(self) -> u32 {
+        1
+    }
+
+    fn nodes_done(self) -> bool {
+        self.see(|job| job.nodes_done <= Instant::now())
+    }
+
+    fn het_job(self) -> u32 {
+        0
+    }
+
+    fn failed_with(self) -> Option<u8> {
+        self.has_failed().then_some(1)
+    }
+
+    fn mentions_vipu(self) -> bool {
+        true
+    }
+
+    fn is_batch(self) -> bool {
+        self.see(|job| job.is_batch)
+    }
+
+    fn is_awaited(self) -> bool {
+        true
+    }
+
+    fn is_backfill_test(self) -> bool {
+        false
+    }
+
+    /// Some are: those whose partitions are made once they have nodes.
+    fn is_tried_by_backfill(self) -> bool {
+        self.cluster.chance(0.2)
+    }
+
+    fn is_test_of_now(self) -> bool {
+        false
+    }
+
+    fn is_unsplit_array(self) -> bool {
+        false
+    }
+
+    fn is_being_preempted(self) -> bool {
+        false
+    }
+
+    fn is_pending(self) -> bool {
+        self.see(|job| {
+            let requeued = matches!(job.state, State::Completing(Next::Pending | Next::Held));
+            requeued || matches!(job.state, State::Pending | State::Held)
+        })
+    }
+
+    fn is_running(self) -> bool {
+        self.see(|job| matches!(job.state, State::Configuring | State::Running))
+    }
+
+    fn is_suspended(self) -> bool {
+        false
+    }
+
+    fn is_configuring(self) -> bool {
+        self.see(|job| job.state == State::Configuring)
+    }
+
+    fn is_completing(self) -> bool {
+        self.see(|job| matches!(job.state, State::Completing(_)))
+    }
+
+    fn has_ended(self) -> bool {
+        self.see(|job| job.state == State::Completing(Next::Over))
+    }
+
+    fn has_failed(self) -> bool {
+        self.has_ended() && self.see(|job| job.has_failed)
+    }
+
+    fn may_be_requeued(self) -> bool {
+        self.is_batch()
+    }
+
+    fn waits_in_line(self) -> bool {
+        self.see(|job| job.state == State::Pending)
+    }
+
+    fn takes_whole_nodes(self) -> bool {
+        false
+    }
+
+    fn other(self, id: u32) -> Option<Self> {
+        Self::new(self.cluster, id)
+    }
+}
+
+/// A job that may be changed.
+pub struct JobChange<'a>(JobView<'a>);
+
+impl<'a> JobChange<'a> {
+    /// None for one that is not there.
+    pub fn new(cluster: &'a Cluster, id: u32) -> Option<Self> {
+        JobView::new(cluster, id).map(Self)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Job) -> T) -> T {
+        change(self.0.cluster.slurm.borrow_mut().jobs.get_mut(&self.0.id).expect("it is there"))
+    }
+}
+
+impl<'a> Deref for JobChange<'a> {
+    type Target = JobView<'a>;
+
+    fn deref(&self) -> &JobView<'a> {
+        &self.0
+    }
+}
+
+impl slurm::JobMut for JobChange<'_> {
+    fn raise_launch_gate(&mut self) {
+        self.change(|job| job.launch_gates += 1);
+    }
+
+    fn take_back_launch_gate(&mut self) {
+        self.change(|job| job.launch_gates = job.launch_gates.saturating_sub(1));
+    }
+
+    fn raise_completion_gate(&mut self) {
+        self.change(|job| job.completion_gates += 1);
+    }
+
+    fn configure_again(&mut self) {}
+
+    fn begin_soon(&mut self) {
+        self.change(|job| job.begin = Instant::now() + BEGIN_SOON);
+    }
+
+    fn end_by_deadline(&mut self) {}
+
+    fn expect_start(&mut self, _: i64) {}
+
+    fn set_reason(&mut self, text: &str) {
+        self.change(|job| job.reason = Some(text.to_owned()));
+    }
+
+    fn clear_reason(&mut self) {
+        self.change(|job| job.reason = None);
+    }
+
+    fn wait_for_its_turn(&mut self) {
+        self.clear_reason();
+    }
+
+    fn add_system_comment(&mut self, _: &str) {}
+
+    fn replace_in_system_comment(&mut self, _: &str, _: impl Fn(&str) -> bool) {}
+
+    fn set_environment(&mut self, name: &str, value: &str) {
+        self.change(|job| job.environment.insert(name.to_owned(), value.to_owned()));
+    }
+
+    fn remove_environment(&mut self, name: &str) {
+        self.change(|job| job.environment.remove(name));
+    }
+
+    fn set_script_environment(&mut self, _: &str, _: &str) {}
+
+    fn remove_script_environment_of(&mut self, _: &str) {}
+}
+
+/// A test on nodes of which there are always enough.
+pub struct EnoughNodes<'a>(pub PhantomData<&'a Cluster>);
+
+impl<'a> slurm::Test for EnoughNodes<'a> {
+    type Job = JobView<'a>;
+
+    fn may_preempt(&self) -> bool {
+        false
+    }
+
+    fn candidates(&self) -> Vec<JobView<'a>> {
+        Vec::new()
+    }
+
+    fn has_victims(&self) -> bool {
+        false
+    }
+
+    fn preempt(&mut self, victims: &[JobView<'a>]) {
+        assert!(victims.is_empty(), "nobody may be preempted");
+    }
+
+    fn node_count(&self) -> u32 {
+        1
+    }
+
+    fn chosen(&self) -> Vec<u32> {
+        vec![0]
+    }
+
+    fn leave_out(&mut self, _: &[u32]) {}
+
+    fn keep_no_node(&mut self) {}
+
+    fn not_before(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// Slurm's locks. Nothing waits for them here: one thing is done at a time.
+#[derive(Clone)]
+pub struct Locks<'a>(pub &'a Rc<Slurmctld>);
+
+impl<'a> slurm::Slurm for Locks<'a> {
+    type Job<'lock> = JobView<'lock>;
+    type Locked<'lock>
+        = Locks<'a>
+    where
+        Self: 'lock;
+
+    fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobView<'_>) -> R) -> Vec<Option<R>> {
+        jobs.iter().map(|job| JobView::new(&self.0.cluster, *job).map(&see)).collect()
+    }
+
+    fn write(&mut self) -> Locks<'a> {
+        self.clone()
+    }
+
+    fn open_completion_gate(&mut self, job: u32) {
+        self.0.open_completion_gate(job);
+    }
+
+    fn kick_scheduler(&mut self) {
+        self.0.kick();
+    }
+}
+
+impl slurm::Locked for Locks<'_> {
+    type Job<'lock>
+        = JobChange<'lock>
+    where
+        Self: 'lock;
+
+    fn job(&mut self, job: u32) -> Option<JobChange<'_>> {
+        JobChange::new(&self.0.cluster, job)
+    }
+
+    fn open_launch_gate(&mut self, job: u32) {
+        self.0.open_launch_gate(job);
+    }
+
+    fn open_launch_gate_of_launched(&mut self, job: u32, _: Seconds) {
+        self.0.open_launch_gate(job);
+    }
+
+    fn requeue(&mut self, job: u32, held: bool) -> bool {
+        self.0.requeue_now(job, if held { Next::Held } else { Next::Pending })
+    }
+
+    fn send_back(&mut self, job: u32, held: bool) -> bool {
+        let counts = &self.0.cluster.counts;
+        counts.failed.set(counts.failed.get() + 1);
+        counts.held.set(counts.held.get() + u64::from(held));
+        self.requeue(job, held)
+    }
+
+    fn end_failed(&mut self, job: u32) {
+        let counts = &self.0.cluster.counts;
+        counts.failed.set(counts.failed.get() + 1);
+        self.0.end(job, Next::Over, Duration::ZERO);
+    }
+
+    fn tell_user(&mut self, _: u32, _: &str) {}
+
+    fn tell_terminal(&mut self, _: u32, _: &str) {}
+}
