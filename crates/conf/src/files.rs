@@ -7,10 +7,10 @@ use std::path::Path;
 
 use vipu_types::ModelName;
 
+use crate::choice::Layer;
 use crate::error::LoadError;
-use crate::keys::{Key, LAYER};
-use crate::settings::{Layer, Settings};
-use crate::{syntax, value};
+use crate::keys::{Key, Settings};
+use crate::syntax;
 
 /// The file of all models that have none of their own.
 const SHARED: &str = "vipu.conf";
@@ -43,9 +43,8 @@ pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
 pub fn layer_of(dir: &Path) -> Option<Layer> {
     let text = read(&dir.join(SHARED)).ok()?;
     let mut assignments = syntax::parse(&text).into_iter().flatten();
-    let given =
-        assignments.find(|item| Key::find(&item.key.text).is_some_and(|key| key.name == LAYER.name))?;
-    value::layer(&given.value.text).ok()
+    let given = assignments.find(|item| Key::find(&item.key.text) == Some(&Key::Layer))?;
+    Layer::read(&given.value.text).ok()
 }
 
 fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {

@@ -6,7 +6,7 @@ use vipu_types::ModelName;
 
 use crate::error::LoadError;
 use crate::files::Loaded;
-use crate::settings::Settings;
+use crate::keys::Settings;
 
 /// How one model stands.
 #[derive(Debug)]

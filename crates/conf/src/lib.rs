@@ -6,20 +6,19 @@
 //! commands need.
 #![forbid(unsafe_code)]
 
+mod choice;
 mod error;
 mod files;
 mod in_force;
 mod keys;
-mod nearest;
 mod saved_conf;
-mod security;
 mod settings;
 mod syntax;
 mod value;
 
+pub use choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError, Problem, Reason, Spot};
 pub use files::{Good, Loaded, layer_of, load};
 pub use in_force::{InForce, Standing};
-pub use keys::{KEYS, Key, Preset};
+pub use keys::{KEYS, Key, Preset, Settings};
 pub use saved_conf::SavedConf;
-pub use settings::{Layer, OnPartitionError, Placement, Prepare, Settings, SizePolicy};

@@ -10,7 +10,7 @@ use vipu_types::ModelName;
 
 use crate::error::{KeepError, LoadError};
 use crate::files;
-use crate::settings::Settings;
+use crate::keys::Settings;
 
 /// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good file.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, PartitionId};
 
-use crate::settings::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+use crate::choice::Placement;
 
 /// A value, or what a valid one looks like.
 pub(crate) type Value<T> = Result<T, String>;
@@ -71,7 +71,7 @@ pub(crate) fn amount_or_none(text: &str) -> Value<u32> {
 }
 
 /// Numbers of IPUs, each for the name of `something`: `debug:16,short:32`.
-pub(crate) fn ipus_by_name(text: &str, something: &str) -> Value<BTreeMap<String, u32>> {
+fn ipus_by_name(text: &str, something: &str) -> Value<BTreeMap<String, u32>> {
     let mut found = BTreeMap::new();
     for element in text.split(',').map(str::trim) {
         let (name, ipus) = element.split_once(':').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
@@ -85,14 +85,14 @@ pub(crate) fn ipus_by_name(text: &str, something: &str) -> Value<BTreeMap<String
     Ok(found)
 }
 
+/// Numbers of IPUs, each for a Slurm partition.
+pub(crate) fn ipus_by_partition(text: &str) -> Value<BTreeMap<String, u32>> {
+    ipus_by_name(text, "a Slurm partition")
+}
+
 /// Numbers of IPUs, each for a QOS; Slurm takes their names in any case.
 pub(crate) fn ipus_by_qos(text: &str) -> Value<BTreeMap<String, u32>> {
     ipus_by_name(&text.to_ascii_lowercase(), "a QOS")
-}
-
-pub(crate) fn size_policy(text: &str) -> Value<SizePolicy> {
-    let found = named(text, [SizePolicy::Reject, SizePolicy::RoundUp], SizePolicy::name);
-    found.ok_or_else(|| "not known (reject, round-up)".to_owned())
 }
 
 pub(crate) fn size(text: &str) -> Value<IpuCount> {
@@ -128,35 +128,13 @@ pub(crate) fn boolean(text: &str) -> Value<bool> {
     }
 }
 
-pub(crate) fn layer(text: &str) -> Value<Layer> {
-    let found = named(text, [Layer::ConsTres, Layer::Linear], Layer::name);
-    found.ok_or_else(|| "not a layer (cons_tres, linear)".to_owned())
-}
-
-pub(crate) fn on_partition_error(text: &str) -> Value<OnPartitionError> {
-    use OnPartitionError::{Kill, Leave, Requeue};
-    let found = named(text, [Leave, Requeue, Kill], OnPartitionError::name);
-    found.ok_or_else(|| "not known (leave, requeue, kill)".to_owned())
-}
-
 pub(crate) fn delivery(text: &str) -> Value<Delivery> {
     text.parse().map_err(|why: BadDelivery| why.to_string())
 }
 
-pub(crate) fn prepare(text: &str) -> Value<Prepare> {
-    let found = named(text, [Prepare::No, Prepare::Interactive, Prepare::All], Prepare::name);
-    found.ok_or_else(|| "not known (no, interactive, all)".to_owned())
-}
-
-/// The one with this name, whatever its case.
-fn named<T: Copy>(text: &str, known: impl IntoIterator<Item = T>, name: fn(T) -> &'static str) -> Option<T> {
-    known.into_iter().find(|one| name(*one).eq_ignore_ascii_case(text))
-}
-
 /// Whether the plugin is to choose IPUs, for which more has to be known.
 pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Placement> {
-    let found = named(text, [Placement::Controller, Placement::Explicit], Placement::name);
-    match found.ok_or("not a placement (controller, explicit)")? {
+    match Placement::read(text)? {
         Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".to_owned()),
         // Which of the controller's IPUs are an allocation's, its user API does not tell.
         Placement::Explicit if allocation => Err("not possible beside Allocation".to_owned()),
@@ -216,6 +194,7 @@ fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choice::SizePolicy;
 
     fn names(text: &str) -> Value<Vec<String>> {
         Ok(controllers(text, 8090)?.iter().map(ControllerName::to_string).collect())
@@ -269,10 +248,8 @@ mod tests {
             assert_eq!(boolean(text), Ok(value), "{text}");
         }
         assert!(boolean("2").is_err() && boolean("").is_err());
-        assert_eq!(layer("CONS_TRES"), Ok(Layer::ConsTres));
-        assert!(layer("cons_res").is_err());
-        assert_eq!(size_policy("Round-Up"), Ok(SizePolicy::RoundUp));
-        assert_eq!(size_policy("round"), Err("not known (reject, round-up)".to_owned()));
+        assert_eq!(SizePolicy::read("Round-Up"), Ok(SizePolicy::RoundUp));
+        assert_eq!(SizePolicy::read("round"), Err("not known (reject, round-up)".to_owned()));
     }
 
     #[test]
@@ -287,7 +264,7 @@ mod tests {
     #[test]
     fn limits_are_by_name() {
         let two = [("debug".to_owned(), 16), ("short".to_owned(), 32)];
-        let read = |text| ipus_by_name(text, "a Slurm partition");
+        let read = ipus_by_partition;
         assert_eq!(read("debug:16, short:32"), Ok(two.into()));
         assert_eq!(read("debug:1,debug:2"), Err("debug is given twice".to_owned()));
         for bad in ["", "debug", ":16", "debug:16,"] {

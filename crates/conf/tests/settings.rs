@@ -34,7 +34,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.layer, None);
     assert_eq!(settings.partition_prefix, "slurm");
     assert_eq!(settings.allocation, None);
-    assert_eq!((settings.placement, settings.cluster), (Placement::Controller, None));
+    assert_eq!((settings.placement, &settings.cluster), (Placement::Controller, &None));
     assert_eq!(settings.link_domain_size.get(), 64);
     assert_eq!(settings.create_timeout, Duration::from_secs(300));
     assert_eq!(settings.max_retries, 10);
@@ -46,7 +46,7 @@ fn the_documented_defaults_hold() {
     assert_eq!(settings.on_partition_error, OnPartitionError::Leave);
     assert_eq!((settings.max_keep, settings.max_requeues), (Duration::ZERO, 3));
     assert_eq!(settings.max_concurrent_creates, 64);
-    assert_eq!((settings.tls, settings.access), (None, None));
+    assert_eq!((settings.tls(), settings.access()), (None, None));
 }
 
 #[test]
@@ -63,6 +63,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let settings = parse(text).unwrap();
     let expected = Settings {
         controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
+        api_port: 1,
         delivery: Delivery::File,
         ipuof_dir: Some("/with blank".into()),
         max_ipus_per_job: 100,
@@ -92,18 +93,24 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         max_keep: Duration::from_secs(900),
         max_requeues: 0,
         max_concurrent_creates: 9,
-        tls: Some(Tls {
-            ca: "/ca.pem".into(),
-            server_name: Some("vipu".into()),
-            identity: Some(TlsIdentity { certificate: "/c.pem".into(), key: "/k.pem".into() }),
-        }),
-        access: Some(Access {
-            file: "/access".into(),
-            user_id_metadata: "x-user".into(),
-            access_key_metadata: "x-key".into(),
-        }),
+        api_tls_ca: Some("/ca.pem".into()),
+        api_tls_server_name: Some("vipu".into()),
+        api_tls_cert: Some("/c.pem".into()),
+        api_tls_key: Some("/k.pem".into()),
+        api_access_file: Some("/access".into()),
+        api_user_id_metadata: "x-user".into(),
+        api_access_key_metadata: "x-key".into(),
     };
     assert_eq!(settings, expected);
+    let identity = Some(TlsIdentity { certificate: "/c.pem".into(), key: "/k.pem".into() });
+    let tls = Tls { ca: "/ca.pem".into(), server_name: Some("vipu".into()), identity };
+    assert_eq!(settings.tls(), Some(tls));
+    let access = Access {
+        file: "/access".into(),
+        user_id_metadata: "x-user".into(),
+        access_key_metadata: "x-key".into(),
+    };
+    assert_eq!(settings.access(), Some(access));
 }
 
 #[test]

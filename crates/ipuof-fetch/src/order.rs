@@ -103,7 +103,7 @@ impl Order {
         let listed = controller.as_ref().filter(|name| settings.controllers.contains(name));
         let name = listed.ok_or_else(|| Refusal::Unlisted(controller.clone()))?;
         let plain = Endpoint::plain(name.host(), name.port(), settings.api_timeout);
-        Ok(Endpoint { tls: settings.tls, access: settings.access, ..plain })
+        Ok(Endpoint { tls: settings.tls(), access: settings.access(), ..plain })
     }
 
     fn settings(&self) -> Result<Settings, Refusal> {

@@ -248,8 +248,8 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
     };
     let setup = |name: &ControllerName| {
         let endpoint = Endpoint {
-            tls: own.tls.clone(),
-            access: own.access.clone(),
+            tls: own.tls(),
+            access: own.access(),
             ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
         };
         let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
