@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use conf::Settings;
 use vipu_client::{BadEndpoint, Endpoint};
+use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, ModelName, PartitionId};
 
 /// What is to be fetched, for whom, to where.
@@ -113,7 +113,7 @@ impl Order {
             conf_dir: self.conf_dir.clone(),
             detail,
         };
-        let mut loaded = conf::load(&self.conf_dir, std::slice::from_ref(model));
+        let mut loaded = vipu_conf::load(&self.conf_dir, std::slice::from_ref(model));
         let good = loaded.remove(model).ok_or_else(|| refused("nothing was read".to_owned()))?;
         good.map(|good| good.settings).map_err(|why| refused(why.one_line()))
     }

@@ -9,12 +9,12 @@ use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use conf::OnPartitionError;
 use ledger::{Action, Claim, Ending, Event};
 use slurm_host::boundary;
 use slurm_host::job::JobMut;
 use slurm_host::locks::{HostThread, Locked};
 use tracing::{info, warn};
+use vipu_conf::OnPartitionError;
 use vipu_types::JobRun;
 
 use crate::callbacks;

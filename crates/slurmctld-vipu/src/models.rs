@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use conf::{Good, InForce, LoadError, Loaded, OnPartitionError, SavedConf, Settings, SizePolicy};
 use driver::{ModelSettings, PodSetup};
 use ledger::{ModelFacts, Placement};
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
+use vipu_conf::{Good, InForce, LoadError, Loaded, OnPartitionError, SavedConf, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId, PodId};
 
 use crate::keep_and_requeue::FailureLimits;
@@ -59,8 +59,8 @@ impl Model {
             domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
             prefix: self.settings.as_ref().map(|own| own.partition_prefix.clone()).unwrap_or_default(),
             placement: match self.settings.as_ref().map(|own| own.placement) {
-                Some(conf::Placement::Explicit) => Placement::Explicit,
-                Some(conf::Placement::Controller) | None => Placement::Controller,
+                Some(vipu_conf::Placement::Explicit) => Placement::Explicit,
+                Some(vipu_conf::Placement::Controller) | None => Placement::Controller,
             },
             reconcile_interval: self.settings.as_ref().map(|own| own.reconcile_interval).unwrap_or_default(),
             largest: self.largest,
@@ -162,7 +162,7 @@ pub(crate) struct Reading {
 pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
-    let loaded = conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
+    let loaded = vipu_conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
@@ -180,7 +180,7 @@ pub(crate) fn read_new(
     let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
     let mut good = GoodTexts::default();
     if !new.is_empty() {
-        let loaded = conf::load(folder, &new);
+        let loaded = vipu_conf::load(folder, &new);
         good = good_texts(&loaded);
         in_force.add(loaded, |model| earlier(kept, model));
         tell_errors(in_force, |model| new.contains(model));

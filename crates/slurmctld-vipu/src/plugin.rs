@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use conf::{InForce, SavedConf};
 use driver::{Orders, Ownership};
 use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
@@ -15,6 +14,7 @@ use slurm_host::job::JobRef;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::Client;
+use vipu_conf::{InForce, SavedConf};
 use vipu_types::{JobRun, ModelName, PartitionId};
 
 use crate::between_callbacks::BetweenCallbacks;

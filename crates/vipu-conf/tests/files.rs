@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use conf::{InForce, Layer, LoadError, Settings, layer_of, load};
 use tempfile::TempDir;
+use vipu_conf::{InForce, Layer, LoadError, Settings, layer_of, load};
 use vipu_types::ModelName;
 
 /// A directory with these files.

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings, SizePolicy};
 use proptest::prelude::*;
+use vipu_conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings, SizePolicy};
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
 const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";

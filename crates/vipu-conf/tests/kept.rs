@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use conf::SavedConf;
+use vipu_conf::SavedConf;
 use vipu_types::ModelName;
 
 const TEXT: &str = "ApiHost=first IpuofDir=/x # as it was\n";

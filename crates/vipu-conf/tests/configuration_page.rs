@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use conf::{KEYS, Key, Preset};
+use vipu_conf::{KEYS, Key, Preset};
 
 #[test]
 fn the_configuration_page_lists_every_key_as_it_is() {
