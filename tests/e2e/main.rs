@@ -13,6 +13,7 @@ mod crashes;
 mod deadlines;
 mod delivery;
 mod endings;
+mod examples;
 mod failures;
 mod gcds;
 mod gres;

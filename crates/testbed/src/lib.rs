@@ -27,6 +27,7 @@ pub mod compose;
 mod conf_files;
 pub mod cost;
 mod daemon;
+pub mod example;
 mod faults;
 mod invariants;
 mod job;
