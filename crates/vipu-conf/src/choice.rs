@@ -1,8 +1,8 @@
-//! Values of which there are a few, each with a word of its own in the file.
+//! Values that are one of a few words.
 
 use crate::value::Value;
 
-/// Enumerations from one list of words each: the type, `name`, the reader of a value and the unit of its key.
+/// Makes of each list of words an enumeration with `name`, a reader, and the unit of its key.
 macro_rules! choices {
     ($($(#[$doc:meta])* $type:ident, $not:literal {
         $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+
@@ -14,7 +14,7 @@ macro_rules! choices {
         }
 
         impl $type {
-            /// Its words, as the documentation of a key lists them.
+            /// The words, as the documentation of a key lists them.
             pub(crate) const UNIT: &'static str = choices!(@unit $($word),+);
 
             /// Its word in the file.
@@ -25,7 +25,7 @@ macro_rules! choices {
                 }
             }
 
-            /// The one with this word, whatever its case.
+            /// Reads a word, whatever its case.
             pub(crate) fn read(text: &str) -> Value<Self> {
                 let mut all = [$(Self::$variant),+].into_iter();
                 let found = all.find(|one| one.name().eq_ignore_ascii_case(text));

@@ -105,12 +105,13 @@ impl<'a> Given<'a> {
         self.values.contains_key(key.name)
     }
 
-    /// Whether `key` has a good name for its value.
+    /// Whether the value of `key` is a good name.
     pub(crate) fn names(&self, key: &Key) -> bool {
         matches!(self.get(key, value::name), Ok(Some(_)))
     }
 
-    /// The port of controllers that come without one. With a bad one their names are looked at all the same.
+    /// The port of controllers that are listed without one. If ApiPort is wrong, any port will do: their names are
+    /// checked all the same.
     pub(crate) fn api_port(&self) -> u16 {
         self.get(&Key::ApiPort, value::port).ok().flatten().unwrap_or(1)
     }
@@ -120,7 +121,7 @@ impl<'a> Given<'a> {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::File)))
     }
 
-    /// Of a value that means nothing without those of other keys.
+    /// An error if one of `others` is not given: the value means nothing without it.
     pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
         match others.iter().find(|other| !self.has(other)) {
             Some(other) => Err(format!("means nothing alone: give {} too", other.name)),

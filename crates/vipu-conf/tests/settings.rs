@@ -164,17 +164,6 @@ fn a_wrong_value_is_shown_with_line_and_caret() {
 }
 
 #[test]
-fn a_controller_given_twice_is_shown_with_line_and_caret() {
-    let broken = parse("# Pods\nApiPort=8091 ApiHost=a:8090,b,B:8091 # the same\nIpuofDir=/x").unwrap_err();
-    assert_eq!(
-        broken.to_string(),
-        "/etc/slurm/vipu.conf:2:22: ApiHost=a:8090,b,B:8091: b:8091 is given twice\n \
-         2 | ApiPort=8091 ApiHost=a:8090,b,B:8091 # the same\n   \
-           |                      ^^^^^^^^^^^^^^^"
-    );
-}
-
-#[test]
 fn all_problems_are_told_in_the_order_of_the_file() {
     let broken = parse("Layer=cons_res\nApiPrt=1\nLayer=linear\nApiTimeout=0\noops\n").unwrap_err();
     let told: Vec<_> = broken.problems.iter().map(|problem| problem.reason.to_string()).collect();
