@@ -8,13 +8,16 @@ mod demo;
 mod faults;
 mod fuzz;
 mod image;
+mod import_circles;
 mod launch;
 mod layout;
 mod matrix;
 mod packages;
 mod results;
 mod run;
+mod rust_paths;
 mod second_try;
+mod structure;
 mod submit;
 mod test_run;
 mod valgrind;
@@ -106,7 +109,7 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Formatting, clippy, links of the documentation, all tests on this machine's Slurm and on that of each Debian suite in containers.
+    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and on that of each Debian suite in containers.
     Ci,
 }
 
@@ -197,6 +200,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             }
             compose::find_engine()?;
             compose::find_compose()?;
+            structure::check()?;
             run::cargo(&["fmt", "--all", "--", "--check"])?;
             run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
             run::document()?;
