@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use failpoints::NoIo;
 
-use crate::{log, replaced};
+use crate::{log, threads};
 
 /// Runs the body of an exported function; a panic in it becomes an error line and `otherwise`.
 ///
@@ -65,7 +65,7 @@ pub fn callback<R>(what: &dyn Fn() -> String, otherwise: impl FnOnce() -> R, bod
 /// them, and a second panic on the way ends the whole process.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|info| {
-        while replaced::is_under_way() {
+        while threads::is_slurmctld_being_replaced() {
             std::thread::park();
         }
         log::error(&format!("select/vipu: {info}"));

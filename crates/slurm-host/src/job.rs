@@ -1,6 +1,7 @@
 //! A job record, for as long as a lock protects it: reading it.
 
 mod change;
+mod checked;
 mod environment;
 
 use std::ptr::NonNull;
@@ -8,9 +9,8 @@ use std::ptr::NonNull;
 use slurm_release as facts;
 use slurm_release::Layout;
 
-use crate::host::{Host, host};
 use crate::record::Record;
-use crate::symbols::RawJob;
+use crate::slurmctld::Host;
 
 pub use change::{BEGIN_SOON, JobMut};
 pub(crate) use environment::{OF_SCRIPTS, remove_entries};
@@ -23,33 +23,6 @@ pub struct JobRef<'lock> {
 }
 
 impl<'lock> JobRef<'lock> {
-    /// The job a select callback was given.
-    ///
-    /// `None` for NULL, outside slurmctld, and when the record does not look as the release says
-    /// ([`crate::selfcheck`]): then nothing may be read.
-    ///
-    /// # Safety
-    /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback:
-    /// slurmctld holds at least the job read lock around each.
-    #[must_use]
-    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
-        let host = host().ok()?;
-        // SAFETY: a live job_record_t under the job lock by the caller's promise.
-        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
-        crate::selfcheck::job_is_as_expected(job).then_some(job)
-    }
-
-    /// The same, for an element of `job_list`.
-    ///
-    /// # Safety
-    /// As [`Self::from_callback`].
-    pub(super) unsafe fn from_list(job: RawJob) -> Option<Self> {
-        let host = host().ok()?;
-        // SAFETY: a live job_record_t under the job lock by the caller's promise.
-        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
-        crate::selfcheck::listed_job_is_as_expected(job).then_some(job)
-    }
-
     pub(crate) fn new(record: Record<'lock>, host: &'static Host) -> Self {
         Self { record, host }
     }
@@ -141,16 +114,6 @@ impl<'lock> JobRef<'lock> {
     #[must_use]
     pub fn slurm_partitions(self) -> Option<String> {
         self.record.text(self.layout().job_record.partition)
-    }
-
-    /// The name of its QOS; `None` without accounting, and when it does not look as the release says.
-    #[must_use]
-    pub fn qos(self) -> Option<String> {
-        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md, "Records");
-        // what lies there is looked at when it is read first.
-        let qos = unsafe { self.record.follow(self.layout().job_record.qos_ptr) }?;
-        crate::selfcheck::qos_is_as_expected(qos, self.layout())
-            .then(|| qos.text(self.layout().qos_rec.name))?
     }
 
     /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.

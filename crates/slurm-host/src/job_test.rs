@@ -7,10 +7,10 @@ use std::ptr::NonNull;
 use slurm_release as facts;
 use slurm_release::Series;
 
-use crate::host::{Host, host};
 use crate::job::JobRef;
 use crate::record::Record;
 use crate::running_release::loaded;
+use crate::slurmctld::{Host, host};
 use crate::symbols::RawJob;
 
 /// Arguments of `select_p_job_test`, as Slurm passes them.

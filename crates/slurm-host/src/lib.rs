@@ -9,15 +9,12 @@
 //! ([`symbols`]), every struct member is reached through the offsets of the release that is running
 //! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments lean on.
 
-pub mod blind;
 pub mod boundary;
 pub mod clock;
 pub mod conf;
 pub mod differences;
 pub mod gres;
-mod host;
 pub mod identity;
-pub mod inner;
 pub mod job;
 pub mod job_test;
 pub mod locks;
@@ -29,13 +26,15 @@ pub mod plugin_table;
 pub mod plugstack;
 mod probe;
 mod record;
-pub mod replaced;
+pub mod request_without_layout;
 pub mod running_release;
 pub mod selfcheck;
+mod slurmctld;
+pub mod stock_selector;
 pub mod submit;
 pub mod symbols;
 pub mod text;
 pub mod threads;
 
-pub use host::check;
 pub use slurm_release as release;
+pub use slurmctld::check;

@@ -11,9 +11,9 @@ use failpoints::NoIo;
 use slurm_release as facts;
 
 use crate::differences::lock_struct::Locks;
-use crate::host::{Host, host};
 use crate::job::{JobMut, JobRef};
 use crate::record::Record;
+use crate::slurmctld::{Host, host};
 use crate::text::c_string;
 
 /// Write access to jobs and nodes, read access to the rest: what `prolog_running_decr`, requeue and

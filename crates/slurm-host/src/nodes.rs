@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use slurm_release::Layout;
 
-use crate::host::{Host, host};
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::{Host, host};
 
 /// A node's name and its `Gres=` text.
 #[derive(Clone, Debug, PartialEq, Eq)]

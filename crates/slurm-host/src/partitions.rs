@@ -3,10 +3,10 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use crate::host::Host;
 use crate::nodes::{self, NodeGres};
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::Host;
 
 /// All Slurm partitions, during a job_submit or job_modify callback.
 pub struct SlurmPartitions<'call> {
@@ -29,7 +29,7 @@ impl<'call> SlurmPartitions<'call> {
         // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
         let list = unsafe { host.slurmctld.var.part_list.get() };
         if !list.is_null() {
-            // SAFETY: as above; `found` outlives the call.
+            // SAFETY: partition lock (caller); `found` outlives the call.
             unsafe { (host.slurmctld.call.list_for_each)(list, note, (&raw mut found).cast()) };
         }
         // SAFETY: live part_record_t under the partition lock (caller); what lies there is looked at next.

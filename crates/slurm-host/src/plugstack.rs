@@ -8,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::conf;
+use crate::running_release::conf_folder_at_load;
 
 /// Files beyond this number are not read: one that includes itself under ever new names.
 const MOST_FILES: usize = 1000;
@@ -51,7 +52,7 @@ enum Line<'a> {
 /// of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and has `SLURM_CONF` say so.
 #[must_use]
 pub fn path() -> Option<PathBuf> {
-    conf::plugstack().or_else(|| Some(conf::folder_at_load()?.join("plugstack.conf")))
+    conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))
 }
 
 /// Why `file` does not have the plugin of this file name loaded; `None` when it does.

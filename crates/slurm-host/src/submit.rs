@@ -7,11 +7,11 @@ use std::ptr::NonNull;
 use slurm_release::{Field, Layout, Text};
 
 use crate::differences::gres_list;
-use crate::host::{Host, host};
 use crate::job::{OF_SCRIPTS, remove_entries};
 use crate::partitions::SlurmPartitions;
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::{Host, host};
 use crate::text::{self, c_string};
 
 /// A `job_desc_msg_t` that a job_submit plugin may change.

@@ -8,7 +8,7 @@ use conf::Layer;
 use ledger::{ModelView, PodView, Wait};
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
-use slurm_host::{conf as slurm_conf, inner};
+use slurm_host::{conf as slurm_conf, stock_selector};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
@@ -39,7 +39,7 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// In a callback that runs under the configuration lock.
     pub(crate) fn read() -> Self {
-        let layer = inner::layer(Layer::ConsTres, conf::layer_of).name();
+        let layer = stock_selector::layer(Layer::ConsTres, conf::layer_of).name();
         let stock =
             loaded().map(|loaded| format!("with Slurm {} over select/{layer}", loaded.release.version));
         Self {

@@ -9,7 +9,7 @@ use slurm_host::job::JobRef;
 use slurm_host::job_test::RawTest;
 use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::symbols::{self, RawJob};
-use slurm_host::{blind, boundary, log, release};
+use slurm_host::{boundary, log, release, request_without_layout};
 use vipu_types::JobOption;
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
@@ -55,7 +55,7 @@ fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
 /// By its GRES, or by options that nobody has translated.
 fn wants_ipus(job: RawJob) -> bool {
     // SAFETY: the job of the running callback, under the job write lock.
-    let is_mentioned = unsafe { blind::wants_ipus(job) };
+    let is_mentioned = unsafe { request_without_layout::wants_ipus(job) };
     // SAFETY: as above.
     let seen = || unsafe { JobRef::from_callback(job) };
     is_mentioned || seen().is_some_and(|job| !job.options(JobOption::PREFIX).is_empty())

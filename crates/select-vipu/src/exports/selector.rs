@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
-use slurm_host::inner::Selector;
 use slurm_host::job_test::RawTest;
 use slurm_host::release::Series;
+use slurm_host::stock_selector::Selector;
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, log, running_release};
 

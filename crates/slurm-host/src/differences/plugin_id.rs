@@ -5,8 +5,8 @@
 
 use slurm_release::Series;
 
-use crate::inner::Selector;
 use crate::running_release::RunningSlurm;
+use crate::stock_selector::Selector;
 
 /// Unused by any stock selector, at least 100, and small enough for slurmdbd, which keeps 16 bits.
 const OWN: u32 = 22096;

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use super::{JobMut, JobRef};
-use crate::host::Host;
+use crate::slurmctld::Host;
 use crate::text::{c_string, from_c};
 
 /// Before a name in `spank_job_env`: Slurm drops what has another.

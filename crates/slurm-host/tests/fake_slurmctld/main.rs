@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use slurm::{Call, FakeJob, TEST_JOB};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::{HostThread, Seen};
-use slurm_host::{blind, locks, running_release, selfcheck};
+use slurm_host::{locks, request_without_layout, running_release, selfcheck};
 
 #[test]
 fn the_door_opens_onto_a_daemon_of_a_known_release() {
@@ -145,14 +145,14 @@ fn a_wrong_layout_ends_all_reading(good: &FakeJob) {
     // SAFETY: as above.
     assert!(unsafe { JobRef::from_callback(good.raw()) }.is_none(), "one lie is enough");
     // SAFETY: as above.
-    assert!(unsafe { blind::wants_ipus(bad.raw()) }, "still told apart, without its layout");
+    assert!(unsafe { request_without_layout::wants_ipus(bad.raw()) }, "still told apart, without its layout");
     slurm::with_job_list(&[good], || {
         // SAFETY: as above.
         assert!(!unsafe { locks::for_each_job(&mut |_| {}) }, "who was not seen need not be gone");
     });
     let other = FakeJob::new(8, "gres:gpu:2");
     // SAFETY: as above.
-    assert!(!unsafe { blind::wants_ipus(other.raw()) });
+    assert!(!unsafe { request_without_layout::wants_ipus(other.raw()) });
     assert!(
         slurm::calls()
             .iter()
