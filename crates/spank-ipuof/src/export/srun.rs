@@ -21,7 +21,7 @@ pub(super) fn tell_tasks() {
     match option(c"jobid") {
         // SAFETY: srun has started no thread of its own yet, and changes its environment itself at this stage.
         Some(job) if !has => unsafe { std::env::set_var(VARIABLE, job) },
-        // SAFETY: as above.
+        // SAFETY: srun has no other thread yet.
         _ => unsafe { std::env::remove_var(VARIABLE) },
     }
 }

@@ -6,13 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vipu_types::{Delivery, Grant};
 
-use super::host::{self, Spank};
-use super::{SUCCESS, answer};
+use super::callback::{SUCCESS, answer};
+use super::host;
+use super::spank::Spank;
 use crate::arguments::Arguments;
-use crate::fetch::{Order, Trouble};
-use crate::plan::grant;
+use crate::fetch_program::{Order, Trouble};
 use crate::step::{StepDir, sweep};
 use crate::task::Task;
+use crate::task_environment::grant;
 
 /// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look here.
 static STEP: Mutex<Option<Result<StepDir, String>>> = Mutex::new(None);

@@ -1,4 +1,4 @@
-//! Asking the controller, and writing down what it says.
+//! The files of a partition: asked of the controller, written for the order's user.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Fetches the configuration of the order's partition and writes its files, each for the order's user only.
-pub(crate) fn into_directory(order: &Order, endpoint: Endpoint) -> Result<(), Refusal> {
+pub(crate) fn fetch(order: &Order, endpoint: Endpoint) -> Result<(), Refusal> {
     let directory = IpuofDir::open(&order.directory)?;
     let gcds = gcds(&order.grant, endpoint)?;
     directory.publish(&order.grant.partition, &gcds, order.user)?;

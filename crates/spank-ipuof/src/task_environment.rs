@@ -12,7 +12,7 @@ use crate::without;
 
 /// What to do to a task's environment.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct EnvironmentChange {
     /// Variables to take away.
     pub(crate) unset: Vec<&'static str>,
     /// The partition the task works on, when its job has one.
@@ -27,12 +27,12 @@ pub(crate) struct Target {
     /// The task's GCD.
     pub(crate) gcd: u32,
     /// What leads the task to it.
-    pub(crate) way: Result<Way, BadArguments>,
+    pub(crate) access: Result<GcdAccess, BadArguments>,
 }
 
 /// What leads a task to its GCD.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum GcdAccess {
     /// A config file, which [`CONFIG_PATH`] has to name.
     File(PathBuf),
     /// These variables.
@@ -47,7 +47,7 @@ pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<
     if without::is_told(job, &env) { None } else { given() }
 }
 
-impl Plan {
+impl EnvironmentChange {
     /// Decides for the task of this rank of job `job` with the environment `env`.
     ///
     /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for those of which srun
@@ -91,15 +91,15 @@ impl Target {
     fn of(arguments: &Arguments, rank: u32, grant: Grant) -> Self {
         let gcd = rank % grant.gcds;
         let name = file_name(&grant.partition, gcd, grant.gcds);
-        let way = match (grant.delivery, arguments.wrong()) {
+        let access = match (grant.delivery, arguments.wrong()) {
             (Delivery::File, _) => {
-                arguments.directory.clone().map(|directory| Way::File(directory.join(name)))
+                arguments.directory.clone().map(|directory| GcdAccess::File(directory.join(name)))
             }
             (_, Some(wrong)) => Err(wrong.clone()),
-            (Delivery::Api, None) => Ok(Way::Api(api(&grant, gcd))),
-            (Delivery::Node, None) => Ok(Way::Fetched(name)),
+            (Delivery::Api, None) => Ok(GcdAccess::Api(api(&grant, gcd))),
+            (Delivery::Node, None) => Ok(GcdAccess::Fetched(name)),
         };
-        Self { gcd, way, grant }
+        Self { gcd, access, grant }
     }
 }
 
@@ -121,14 +121,14 @@ mod tests {
     const GRANT: (&str, &str) = ("SLURM_VIPU_JOB_42", "slurm_42,pod64,4,1");
     const PARTITION: &str = Grant::NAMES[0];
 
-    /// The plan for the first task of job 42 in this environment.
-    fn plan(words: &[&str], env: &[(&str, &str)]) -> Plan {
-        plan_of(0, words, env)
+    /// The change for the first task of job 42 in this environment.
+    fn change(words: &[&str], env: &[(&str, &str)]) -> EnvironmentChange {
+        change_of(0, words, env)
     }
 
-    fn plan_of(rank: u32, words: &[&str], env: &[(&str, &str)]) -> Plan {
+    fn change_of(rank: u32, words: &[&str], env: &[(&str, &str)]) -> EnvironmentChange {
         let arguments = Arguments::parse(words);
-        Plan::of_task(&arguments, 42, rank, |name| {
+        EnvironmentChange::of_task(&arguments, 42, rank, |name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
         })
     }
@@ -136,10 +136,13 @@ mod tests {
     #[test]
     fn a_job_with_ipus_gets_its_file_in_place_of_whatever_it_had() {
         let env = [GRANT, (PARTITION, "slurm_41"), (CONFIG_PATH, OTHER), ("IPUOF_VIPU_API_HOST", "x")];
-        let plan = plan(&["ipuof_dir=/shared/ipuof"], &env);
-        assert_eq!(plan.unset, FAMILIES);
-        let target = plan.target.unwrap();
-        assert_eq!((target.grant.to_string().as_str(), target.way), (GRANT.1, Ok(Way::File(OWN.into()))));
+        let change = change(&["ipuof_dir=/shared/ipuof"], &env);
+        assert_eq!(change.unset, FAMILIES);
+        let target = change.target.unwrap();
+        assert_eq!(
+            (target.grant.to_string().as_str(), target.access),
+            (GRANT.1, Ok(GcdAccess::File(OWN.into())))
+        );
     }
 
     #[test]
@@ -148,8 +151,8 @@ mod tests {
         for (rank, file) in
             [(0, "/d/slurm_42_gcd0.conf"), (1, "/d/slurm_42_gcd1.conf"), (2, "/d/slurm_42_gcd0.conf")]
         {
-            let target = plan_of(rank, &["ipuof_dir=/d"], &env).target.unwrap();
-            assert_eq!(target.way, Ok(Way::File(file.into())), "rank {rank}");
+            let target = change_of(rank, &["ipuof_dir=/d"], &env).target.unwrap();
+            assert_eq!(target.access, Ok(GcdAccess::File(file.into())), "rank {rank}");
         }
     }
 
@@ -157,12 +160,12 @@ mod tests {
     fn a_program_that_asks_the_controller_is_told_where_and_for_what() {
         let told = |grant: &str, rank: u32| {
             let env = [("SLURM_VIPU_JOB_42", grant), (CONFIG_PATH, OTHER)];
-            let Plan { unset, target } = plan_of(rank, &[], &env);
+            let EnvironmentChange { unset, target } = change_of(rank, &[], &env);
             assert_eq!(unset, FAMILIES);
-            target.unwrap().way.unwrap()
+            target.unwrap().access.unwrap()
         };
         let api = |variables: &[(&'static str, &str)]| {
-            Way::Api(variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
+            GcdAccess::Api(variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
         };
         let one = [(API_HOST, "::1"), (API_PORT, "8091"), (API_PARTITION_ID, "slurm_42")];
         assert_eq!(told("slurm_42,pod64,4,1,[::1]:8091,api", 1), api(&one));
@@ -174,8 +177,8 @@ mod tests {
     fn a_file_that_the_node_fetches_needs_no_shared_directory() {
         for (rank, file) in [(0, "slurm_42_gcd0.conf"), (1, "slurm_42_gcd1.conf")] {
             let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2,v:1,node")];
-            let target = plan_of(rank, &[], &env).target.unwrap();
-            assert_eq!(target.way, Ok(Way::Fetched(file.into())));
+            let target = change_of(rank, &[], &env).target.unwrap();
+            assert_eq!(target.access, Ok(GcdAccess::Fetched(file.into())));
         }
     }
 
@@ -187,31 +190,35 @@ mod tests {
             ("SLURM_VIPU_JOB_42", "../slurm_42,pod64,4,1"),
             ("SLURM_VIPU_JOB_42", ""),
         ] {
-            assert_eq!(plan(&["ipuof_dir=/d"], &[(name, value)]), Plan::default(), "{name}={value}");
+            assert_eq!(
+                change(&["ipuof_dir=/d"], &[(name, value)]),
+                EnvironmentChange::default(),
+                "{name}={value}"
+            );
         }
     }
 
     #[test]
     fn a_step_without_ipus_sees_nothing_of_its_jobs() {
         let env = [GRANT, (CONFIG_PATH, OWN), (without::VARIABLE, "42")];
-        let plan = plan(&["ipuof_dir=/shared/ipuof"], &env);
-        assert_eq!(plan.target, None);
+        let change = change(&["ipuof_dir=/shared/ipuof"], &env);
+        assert_eq!(change.target, None);
         for name in FAMILIES.into_iter().chain(Grant::NAMES).chain([without::VARIABLE]) {
-            assert!(plan.unset.contains(&name), "{name}");
+            assert!(change.unset.contains(&name), "{name}");
         }
     }
 
     #[test]
     fn what_a_step_of_another_job_left_means_nothing() {
         let env = [GRANT, (without::VARIABLE, "41")];
-        assert!(plan(&["ipuof_dir=/d"], &env).target.is_some());
+        assert!(change(&["ipuof_dir=/d"], &env).target.is_some());
     }
 
     #[test]
     fn a_job_without_ipus_keeps_its_environment() {
         for env in [&[][..], &[("HOME", "/root")], &[(CONFIG_PATH, OTHER), ("IPUOF_VIPU_API_HOST", "x")]] {
-            assert_eq!(plan(&["ipuof_dir=/shared/ipuof"], env), Plan::default(), "{env:?}");
-            assert_eq!(plan(&[], env), Plan::default(), "{env:?}");
+            assert_eq!(change(&["ipuof_dir=/shared/ipuof"], env), EnvironmentChange::default(), "{env:?}");
+            assert_eq!(change(&[], env), EnvironmentChange::default(), "{env:?}");
         }
     }
 
@@ -236,7 +243,11 @@ mod tests {
                 &[PARTITION, API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID],
             ),
         ] {
-            assert_eq!(plan(words, env), Plan { unset: unset.into(), target: None }, "{env:?}");
+            assert_eq!(
+                change(words, env),
+                EnvironmentChange { unset: unset.into(), target: None },
+                "{env:?}"
+            );
         }
     }
 
@@ -244,8 +255,8 @@ mod tests {
     fn bad_arguments_stop_jobs_with_ipus() {
         for delivery in ["", ",v:1", ",v:1,api", ",v:1,node"] {
             let grant = format!("slurm_42,pod64,4,1{delivery}");
-            let target = plan(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
-            assert_eq!(target.way, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
+            let target = change(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
+            assert_eq!(target.access, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
         }
     }
 
@@ -253,9 +264,9 @@ mod tests {
     fn an_environment_need_not_be_text() {
         use std::os::unix::ffi::OsStringExt;
         let arguments = Arguments::parse(&["ipuof_dir=/d"]);
-        let plan = Plan::of_task(&arguments, 42, 0, |name| {
+        let change = EnvironmentChange::of_task(&arguments, 42, 0, |name| {
             (name == GRANT.0).then(|| OsString::from_vec(vec![b's', 0xff]))
         });
-        assert_eq!(plan, Plan::default());
+        assert_eq!(change, EnvironmentChange::default());
     }
 }

@@ -24,14 +24,13 @@ macro_rules! plugin_identity {
         const NAME: &str = concat!($name, "\0");
         const TYPE: &str = concat!($type, "\0");
 
-        // SAFETY: (this and the next two) names of Slurm's plugin interface; the loader opens plugins with
-        // RTLD_LOCAL, so they meet no other object's.
+        // SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
         #[unsafe(no_mangle)]
-        pub static plugin_name: [u8; NAME.len()] = $crate::identity::bytes(NAME);
-        // SAFETY: as above.
+        pub static plugin_name: [u8; NAME.len()] = $crate::plugin_identity::bytes(NAME);
+        // SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
         #[unsafe(no_mangle)]
-        pub static plugin_type: [u8; TYPE.len()] = $crate::identity::bytes(TYPE);
-        // SAFETY: as above.
+        pub static plugin_type: [u8; TYPE.len()] = $crate::plugin_identity::bytes(TYPE);
+        // SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
         #[unsafe(no_mangle)]
         pub static plugin_version: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
@@ -41,7 +40,7 @@ macro_rules! plugin_identity {
         #[unsafe(link_section = ".init_array")]
         static ON_LOAD: extern "C" fn() = {
             extern "C" fn on_load() {
-                $crate::identity::fill_in($type, &plugin_version);
+                $crate::plugin_identity::fill_in($type, &plugin_version);
             }
             on_load
         };
