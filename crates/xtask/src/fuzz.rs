@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::run;
 
+/// The targets of crates/fuzz.
+pub const TARGETS: [&str; 6] = ["conf", "gres", "journal", "table", "wire", "ipuof"];
+
 /// Has the compiler count which ways are taken, as libFuzzer wants it; what cargo-fuzz asks of a nightly one besides,
 /// the sanitizers, finds faults that safe Rust does not have.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -50,4 +53,16 @@ fn fuzz(program: &Path, target: &str, found: &Path, options: &[String], folders:
         command.env("FUZZ_TARGET", target).env("FUZZ_SEEDS", found);
         command
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_targets_are_those_of_the_crate() {
+        let text = std::fs::read_to_string(run::workspace().join("crates/fuzz/src/targets.rs")).unwrap();
+        let names = text.split("Target { name: \"").skip(1).filter_map(|rest| rest.split('"').next());
+        assert_eq!(names.collect::<Vec<_>>(), TARGETS);
+    }
 }

@@ -3,8 +3,10 @@
 
 mod bench;
 mod build;
+mod ci;
 mod cost;
 mod demo;
+mod dependencies;
 mod faults;
 mod fuzz;
 mod image;
@@ -26,7 +28,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
-use testbed::{compose, programs};
+use testbed::programs;
 
 use crate::results::Table;
 
@@ -96,9 +98,10 @@ enum Task {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Have libFuzzer feed a target of crates/fuzz: conf, gres, journal, table, wire or ipuof.
+    /// Have libFuzzer feed a target of crates/fuzz.
     Fuzz {
         /// The target.
+        #[arg(value_parser = fuzz::TARGETS)]
         target: String,
         /// For how long.
         #[arg(long, default_value_t = 600)]
@@ -109,8 +112,13 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and on that of each Debian suite in containers.
-    Ci,
+    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and
+    /// on that of each Debian suite in containers.
+    Ci {
+        /// Then also what takes hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each fuzz target.
+        #[arg(long)]
+        full: bool,
+    },
 }
 
 /// What else is measured.
@@ -193,25 +201,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             valgrind::run()?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Ci => {
-            // First, as they cost nothing: without them half of the tests would not be run.
-            if compose::find_compose().is_err() {
-                packages::install_missing(&packages::ENGINE)?;
-            }
-            compose::find_engine()?;
-            compose::find_compose()?;
-            structure::check()?;
-            run::cargo(&["fmt", "--all", "--", "--check"])?;
-            run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-            run::document()?;
-            packages::install_missing(&packages::SLURM)?;
-            layout::prepare_tests()?;
-            build::for_tests()?;
-            let (mut table, here) = (Table::default(), programs::slurm_version()?);
-            table.add(here.to_string(), test_run::run(None)?);
-            matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
-            Ok(table.finish())
-        }
+        Task::Ci { full } => ci::run(full),
     }
 }
 
