@@ -98,10 +98,10 @@ impl<'lock> Test<'lock> {
                 list.write((call.list_create)(None));
             }
         }
-        // SAFETY: as above.
+        // SAFETY: job write lock; Slurm's variable for the list.
         let there = self.listed(unsafe { list.read() });
         for victim in victims.iter().map(|job| job.record().address()).filter(|job| !there.contains(job)) {
-            // SAFETY: as above; the list only names jobs, which Slurm looks at under this same lock.
+            // SAFETY: job write lock; the list is not NULL, and names jobs that Slurm looks at under this lock.
             unsafe { (call.list_append)(list.read(), victim) };
         }
     }

@@ -102,7 +102,7 @@ pub(crate) struct Variable<T>(NonNull<T>);
 
 // SAFETY: only an address; `get` and `set` say which lock an access needs.
 unsafe impl<T> Send for Variable<T> {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives the address only; `get` and `set` are unsafe and name the lock.
 unsafe impl<T> Sync for Variable<T> {}
 
 impl<T: Copy> Variable<T> {
@@ -123,7 +123,7 @@ impl<T: Copy> Variable<T> {
     /// # Safety
     /// The lock that guards the variable is held for writing.
     pub(crate) unsafe fn set(&self, value: T) {
-        // SAFETY: as in `get`, with the write lock.
+        // SAFETY: the address of a live variable of type T (`resolve`), guarded by the caller's write lock.
         unsafe { self.0.write(value) };
     }
 }

@@ -56,7 +56,7 @@ fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
 fn wants_ipus(job: RawJob) -> bool {
     // SAFETY: the job of the running callback, under the job write lock.
     let is_mentioned = unsafe { request_without_layout::wants_ipus(job) };
-    // SAFETY: as above.
+    // SAFETY: the job of the running callback, under the job write lock.
     let seen = || unsafe { JobRef::from_callback(job) };
     is_mentioned || seen().is_some_and(|job| !job.options(JobOption::PREFIX).is_empty())
 }

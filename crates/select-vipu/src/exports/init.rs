@@ -10,7 +10,7 @@ use super::selector;
 slurm_host::plugin_identity! { name: "V-IPU partitions over a stock selector", type: "select/vipu" }
 
 /// 0 until `init`, which Slurm calls before it reads this.
-// SAFETY: a name of Slurm's plugin interface, as in `plugin_identity`.
+// SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
 #[unsafe(no_mangle)]
 pub static plugin_id: AtomicU32 = AtomicU32::new(0);
 

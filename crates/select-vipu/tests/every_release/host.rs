@@ -92,7 +92,7 @@ impl Host {
 
     /// A variable of the libraries.
     pub fn get<T: Copy>(self, name: &str) -> T {
-        // SAFETY: as in `set`.
+        // SAFETY: the caller names a variable of this type, and no other thread writes it meanwhile.
         unsafe { self.library.symbol(name).unwrap().cast::<T>().read() }
     }
 
@@ -121,7 +121,7 @@ impl Host {
         // SAFETY: they lock and unlock a mutex.
         unsafe { hold() };
         let result = body();
-        // SAFETY: as above.
+        // SAFETY: it unlocks the mutex that `hold` locked on this thread.
         unsafe { release() };
         result
     }

@@ -115,7 +115,8 @@ pub(super) fn forget(name: &str) {
 /// Puts a variable into this process's environment.
 pub(super) fn remember(name: &str, value: &OsStr) {
     let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
-    // SAFETY: C strings, which are copied. As in `forget`.
+    // SAFETY: C strings, which are copied. Slurm's commands change their environment at this point themselves: no other
+    // thread reads it.
     unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
 }
 

@@ -161,7 +161,7 @@ fn lists_jobs_and_nodes() {
     // SAFETY: under slurmctld's locks.
     assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) });
     assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
-    // SAFETY: as above.
+    // SAFETY: under slurmctld's locks.
     let nodes = unsafe { nodes::gres_of_all() };
     let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
