@@ -1,4 +1,4 @@
-//! The one safe door into a Slurm daemon.
+//! The only safe interface to a Slurm daemon.
 //!
 //! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. What others
 //! see is safe: a job view cannot outlive the lock it was obtained under ([`job::JobRef`]), and only the

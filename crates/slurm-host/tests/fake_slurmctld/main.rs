@@ -14,7 +14,7 @@ use slurm_host::locks::{HostThread, Seen};
 use slurm_host::{locks, request_without_layout, running_release, selfcheck};
 
 #[test]
-fn the_door_opens_onto_a_daemon_of_a_known_release() {
+fn a_daemon_of_a_known_release_is_read_and_changed() {
     slurm::install_stock_selector();
     assert_eq!(running_release::loaded().unwrap().release.version.to_string(), "22.05.8");
     slurm_host::check().unwrap();

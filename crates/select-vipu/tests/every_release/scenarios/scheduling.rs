@@ -18,7 +18,7 @@ struct Selector {
     plugin: Plugin,
 }
 
-pub fn play(host: Host, plugin: Plugin, cluster: &Cluster) {
+pub fn run(host: Host, plugin: Plugin, cluster: &Cluster) {
     let selector = Selector { host, plugin };
     cluster.list(host, &[cluster.running]);
     selector.reconfigure();

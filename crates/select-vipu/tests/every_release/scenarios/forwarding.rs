@@ -1,15 +1,15 @@
 //! `select_vipu.so` as slurmctld loads it, before it knows of any controller: all goes to the stock selector.
 
 use crate::host::{Host, notes};
+use crate::installation::Installation;
 use crate::object::Plugin;
-use crate::room::Room;
 
 /// The id of our own, where it may not be that of a stock selector.
 const OWN: u32 = 22096;
 
 /// Returns the plugin, all of whose functions were called but `reconfigure`.
-pub fn play(host: Host, room: &Room) -> Plugin {
-    let all = load(host, room);
+pub fn run(host: Host, installation: &Installation) -> Plugin {
+    let all = load(host, installation);
     let ids: Vec<_> = all.iter().map(|plugin| plugin.number("plugin_id")).collect();
     let select = *all.last().unwrap();
     match host.release.series {
@@ -29,12 +29,12 @@ pub fn play(host: Host, room: &Room) -> Plugin {
 }
 
 /// Loads what Slurm loads: up to 24.11 every selector of PluginDir, later the configured one.
-fn load(host: Host, room: &Room) -> Vec<Plugin> {
-    let own = format!("{}.so", room.select_type().replace('/', "_"));
+fn load(host: Host, installation: &Installation) -> Vec<Plugin> {
+    let own = format!("{}.so", installation.select_type().replace('/', "_"));
     let stock = ["select_cons_tres.so", "select_linear.so"].into_iter();
     let names = stock.filter(|_| host.release.series <= 2411).chain([own.as_str()]);
     let load = |name| {
-        let plugin = Plugin::load(&room.plugins().join(name), host.release);
+        let plugin = Plugin::load(&installation.plugins().join(name), host.release);
         plugin.unwrap_or_else(|why| panic!("{name}: {why}: {:?}", notes()))
     };
     names.map(load).collect()

@@ -1,4 +1,4 @@
-//! Builds fake Slurms, a room for each process that plays one, and runs these processes.
+//! Builds fake Slurms and installs them. Each runs in a process of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,23 +13,23 @@ use tempfile::TempDir;
 use testbed::programs::{self, PLUGINS};
 use testbed::wait_for;
 
+use crate::installation::{Installation, Scenario};
 use crate::releases::Release;
-use crate::room::{Room, Scene};
-use crate::scenes;
+use crate::scenarios;
 
-/// Longer than any scene takes on a busy machine.
+/// Longer than any scenario takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Stock selectors with the id that Slurm gives each.
 const SELECTORS: [(&str, u32); 2] = [("cons_tres", 109), ("linear", 102)];
 
 /// A folder with our plugins, and with a fake Slurm for each series that was asked for.
-pub struct Workshop {
+pub struct FakeSlurms {
     folder: TempDir,
-    rooms: Mutex<usize>,
+    installations: Mutex<usize>,
 }
 
-impl Workshop {
+impl FakeSlurms {
     /// Builds what these releases need.
     pub fn new<'a>(releases: impl IntoIterator<Item = &'a Release>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
@@ -38,30 +38,33 @@ impl Workshop {
         }
         let series: BTreeSet<_> = releases.into_iter().map(|release| release.series).collect();
         in_parallel(series, |series| build(&folder.path().join(series.to_string()), series))?;
-        Ok(Self { folder, rooms: Mutex::new(0) })
+        Ok(Self { folder, installations: Mutex::new(0) })
     }
 
-    /// A room with a fake Slurm of this release and our plugins, installed and configured as the README says.
-    pub fn room(&self, release: &Release) -> Result<Room> {
+    /// A installation with a fake Slurm of this release and our plugins, installed and configured as the README says.
+    pub fn install(&self, release: &Release) -> Result<Installation> {
         let number = {
-            let mut rooms = self.rooms.lock().unwrap();
-            *rooms += 1;
-            *rooms
+            let mut installations = self.installations.lock().unwrap();
+            *installations += 1;
+            *installations
         };
-        let room = Room(self.folder.path().join(format!("room-{number}-{}", release.name)));
-        for folder in [room.plugins(), room.conf(), room.state(), room.ipuof()] {
+        let installation =
+            Installation(self.folder.path().join(format!("installation-{number}-{}", release.name)));
+        for folder in
+            [installation.plugins(), installation.conf(), installation.state(), installation.ipuof()]
+        {
             fs::create_dir_all(folder)?;
         }
         // Not symbolic links: the plugins look for Slurm's where they lie themselves.
         for plugin in PLUGINS {
-            fs::hard_link(self.folder.path().join(plugin), room.plugins().join(plugin))?;
+            fs::hard_link(self.folder.path().join(plugin), installation.plugins().join(plugin))?;
         }
         for part in fs::read_dir(self.folder.path().join(release.series.to_string()))? {
             let part = part?;
-            fs::hard_link(part.path(), room.plugins().join(part.file_name()))?;
+            fs::hard_link(part.path(), installation.plugins().join(part.file_name()))?;
         }
-        fs::write(room.slurm_conf(), "")?;
-        Ok(room)
+        fs::write(installation.slurm_conf(), "")?;
+        Ok(installation)
     }
 }
 
@@ -93,30 +96,30 @@ fn compile(object: &Path, series: u32, sources: &[&str], words: &[&str]) -> Resu
     Ok(())
 }
 
-/// Plays a scene in a process of its own, as all is found and judged once per process; returns what it said.
-pub fn play(room: &Room, release: &Release, scene: Scene) -> Result<String> {
-    let heard = room.0.join("heard");
-    let output = fs::File::create(&heard)?;
+/// Plays a scenario in a process of its own, as all is found and judged once per process; returns what it said.
+pub fn run(installation: &Installation, release: &Release, scenario: Scenario) -> Result<String> {
+    let file = installation.0.join("output");
+    let output = fs::File::create(&file)?;
     let mut child = Command::new(std::env::current_exe()?)
         .args(["--exact", crate::ENTRY, "--nocapture", "--test-threads=1"])
-        .envs(room.variables(&release.name, scene))
+        .envs(installation.variables(&release.name, scenario))
         .env("RUST_BACKTRACE", "0")
-        .env("VIPU_FAILPOINTS", room.failpoints())
+        .env("VIPU_FAILPOINTS", installation.failpoints())
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output)
         .spawn()?;
-    let ended = wait_for("a scene to end", LIMIT, || Ok(child.try_wait()?));
+    let ended = wait_for("a scenario to end", LIMIT, || Ok(child.try_wait()?));
     if ended.is_err() {
         child.kill()?;
         child.wait()?;
     }
-    let heard = String::from_utf8_lossy(&fs::read(heard)?).into_owned();
+    let said = String::from_utf8_lossy(&fs::read(file)?).into_owned();
     match ended {
         // The harness is content with a test of another name, too.
-        Ok(status) if status.success() && heard.contains(scenes::END) => Ok(heard),
-        Ok(status) => bail!("Slurm {} ({scene:?}): {status}: {heard}", release.name),
-        Err(late) => Err(late.context(format!("Slurm {} ({scene:?}): {heard}", release.name))),
+        Ok(status) if status.success() && said.contains(scenarios::END) => Ok(said),
+        Ok(status) => bail!("Slurm {} ({scenario:?}): {status}: {said}", release.name),
+        Err(late) => Err(late.context(format!("Slurm {} ({scenario:?}): {said}", release.name))),
     }
 }
 

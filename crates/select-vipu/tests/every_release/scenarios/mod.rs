@@ -1,46 +1,46 @@
-//! What a process plays as a Slurm of one release.
+//! What a process tests as a Slurm of one release.
 
-mod controller;
-mod door;
+mod failed_adoption;
 mod forwarding;
 mod gres;
-mod half_way;
 mod limits;
-mod misled;
+mod scheduling;
+mod slurm_records;
 mod submit;
 mod task;
+mod wrong_table;
 
 use crate::cluster::Cluster;
 use crate::host::{CR_OTHER_CONS_TRES, Host, notes};
+use crate::installation::{Installation, Scenario};
 use crate::object::{Plugin, Refused};
 use crate::releases::Release;
-use crate::room::{Room, Scene};
-use half_way::Stop;
+use failed_adoption::Stop;
 
-/// The last word of a scene that was played to its end.
-pub const END: &str = "the scene was played";
+/// The last words of a scenario that came to its end.
+pub const END: &str = "the scenario is over";
 
-/// Plays the scene; a panic is its failure.
-pub fn play(room: &Room, release: &str, scene: Scene) {
-    let host = Host::start(room, Box::leak(Box::new(Release::named(release))));
+/// Runs the scenario; a panic is its failure.
+pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
+    let host = Host::start(installation, Box::leak(Box::new(Release::named(release))));
     offers_what_the_release_has(host);
-    match scene {
-        Scene::Whole => whole(host, room),
-        Scene::Misled => misled::play(host, room),
-        Scene::Shifted => misled::play_each_shift(host, room),
-        Scene::HalfWayPanic => half_way::play(host, room, Stop::Panic),
-        Scene::HalfWayThreads => half_way::play(host, room, Stop::Threads),
-        Scene::Load => load(host, room),
-        Scene::LoadInStepd => {
+    match scenario {
+        Scenario::Whole => whole(host, installation),
+        Scenario::WrongTable => wrong_table::run(host, installation),
+        Scenario::ShiftedTable => wrong_table::run_each_shift(host, installation),
+        Scenario::AdoptionPanics => failed_adoption::run(host, installation, Stop::Panic),
+        Scenario::AdoptionWithoutThreads => failed_adoption::run(host, installation, Stop::Threads),
+        Scenario::Load => load(host, installation),
+        Scenario::LoadInStepd => {
             for untold in ["slurm_conf", "state_save_location", "sched_params", "plugstack"] {
                 host.slurm_conf().put(untold, std::ptr::null_mut::<std::ffi::c_char>());
             }
-            load(host, room);
+            load(host, installation);
         }
-        Scene::LoadOtherConsTres => {
+        Scenario::LoadOtherConsTres => {
             let bits: u16 = host.slurm_conf().get("select_type_param");
             host.slurm_conf().put("select_type_param", bits | CR_OTHER_CONS_TRES);
-            load(host, room);
+            load(host, installation);
         }
     }
     println!("\n{END}");
@@ -62,22 +62,22 @@ fn offers_what_the_release_has(host: Host) {
     assert_eq!(host.select_interface().len(), functions);
 }
 
-fn whole(host: Host, room: &Room) {
+fn whole(host: Host, installation: &Installation) {
     let cluster = Cluster::new(host);
-    door::play(host, &cluster);
-    let select = forwarding::play(host, room);
-    let job_submit = Plugin::load(&room.plugins().join("job_submit_vipu.so"), host.release).unwrap();
-    controller::play(host, select, &cluster);
-    submit::play(host, job_submit, cluster.waiting.record);
-    task::play(host, room);
-    gres::play(host, room);
-    limits::play(host, room, [select, job_submit], &cluster);
+    slurm_records::run(host, &cluster);
+    let select = forwarding::run(host, installation);
+    let job_submit = Plugin::load(&installation.plugins().join("job_submit_vipu.so"), host.release).unwrap();
+    scheduling::run(host, select, &cluster);
+    submit::run(host, job_submit, cluster.waiting.record);
+    task::run(host, installation);
+    gres::run(host, installation);
+    limits::run(host, installation, [select, job_submit], &cluster);
 }
 
 /// Says what comes of loading each plugin, and what was done meanwhile, for the test that wants it so.
-fn load(host: Host, room: &Room) {
+fn load(host: Host, installation: &Installation) {
     for name in ["select_vipu.so", "job_submit_vipu.so", "gres_vipu.so", "spank_ipuof.so"] {
-        match Plugin::load(&room.plugins().join(name), host.release) {
+        match Plugin::load(&installation.plugins().join(name), host.release) {
             Ok(plugin) if name.starts_with("select") => {
                 println!("\n{name}: loaded with id {}", plugin.number("plugin_id"));
             }

@@ -8,9 +8,9 @@ use testbed::wait_until;
 use super::submit::{ask, job_submit};
 use crate::cluster::{Cluster, gres};
 use crate::host::Host;
+use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::Record;
-use crate::room::Room;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -18,8 +18,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 const CONF: &str = "ApiHost=127.0.0.1:1 IpuofDir=/x SizePolicy=round-up\n\
                     MaxIpusPerJobInSlurmPartition=ipu:32 MaxIpusPerJobInQos=low:8,high:16\n";
 
-pub fn play(host: Host, room: &Room, [select, submit]: [Plugin; 2], cluster: &Cluster) {
-    fs::write(room.conf().join("vipu.conf"), CONF).unwrap();
+pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2], cluster: &Cluster) {
+    fs::write(installation.conf().join("vipu.conf"), CONF).unwrap();
     is_not_in_force_yet(host, [select, submit]);
     host.read_conf(select);
 

@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 use crate::host::{Host, notes};
+use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::Record;
-use crate::room::Room;
 
 /// `gres_build_id("vipu")` and `gres_build_id("gpu")`
 const VIPU: u32 = 0x7570_6976;
@@ -24,8 +24,8 @@ const IN_ALL: [&str; 9] = [
     "step_hardware_fini",
 ];
 
-pub fn play(host: Host, room: &Room) {
-    let plugin = Plugin::load(&room.plugins().join("gres_vipu.so"), host.release).unwrap();
+pub fn run(host: Host, installation: &Installation) {
+    let plugin = Plugin::load(&installation.plugins().join("gres_vipu.so"), host.release).unwrap();
     let series = host.release.series;
     let infos = ["get_job_info", "get_step_info"].into_iter().filter(|_| series <= 2405);
     let scripts = match series {

@@ -10,7 +10,7 @@ use slurm_host::{conf, locks, nodes, running_release};
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
 use crate::host::{Host, notes, text_at};
 
-pub fn play(host: Host, cluster: &Cluster) {
+pub fn run(host: Host, cluster: &Cluster) {
     assert_eq!(running_release::loaded().unwrap().release.version.0, host.release.version);
     slurm_host::check().unwrap();
     let select_type = conf::select_type().unwrap_or_else(|| panic!("{:?}", notes()));

@@ -8,23 +8,25 @@ use slurm_release::STRUCTS;
 use super::submit::job_submit;
 use crate::cluster::{Cluster, gres};
 use crate::host::{Host, notes};
+use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::{Record, leave_the_rest_zero};
-use crate::room::Room;
 
 /// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged once per process.
-pub fn play_each_shift(host: Host, room: &Room) {
+pub fn run_each_shift(host: Host, installation: &Installation) {
     leave_the_rest_zero();
     let of_jobs = STRUCTS.iter().filter(|found| ["job_record", "job_details"].contains(&found.name));
     let members = of_jobs.flat_map(|found| found.members.iter().map(|(member, _)| (found.name, *member)));
     // Nothing that slurmctld alone writes is read behind this one, which is looked at for a forecast only.
     let last = ("job_details", "whole_node");
-    let unnoticed: Vec<_> =
-        members.filter(|place| *place != last).filter(|place| !is_noticed(host, room, *place)).collect();
+    let unnoticed: Vec<_> = members
+        .filter(|place| *place != last)
+        .filter(|place| !is_noticed(host, installation, *place))
+        .collect();
     assert!(unnoticed.is_empty(), "Slurm {}: a shift from there on: {unnoticed:?}", host.release.name);
 }
 
-fn is_noticed(host: Host, room: &Room, (kind, first): (&str, &str)) -> bool {
+fn is_noticed(host: Host, installation: &Installation, (kind, first): (&str, &str)) -> bool {
     let place = |member: &str| host.release.member(kind, member).unwrap().0;
     if place(first) < 8 {
         return true;
@@ -36,13 +38,13 @@ fn is_noticed(host: Host, room: &Room, (kind, first): (&str, &str)) -> bool {
         let c_type = value.split_once(' ').unwrap().1;
         *value = format!("{} {c_type}", place(member) - 8);
     }
-    crate::write_table(room, host.release, &measured).unwrap();
+    crate::write_table(installation, host.release, &measured).unwrap();
     // SAFETY: the child goes on with this thread alone, which holds no lock, and ends without returning.
     match unsafe { libc::fork() } {
         0 => {
-            let played = std::panic::catch_unwind(|| play(host, room));
+            let outcome = std::panic::catch_unwind(|| run(host, installation));
             // SAFETY: ends this process.
-            unsafe { libc::_exit(played.is_err().into()) }
+            unsafe { libc::_exit(outcome.is_err().into()) }
         }
         child => {
             let mut status = -1;
@@ -53,9 +55,9 @@ fn is_noticed(host: Host, room: &Room, (kind, first): (&str, &str)) -> bool {
     }
 }
 
-pub fn play(host: Host, room: &Room) {
+pub fn run(host: Host, installation: &Installation) {
     let cluster = Cluster::new(host);
-    let load = |name: &str| Plugin::load(&room.plugins().join(name), host.release).unwrap();
+    let load = |name: &str| Plugin::load(&installation.plugins().join(name), host.release).unwrap();
     let (select, submit) = (load("select_vipu.so"), load("job_submit_vipu.so"));
     host.set("fake_agrees", true);
     host.read_conf(select);

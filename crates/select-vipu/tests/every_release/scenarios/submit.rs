@@ -8,7 +8,7 @@ use crate::host::{Host, text_at};
 use crate::object::Plugin;
 use crate::record::Record;
 
-pub fn play(host: Host, plugin: Plugin, job: Record) {
+pub fn run(host: Host, plugin: Plugin, job: Record) {
     let (submit, modify) = (plugin.wanted("job_submit"), plugin.wanted("job_modify"));
     let message = Record::new(host.release, "job_desc_msg");
     let ask = |member: &str, words: &str| ask(host, message, member, words);

@@ -6,21 +6,21 @@ use std::ptr::null_mut;
 
 use crate::cluster::gres as gres_words;
 use crate::host::{Host, notes, text_at};
+use crate::installation::Installation;
 use crate::object::Plugin;
-use crate::room::Room;
 
 type Callback = unsafe extern "C" fn(*mut c_void, c_int, *const *mut c_char) -> c_int;
 
-pub fn play(host: Host, room: &Room) {
-    let plugin = Plugin::load(&room.plugins().join("spank_ipuof.so"), host.release).unwrap();
+pub fn run(host: Host, installation: &Installation) {
+    let plugin = Plugin::load(&installation.plugins().join("spank_ipuof.so"), host.release).unwrap();
     assert_eq!(plugin.number("spank_plugin_version"), 1);
-    let file = room.ipuof().join("slurm_42.conf");
+    let file = installation.ipuof().join("slurm_42.conf");
     fs::write(&file, "{}").unwrap();
     host.set(
         "fake_environment",
         texts(&["SLURM_PROCID=0", "SLURM_VIPU_JOB_42=slurm_42,pod64,16,1", "SLURM_JOB_NODELIST=n1"]),
     );
-    let words = texts(&[&format!("ipuof_dir={}", room.ipuof().display())]);
+    let words = texts(&[&format!("ipuof_dir={}", installation.ipuof().display())]);
     notes();
     for name in ["slurm_spank_init", "slurm_spank_task_init"] {
         // SAFETY: callbacks have this type in every release.
@@ -39,7 +39,7 @@ pub fn play(host: Host, room: &Room) {
 /// srun's part: what it puts into its environment, and so into its tasks'.
 fn tells_of_a_step_without_ipus(host: Host, plugin: Plugin) {
     const VARIABLE: &str = "SLURM_VIPU_STEP_WITHOUT";
-    // SAFETY: a callback, as above.
+    // SAFETY: a callback of SPANK, which has this type.
     let callback =
         unsafe { std::mem::transmute::<*mut c_void, Callback>(plugin.wanted("slurm_spank_init_post_opt")) };
     let (in_srun, in_sbatch) = (1_i32, 3_i32);

@@ -8,8 +8,8 @@ use testbed::wait_until;
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, gres};
 use crate::host::{Host, notes};
+use crate::installation::Installation;
 use crate::object::Plugin;
-use crate::room::Room;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -22,7 +22,7 @@ pub enum Stop {
     Threads,
 }
 
-pub fn play(host: Host, room: &Room, stop: Stop) {
+pub fn run(host: Host, installation: &Installation, stop: Stop) {
     let cluster = Cluster::new(host);
     let Cluster { running, waiting: second, plain: new, .. } = cluster;
     let state = |words: &[&str]| words.iter().fold(0, |all, word| all | host.release.constant(word));
@@ -33,7 +33,8 @@ pub fn play(host: Host, room: &Room, stop: Stop) {
     match stop {
         Stop::Panic => {
             second.record.put("job_state", state(&["JOB_RUNNING", "JOB_CONFIGURING"]));
-            fs::write(room.failpoints().join(format!("adopt_{WAITING}")), "as the test wants it").unwrap();
+            fs::write(installation.failpoints().join(format!("adopt_{WAITING}")), "as the test wants it")
+                .unwrap();
         }
         Stop::Threads => {
             second.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
@@ -42,7 +43,7 @@ pub fn play(host: Host, room: &Room, stop: Stop) {
             unsafe { std::env::set_var("RUST_MIN_STACK", (1_u64 << 47).to_string()) };
         }
     }
-    let plugin = Plugin::load(&room.plugins().join("select_vipu.so"), host.release).unwrap();
+    let plugin = Plugin::load(&installation.plugins().join("select_vipu.so"), host.release).unwrap();
     let select = Select { host, plugin };
     host.set("fake_agrees", true);
     notes();
