@@ -1,8 +1,8 @@
 //! What is to be fetched, and whether the job may have it.
 //!
-//! The grant comes from the step's environment, where its user may have put anything. So it is believed only as far as
-//! slurmctld could have written it for this job: nobody else's partition is asked for, and no controller that the
-//! administrator did not name is told an access key.
+//! The grant comes from the step's environment, where its user may have put anything. So it is believed only
+//! as far as slurmctld could have written it for this job: nobody else's partition is asked for, and no
+//! controller that the administrator did not name is told an access key.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

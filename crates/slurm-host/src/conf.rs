@@ -8,7 +8,8 @@ use crate::record::Record;
 use crate::running_release::{conf_folder_at_load, loaded};
 use crate::{selfcheck, symbols};
 
-/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have it.
+/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have
+/// it.
 ///
 /// Slurm re-reads it under its configuration write lock. Callbacks run under that lock or a read lock of
 /// it; our own thread takes a read lock before it comes here (SAFETY.md, "slurm_conf").
@@ -44,7 +45,8 @@ pub(crate) fn plugstack() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)
 }
 
-/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what slurmctld sends.
+/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what
+/// slurmctld sends.
 #[must_use]
 pub fn is_configless() -> bool {
     let parameters = value(|layout| layout.slurm_conf.slurmctld_params).unwrap_or_default();

@@ -123,7 +123,8 @@ impl<'lock> JobRef<'lock> {
     }
 
     fn partition(self) -> Option<Record<'lock>> {
-        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the member.
+        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the
+        // member.
         unsafe { self.record.follow(self.layout().job_record.part_ptr) }
     }
 
@@ -141,7 +142,8 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.bit_flags) & BACKFILL_SCHED != 0
     }
 
-    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job id.
+    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job
+    /// id.
     #[must_use]
     pub fn is_unsplit_array(self) -> bool {
         !self.record.pointer(self.layout().job_record.array_recs).is_null()
@@ -272,7 +274,8 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
-    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or was cancelled.
+    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or
+    /// was cancelled.
     #[must_use]
     pub fn has_ended(self) -> bool {
         self.base_state() > facts::JOB_SUSPENDED
@@ -292,7 +295,8 @@ impl<'lock> JobRef<'lock> {
         failures.contains(&self.base_state())
     }
 
-    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if one killed it.
+    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if
+    /// one killed it.
     #[must_use]
     pub fn failed_with(self) -> Option<u8> {
         let is_failed = self.base_state() == facts::JOB_FAILED;
@@ -310,8 +314,8 @@ impl<'lock> JobRef<'lock> {
         self.details().is_some_and(|details| details.read(self.layout().job_details.requeue) != 0)
     }
 
-    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
-    /// code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
+    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told
+    /// from the code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
     #[must_use]
     pub fn waits_in_line(self) -> bool {
         let reasons = [
@@ -332,8 +336,8 @@ impl<'lock> JobRef<'lock> {
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
     }
 
-    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for Slurm partitions
-    /// too that want it so, before it looks for nodes.
+    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for
+    /// Slurm partitions too that want it so, before it looks for nodes.
     #[must_use]
     pub fn takes_whole_nodes(self) -> bool {
         let whole = |details: Record<'_>| details.read(self.layout().job_details.whole_node) != 0;

@@ -38,8 +38,8 @@ pub struct Test<'lock> {
 
 impl<'lock> Test<'lock> {
     /// # Safety
-    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job write
-    /// lock and the node write lock around it.
+    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job
+    /// write lock and the node write lock around it.
     #[must_use]
     pub unsafe fn from_callback(raw: RawTest) -> Option<Self> {
         Some(Self { raw, host: host().ok()?, lock: PhantomData })
@@ -51,8 +51,8 @@ impl<'lock> Test<'lock> {
         !self.raw.candidates.is_null()
     }
 
-    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt first.
-    /// One that would only be suspended keeps its IPUs and is not among them.
+    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt
+    /// first. One that would only be suspended keeps its IPUs and is not among them.
     #[must_use]
     pub fn candidates(&self) -> Vec<JobRef<'lock>> {
         let call = &self.host.slurmctld.call;
@@ -92,7 +92,8 @@ impl<'lock> Test<'lock> {
     pub fn preempt(&mut self, victims: &[JobRef<'lock>]) {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return };
         let call = &self.host.slurmctld.call;
-        // SAFETY: job write lock; Slurm's variable for the list, NULL or one that it made without a destructor.
+        // SAFETY: job write lock; Slurm's variable for the list, NULL or one that it made without a
+        // destructor.
         unsafe {
             if list.read().is_null() && !victims.is_empty() {
                 list.write((call.list_create)(None));
@@ -101,7 +102,8 @@ impl<'lock> Test<'lock> {
         // SAFETY: job write lock; Slurm's variable for the list.
         let there = self.listed(unsafe { list.read() });
         for victim in victims.iter().map(|job| job.record().address()).filter(|job| !there.contains(job)) {
-            // SAFETY: job write lock; the list is not NULL, and names jobs that Slurm looks at under this lock.
+            // SAFETY: job write lock; the list is not NULL, and names jobs that Slurm looks at under this
+            // lock.
             unsafe { (call.list_append)(list.read(), victim) };
         }
     }
@@ -131,8 +133,8 @@ impl<'lock> Test<'lock> {
         // SAFETY: job and node write lock; the bitmap of this test.
         let size = unsafe { (call.bit_size)(self.raw.nodes) };
         for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
-            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change, and a number below
-            // its size.
+            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change,
+            // and a number below its size.
             unsafe { (call.bit_clear)(self.raw.nodes, node) };
         }
     }

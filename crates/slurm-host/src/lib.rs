@@ -7,7 +7,8 @@
 //!
 //! Nothing of Slurm is linked: every function and variable is looked up by name when the plugin runs
 //! ([`symbols`]), every struct member is reached through the offsets of the release that is running
-//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments lean on.
+//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments
+//! lean on.
 
 pub mod boundary;
 pub mod clock;

@@ -20,7 +20,8 @@ pub struct NodeGres {
     pub line: String,
 }
 
-/// The GRES of every node that has any; of none when one does not look as the release says ([`crate::selfcheck`]).
+/// The GRES of every node that has any; of none when one does not look as the release says
+/// ([`crate::selfcheck`]).
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).

@@ -44,7 +44,8 @@ impl<'call> SlurmPartitions<'call> {
         self.all.iter().filter_map(|part| self.name(*part)).collect()
     }
 
-    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is no such partition.
+    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is
+    /// no such partition.
     #[must_use]
     pub fn has_node(&self, name: &str, wanted: &dyn Fn(&NodeGres) -> bool) -> Option<bool> {
         let part = *self.all.iter().find(|part| self.name(**part).as_deref() == Some(name))?;
@@ -53,7 +54,8 @@ impl<'call> SlurmPartitions<'call> {
             return Some(false);
         }
         let call = &self.host.slurmctld.call;
-        // SAFETY: a bitmap of the record, under the partition and node locks (`new`); both functions only read it.
+        // SAFETY: a bitmap of the record, under the partition and node locks (`new`); both functions only
+        // read it.
         let (size, is_in) = unsafe {
             ((call.bit_size)(bitmap), |place: usize| {
                 (call.bit_test)(bitmap, i64::try_from(place).unwrap_or(0)) != 0

@@ -43,8 +43,8 @@ pub struct PluginTable {
     pub job_fini: unsafe extern "C" fn(job: RawJob),
     /// Slurm has read its nodes and jobs, maybe not for the first time.
     pub jobs_read: unsafe extern "C" fn(),
-    /// After the inner selector's reconfigure, which runs at the end of reading slurm.conf (true), and also when a partition is
-    /// updated, a node is created or deleted, or debug flags are set.
+    /// After the inner selector's reconfigure, which runs at the end of reading slurm.conf (true), and also
+    /// when a partition is updated, a node is created or deleted, or debug flags are set.
     pub reconfigure: unsafe extern "C" fn(conf_was_read: bool),
     /// job_submit's submit: 0, or the ESLURM code to reject with.
     pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,

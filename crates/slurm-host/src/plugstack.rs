@@ -1,4 +1,5 @@
-//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it loads a plugin.
+//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it
+//! loads a plugin.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -48,8 +49,9 @@ enum Line<'a> {
     Include(&'a str),
 }
 
-/// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a configuration
-/// of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and has `SLURM_CONF` say so.
+/// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a
+/// configuration of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and
+/// has `SLURM_CONF` say so.
 #[must_use]
 pub fn path() -> Option<PathBuf> {
     conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))

@@ -77,8 +77,8 @@ impl Probe {
         self.copy(from, &mut [0]) == 1 && self.beginning(from).iter().all(printable)
     }
 
-    /// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the first and the last
-    /// show whether the number can be one.
+    /// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the
+    /// first and the last show whether the number can be one.
     pub(crate) fn is_list(&self, list: *const c_void, count: u32) -> bool {
         let is_text = |at: *const c_void| {
             let text = self.pointer(at);

@@ -63,8 +63,8 @@ impl<'lock> Record<'lock> {
     }
 
     pub(crate) fn text(self, field: Field<Text>) -> Option<String> {
-        // SAFETY: inside the struct; Slurm's char pointers are NULL or NUL-terminated and change only under the
-        // lock (promise of `new`).
+        // SAFETY: inside the struct; Slurm's char pointers are NULL or NUL-terminated and change only under
+        // the lock (promise of `new`).
         unsafe { text::from_c(self.member(field).cast::<*const c_char>().read()) }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A plugin that has switched itself off must not let an IPU job start without its partition, and cannot
 //! read the request at its place. But somewhere in the record there is a pointer to it: this looks at
-//! everything the record points to, through a [`Probe`]. Some hundred system calls, for one job, in a state that
-//! an administrator is going to end.
+//! everything the record points to, through a [`Probe`]. Some hundred system calls, for one job, in a state
+//! that an administrator is going to end.
 
 use std::ffi::c_void;
 
@@ -14,7 +14,8 @@ use crate::symbols::RawJob;
 /// Where nothing is known of the release: no known one has a smaller `job_record_t`.
 const LEAST_RECORD_BYTES: usize = 1024;
 
-/// Whether the job's record points to a text that asks for a `vipu` GRES; yes also when that cannot be found out.
+/// Whether the job's record points to a text that asks for a `vipu` GRES; yes also when that cannot be found
+/// out.
 ///
 /// # Safety
 /// `job` is the `job_record_t *` of a running select callback.

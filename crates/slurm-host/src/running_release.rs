@@ -27,7 +27,8 @@ pub struct RunningSlurm {
 /// Finds the release, once.
 ///
 /// # Errors
-/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not known.
+/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not
+/// known.
 pub fn loaded() -> Result<&'static RunningSlurm, String> {
     static LOADED: OnceLock<Result<RunningSlurm, String>> = OnceLock::new();
     LOADED.get_or_init(find).as_ref().map_err(Clone::clone)
@@ -68,7 +69,8 @@ fn running_series() -> Option<Series> {
 
 /// What is known of a release: from the table file if that describes it, else what is built in.
 ///
-/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf alone.
+/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf
+/// alone.
 fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), String> {
     let folders = conf_folder_at_load().into_iter().chain(object::own_folder());
     let table = table_file::find(folders);

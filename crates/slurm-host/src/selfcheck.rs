@@ -55,7 +55,8 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
         mistrust(&format!("a job record begins with {magic:#x}"));
         return false;
     }
-    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to learn from.
+    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to
+    // learn from.
     if job.id() == 0 {
         return false;
     }
@@ -146,8 +147,8 @@ fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> 
     })
 }
 
-/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not NULL, as most are
-/// in most messages. What they say is their user's affair.
+/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not
+/// NULL, as most are in most messages. What they say is their user's affair.
 pub(crate) fn texts_are_readable(
     message: Record<'_>,
     texts: &[Field<Text>],

@@ -54,7 +54,8 @@ macro_rules! host_functions {
             /// Looks every function up; an error names the first that is missing.
             fn resolve() -> Result<Self, String> {
                 Ok(Self { $(
-                    // SAFETY: the signature is the one of the same function in Slurm's headers (SAFETY.md, "Signatures").
+                    // SAFETY: the signature is the one of the same function in Slurm's headers (SAFETY.md,
+                    // "Signatures").
                     $field: unsafe { wanted($name) }?,
                 )* })
             }
@@ -147,7 +148,8 @@ pub(crate) struct Variables {
 impl Variables {
     fn resolve() -> Result<Self, String> {
         // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
-        // `int node_record_count`, `part_record_t *default_part_loc` and `List part_list` in every release (SAFETY.md, "Signatures").
+        // `int node_record_count`, `part_record_t *default_part_loc` and `List part_list` in every release
+        // (SAFETY.md, "Signatures").
         unsafe {
             Ok(Self {
                 job_list: Variable::resolve(c"job_list")?,

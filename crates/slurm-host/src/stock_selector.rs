@@ -13,8 +13,8 @@ use crate::running_release::RunningSlurm;
 #[derive(Clone, Copy, Debug)]
 pub struct Selector(Object);
 
-/// Which stock selector to use: `cons_tres` if `SelectTypeParameters` has `other_cons_tres`, else what vipu.conf in slurm.conf's
-/// folder says, else `cons_tres`.
+/// Which stock selector to use: `cons_tres` if `SelectTypeParameters` has `other_cons_tres`, else what
+/// vipu.conf in slurm.conf's folder says, else `cons_tres`.
 ///
 /// Every process that unpacks node records must choose the same, so a site that wants another layer than
 /// the default keeps vipu.conf beside slurm.conf on every host.
@@ -26,7 +26,8 @@ pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
 }
 
 impl Selector {
-    /// Loads `select_<layer>.so`, where `layer` is such as `cons_tres`, and calls its `init`, which Slurm does only for plugins it knows of.
+    /// Loads `select_<layer>.so`, where `layer` is such as `cons_tres`, and calls its `init`, which Slurm
+    /// does only for plugins it knows of.
     ///
     /// # Errors
     /// One line that says which file could not be used and why.

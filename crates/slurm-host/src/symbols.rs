@@ -20,7 +20,8 @@ pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
 /// supported release.
 pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: F is a function pointer of the size of a pointer (asserted), its signature is the caller's promise.
+    // SAFETY: F is a function pointer of the size of a pointer (asserted), its signature is the caller's
+    // promise.
     find(name).map(|symbol| unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&symbol) })
 }
 

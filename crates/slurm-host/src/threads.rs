@@ -41,7 +41,8 @@ fn restore(before: &libc::sigset_t) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
 }
 
-/// A file that nobody but slurmctld, when it replaces itself, would close, and its number, which no other has.
+/// A file that nobody but slurmctld, when it replaces itself, would close, and its number, which no other
+/// has.
 static SENTINEL: OnceLock<(File, u64)> = OnceLock::new();
 
 /// Begins to watch whether slurmctld replaces itself; once per process.

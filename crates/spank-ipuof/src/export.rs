@@ -36,8 +36,8 @@ pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_type: [u8; 6] = *b"spank\0";
 
-/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm does not
-/// want the micro number.
+/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm
+/// does not want the micro number.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_version: AtomicU32 = AtomicU32::new(0);
@@ -62,8 +62,8 @@ extern "C" fn set_version() {
     }
 }
 
-/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs run all the
-/// same. In slurmd it cleans up after steps that were killed.
+/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs
+/// run all the same. In slurmd it cleans up after steps that were killed.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn slurm_spank_init(
     SUCCESS
 }
 
-/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks are to find.
-/// Both run on, whatever happens.
+/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks
+/// are to find. Both run on, whatever happens.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.

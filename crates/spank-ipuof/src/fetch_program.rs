@@ -1,6 +1,7 @@
 //! Has a step's config files fetched from the controller, as root, before its tasks start (Delivery=node).
 //!
-//! gRPC and TLS are not for what every Slurm command loads: the program `ipuof-fetch`, beside this plugin, has them.
+//! gRPC and TLS are not for what every Slurm command loads: the program `ipuof-fetch`, beside this plugin,
+//! has them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -10,8 +10,8 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use crate::arguments::Preflight;
 use crate::task::Task;
 
-/// How much memory a task has to be able to lock, in bytes. Programs register whole data buffers; what a login host gives
-/// away by default is a few MiB.
+/// How much memory a task has to be able to lock, in bytes. Programs register whole data buffers; what a
+/// login host gives away by default is a few MiB.
 const ENOUGH: u64 = 1 << 30;
 
 /// Where the kernel lists RDMA devices.

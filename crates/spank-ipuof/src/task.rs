@@ -123,7 +123,8 @@ fn check(task: &impl Task, job: u32, asked: Option<u64>, target: Option<&Target>
     }
 }
 
-/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is refused.
+/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is
+/// refused.
 fn open(file: &Path) -> io::Result<()> {
     let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let found = OpenOptions::new().read(true).custom_flags(options).open(file)?.metadata()?;

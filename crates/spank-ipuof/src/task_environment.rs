@@ -50,10 +50,10 @@ pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<
 impl EnvironmentChange {
     /// Decides for the task of this rank of job `job` with the environment `env`.
     ///
-    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for those of which srun
-    /// says otherwise ([`without`]): these see nothing of either family, whoever set it. What is there of another job was
-    /// inherited: its names and the file it came with are taken away, while a job that never had any of it
-    /// keeps its environment as the user made it.
+    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for
+    /// those of which srun says otherwise ([`without`]): these see nothing of either family, whoever set it.
+    /// What is there of another job was inherited: its names and the file it came with are taken away, while
+    /// a job that never had any of it keeps its environment as the user made it.
     pub(crate) fn of_task(
         arguments: &Arguments,
         job: u32,
@@ -103,7 +103,8 @@ impl Target {
     }
 }
 
-/// The variables for a program that asks the controller. One that is the only one of its partition needs no GCD.
+/// The variables for a program that asks the controller. One that is the only one of its partition needs no
+/// GCD.
 fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
     let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
     let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));

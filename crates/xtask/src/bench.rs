@@ -26,8 +26,9 @@ pub struct Extent {
     /// Nodes; two jobs fill each, and as many again wait.
     #[arg(long, default_value_t = Scale::FULL.nodes)]
     nodes: u32,
-    /// IPUs of the largest job that waits. Above 1, IPU jobs wait longer than their nodes make them, and backfill tries each of
-    /// them at more moments: the stock selector, which counts no IPUs, has less to do then.
+    /// IPUs of the largest job that waits. Above 1, IPU jobs wait longer than their nodes make them, and
+    /// backfill tries each of them at more moments: the stock selector, which counts no IPUs, has less to do
+    /// then.
     #[arg(long, default_value_t = Scale::FULL.largest)]
     largest: u32,
     /// Stop after so many pairs, however wide the intervals are.
@@ -43,8 +44,8 @@ pub struct Extent {
     ready: Ready,
 }
 
-/// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if the processor time is
-/// above ten times the target.
+/// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if
+/// the processor time is above ten times the target.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
     extent.ready.or_again(|| Ok(()))?.map_or_else(|| measure(extent), Ok)
 }

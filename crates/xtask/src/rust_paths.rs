@@ -1,4 +1,5 @@
-//! The paths that a Rust file names, read from its text. Comments, literals and `#[cfg(test)]` items are left out.
+//! The paths that a Rust file names, read from its text. Comments, literals and `#[cfg(test)]` items are left
+//! out.
 
 /// Words joined by `::`.
 pub type Words = Vec<String>;

@@ -1,5 +1,5 @@
-//! The structure of the product: crates depend downwards and as their licences allow, and few modules import each other in
-//! circles.
+//! The structure of the product: crates depend downwards and as their licences allow, and few modules import
+//! each other in circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ const LAYERS: &[&[&str]] = &[
     &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof"],
 ];
 
-/// Crates and packages that are not part of the product. They may depend on each other and on all of the product.
+/// Crates and packages that are not part of the product. They may depend on each other and on all of the
+/// product.
 const TOOLS: &[&str] = &["e2e", "fuzz", "layout", "mock-vipu", "simulate", "stopwatch", "testbed", "xtask"];
 
 /// As many modules may import each other in a circle.

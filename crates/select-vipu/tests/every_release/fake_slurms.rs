@@ -41,7 +41,8 @@ impl FakeSlurms {
         Ok(Self { folder, installations: Mutex::new(0) })
     }
 
-    /// A installation with a fake Slurm of this release and our plugins, installed and configured as the README says.
+    /// A installation with a fake Slurm of this release and our plugins, installed and configured as the
+    /// README says.
     pub fn install(&self, release: &Release) -> Result<Installation> {
         let number = {
             let mut installations = self.installations.lock().unwrap();
@@ -96,7 +97,8 @@ fn compile(object: &Path, series: u32, sources: &[&str], words: &[&str]) -> Resu
     Ok(())
 }
 
-/// Plays a scenario in a process of its own, as all is found and judged once per process; returns what it said.
+/// Plays a scenario in a process of its own, as all is found and judged once per process; returns what it
+/// said.
 pub fn run(installation: &Installation, release: &Release, scenario: Scenario) -> Result<String> {
     let file = installation.0.join("output");
     let output = fs::File::create(&file)?;
@@ -123,7 +125,8 @@ pub fn run(installation: &Installation, release: &Release, scenario: Scenario) -
     }
 }
 
-/// Does something for each item, a few at a time; the error tells of all that failed, each different failure once.
+/// Does something for each item, a few at a time; the error tells of all that failed, each different failure
+/// once.
 pub fn in_parallel<T: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<()> + Sync,

@@ -1,8 +1,9 @@
 //! The plugins in a fake Slurm of every release number that is known, and of some that are not.
 //!
-//! Each release is a process of its own: a daemon that offers the functions, variables and records that this release
-//! has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock selectors with its
-//! exact version and interface, and Slurm's rules for loading plugins. The plugin files are the same in all of them.
+//! Each release is a process of its own: a daemon that offers the functions, variables and records that this
+//! release has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock
+//! selectors with its exact version and interface, and Slurm's rules for loading plugins. The plugin files
+//! are the same in all of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "all of this is a test")]
 
@@ -78,7 +79,8 @@ fn matrix_fake_layer() -> Result<()> {
     })
 }
 
-/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to complain of.
+/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to
+/// complain of.
 #[test]
 fn matrix_fake_slurmstepd() -> Result<()> {
     let releases = Release::last_of_each_series();
@@ -168,7 +170,8 @@ fn matrix_fake_wrong_table() -> Result<()> {
     })
 }
 
-/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as Slurm's.
+/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as
+/// Slurm's.
 #[test]
 fn matrix_fake_shifted_table() -> Result<()> {
     let releases = Release::last_of_each_series();

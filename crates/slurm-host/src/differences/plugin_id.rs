@@ -1,7 +1,8 @@
 //! `plugin_id`: a number of our own up to 24.11, the stock selector's from 25.05 on.
 //!
-//! Up to 24.11 every process that loads selectors loads all `select_*.so` of PluginDir, and ends if two have the same id. From
-//! 25.05 on only one is loaded, and Slurm takes the cluster for one of select/cons_tres exactly if the id is 109.
+//! Up to 24.11 every process that loads selectors loads all `select_*.so` of PluginDir, and ends if two have
+//! the same id. From 25.05 on only one is loaded, and Slurm takes the cluster for one of select/cons_tres
+//! exactly if the id is 109.
 
 use slurm_release::Series;
 

@@ -39,8 +39,8 @@ impl JobRef<'_> {
     /// The name of its QOS; `None` without accounting, and when it does not look as the release says.
     #[must_use]
     pub fn qos(self) -> Option<String> {
-        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md, "QOS");
-        // what lies there is looked at when it is read first.
+        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md,
+        // "QOS"); what lies there is looked at when it is read first.
         let qos = unsafe { self.record().follow(self.layout().job_record.qos_ptr) }?;
         selfcheck::qos_is_as_expected(qos, self.layout()).then(|| qos.text(self.layout().qos_rec.name))?
     }

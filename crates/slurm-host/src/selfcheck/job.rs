@@ -1,9 +1,10 @@
 //! A job record and what it points to, early members and late ones: those move most often.
 //!
-//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets itself. One
-//! record decides, so nothing may decide that a user can write, be it by a client of the user's own: the words of a text
-//! (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin` may be any later second), `wait_all_nodes`,
-//! `deadline`, or the Slurm partition's name among those asked for (with `--reservation` it may be that of the reservation).
+//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets
+//! itself. One record decides, so nothing may decide that a user can write, be it by a client of the user's
+//! own: the words of a text (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin`
+//! may be any later second), `wait_all_nodes`, `deadline`, or the Slurm partition's name among those asked
+//! for (with `--reservation` it may be that of the reservation).
 
 use std::ffi::c_void;
 
@@ -51,7 +52,8 @@ fn wanted(right: bool, member: &'static str) -> Looked {
     if right { Ok(()) } else { Err(member) }
 }
 
-/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out twice.
+/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out
+/// twice.
 fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
     let texts = [
@@ -125,8 +127,8 @@ fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, layout) = (job.record(), job.host().layout);
     let field = layout.job_record.part_ptr;
     wanted(probe.is_null_or_readable(record.pointer(field), layout.part_record.size.into()), "part_ptr")?;
-    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job write
-    // lock too, and the locks of `locks` include a partition read lock.
+    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job
+    // write lock too, and the locks of `locks` include a partition read lock.
     let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
     wanted(found.read(layout.part_record.magic) == facts::PART_MAGIC, "part_ptr")?;
     wanted(probe.is_text(found.text_pointer(layout.part_record.name)), "the name of the partition")

@@ -108,15 +108,16 @@ pub(super) fn context() -> Context {
 /// Takes a variable out of this process's environment.
 pub(super) fn forget(name: &str) {
     let name = c_string(name.as_bytes());
-    // SAFETY: a C string. Slurm's commands change their environment at this point themselves: no other thread reads it.
+    // SAFETY: a C string. Slurm's commands change their environment at this point themselves: no other thread
+    // reads it.
     unsafe { libc::unsetenv(name.as_ptr()) };
 }
 
 /// Puts a variable into this process's environment.
 pub(super) fn remember(name: &str, value: &OsStr) {
     let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
-    // SAFETY: C strings, which are copied. Slurm's commands change their environment at this point themselves: no other
-    // thread reads it.
+    // SAFETY: C strings, which are copied. Slurm's commands change their environment at this point
+    // themselves: no other thread reads it.
     unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
 }
 

@@ -63,8 +63,8 @@ pub(super) fn asked() -> Asked {
 
 /// Adds the options to the command, or to the step, that has begun.
 pub(super) fn register(registrar: &Registrar) {
-    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of one that it
-    // makes itself.
+    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of
+    // one that it makes itself.
     if host::context() != Context::Slurmstepd {
         forget_inherited();
         for given in given() {
@@ -83,7 +83,8 @@ fn given() -> Vec<input::Given> {
     input::given(program, |name| std::env::var_os(name))
 }
 
-/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this command starts.
+/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this
+/// command starts.
 fn forget_inherited() {
     for option in JobOption::ALL {
         host::forget(&option.variable());
@@ -91,8 +92,8 @@ fn forget_inherited() {
     }
 }
 
-/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own variables: before
-/// the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
+/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own
+/// variables: before the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
 fn inherited(option: JobOption) -> String {
     format!("SLURM_SPANK_{}", option.variable())
 }

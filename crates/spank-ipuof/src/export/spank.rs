@@ -59,7 +59,8 @@ impl Spank {
         self.number(TASKS)
     }
 
-    /// Whether this is the first task on this node of the first step of its job, as far as a step knows of others.
+    /// Whether this is the first task on this node of the first step of its job, as far as a step knows of
+    /// others.
     pub(super) fn is_first_task(&self) -> bool {
         let is_first_step = |step: u32| [0, BATCH_STEP, INTERACTIVE_STEP].contains(&step);
         self.number(TASK_ID) == Ok(0) && self.number(STEP_ID).is_ok_and(is_first_step)

@@ -1,4 +1,5 @@
-//! Taking over the jobs of an earlier slurmctld stops half-way: IPU jobs wait, and none waits for what does not come.
+//! Taking over the jobs of an earlier slurmctld stops half-way: IPU jobs wait, and none waits for what does
+//! not come.
 
 use std::ffi::{CString, c_int, c_void};
 use std::fs;

@@ -67,7 +67,8 @@ fn said(host: Host, plugin: Plugin, records: &[Record]) -> Vec<String> {
     let mut list: Vec<_> = records.iter().map(|record| record.address()).chain([null_mut()]).collect();
     notes();
     let unread = std::ptr::without_provenance_mut(1);
-    // SAFETY: a list as the fake has it; the other argument differs between the releases and is not to be looked at.
+    // SAFETY: a list as the fake has it; the other argument differs between the releases and is not to be
+    // looked at.
     let code = unsafe { load(list.as_mut_ptr(), unread) };
     assert_eq!(code, 0, "Slurm {}", host.release.name);
     notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()

@@ -1,4 +1,5 @@
-//! Limits by Slurm partition and QOS, and options at a change, once there is a vipu.conf: each is where this release has it.
+//! Limits by Slurm partition and QOS, and options at a change, once there is a vipu.conf: each is where this
+//! release has it.
 
 use std::fs;
 use std::time::Duration;
@@ -36,7 +37,8 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
     wait_until("the limit to be the reason", LIMIT, is_told).unwrap();
 }
 
-/// Slurm calls reconfigure also when a partition is updated, or debug flags are set: somebody may be editing the file.
+/// Slurm calls reconfigure also when a partition is updated, or debug flags are set: somebody may be editing
+/// the file.
 fn is_not_in_force_yet(host: Host, [select, submit]: [Plugin; 2]) {
     assert_eq!(host.call(select, "select_p_reconfigure"), 0);
     let message = Record::new(host.release, "job_desc_msg");

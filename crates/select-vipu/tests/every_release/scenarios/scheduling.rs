@@ -1,4 +1,5 @@
-//! `select_vipu.so` with `vipu_slurmctld.so`, on a site that has no vipu.conf yet: IPU jobs wait and say why, others run.
+//! `select_vipu.so` with `vipu_slurmctld.so`, on a site that has no vipu.conf yet: IPU jobs wait and say why,
+//! others run.
 
 use std::ffi::{c_int, c_void};
 use std::time::Duration;

@@ -167,7 +167,8 @@ fn lists_jobs_and_nodes() {
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
 }
 
-/// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous one.
+/// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous
+/// one.
 fn sends_back(host: Host, cluster: &Cluster) {
     let jobs = [cluster.running, cluster.waiting, cluster.plain];
     let requeue = |job: Job| job.details.get::<u16>("requeue");

@@ -12,7 +12,8 @@ use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::{Record, leave_the_rest_zero};
 
-/// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged once per process.
+/// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged
+/// once per process.
 pub fn run_each_shift(host: Host, installation: &Installation) {
     leave_the_rest_zero();
     let of_jobs = STRUCTS.iter().filter(|found| ["job_record", "job_details"].contains(&found.name));
