@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
 
-use crate::{Claim, Seconds};
-
-/// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Millis(pub u64);
+use crate::{Claim, Millis, Seconds};
 
 /// How far a job had come when its claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,71 @@
-//! Who waits: the plans of all models.
+//! The waiting jobs of all models, in Slurm's order, with what is planned for them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use vipu_types::ModelName;
+use vipu_types::{IpuCount, ModelName};
 
-use crate::plan::{Jobs, Plan, Rank, Seconds, Wish};
+use crate::{Jobs, Seconds};
+
+/// Slurm's order of jobs: who is greater goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// Whether the job asks for an advance reservation.
+    pub reserved: bool,
+    /// PriorityTier of the Slurm partition in which the job was looked at.
+    pub tier: u16,
+    /// The job's priority.
+    pub priority: u32,
+    /// The job; the older one goes first.
+    pub job: Reverse<u32>,
+}
+
+/// What one job would like to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The Pod model.
+    pub model: ModelName,
+    /// The size of the partition.
+    pub size: IpuCount,
+    /// Its place in line, with the job's id.
+    pub rank: Rank,
+    /// The longest it can take, in seconds.
+    pub duration: i64,
+}
+
+impl Wish {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> u32 {
+        self.rank.job.0
+    }
+}
+
+/// A wish that others have to respect.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) wish: Wish,
+    /// The earliest start as far as nodes, and all else but IPUs, are concerned.
+    pub(crate) not_before: Seconds,
+    /// When the job was looked at last.
+    pub(crate) seen: Seconds,
+    /// When it had this rank last.
+    pub(crate) ranked: Seconds,
+    /// The start that the scheduler was told at the last look, if that told one.
+    pub(crate) told: Option<Seconds>,
+    /// The job that this one has to let start first: until then it may be put where that one needs it.
+    pub(crate) behind: Option<u32>,
+}
+
+impl Plan {
+    /// A scheduler that expects the job later than it was told knows why.
+    pub(crate) fn mind_expectation(&mut self, jobs: &impl Jobs) {
+        let expected = jobs.expected(self.wish.job());
+        if let Some(expected) = expected.filter(|expected| self.told.is_some_and(|told| *expected > told)) {
+            self.not_before = self.not_before.max(expected);
+        }
+    }
+}
 
 /// Plans of one model that others have to respect. Whoever is further back in line gets a forecast, but nobody
 /// yields to him yet: he comes up as those before him start.
@@ -12,7 +73,7 @@ pub(crate) const MOST_PLANS: usize = 16;
 
 /// All plans, one for each job.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Plans {
+pub(crate) struct WaitingLine {
     by_job: HashMap<u32, Plan>,
     /// Who waits for which model, the last in line first.
     lines: HashMap<ModelName, BTreeSet<Rank>>,
@@ -20,7 +81,7 @@ pub(crate) struct Plans {
     swept: Option<Seconds>,
 }
 
-impl Plans {
+impl WaitingLine {
     /// Notes a look at a waiting job. `not_before` is when the rest it needs is free, if that look told.
     ///
     /// A job that waits in several Slurm partitions is looked at in each: its best rank counts while it is seen.

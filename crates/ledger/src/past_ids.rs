@@ -1,13 +1,13 @@
-//! Which id the next partition gets that is asked for a run.
+//! The ids of partitions that were removed a short while ago: no new partition gets one of them.
 //!
-//! Each partition has one of its own. So nobody waits for the removal of an earlier one, and a remove call that takes
-//! effect late hits nothing new.
+//! Each partition has an id of its own. So no create waits for the removal of an earlier partition, and a remove call
+//! that takes effect late hits nothing new.
 
 use std::collections::{HashMap, VecDeque};
 
-use vipu_types::{ModelName, PartitionId};
+use vipu_types::PartitionId;
 
-use crate::{Ledger, Millis};
+use crate::Millis;
 
 /// How long an id is not given again after its partition was removed: no call that was sent for it is still on its way
 /// then.
@@ -40,29 +40,14 @@ impl PastIds {
         self.by_age.push_back((now, id));
     }
 
-    fn has(&self, now: Millis, id: &PartitionId) -> bool {
+    /// Whether the id was removed a short while ago.
+    pub(crate) fn has(&self, now: Millis, id: &PartitionId) -> bool {
         self.removed.get(id).is_some_and(|when| !is_long_ago(now, *when))
     }
 }
 
 fn is_long_ago(now: Millis, when: Millis) -> bool {
     now.0.saturating_sub(when.0) >= APART
-}
-
-impl Ledger {
-    /// The id for the next partition that is asked for this run of a job: no claim has it, and none had it within the last
-    /// hour. None while the model is not configured.
-    ///
-    /// Claims of an earlier front end have to be known by then; [`Ledger::may_start`] lets no run begin before a
-    /// controller has answered.
-    #[must_use]
-    pub fn new_id(&self, now: Millis, model: &ModelName, job: u32, restart: u16) -> Option<PartitionId> {
-        let prefix = &self.models.get(model)?.facts().prefix;
-        let ids =
-            (0..=u16::MAX).map_while(|further| PartitionId::further(prefix, job, restart, further).ok());
-        let is_free = |id: &PartitionId| self.holder(id).is_none() && !self.past_ids.has(now, id);
-        ids.into_iter().find(is_free)
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(crate) const NEVER: Time = Time::MAX;
 
 /// When whoever has a block now will be gone, for all aligned blocks up to a domain.
 #[derive(Clone, Debug)]
-pub(crate) struct Blocks {
+pub(crate) struct BlockTimes {
     /// IPUs in one IPU-Link domain, a power of two.
     domain: usize,
     /// Level by level, single IPUs first, domains last. Whole domains: IPUs that the last one lacks are never free.
@@ -22,8 +22,8 @@ pub(crate) struct Blocks {
     soonest: Vec<Vec<Time>>,
 }
 
-impl Blocks {
-    /// Blocks of a Pod of which these IPUs are taken until then.
+impl BlockTimes {
+    /// BlockTimes of a Pod of which these IPUs are taken until then.
     pub(crate) fn new(
         ipus: usize,
         domain: usize,

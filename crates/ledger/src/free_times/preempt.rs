@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use vipu_types::IpuCount;
 
-use super::Timeline;
+use super::timeline::Timeline;
 
 /// What would become of an IPU if candidates went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum AfterPreemption {
     /// It is free, or will be without any more of them going.
     Free,
     /// It is the candidate's of this number.
@@ -20,12 +20,17 @@ pub(crate) enum Fate {
 
 /// The fewest candidates whose IPUs, with the free ones, hold a partition of this size, beside what is kept for
 /// the `above` plans of highest rank. Of equally many, those with the lowest numbers.
-pub(super) fn fewest(pod: &Timeline, fates: &[Fate], size: IpuCount, above: usize) -> Option<Vec<usize>> {
+pub(super) fn fewest(
+    pod: &Timeline,
+    after: &[AfterPreemption],
+    size: IpuCount,
+    above: usize,
+) -> Option<Vec<usize>> {
     let (unit, pieces) = pod.shape(size);
     let cost = |ipus: Range<usize>| {
-        let fates = fates.get(ipus.clone()).filter(|_| !pod.is_kept(&ipus, above))?;
-        let who = fates.iter().filter(|fate| **fate != Fate::Free).map(|fate| match fate {
-            Fate::Candidate(number) => Some(*number),
+        let after = after.get(ipus.clone()).filter(|_| !pod.is_kept(&ipus, above))?;
+        let who = after.iter().filter(|ipu| **ipu != AfterPreemption::Free).map(|ipu| match ipu {
+            AfterPreemption::Candidate(number) => Some(*number),
             _ => None,
         });
         who.collect::<Option<BTreeSet<usize>>>()

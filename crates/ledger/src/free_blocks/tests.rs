@@ -49,34 +49,34 @@ fn what_fits_is_a_matter_of_blocks() {
         ("a place the Pod has not", 64, 64, vec![place(0, 64), place(1, 0), place(u32::MAX, 1)], &[], 61, 32),
         ("a place that a partial domain has not", 48, 64, at([48]), &[], 47, 16),
     ] {
-        let mut capacity = Capacity::new(ipus, size(domain), taken);
-        unplaced.iter().for_each(|n| capacity.take(size(*n), &mut |_| {}));
-        assert_eq!((capacity.free(), capacity.largest()), (free, largest), "{what}");
+        let mut blocks = FreeBlocks::new(ipus, size(domain), taken);
+        unplaced.iter().for_each(|n| blocks.take(size(*n), &mut |_| {}));
+        assert_eq!((blocks.free(), blocks.largest()), (free, largest), "{what}");
     }
 }
 
 #[test]
 fn faulty_ipus_count_one_by_one() {
     for (faulty, free, largest) in [(0, 64, 64), (1, 63, 32), (32, 32, 32), (64, 0, 0), (u32::MAX, 0, 0)] {
-        let mut capacity = Capacity::new(64, size(64), []);
-        capacity.take_each(faulty, &mut |_| {});
-        assert_eq!((capacity.free(), capacity.largest()), (free, largest), "{faulty}");
+        let mut blocks = FreeBlocks::new(64, size(64), []);
+        blocks.take_each(faulty, &mut |_| {});
+        assert_eq!((blocks.free(), blocks.largest()), (free, largest), "{faulty}");
     }
 }
 
 #[test]
 fn a_huge_pod_is_filled_to_the_last_ipu() {
-    let mut capacity = Capacity::new(65_536, size(64), []);
-    assert_eq!(capacity.largest(), 65_536);
+    let mut blocks = FreeBlocks::new(65_536, size(64), []);
+    assert_eq!(blocks.largest(), 65_536);
     for taken in 0..10_000 {
-        assert_eq!(capacity.free(), 65_536 - 4 * taken);
-        capacity.take(size(4), &mut |_| {});
+        assert_eq!(blocks.free(), 65_536 - 4 * taken);
+        blocks.take(size(4), &mut |_| {});
     }
     // 625 domains are full, 399 free.
-    assert_eq!((capacity.free(), capacity.largest()), (25_536, 16_384));
-    capacity.take(size(16_384), &mut |_| {});
-    capacity.take(size(8192), &mut |_| {});
-    assert_eq!((capacity.free(), capacity.largest()), (960, 512));
+    assert_eq!((blocks.free(), blocks.largest()), (25_536, 16_384));
+    blocks.take(size(16_384), &mut |_| {});
+    blocks.take(size(8192), &mut |_| {});
+    assert_eq!((blocks.free(), blocks.largest()), (960, 512));
 }
 
 /// The same questions, answered by looking at every IPU.
@@ -131,13 +131,13 @@ proptest! {
         let mut plain = Plain { domain: domain as usize, free: vec![true; ipus as usize] };
         marks.iter().for_each(|mark| plain.free[*mark as usize] = false);
         let places = marks.iter().map(|mark| place(mark / domain, mark % domain));
-        let mut capacity = Capacity::new(ipus, size(domain), places);
+        let mut blocks = FreeBlocks::new(ipus, size(domain), places);
         for order in takes.into_iter().filter(|order| *order <= domain_order) {
-            prop_assert_eq!(capacity.largest(), plain.largest());
-            capacity.take(size(1 << order), &mut |_| {});
+            prop_assert_eq!(blocks.largest(), plain.largest());
+            blocks.take(size(1 << order), &mut |_| {});
             plain.take(order);
         }
-        prop_assert_eq!(capacity.largest(), plain.largest());
-        prop_assert_eq!(capacity.free() as usize, plain.free.iter().filter(|free| **free).count());
+        prop_assert_eq!(blocks.largest(), plain.largest());
+        prop_assert_eq!(blocks.free() as usize, plain.free.iter().filter(|free| **free).count());
     }
 }

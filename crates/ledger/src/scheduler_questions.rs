@@ -1,15 +1,12 @@
 //! What a scheduler asks: may this job start, when could it, and who would have to go for it.
 
-use std::collections::HashMap;
-
 use vipu_types::{ControllerName, ModelName, PodId};
 
+use crate::free_times::{AfterPreemption, FreeTimes, NEVER};
+use crate::free_times_cache::CachedFreeTimes;
 use crate::model::Model;
-use crate::outlook::{Fate, NEVER, Outlook};
-use crate::plan::{Jobs, Seconds, Wish};
 use crate::pod::Pod;
-use crate::tenancy::Tenancy;
-use crate::{Ledger, Place, Placement, Wait};
+use crate::{Jobs, Ledger, Place, Placement, Seconds, Wait, Wish};
 
 /// A running job that Slurm would let another preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,35 +19,8 @@ pub struct Candidate {
 
 impl Candidate {
     /// What becomes of its IPUs, as the candidate of this number.
-    fn fate(self, number: usize) -> Fate {
-        if self.dying { Fate::Free } else { Fate::Candidate(number) }
-    }
-}
-
-/// What was worked out of each model, to be used again.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outlooks(HashMap<ModelName, Known>);
-
-/// A model as of one state of the ledger.
-#[derive(Clone, Debug)]
-struct Known {
-    /// [`Ledger::events`] at that time.
-    events: u64,
-    /// Of its usable Pods.
-    tenancies: Vec<Tenancy>,
-    outlook: Outlook,
-    /// The second that the outlook is for; none when plans have changed since.
-    at: Option<Seconds>,
-}
-
-impl Outlooks {
-    /// A wish is new or another.
-    fn changed(&mut self, wish: &Wish) {
-        if let Some(known) = self.0.get_mut(&wish.model)
-            && known.outlook.minds(wish)
-        {
-            known.at = None;
-        }
+    fn after_preemption(self, number: usize) -> AfterPreemption {
+        if self.dying { AfterPreemption::Free } else { AfterPreemption::Candidate(number) }
     }
 }
 
@@ -82,29 +52,29 @@ impl Ledger {
             Ok(first) => first,
             Err(why) => return self.may_ask(wish, jobs).ok_or(why),
         };
-        if self.plans.nobody_before(wish) {
+        if self.line.nobody_before(wish) {
             return Ok(first);
         }
         let fitting: Vec<_> = self
             .usable_pods(&wish.model)
             .enumerate()
-            .filter(|(_, (_, pod))| pod.capacity().largest() >= wish.size.get())
+            .filter(|(_, (_, pod))| pod.free_blocks().largest() >= wish.size.get())
             .map(|(n, (id, _))| (n, id.controller.clone()))
             .collect();
         let is_explicit = self.is_explicit(&wish.model);
-        let (outlook, now) = (self.outlook(&wish.model, jobs), jobs.now().0);
+        let (free_times, now) = (self.free_times(&wish.model, jobs), jobs.now().0);
         let mut in_the_way = Vec::new();
         for (n, controller) in fitting {
             let harmless = match is_explicit {
-                true => outlook.harmless_place(n, wish, now).map(drop),
-                false => outlook.leaves_alone(n, wish, now),
+                true => free_times.harmless_place(n, wish, now).map(drop),
+                false => free_times.leaves_alone(n, wish, now),
             };
             match harmless {
                 Ok(()) => return Ok(controller),
                 Err(job) => in_the_way.push(job),
             }
         }
-        let soonest = in_the_way.into_iter().min_by_key(|job| outlook.start_of(*job).unwrap_or(NEVER));
+        let soonest = in_the_way.into_iter().min_by_key(|job| free_times.start_of(*job).unwrap_or(NEVER));
         let job = soonest.unwrap_or(wish.job());
         Err(Wait::Planned { model: wish.model.clone(), job })
     }
@@ -121,8 +91,8 @@ impl Ledger {
             Wait::Planned { job, .. } if !self.is_explicit(&wish.model) => Some(*job),
             _ => None,
         };
-        if self.plans.set_behind(wish.job(), behind) {
-            self.outlooks.changed(wish);
+        if self.line.set_behind(wish.job(), behind) {
+            self.free_times_cache.changed(wish);
         }
         behind
     }
@@ -135,7 +105,7 @@ impl Ledger {
         let domain_size = facts.domain_size;
         let number = self.usable_pods(&wish.model).position(|(id, _)| id.controller == *controller);
         let Some(n) = number else { return vec![] };
-        let found = self.outlook(&wish.model, jobs).harmless_place(n, wish, jobs.now().0);
+        let found = self.free_times(&wish.model, jobs).harmless_place(n, wish, jobs.now().0);
         let place = |ipu: usize| Place::numbered(ipu, domain_size);
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
@@ -148,12 +118,12 @@ impl Ledger {
             let Err(why) = self.why_not_now(wish, jobs) else { return Some(now) };
             self.put_behind(wish, &why)
         } else {
-            self.plans.behind(wish.job())
+            self.line.behind(wish.job())
         };
-        let outlook = self.outlook(&wish.model, jobs);
+        let free_times = self.free_times(&wish.model, jobs);
         // There may be a slot before that, but nobody knows whether it would get that one.
-        let not_before = behind.map(|first| outlook.start_of(first).unwrap_or(now.0).max(now.0 + 1));
-        outlook.start(wish, not_before.map_or(from.0, |later| later.max(from.0))).map(Seconds)
+        let not_before = behind.map(|first| free_times.start_of(first).unwrap_or(now.0).max(now.0 + 1));
+        free_times.start(wish, not_before.map_or(from.0, |later| later.max(from.0))).map(Seconds)
     }
 
     /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
@@ -163,15 +133,15 @@ impl Ledger {
     pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         self.note(wish, Some(not_before), jobs);
         let start = self.forecast(wish, not_before, jobs);
-        self.plans.tell(wish.job(), start);
+        self.line.tell(wish.job(), start);
         // The scheduler may expect it later by the next question.
-        self.outlooks.changed(wish);
+        self.free_times_cache.changed(wish);
         start
     }
 
     fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {
-        if self.plans.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
-            self.outlooks.changed(wish);
+        if self.line.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
+            self.free_times_cache.changed(wish);
         }
     }
 
@@ -179,13 +149,24 @@ impl Ledger {
     /// what is on its way out already suffices. `None` when even all of them do not help.
     pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
         let numbered = candidates.iter().enumerate();
-        let fate_of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.fate(n))).collect();
-        let known = self.known(&wish.model, jobs);
-        let fates: Vec<_> = known.tenancies.iter().map(|tenancy| tenancy.fates(&fate_of_job)).collect();
-        let outlook = &known.outlook;
-        let choices = fates.iter().enumerate().filter_map(|(n, fates)| outlook.fewest(n, fates, wish));
+        let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
+        let cached = self.cached(&wish.model, jobs);
+        let after: Vec<_> = cached.holders.iter().map(|holders| holders.after_preemption(&of_job)).collect();
+        let free_times = &cached.free_times;
+        let choices = after.iter().enumerate().filter_map(|(n, after)| free_times.fewest(n, after, wish));
         let fewest = choices.min_by_key(|choice| (choice.len(), choice.iter().sum::<usize>()))?;
         Some(fewest.into_iter().map(|n| candidates[n].job).collect())
+    }
+
+    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs that failed and
+    /// have them still, and jobs that wait for which a partition is, or is being, made.
+    #[must_use]
+    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
+        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
+            claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
+        });
+        let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
+        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
     }
 
     /// The Pods of a model whose controllers answer, in the order in which they are tried.
@@ -194,22 +175,22 @@ impl Ledger {
         model.into_iter().flat_map(|model| self.reached(model))
     }
 
-    fn outlook(&mut self, model: &ModelName, jobs: &impl Jobs) -> &Outlook {
-        &self.known(model, jobs).outlook
+    fn free_times(&mut self, model: &ModelName, jobs: &impl Jobs) -> &FreeTimes {
+        &self.cached(model, jobs).free_times
     }
 
-    /// The model in time, made anew when anything happened or a second went by.
-    fn known(&mut self, model: &ModelName, jobs: &impl Jobs) -> &Known {
-        let (events, now) = (self.events, Some(jobs.now()));
-        let is_fresh = |known: &Known| known.events == events && known.at == now;
-        if !self.outlooks.0.get(model).is_some_and(is_fresh) {
-            let before = self.outlooks.0.remove(model).filter(|known| known.events == events);
-            let anew = || self.usable_pods(model).map(|(_, pod)| Tenancy::of(pod)).collect();
-            let tenancies: Vec<_> = before.map_or_else(anew, |known| known.tenancies);
-            let pods = tenancies.iter().map(|tenancy| tenancy.timeline(jobs)).collect();
-            let outlook = Outlook::new(pods, self.plans.in_force(model, jobs));
-            self.outlooks.0.insert(model.clone(), Known { events, tenancies, outlook, at: now });
+    /// The free times of a model, calculated anew when anything happened or a second went by.
+    fn cached(&mut self, model: &ModelName, jobs: &impl Jobs) -> &CachedFreeTimes {
+        let (events, now) = (self.events, jobs.now());
+        if !self.free_times_cache.is_fresh(model, events, now) {
+            let before = self.free_times_cache.take_holders(model, events);
+            let anew = || self.usable_pods(model).map(|(_, pod)| pod.ipu_holders()).collect();
+            let holders: Vec<_> = before.unwrap_or_else(anew);
+            let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
+            let free_times = FreeTimes::new(pods, self.line.in_force(model, jobs));
+            let cached = CachedFreeTimes { events, holders, free_times, at: Some(now) };
+            self.free_times_cache.keep(model, cached);
         }
-        &self.outlooks.0[model]
+        self.free_times_cache.of(model)
     }
 }

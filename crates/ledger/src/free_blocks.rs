@@ -31,7 +31,7 @@ impl Place {
 
 /// The free blocks of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Capacity {
+pub(crate) struct FreeBlocks {
     /// The IPU-Link domain as a power of two.
     domain_order: u32,
     /// The binary tree, root at 1, the IPUs as its leaves: 0 when nothing below is free, else
@@ -43,32 +43,32 @@ pub(crate) struct Capacity {
     free_domains: u32,
 }
 
-impl Capacity {
+impl FreeBlocks {
     /// A Pod of `ipus` IPUs in domains of `domain_size`, with the IPUs at `taken` taken.
     ///
     /// A place that is taken twice, or that this Pod does not have, still is an IPU that somebody
-    /// uses: one IPU is taken for it wherever [`Capacity::take`] puts it.
+    /// uses: one IPU is taken for it wherever [`FreeBlocks::take`] puts it.
     pub(crate) fn new(ipus: u32, domain_size: IpuCount, taken: impl IntoIterator<Item = Place>) -> Self {
         let domain = usable_domain(ipus, domain_size);
         let leaves = (ipus.div_ceil(domain).next_power_of_two() * domain) as usize;
-        let mut capacity =
+        let mut blocks =
             Self { domain_order: domain.ilog2(), best: vec![0; 2 * leaves], free: ipus, free_domains: 0 };
         let ipus = ipus as usize;
-        capacity.best[leaves..leaves + ipus].fill(1);
+        blocks.best[leaves..leaves + ipus].fill(1);
         let mut homeless = 0;
         for place in taken {
-            let leaf = place.number(domain).filter(|leaf| *leaf < ipus && capacity.best[leaves + leaf] == 1);
+            let leaf = place.number(domain).filter(|leaf| *leaf < ipus && blocks.best[leaves + leaf] == 1);
             match leaf {
                 Some(leaf) => {
-                    capacity.best[leaves + leaf] = 0;
-                    capacity.free -= 1;
+                    blocks.best[leaves + leaf] = 0;
+                    blocks.free -= 1;
                 }
                 None => homeless += 1,
             }
         }
-        capacity.summarize(leaves);
-        capacity.take_each(homeless, &mut |_| {});
-        capacity
+        blocks.summarize(leaves);
+        blocks.take_each(homeless, &mut |_| {});
+        blocks
     }
 
     /// Computes all nodes above the leaves.

@@ -3,22 +3,22 @@
 //! Plans are laid in Slurm's own order: each gets the first slot that those before it leave. A job may start
 //! when no plan before it in line is pushed back by that, wherever the controller puts its partition.
 
-mod blocks;
+mod block_times;
 mod preempt;
 mod timeline;
 
-pub(crate) use blocks::NEVER;
-pub(crate) use preempt::Fate;
+pub(crate) use block_times::NEVER;
+pub(crate) use preempt::AfterPreemption;
 pub(crate) use timeline::{Ipus, Timeline};
 
-use crate::plan::{Plan, Rank, Seconds, Wish};
-use crate::plans::MOST_PLANS;
-use blocks::FREE;
+use crate::Seconds;
+use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
+use block_times::FREE;
 use timeline::Slot;
 
 /// The Pods of one model in time, with the plans.
 #[derive(Clone, Debug)]
-pub(crate) struct Outlook {
+pub(crate) struct FreeTimes {
     /// In the order in which their controllers are tried.
     pods: Vec<Timeline>,
     /// In order of rank, the first in line first.
@@ -32,7 +32,7 @@ struct Laid {
     start: Option<i64>,
 }
 
-impl Outlook {
+impl FreeTimes {
     /// Lays `plans`, which are in order of rank.
     pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
@@ -97,9 +97,9 @@ impl Outlook {
 
     /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a block
     /// there that no plan before it has for itself.
-    pub(crate) fn fewest(&self, pod: usize, fates: &[Fate], wish: &Wish) -> Option<Vec<usize>> {
+    pub(crate) fn fewest(&self, pod: usize, after: &[AfterPreemption], wish: &Wish) -> Option<Vec<usize>> {
         let above = self.above(wish.rank);
-        preempt::fewest(&self.pods[pod], fates, wish.size, above)
+        preempt::fewest(&self.pods[pod], after, wish.size, above)
     }
 
     /// How many plans there are before this rank.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use vipu_types::{IpuCount, ModelName};
 
 use super::*;
-use crate::plan::Seconds;
+use crate::Seconds;
 
 const NOW: i64 = 1000;
 
@@ -34,7 +34,7 @@ fn pod64(taken: &[(std::ops::Range<usize>, i64)]) -> Timeline {
 }
 
 fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<i64>> {
-    Outlook::new(pods, plans).plans.into_iter().map(|laid| laid.start).collect()
+    FreeTimes::new(pods, plans).plans.into_iter().map(|laid| laid.start).collect()
 }
 
 #[test]
@@ -57,26 +57,26 @@ fn plans_are_laid_behind_each_other() {
 
 #[test]
 fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
-    let outlook = Outlook::new(vec![pod64(&[(0..32, NOW + 100)])], vec![plan(1, 64, 10)]);
-    assert_eq!(outlook.start(&wish(2, 32, 100), NOW), Some(NOW));
-    assert_eq!(outlook.start(&wish(2, 32, 101), NOW), Some(NOW + 110));
-    assert_eq!(outlook.leaves_alone(0, &wish(2, 32, 100), NOW), Ok(()));
-    assert_eq!(outlook.leaves_alone(0, &wish(2, 32, 101), NOW), Err(1));
-    assert_eq!(outlook.leaves_alone(0, &wish(0, 32, 101), NOW), Ok(()), "it is before job 1 in line");
+    let free_times = FreeTimes::new(vec![pod64(&[(0..32, NOW + 100)])], vec![plan(1, 64, 10)]);
+    assert_eq!(free_times.start(&wish(2, 32, 100), NOW), Some(NOW));
+    assert_eq!(free_times.start(&wish(2, 32, 101), NOW), Some(NOW + 110));
+    assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 100), NOW), Ok(()));
+    assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 101), NOW), Err(1));
+    assert_eq!(free_times.leaves_alone(0, &wish(0, 32, 101), NOW), Ok(()), "it is before job 1 in line");
 }
 
 #[test]
 fn the_controller_may_put_a_partition_anywhere() {
     // Job 1 waits for the lower half. One IPU of the upper half is harmless, but nobody says it will be there.
     let pod = pod64(&[(0..16, NOW + 100), (48..64, NEVER)]);
-    let outlook = Outlook::new(vec![pod], vec![plan(1, 32, 10)]);
-    assert_eq!(outlook.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
-    let place = outlook.harmless_place(0, &wish(2, 1, 1000), NOW).unwrap();
+    let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
+    assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
+    let place = free_times.harmless_place(0, &wish(2, 1, 1000), NOW).unwrap();
     assert_eq!(place.into_iter().flatten().collect::<Vec<_>>(), [32]);
     // With two blocks to wait for, one always remains.
     let pod = pod64(&[(0..16, NOW + 100), (48..64, NOW + 100)]);
-    let outlook = Outlook::new(vec![pod], vec![plan(1, 32, 10)]);
-    assert_eq!(outlook.leaves_alone(0, &wish(2, 1, 1000), NOW), Ok(()));
+    let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
+    assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Ok(()));
 }
 
 #[test]
@@ -93,8 +93,12 @@ fn large_partitions_take_any_whole_domains() {
     pod.occupy(70..71, NOW + 50);
     assert_eq!(pod.earliest(IpuCount::new(128).unwrap(), 10, NOW, 0).map(|slot| slot.start), Some(NOW));
     assert_eq!(pod.earliest(IpuCount::new(256).unwrap(), 10, NOW, 0).map(|slot| slot.start), Some(NOW + 100));
-    let outlook = Outlook::new(vec![pod], vec![plan(1, 128, 10)]);
-    assert_eq!(outlook.start(&wish(2, 64, 90), NOW), Some(NOW + 10), "it waits for job 1 or for job 1's end");
+    let free_times = FreeTimes::new(vec![pod], vec![plan(1, 128, 10)]);
+    assert_eq!(
+        free_times.start(&wish(2, 64, 90), NOW),
+        Some(NOW + 10),
+        "it waits for job 1 or for job 1's end"
+    );
 }
 
 /// A Pod of 16 IPUs in domains of 8, taken here and there, some for ever.
@@ -149,12 +153,12 @@ proptest! {
         pod in small_pods(), plans in small_plans(), order in 0..5_u32, duration in 1..60_i64,
     ) {
         let first = plans.into_iter().take(1).collect();
-        let outlook = Outlook::new(vec![pod.clone()], first);
+        let free_times = FreeTimes::new(vec![pod.clone()], first);
         let newcomer = wish(99, 1 << order, duration);
         let harm = all_places(&pod, 1 << order).iter().any(|place| {
-            outlook.pushed_back(0, place, NOW + duration, outlook.plans.len()).is_some()
+            free_times.pushed_back(0, place, NOW + duration, free_times.plans.len()).is_some()
         });
-        prop_assert_eq!(outlook.leaves_alone(0, &newcomer, NOW).is_err(), harm);
+        prop_assert_eq!(free_times.leaves_alone(0, &newcomer, NOW).is_err(), harm);
     }
 
     /// No two plans have the same IPU at the same time, none has one that is taken, and none could start before.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use vipu_types::IpuCount;
 
-use super::blocks::{Blocks, NEVER, Time};
-use crate::capacity::usable_domain;
+use super::block_times::{BlockTimes, NEVER, Time};
+use crate::free_blocks::usable_domain;
 
 /// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
 pub(crate) type Ipus = Vec<Range<usize>>;
@@ -37,7 +37,7 @@ impl Reserved {
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     /// When whoever has a block now will be gone.
-    blocks: Arc<Blocks>,
+    blocks: Arc<BlockTimes>,
     /// In the order of the plans.
     reserved: Vec<Reserved>,
 }
@@ -50,7 +50,7 @@ impl Timeline {
         taken: impl IntoIterator<Item = (Range<usize>, Time)>,
     ) -> Self {
         let domain = usable_domain(ipus, domain_size) as usize;
-        Self { blocks: Arc::new(Blocks::new(ipus as usize, domain, taken)), reserved: Vec::new() }
+        Self { blocks: Arc::new(BlockTimes::new(ipus as usize, domain, taken)), reserved: Vec::new() }
     }
 
     #[cfg(test)]
