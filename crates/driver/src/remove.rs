@@ -14,8 +14,8 @@ use crate::context::Context;
 use crate::pace::{Backoff, poll_pause};
 use crate::pod::Pod;
 use crate::resource::SLOW;
-use crate::shared::FilesTrouble;
-use crate::tracked::{Owner, Tracked};
+use crate::resource_probes::FilesTrouble;
+use crate::tracked::{PartitionOwner, Tracked};
 use crate::{CallError, Controller, Entry, Environment, Failure, Files, PartitionState};
 
 /// The longest pause between two tries.
@@ -39,9 +39,9 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     let (context, tracked, claim) = (&context, &tracked, &claim);
     let (run, partition) = (claim.run, &claim.partition);
     match tracked.owner.get() {
-        Owner::Ours | Owner::Late(_) => {}
-        Owner::Others => return,
-        Owner::Unknown => {
+        PartitionOwner::Ours | PartitionOwner::Late(_) => {}
+        PartitionOwner::Others => return,
+        PartitionOwner::Unknown => {
             tracing::warn!("{run}: partition {partition} is in no journal of this cluster and left alone");
             return;
         }
@@ -59,12 +59,12 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     let _ = timeout(SLOW, delete_files(context, tracked, claim, None)).await;
     failpoints::hold!("cleared");
     if tracked.may_come_late() || !tracked.fileless.get() {
-        tracked.owner.set(Owner::Late(run));
+        tracked.owner.set(PartitionOwner::Late(run));
     } else {
         if !tracked.unanswered_remove.get() {
             context.note(Entry::Gone(partition.clone()), claim).await;
         }
-        tracked.owner.set(Owner::Unknown);
+        tracked.owner.set(PartitionOwner::Unknown);
     }
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
@@ -73,7 +73,7 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
 /// still take effect.
 pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
-    if matches!(tracked.owner.get(), Owner::Late(_)) || tracked.unanswered_remove.get() {
+    if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
         files_gone(context, &tracked, claim).await;
         if tracked.may_come_late() || tracked.unanswered_remove.get() {
             sleep_until(gone + LATE_CALL).await;
@@ -83,7 +83,7 @@ pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<
         }
         let _turn = tracked.turn.lock().await;
         context.note(Entry::Gone(claim.partition.clone()), claim).await;
-        tracked.owner.set(Owner::Unknown);
+        tracked.owner.set(PartitionOwner::Unknown);
     }
     context.close(&claim.partition, tracked);
 }
@@ -125,7 +125,7 @@ async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Track
 }
 
 /// One try, after any write that is still under way: in this directory, or where they were written last. It is seen through
-/// to its end, whoever loses patience meanwhile.
+/// to its end, even if nobody waits for it any more.
 pub(crate) fn delete_files<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,

@@ -72,7 +72,7 @@ async fn surveys<W: Environment>(
             }
             Err(_) => false,
         };
-        pod.seen.answers.set(answers);
+        pod.observed.answers.set(answers);
         match contact.news(answer.as_ref()) {
             Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
             Some(News::Trouble(error)) => {

@@ -9,14 +9,14 @@ use vipu_types::PodId;
 
 use super::{Create, REFUSED_PAUSE, Setback};
 use crate::context::Context;
-use crate::patience::Stop;
+use crate::create_deadline::Stop;
 use crate::pod::Pod;
-use crate::refusals::Fault;
-use crate::tracked::Owner;
+use crate::refusing_controller::Fault;
+use crate::tracked::PartitionOwner;
 use crate::{Controller, CreateRequest, Environment, Failure};
 
 impl<W: Environment> Create<'_, W> {
-    /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
+    /// Asks for the partition. The call is seen through to its end, even if the deadline comes meanwhile:
     /// a remove must not overtake it.
     pub(super) async fn call(&mut self) -> Result<(), Setback> {
         let settings = &self.pod.settings;
@@ -30,7 +30,7 @@ impl<W: Environment> Create<'_, W> {
             allocation: settings.allocation.as_deref(),
         };
         // Until the answer is known: should this program break meanwhile, what the call made must be removed.
-        let before = self.tracked.owner.replace(Owner::Ours);
+        let before = self.tracked.owner.replace(PartitionOwner::Ours);
         let Err(error) = self.pod.controller.create(&request).await else {
             // This call's effect is what will be seen, not that of one before it.
             self.is_unanswered = false;
@@ -42,7 +42,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.owner.set(before);
         match error.failure {
             Failure::Refused => return Err(self.refused(error.message)),
-            Failure::Exists if self.tracked.owner.get() == Owner::Ours => {
+            Failure::Exists if self.tracked.owner.get() == PartitionOwner::Ours => {
                 self.effect_seen();
                 self.look_first();
                 return Ok(());
@@ -68,7 +68,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// What follows of a refusal for good: the job's own fault, unless the controller refuses others, too.
     fn refused(&self, words: String) -> Setback {
-        let Fault::OfTheController { is_news } = self.pod.seen.refusals.add(self.claim.run.job) else {
+        let Fault::OfTheController { is_news } = self.pod.observed.refusals.add(self.claim.run.job) else {
             return Stop::Failed(words).into();
         };
         if is_news {
@@ -87,7 +87,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// The controller makes a partition.
     fn consent(&self) {
-        if self.pod.seen.refusals.success() {
+        if self.pod.observed.refusals.success() {
             tracing::info!("controller {} makes partitions again", self.pod.controller.name());
         }
     }
@@ -101,7 +101,7 @@ impl<W: Environment> Create<'_, W> {
 
     fn look_first(&mut self) {
         self.may_exist = true;
-        self.tracked.owner.set(Owner::Ours);
+        self.tracked.owner.set(PartitionOwner::Ours);
     }
 }
 
@@ -114,7 +114,7 @@ async fn say_refused<W: Environment>(
 ) {
     loop {
         context.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
-        if timeout(REFUSED_PAUSE, pod.seen.refusals.over()).await.is_ok() {
+        if timeout(REFUSED_PAUSE, pod.observed.refusals.over()).await.is_ok() {
             return context.environment.report(Event::Refuses { pod: id, reason: None });
         }
     }

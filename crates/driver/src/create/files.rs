@@ -8,8 +8,8 @@ use ledger::Event;
 use tokio::task::spawn_local;
 
 use super::{Blame, Create, Setback};
-use crate::patience::Stop;
-use crate::shared::FilesTrouble;
+use crate::create_deadline::Stop;
+use crate::resource_probes::FilesTrouble;
 use crate::{Controller, Entry, Environment, Files, remove};
 
 type Config<W> = <<W as Environment>::Controller as Controller>::Config;
@@ -28,7 +28,7 @@ impl<W: Environment> Create<'_, W> {
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
         };
         self.tracked.recorded.set(true);
-        let recorded = self.patience.hold(self.context.record(intent)).await?;
+        let recorded = self.deadline.hold(self.context.record(intent)).await?;
         recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();
         failpoints::hold!("intent");
@@ -54,9 +54,9 @@ impl<W: Environment> Create<'_, W> {
     /// Deletes the files in a directory that may be away: time does not count while it is.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
         let needs = self.context.needs(&self.pod).into_iter().chain([self.context.directory(directory)]);
-        self.patience.minds(&needs.collect::<Vec<_>>());
+        self.deadline.minds(&needs.collect::<Vec<_>>());
         let files = remove::delete_files(self.context, self.tracked, self.claim, Some(Arc::clone(directory)));
-        let withdrawn = self.patience.hold(files).await?;
+        let withdrawn = self.deadline.hold(files).await?;
         withdrawn.map_err(|trouble| {
             Setback::Again(
                 format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
@@ -65,7 +65,7 @@ impl<W: Environment> Create<'_, W> {
         })
     }
 
-    /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
+    /// Writes the IPUoF files. When the deadline comes, the writing goes on by itself, and holds up only
     /// who wants to delete the same files.
     pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
@@ -81,7 +81,7 @@ impl<W: Environment> Create<'_, W> {
             tracked.fileless.set(none_before && written.is_err());
             written
         });
-        match self.patience.hold(writing).await? {
+        match self.deadline.hold(writing).await? {
             Ok(Ok(())) => Ok(()),
             Ok(Err(FilesTrouble { words, is_shared, .. })) => {
                 let words = format!("no IPUoF file: {words}").into();

@@ -11,10 +11,12 @@ use tokio::sync::{oneshot, watch};
 use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
+use super::entry::{Entry, LiveRecord};
 use super::format::{self, Read};
+use super::interface::{Journal, JournalError};
 use super::owner::Ownership;
+use super::paths::{beside, private};
 use super::writer::{Record, Writer};
-use super::{Entry, Journal, JournalError, LiveRecord, beside, private};
 
 /// An append-only file of JSON lines. Records that come while one is being flushed
 /// share the next flush.

@@ -6,8 +6,8 @@ use std::io::Write;
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, ModelName};
 
-use super::Entry;
 use super::book::Book;
+use super::entry::Entry;
 use super::line::Line;
 
 const JOURNAL: &str = "slurm-vipu";

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::beside;
+use super::paths::beside;
 
 /// That this process opened the journal at a certain time.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct Ownership {
 
 /// Who owns the journal now.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum JournalOwner {
     Us,
     /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until it has
     /// ended, or is in another place, nothing is written and nobody is answered.
@@ -66,22 +66,26 @@ impl Ownership {
     }
 
     /// Who owns the journal now.
-    pub(super) fn owner(&self) -> io::Result<Owner> {
+    pub(super) fn owner(&self) -> io::Result<JournalOwner> {
         let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
-            return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
+            return if self.path.exists() {
+                Ok(JournalOwner::Us)
+            } else {
+                self.write().map(|()| JournalOwner::Us)
+            };
         };
         self.was_lost.store(true, Ordering::Release);
         let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
-            return Ok(Owner::Here); // It is being written.
+            return Ok(JournalOwner::Here); // It is being written.
         };
         if its_place != place()? {
             let host = its_place.split(':').next().unwrap_or_default();
-            return Ok(Owner::Elsewhere(format!("the slurmctld of process {id} on {host}")));
+            return Ok(JournalOwner::Elsewhere(format!("the slurmctld of process {id} on {host}")));
         }
         if Path::new("/proc").join(id).exists() {
-            return Ok(Owner::Here);
+            return Ok(JournalOwner::Here);
         }
-        Ok(Owner::Ended)
+        Ok(JournalOwner::Ended)
     }
 
     /// Takes the journal back from one that has ended.

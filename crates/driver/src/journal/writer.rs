@@ -10,8 +10,11 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 use super::book::Book;
-use super::owner::{Owner, Ownership};
-use super::{Entry, JournalError, beside, format, private};
+use super::entry::Entry;
+use super::format;
+use super::interface::JournalError;
+use super::owner::{JournalOwner, Ownership};
+use super::paths::{beside, private};
 
 /// The file may grow to this, or to four times what it has to hold, before it is compacted.
 const SMALL: u64 = 1 << 20;
@@ -99,12 +102,12 @@ impl Writer {
     fn work(&mut self) {
         let flushed = self.flush();
         let result = match flushed {
-            Ok(Owner::Us) => {
+            Ok(JournalOwner::Us) => {
                 self.unwritten.clear();
                 Ok(())
             }
-            Ok(Owner::Here | Owner::Ended) => return,
-            Ok(Owner::Elsewhere(who)) => {
+            Ok(JournalOwner::Here | JournalOwner::Ended) => return,
+            Ok(JournalOwner::Elsewhere(who)) => {
                 let by_another = JournalError::taken_over(&self.path, &who);
                 self.superseded.send_replace(Some(by_another.clone()));
                 Err(by_another)
@@ -125,15 +128,15 @@ impl Writer {
     ///
     /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
-    fn flush(&mut self) -> Result<Owner, Unable> {
+    fn flush(&mut self) -> Result<JournalOwner, Unable> {
         failpoints::io!("the journal");
         let mut owner = self.ownership.owner().map_err(Unable::Look)?;
-        if owner == Owner::Ended {
+        if owner == JournalOwner::Ended {
             self.take_back().map_err(Unable::Look)?;
-            owner = Owner::Us;
+            owner = JournalOwner::Us;
         }
         let is_whole = self.sound && self.is_in_place();
-        if owner != Owner::Us || (is_whole && self.waiting.is_empty()) {
+        if owner != JournalOwner::Us || (is_whole && self.waiting.is_empty()) {
             return Ok(owner);
         }
         if is_whole && self.length < self.limit {
@@ -144,7 +147,7 @@ impl Writer {
             self.sound = true;
         }
         let owner = self.ownership.owner().map_err(Unable::Look)?;
-        self.sound &= owner == Owner::Us;
+        self.sound &= owner == JournalOwner::Us;
         Ok(owner)
     }
 

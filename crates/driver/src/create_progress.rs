@@ -17,7 +17,7 @@ use crate::context::Context;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How the making of a partition goes.
-pub(crate) struct Progress<'a> {
+pub(crate) struct CreateProgress<'a> {
     claim: &'a Claim,
     began: Instant,
     usually: Option<Duration>,
@@ -26,7 +26,7 @@ pub(crate) struct Progress<'a> {
     waits_for: RefCell<Option<Rc<str>>>,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> CreateProgress<'a> {
     /// Begins now; `usually` it takes so long.
     pub fn new(claim: &'a Claim, usually: Option<Duration>) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! How long a create goes on.
+//! When a create is given up: CreateTimeout, a cancellation, and the time that troubles add.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -33,7 +33,7 @@ pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
 
 /// Ends waiting when the create is cancelled or its time is over. That stands still while something is in trouble that
 /// all jobs need.
-pub(crate) struct Patience {
+pub(crate) struct CreateDeadline {
     cancel: CancellationToken,
     limit: Duration,
     deadline: Cell<Instant>,
@@ -41,7 +41,7 @@ pub(crate) struct Patience {
     needs: RefCell<Vec<(Rc<Resource>, Duration)>>,
 }
 
-impl Patience {
+impl CreateDeadline {
     /// Begins now.
     pub fn new(cancel: CancellationToken, limit: Duration) -> Self {
         Self { cancel, limit, deadline: Cell::new(Instant::now() + limit), needs: RefCell::default() }
@@ -78,7 +78,7 @@ impl Patience {
         }
     }
 
-    /// Waits for `work`; drops it when patience ends first.
+    /// Waits for `work`; drops it when the deadline comes first.
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
         tokio::select! {
             biased;

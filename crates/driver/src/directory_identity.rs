@@ -13,7 +13,7 @@ use ipuof::{Error, IpuofDir};
 
 /// The marks of one cluster. Blocks on the file system.
 #[derive(Debug)]
-pub(crate) struct Marks {
+pub(crate) struct DirectoryIdentities {
     /// What the file in each directory is called.
     name: String,
     /// Where the ids are kept.
@@ -40,7 +40,7 @@ pub(crate) enum NotUsable {
     Forgotten { memory: PathBuf, cause: io::Error },
 }
 
-impl Marks {
+impl DirectoryIdentities {
     /// What is remembered in `memory`. Where that is not there yet, files may be in `used`.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
         let name = format!(".vipu_{}", cluster.replace('/', "_"));
@@ -170,8 +170,8 @@ mod tests {
             self.around.path().join("ipuof")
         }
 
-        fn marks(&self, used: &[PathBuf]) -> Marks {
-            Marks::new("a", Some(self.around.path().join("memory")), used.iter().cloned())
+        fn marks(&self, used: &[PathBuf]) -> DirectoryIdentities {
+            DirectoryIdentities::new("a", Some(self.around.path().join("memory")), used.iter().cloned())
         }
 
         /// Its file system is unmounted: an empty directory is seen.
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn clusters_share_a_directory() {
         let site = Site::new();
-        let others = Marks::new("b", Some(site.around.path().join("others")), []);
+        let others = DirectoryIdentities::new("b", Some(site.around.path().join("others")), []);
         for marks in [&site.marks(&[]), &others, &site.marks(&[])] {
             marks.open(&site.ipuof()).unwrap();
         }

@@ -22,7 +22,7 @@ use crate::restart_on_panic::restarted_on_panic;
 use crate::{Entry, Environment, Files, FilesError, Journal, JournalError};
 
 /// The resources of a driver.
-pub(crate) struct Shared {
+pub(crate) struct ResourceProbes {
     journal: Rc<Resource>,
     directories: RefCell<HashMap<Arc<Path>, Rc<Resource>>>,
     probes: RefCell<HashMap<Arc<Path>, AbortOnDropHandle<()>>>,
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     news: News,
 }
 
-impl Default for Shared {
+impl Default for ResourceProbes {
     fn default() -> Self {
         Self {
             journal: Rc::new(Resource::new("the journal".into(), Health::Well)),
@@ -57,13 +57,13 @@ pub(crate) struct FilesTrouble {
 impl<W: Environment> Context<W> {
     /// Pods were configured: what they need is probed, and what nobody needs is not any more.
     pub(crate) fn probe_what_is_needed(self: &Rc<Self>) {
-        let shared = &self.shared;
-        shared.journal_probes.borrow_mut().get_or_insert_with(|| {
+        let probes = &self.resources;
+        probes.journal_probes.borrow_mut().get_or_insert_with(|| {
             let probe = async |context: &Context<W>| {
                 let confirmed = context.unless_final(context.environment.journal().confirm()).await;
                 confirmed.map_err(|error| words_of(&error))
             };
-            self.watch(&shared.journal, probe)
+            self.watch(&probes.journal, probe)
         });
         let needed: Vec<_> =
             self.listed().values().filter_map(|pod| pod.settings.ipuof_dir.clone()).collect();
@@ -71,23 +71,23 @@ impl<W: Environment> Context<W> {
         let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 3;
         let is_needed =
             |path: &Arc<Path>, resource: &Rc<Resource>| needed.contains(path) || is_in_use(resource);
-        shared.directories.borrow_mut().retain(|path, resource| is_needed(path, resource));
-        shared.probes.borrow_mut().retain(|path, _| shared.directories.borrow().contains_key(path));
+        probes.directories.borrow_mut().retain(|path, resource| is_needed(path, resource));
+        probes.probes.borrow_mut().retain(|path, _| probes.directories.borrow().contains_key(path));
         needed.iter().for_each(|path| drop(self.directory(path)));
         self.tell_trouble();
     }
 
     /// The directory of this path.
     pub(crate) fn directory(self: &Rc<Self>, path: &Arc<Path>) -> Rc<Resource> {
-        if let Some(known) = self.shared.directories.borrow().get(path) {
+        if let Some(known) = self.resources.directories.borrow().get(path) {
             return Rc::clone(known);
         }
         let name = format!("IpuofDir: {}", path.display());
         let resource = Rc::new(Resource::new(name, Health::Unknown));
-        self.shared.directories.borrow_mut().insert(Arc::clone(path), Rc::clone(&resource));
+        self.resources.directories.borrow_mut().insert(Arc::clone(path), Rc::clone(&resource));
         let directory = Arc::clone(path);
         let probe = async move |context: &Context<W>| context.usable(&directory).await;
-        self.shared.probes.borrow_mut().insert(Arc::clone(path), self.watch(&resource, probe));
+        self.resources.probes.borrow_mut().insert(Arc::clone(path), self.watch(&resource, probe));
         resource
     }
 
@@ -117,7 +117,7 @@ impl<W: Environment> Context<W> {
     /// What the partitions of a Pod need.
     pub(crate) fn needs(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Vec<Rc<Resource>> {
         let directory = pod.settings.ipuof_dir.as_ref().map(|path| self.directory(path));
-        [Rc::clone(&self.shared.journal)].into_iter().chain(directory).collect()
+        [Rc::clone(&self.resources.journal)].into_iter().chain(directory).collect()
     }
 
     /// Why the partitions of a Pod can have no files or no record, if so. An error while that is not known.
@@ -137,22 +137,22 @@ impl<W: Environment> Context<W> {
 
     /// Changes of configuration and of health.
     pub(crate) fn news(&self) -> &News {
-        &self.shared.news
+        &self.resources.news
     }
 
     /// Tells the ledger of each model whether its jobs can start, if that is news.
     fn tell_trouble(self: &Rc<Self>) {
         let listed = self.listed();
-        self.shared.told.borrow_mut().retain(|model, _| listed.keys().any(|id| id.model == *model));
+        self.resources.told.borrow_mut().retain(|model, _| listed.keys().any(|id| id.model == *model));
         for (id, pod) in listed {
             let Ok(trouble) = self.trouble_on(&pod) else { continue };
-            let before = self.shared.told.borrow_mut().insert(id.model.clone(), trouble.clone());
+            let before = self.resources.told.borrow_mut().insert(id.model.clone(), trouble.clone());
             if before.as_ref() != Some(&trouble) {
                 let reason = trouble.map(|words| words.to_string());
                 self.environment.report(Event::Trouble { model: id.model, reason });
             }
         }
-        self.shared.news.add();
+        self.resources.news.add();
     }
 
     /// Does `work` on the files in a directory. When that fails, or takes long, the directory is probed.
@@ -194,7 +194,7 @@ impl<W: Environment> Context<W> {
         &self,
         work: impl Future<Output = Result<(), JournalError>>,
     ) -> Result<(), JournalError> {
-        let journal = &self.shared.journal;
+        let journal = &self.resources.journal;
         let done = slowly(journal, self.unless_final(work)).await;
         done.inspect_err(|error| journal.fail(&words_of(error)))
     }

@@ -18,16 +18,16 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 /// Those that one controller shows.
 #[derive(Default)]
-pub(crate) struct Removals(RefCell<BTreeMap<PartitionId, Removal>>);
+pub(crate) struct ShownAsRemoved(RefCell<BTreeMap<PartitionId, FirstSeen>>);
 
-struct Removal {
+struct FirstSeen {
     /// When it was seen as removed first.
     since: Instant,
     /// Administrators were told that it counts as gone.
     is_told: bool,
 }
 
-impl Removals {
+impl ShownAsRemoved {
     /// What the state of a partition amounts to.
     pub fn judge(
         &self,
@@ -66,16 +66,16 @@ impl Removals {
     }
 
     fn is_over(&self, partition: &PartitionId) -> bool {
-        let mut removals = self.0.borrow_mut();
-        let new = || Removal { since: Instant::now(), is_told: false };
-        removals.entry(partition.clone()).or_insert_with(new).since.elapsed() >= LONGEST
+        let mut shown = self.0.borrow_mut();
+        let new = || FirstSeen { since: Instant::now(), is_told: false };
+        shown.entry(partition.clone()).or_insert_with(new).since.elapsed() >= LONGEST
     }
 
     /// Tells of those that count as gone from now on, in one line: a controller may show thousands.
     fn tell<'a>(&self, controller: &impl Display, gone: impl IntoIterator<Item = &'a PartitionId>) {
-        let mut removals = self.0.borrow_mut();
+        let mut shown = self.0.borrow_mut();
         let mut is_news = |partition: &&PartitionId| {
-            removals.get_mut(*partition).is_some_and(|it| !std::mem::replace(&mut it.is_told, true))
+            shown.get_mut(*partition).is_some_and(|it| !std::mem::replace(&mut it.is_told, true))
         };
         let mut news = gone.into_iter().filter(&mut is_news);
         let Some(partition) = news.next() else { return };
@@ -122,17 +122,17 @@ mod tests {
     }
 
     /// What is left of a listing, each with its number of IPUs.
-    fn left(removals: &Removals, partitions: Vec<SeenPartition>) -> Vec<(String, usize)> {
+    fn left(shown: &ShownAsRemoved, partitions: Vec<SeenPartition>) -> Vec<(String, usize)> {
         let mut listing = Listing { ipus: 64, faulty: 0, partitions };
-        removals.judge_all(&"vipu:8090", &mut listing, |partition| *partition == id("ours"));
+        shown.judge_all(&"vipu:8090", &mut listing, |partition| *partition == id("ours"));
         listing.partitions.iter().map(|seen| (seen.partition.to_string(), seen.places.len())).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_shown_as_removed_for_ever_counts_as_gone() {
-        let removals = Removals::default();
-        let state = || removals.judge(&"vipu:8090", &id("p"), PartitionState::Removed);
-        let listed = || left(&removals, vec![seen("p", true, 0..4), seen("q", false, 4..8)]);
+        let shown = ShownAsRemoved::default();
+        let state = || shown.judge(&"vipu:8090", &id("p"), PartitionState::Removed);
+        let listed = || left(&shown, vec![seen("p", true, 0..4), seen("q", false, 4..8)]);
         let [p, q] = ["p", "q"].map(|name| (name.to_owned(), 4));
         assert_eq!((state(), listed()), (PartitionState::Removed, vec![p.clone(), q.clone()]));
         advance(LONGEST - Duration::from_millis(1)).await;
@@ -143,23 +143,23 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn another_of_that_name_is_another() {
-        let removals = Removals::default();
+        let shown = ShownAsRemoved::default();
         for seen_between in [vec![seen("p", false, 0..4)], vec![]] {
-            assert_eq!(left(&removals, vec![seen("p", true, 0..4)]).len(), 1);
+            assert_eq!(left(&shown, vec![seen("p", true, 0..4)]).len(), 1);
             advance(LONGEST).await;
-            left(&removals, seen_between);
+            left(&shown, seen_between);
         }
-        assert_eq!(left(&removals, vec![seen("p", true, 0..4)]).len(), 1);
-        assert!(removals.0.borrow().len() == 1);
+        assert_eq!(left(&shown, vec![seen("p", true, 0..4)]).len(), 1);
+        assert!(shown.0.borrow().len() == 1);
     }
 
     /// A listing may be of one allocation only: of ours that are elsewhere, their state tells.
     #[tokio::test(start_paused = true)]
     async fn a_listing_without_ours_does_not_say_that_it_is_gone() {
-        let removals = Removals::default();
-        let state = || removals.judge(&"vipu:8090", &id("ours"), PartitionState::Removed);
+        let shown = ShownAsRemoved::default();
+        let state = || shown.judge(&"vipu:8090", &id("ours"), PartitionState::Removed);
         assert_eq!(state(), PartitionState::Removed);
-        left(&removals, vec![]);
+        left(&shown, vec![]);
         advance(LONGEST).await;
         assert_eq!(state(), PartitionState::Absent);
     }
@@ -173,6 +173,6 @@ mod tests {
             seen("under", true, 6..8),
         ];
         let expected = [("older", 4), ("new", 12)].map(|(name, ipus)| (name.to_owned(), ipus));
-        assert_eq!(left(&Removals::default(), partitions), expected);
+        assert_eq!(left(&ShownAsRemoved::default(), partitions), expected);
     }
 }
