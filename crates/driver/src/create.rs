@@ -15,13 +15,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use crate::call_failure::Counts;
 use crate::context::Context;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_progress::CreateProgress;
 use crate::pace::{Backoff, poll_pause};
 use crate::pod::{PlaceInQueue, Pod};
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Failure, Journal, PartitionState, remove};
+use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, remove};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
@@ -164,7 +165,7 @@ struct Create<'a, W: Environment> {
 /// Why a try ended without the partition.
 enum Setback {
     /// Another try may do better.
-    Again(Cow<'static, str>, Blame),
+    Again(Cow<'static, str>, Counts),
     /// Another will, once what all jobs need is not in trouble any more.
     Shared(Cow<'static, str>),
     /// The controller refuses whoever asks.
@@ -181,23 +182,8 @@ impl From<Stop> for Setback {
 
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
-        let blame = match error.failure {
-            Failure::NoRoom | Failure::Stranger => Blame::Nobody,
-            Failure::Refused | Failure::Exists | Failure::NotSent | Failure::Unclear => Blame::Unclear,
-        };
-        Self::Again(error.message.into(), blame)
+        Self::Again(error.message.into(), error.failure.counts())
     }
-}
-
-/// What a setback says of the partition: one that fails again and again is given up.
-#[derive(Clone, Copy)]
-enum Blame {
-    /// There is something wrong with it.
-    Partition,
-    /// That, unless its controller fails everybody.
-    Unclear,
-    /// Nothing: others have the IPUs, or the controller does not know us.
-    Nobody,
 }
 
 impl<W: Environment> Create<'_, W> {
@@ -260,10 +246,10 @@ impl<W: Environment> Create<'_, W> {
         let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
         let mut failures = 0;
         loop {
-            let (trouble, blame) = match attempt(self).await {
+            let (trouble, counts) = match attempt(self).await {
                 Ok(done) => return Ok(done),
                 Err(Setback::Stop(stop)) => return Err(stop),
-                Err(Setback::Again(trouble, blame)) => (trouble, blame),
+                Err(Setback::Again(trouble, counts)) => (trouble, counts),
                 Err(Setback::Shared(trouble)) => {
                     self.trouble = trouble;
                     self.all_well().await?;
@@ -275,7 +261,7 @@ impl<W: Environment> Create<'_, W> {
                 }
             };
             self.trouble = trouble;
-            if matches!(blame, Blame::Unclear) {
+            if counts == Counts::IfOthersAreAnswered {
                 self.context.survey(&self.claim.pod());
             }
             let pause = backoff.next_pause();
@@ -287,10 +273,10 @@ impl<W: Environment> Create<'_, W> {
             }
             self.deadline.pause(pause).await?;
             // The survey has had that time to tell whether others fare better.
-            failures += u32::from(match blame {
-                Blame::Partition => true,
-                Blame::Unclear => self.pod.observed.answers.get(),
-                Blame::Nobody => false,
+            failures += u32::from(match counts {
+                Counts::Always => true,
+                Counts::IfOthersAreAnswered => self.pod.observed.answers.get(),
+                Counts::Never => false,
             });
             if failures > self.pod.settings.max_retries {
                 let (partition, trouble) = (&self.claim.partition, &self.trouble);
@@ -379,7 +365,10 @@ impl<W: Environment> Create<'_, W> {
 
     async fn gone(&self) -> Result<(), Setback> {
         let gone = remove::confirm_gone(&self.pod, &self.claim.partition);
-        self.deadline.hold(gone).await?.map_err(|words| Setback::Again(words.into(), Blame::Unclear))
+        self.deadline
+            .hold(gone)
+            .await?
+            .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
     }
 
     /// Waits until the partition is active; says for how long.
@@ -408,6 +397,6 @@ impl<W: Environment> Create<'_, W> {
     }
 
     fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Blame::Partition)
+        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Counts::Always)
     }
 }

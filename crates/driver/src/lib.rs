@@ -11,6 +11,7 @@
 //! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
 
+mod call_failure;
 mod client;
 mod context;
 mod controller;
@@ -39,7 +40,8 @@ mod survey;
 mod tracked;
 mod unclaimed;
 
-pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+pub use call_failure::{CallError, Failure};
+pub use controller::{Controller, CreateRequest, Listing, PartitionState};
 pub use driver::Driver;
 pub use environment::{Environment, Files, FilesError, Host};
 pub use handle::{Handle, Orders, channel};

@@ -16,7 +16,7 @@ use crate::pod::Pod;
 use crate::resource::SLOW;
 use crate::resource_probes::FilesTrouble;
 use crate::tracked::{PartitionOwner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Failure, Files, PartitionState};
+use crate::{CallError, Controller, Entry, Environment, Files, PartitionState};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
@@ -172,7 +172,7 @@ pub(crate) async fn call<C: Controller>(
     partition: &PartitionId,
 ) -> Result<(), CallError> {
     let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
-    if answer.as_ref().is_err_and(|error| error.failure == Failure::Unclear) {
+    if answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
         tracked.unanswered_remove.set(true);
     }
     answer

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ipuof::IpuofDir;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
-use vipu_client::{Client, Endpoint};
+use vipu_client::{Client, Endpoint, ErrorClass};
 use vipu_types::{Gcd, Grant};
 
 use crate::order::{Order, Refusal};
@@ -24,6 +24,12 @@ pub(crate) fn into_directory(order: &Order, endpoint: Endpoint) -> Result<(), Re
     Ok(())
 }
 
+/// Whether the same call may succeed a moment later.
+fn may_pass(class: ErrorClass) -> bool {
+    use ErrorClass::{Aborted, NotSent, Timeout, Unreachable};
+    matches!(class, NotSent | Unreachable | Timeout | Aborted)
+}
+
 fn gcds(grant: &Grant, endpoint: Endpoint) -> Result<Vec<Gcd>, Refusal> {
     let patience = endpoint.timeout.min(PATIENCE);
     let controller = endpoint.to_string();
@@ -35,7 +41,7 @@ fn gcds(grant: &Grant, endpoint: Endpoint) -> Result<Vec<Gcd>, Refusal> {
         loop {
             match client.partition_config(&grant.partition).await {
                 Ok(config) => return Ok::<_, Refusal>(config.gcds),
-                Err(error) if error.retryable() && began.elapsed() < patience => sleep(PAUSE).await,
+                Err(error) if may_pass(error.class()) && began.elapsed() < patience => sleep(PAUSE).await,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,8 +1,6 @@
 //! A claim: the partition that one run of a job is entitled to.
 
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
-
-use crate::Place;
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Place, PodId, Shape};
 
 /// A partition that one run of a job is entitled to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, PodId};
 
 use crate::{Claim, Millis, Seconds};
 
@@ -40,15 +40,6 @@ pub struct SeenPartition {
     pub fault: Option<String>,
     /// The controller shows it as removed: it is of no use any more, but its name and its IPUs are not free yet.
     pub leaving: bool,
-}
-
-/// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The IPU-Link domain.
-    pub domain: u32,
-    /// The place in the domain.
-    pub index: u32,
 }
 
 /// Something that happened.

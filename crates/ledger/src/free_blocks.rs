@@ -7,26 +7,11 @@
 
 use std::ops::Range;
 
-use vipu_types::IpuCount;
-
-use crate::Place;
+use vipu_types::{IpuCount, Place};
 
 /// IPUs in one IPU-Link domain of a Pod: a small Pod has less than one.
 pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
     domain_size.get().min(ipus.next_power_of_two())
-}
-
-impl Place {
-    /// The place of an IPU that is numbered so in its Pod.
-    pub(crate) fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
-        let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
-        Self { domain: ipu / domain, index: ipu % domain }
-    }
-
-    /// The number of the IPU in its Pod, counted domain by domain; none when no domain has such a place.
-    pub(crate) fn number(self, domain: u32) -> Option<usize> {
-        (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)
-    }
 }
 
 /// The free blocks of one Pod.

@@ -5,13 +5,12 @@
 //! compare [`crate::Phase::awaits`] with what is under way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, Place, PodId};
 
+use crate::Ledger;
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
-use crate::{Ledger, Place};
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -181,11 +180,5 @@ impl Ledger {
         let counts = [("by partition", by_id, self.claims.all().count()), ("by job", by_job, live)];
         let lost = counts.into_iter().filter(|(_, entries, claims)| entries != claims);
         lost.map(|(by, entries, claims)| Violation::LostEntries { by, entries, claims }).collect()
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IPU {} of domain {}", self.index, self.domain)
     }
 }

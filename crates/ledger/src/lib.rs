@@ -117,6 +117,7 @@ pub use phase::{Awaits, Gates, Making, Phase, Step};
 pub use preparation::Preparation;
 pub use scheduler_questions::Candidate;
 pub use time::{Millis, Seconds};
+pub use vipu_types::Place;
 pub use view::{ClaimView, ModelView, PodView, View};
 pub use wait_reason::Wait;
 pub use waiting_line::{Rank, Wish};

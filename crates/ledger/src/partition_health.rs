@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{Millis, Place, SeenPartition};
+use vipu_types::Place;
+
+use crate::{Millis, SeenPartition};
 
 /// What was seen of the partition of a job that runs, and told.
 #[derive(Clone, Debug, Default)]

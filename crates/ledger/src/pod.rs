@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{IpuCount, ModelName, PartitionId, Place};
 
 use crate::claim::Serial;
 use crate::free_blocks::{FreeBlocks, usable_domain};
 use crate::ipu_holders::{IpuHolder, IpuHolders};
 use crate::refusing_controller::RefusingController;
 use crate::suspects::Suspects;
-use crate::{Millis, Place, SeenPartition, Wait};
+use crate::{Millis, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;

@@ -1,12 +1,12 @@
 //! What a scheduler asks: may this job start, when could it, and who would have to go for it.
 
-use vipu_types::{ControllerName, ModelName, PodId};
+use vipu_types::{ControllerName, ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, FreeTimes, NEVER};
 use crate::free_times_cache::CachedFreeTimes;
 use crate::model::Model;
 use crate::pod::Pod;
-use crate::{Jobs, Ledger, Place, Placement, Seconds, Wait, Wish};
+use crate::{Jobs, Ledger, Placement, Seconds, Wait, Wish};
 
 /// A running job that Slurm would let another preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ledger::Event;
 use tokio::task::spawn_local;
 
-use super::{Blame, Create, Setback};
+use super::{Create, Setback};
+use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::resource_probes::FilesTrouble;
 use crate::{Controller, Entry, Environment, Files, remove};
@@ -60,7 +61,7 @@ impl<W: Environment> Create<'_, W> {
         withdrawn.map_err(|trouble| {
             Setback::Again(
                 format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
-                Blame::Nobody,
+                Counts::Never,
             )
         })
     }
@@ -85,7 +86,7 @@ impl<W: Environment> Create<'_, W> {
             Ok(Ok(())) => Ok(()),
             Ok(Err(FilesTrouble { words, is_shared, .. })) => {
                 let words = format!("no IPUoF file: {words}").into();
-                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Blame::Partition) })
+                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Counts::Always) })
             }
             Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
         }

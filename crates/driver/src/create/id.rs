@@ -2,7 +2,8 @@
 //!
 //! Two clusters may share a controller and a prefix, and calls that were sent for an id may take effect late.
 
-use super::{Blame, Create, Setback};
+use super::{Create, Setback};
+use crate::call_failure::Counts;
 use crate::create_deadline::Stop;
 use crate::{Controller, Environment, PartitionState};
 
@@ -33,6 +34,6 @@ impl<W: Environment> Create<'_, W> {
     /// Before a removal that the journal is not told of: by now a successor may have made one of this id.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
         let confirmed = self.deadline.hold(self.context.confirm()).await?;
-        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Blame::Nobody))
+        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
     }
 }

@@ -6,7 +6,7 @@ use crate::{OperationState, ReadyState, wire};
 
 /// How far a partition is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct PartitionStatus {
     /// Whether it can be used.
     pub ready: ReadyState,
     /// What is being done to it.
@@ -28,7 +28,7 @@ pub struct AutoReset {
     pub last: Option<SystemTime>,
 }
 
-impl From<wire::PartitionStatus> for Status {
+impl From<wire::PartitionStatus> for PartitionStatus {
     fn from(status: wire::PartitionStatus) -> Self {
         Self {
             ready: status.ready_state.into(),
