@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use vipu_types::IpuCount;
 
 use crate::free_times::{AfterPreemption, NEVER, Timeline};
 use crate::{Jobs, Seconds};
 
-/// Seconds from the end of a job until its IPUs are free again, as far as a forecast is concerned.
-const REMOVAL: i64 = 1;
+/// The time from the end of a job until its IPUs are free again, as far as a forecast is concerned.
+const REMOVAL: Duration = Duration::from_secs(1);
 
 /// Who has IPUs, as far as their release is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,9 @@ impl IpuHolders {
         let now = jobs.now();
         let until = |holder: &IpuHolder| match holder {
             IpuHolder::Unknown => NEVER,
-            IpuHolder::Leaving => now.0 + REMOVAL,
-            IpuHolder::Kept(until) => (*until).max(now).0.saturating_add(REMOVAL),
-            IpuHolder::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).0.saturating_add(REMOVAL),
+            IpuHolder::Leaving => now.later_by(REMOVAL),
+            IpuHolder::Kept(until) => (*until).max(now).later_by(REMOVAL),
+            IpuHolder::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).later_by(REMOVAL),
         };
         let taken = self.held.iter().map(|(ipus, holder)| (ipus.clone(), until(holder)));
         Timeline::new(self.ipus, self.domain_size, taken)

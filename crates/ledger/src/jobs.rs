@@ -1,6 +1,7 @@
 //! What the ledger asks about Slurm's jobs.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use crate::Seconds;
 
@@ -15,8 +16,8 @@ pub trait Jobs {
     /// When the scheduler expects a waiting job to start, if it has said so since it last looked. It may know more
     /// than it asked for, such as an advance reservation that has to end first.
     fn expected(&self, job: u32) -> Option<Seconds>;
-    /// After how many seconds without a look at its job a plan is given up.
-    fn patience(&self) -> i64;
+    /// After how long without a look at its job a plan is given up.
+    fn patience(&self) -> Duration;
     /// Whose it is; all are one user's where nobody knows.
     fn user_of(&self, _job: u32) -> u32 {
         0
@@ -32,8 +33,8 @@ pub struct KnownJobs {
     pub ends: HashMap<u32, Seconds>,
     /// When the scheduler expects those to start of which it has said so.
     pub expected: HashMap<u32, Seconds>,
-    /// After how many seconds without a look at its job a plan is given up.
-    pub patience: i64,
+    /// After how long without a look at its job a plan is given up.
+    pub patience: Duration,
 }
 
 impl Jobs for KnownJobs {
@@ -53,7 +54,7 @@ impl Jobs for KnownJobs {
         self.expected.get(&job).copied()
     }
 
-    fn patience(&self) -> i64 {
+    fn patience(&self) -> Duration {
         self.patience
     }
 }

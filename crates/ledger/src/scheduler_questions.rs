@@ -1,5 +1,7 @@
 //! What a scheduler asks: may this job start, when could it, and who would have to go for it.
 
+use std::time::Duration;
+
 use vipu_types::{ControllerName, ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, FreeTimes, NEVER};
@@ -62,7 +64,7 @@ impl Ledger {
             .map(|(n, (id, _))| (n, id.controller.clone()))
             .collect();
         let is_explicit = self.is_explicit(&wish.model);
-        let (free_times, now) = (self.free_times(&wish.model, jobs), jobs.now().0);
+        let (free_times, now) = (self.free_times(&wish.model, jobs), jobs.now());
         let mut in_the_way = Vec::new();
         for (n, controller) in fitting {
             let harmless = match is_explicit {
@@ -105,7 +107,7 @@ impl Ledger {
         let domain_size = facts.domain_size;
         let number = self.usable_pods(&wish.model).position(|(id, _)| id.controller == *controller);
         let Some(n) = number else { return vec![] };
-        let found = self.free_times(&wish.model, jobs).harmless_place(n, wish, jobs.now().0);
+        let found = self.free_times(&wish.model, jobs).harmless_place(n, wish, jobs.now());
         let place = |ipu: usize| Place::numbered(ipu, domain_size);
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
@@ -122,8 +124,9 @@ impl Ledger {
         };
         let free_times = self.free_times(&wish.model, jobs);
         // There may be a slot before that, but nobody knows whether it would get that one.
-        let not_before = behind.map(|first| free_times.start_of(first).unwrap_or(now.0).max(now.0 + 1));
-        free_times.start(wish, not_before.map_or(from.0, |later| later.max(from.0))).map(Seconds)
+        let not_before = behind
+            .map(|first| free_times.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
+        free_times.start(wish, not_before.map_or(from, |later| later.max(from)))
     }
 
     /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
 use vipu_types::{IpuCount, ModelName};
 
@@ -29,8 +30,8 @@ pub struct Wish {
     pub size: IpuCount,
     /// Its place in line, with the job's id.
     pub rank: Rank,
-    /// The longest it can take, in seconds.
-    pub duration: i64,
+    /// The longest it can take.
+    pub duration: Duration,
 }
 
 impl Wish {
@@ -91,7 +92,7 @@ impl WaitingLine {
         wish: Wish,
         not_before: Option<Seconds>,
         now: Seconds,
-        patience: i64,
+        patience: Duration,
     ) -> bool {
         let job = wish.job();
         let mut plan = Plan {
@@ -107,7 +108,7 @@ impl WaitingLine {
             if not_before.is_none() {
                 (plan.not_before, plan.told) = (before.not_before, before.told);
             }
-            if before.wish.rank > plan.wish.rank && now.0 - before.ranked.0 <= patience {
+            if before.wish.rank > plan.wish.rank && now.since(before.ranked) <= patience {
                 (plan.wish.rank, plan.ranked) = (before.wish.rank, before.ranked);
             }
         }
@@ -152,9 +153,9 @@ impl WaitingLine {
     /// The plans of a model that count, the first in line first.
     pub(crate) fn in_force(&mut self, model: &ModelName, jobs: &impl Jobs) -> Vec<Plan> {
         let (now, patience) = (jobs.now(), jobs.patience());
-        let is_over = |plan: &Plan| now.0 - plan.seen.0 > patience || !jobs.waits(plan.wish.job());
+        let is_over = |plan: &Plan| now.since(plan.seen) > patience || !jobs.waits(plan.wish.job());
         // Whoever is far back in line need not be looked at each time.
-        if self.swept.is_none_or(|swept| now.0 - swept.0 > patience) {
+        if self.swept.is_none_or(|swept| now.since(swept) > patience) {
             let over: Vec<_> =
                 self.by_job.values().filter(|plan| is_over(plan)).map(|plan| plan.wish.job()).collect();
             over.into_iter().for_each(|job| drop(self.drop_of(job)));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ledger::{
     Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank, SeenPartition, Wish,
+    span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
@@ -66,7 +67,7 @@ impl Ledgered {
             model: self.facts.model.clone(),
             size: size(job.size),
             rank: Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job.id) },
-            duration: job.limit,
+            duration: span(job.limit),
         };
         let verdict = match self.has_line {
             true => self.ledger.may_start(&wish, moment),

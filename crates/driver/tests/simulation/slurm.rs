@@ -90,7 +90,7 @@ impl Job {
             model: self.model.clone(),
             size: self.size,
             rank,
-            duration: i64::try_from(self.length.as_secs()).unwrap() + 1,
+            duration: self.length + Duration::from_secs(1),
         }
     }
 }
@@ -173,9 +173,9 @@ impl Jobs for Known<'_> {
     fn end_of(&self, job: u32) -> Option<Seconds> {
         let job = self.slurm.jobs.get(&job)?;
         match job.state {
-            State::Configuring | State::Running => Some(Seconds(job.start + job.wish().duration)),
+            State::Configuring | State::Running => Some(Seconds(job.start).later_by(job.wish().duration)),
             // It has a partition already, and runs for so long from any moment on.
-            State::Pending => Some(Seconds(self.now + job.wish().duration)),
+            State::Pending => Some(Seconds(self.now).later_by(job.wish().duration)),
             State::Held | State::Completing(_) => None,
         }
     }
@@ -188,7 +188,7 @@ impl Jobs for Known<'_> {
         None
     }
 
-    fn patience(&self) -> i64 {
-        60
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
     }
 }

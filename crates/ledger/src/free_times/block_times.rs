@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-/// Seconds since the Unix epoch.
-pub(crate) type Time = i64;
+use crate::Seconds;
 
 /// Free since ever.
-pub(crate) const FREE: Time = Time::MIN;
+pub(crate) const FREE: Seconds = Seconds(i64::MIN);
 
 /// Of a stranger, broken, or not there: nobody knows an end.
-pub(crate) const NEVER: Time = Time::MAX;
+pub(crate) const NEVER: Seconds = Seconds(i64::MAX);
 
 /// When whoever has a block now will be gone, for all aligned blocks up to a domain.
 #[derive(Clone, Debug)]
@@ -17,9 +16,9 @@ pub(crate) struct BlockTimes {
     /// IPUs in one IPU-Link domain, a power of two.
     domain: usize,
     /// Level by level, single IPUs first, domains last. Whole domains: IPUs that the last one lacks are never free.
-    free_at: Vec<Vec<Time>>,
+    free_at: Vec<Vec<Seconds>>,
     /// When the first block of a level is free in a domain; level by level, too.
-    soonest: Vec<Vec<Time>>,
+    soonest: Vec<Vec<Seconds>>,
 }
 
 impl BlockTimes {
@@ -27,7 +26,7 @@ impl BlockTimes {
     pub(crate) fn new(
         ipus: usize,
         domain: usize,
-        taken: impl IntoIterator<Item = (Range<usize>, Time)>,
+        taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
     ) -> Self {
         let mut singles = vec![FREE; ipus.next_multiple_of(domain)];
         singles[ipus..].fill(NEVER);
@@ -39,7 +38,7 @@ impl BlockTimes {
             free_at.push(free_at[level].chunks_exact(2).map(|pair| pair[0].max(pair[1])).collect());
         }
         let soonest = free_at.iter().enumerate().map(|(level, blocks)| {
-            let of_domain = |blocks: &[Time]| blocks.iter().copied().min().unwrap_or(NEVER);
+            let of_domain = |blocks: &[Seconds]| blocks.iter().copied().min().unwrap_or(NEVER);
             blocks.chunks_exact(domain >> level).map(of_domain).collect()
         });
         Self { domain, soonest: soonest.collect(), free_at }
@@ -56,19 +55,19 @@ impl BlockTimes {
     }
 
     /// When whoever has this block now will be gone.
-    pub(crate) fn free_at(&self, block: &Range<usize>) -> Time {
+    pub(crate) fn free_at(&self, block: &Range<usize>) -> Seconds {
         let level = block.len().ilog2();
         self.free_at[level as usize][block.start >> level]
     }
 
     /// The same of that block of this size in the domain which is free first.
-    pub(crate) fn soonest(&self, domain: &Range<usize>, size: usize) -> Time {
+    pub(crate) fn soonest(&self, domain: &Range<usize>, size: usize) -> Seconds {
         self.soonest[size.ilog2() as usize][domain.start / self.domain]
     }
 
     #[cfg(test)]
     /// Somebody has these IPUs until then.
-    pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Time) {
+    pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Seconds) {
         let singles = self.free_at[0].iter().copied().enumerate();
         let taken: Vec<_> = singles.map(|(n, until)| (n..n + 1, until)).chain([(ipus, until)]).collect();
         *self = Self::new(self.ipus(), self.domain, taken);

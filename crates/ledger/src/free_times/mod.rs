@@ -29,7 +29,7 @@ pub(crate) struct FreeTimes {
 #[derive(Clone, Debug)]
 struct Laid {
     plan: Plan,
-    start: Option<i64>,
+    start: Option<Seconds>,
 }
 
 impl FreeTimes {
@@ -38,7 +38,7 @@ impl FreeTimes {
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
         for (n, mut plan) in plans.into_iter().enumerate() {
             if let Some(first) = plan.behind.and_then(|job| start_of(&laid, job)) {
-                plan.not_before = plan.not_before.max(Seconds(first));
+                plan.not_before = plan.not_before.max(first);
             }
             let start = lay_one(&mut pods, &plan, n);
             laid.push(Laid { plan, start });
@@ -47,7 +47,7 @@ impl FreeTimes {
     }
 
     /// When the plan of this job will come true.
-    pub(crate) fn start_of(&self, job: u32) -> Option<i64> {
+    pub(crate) fn start_of(&self, job: u32) -> Option<Seconds> {
         start_of(&self.plans, job)
     }
 
@@ -58,7 +58,7 @@ impl FreeTimes {
     }
 
     /// When a job of this rank can start, with all plans before it fulfilled in time.
-    pub(crate) fn start(&self, wish: &Wish, from: i64) -> Option<i64> {
+    pub(crate) fn start(&self, wish: &Wish, from: Seconds) -> Option<Seconds> {
         let above = self.above(wish.rank);
         first_slot(&self.pods, wish, from, above).map(|(_, slot)| slot.start)
     }
@@ -68,8 +68,8 @@ impl FreeTimes {
     ///
     /// For who is first in line that is exact. Places are looked at by kind ([`Timeline::places_now`]), and how plans
     /// fit behind each other may depend on more than the kind.
-    pub(crate) fn leaves_alone(&self, pod: usize, wish: &Wish, now: i64) -> Result<(), u32> {
-        let (above, end) = (self.above(wish.rank), now.saturating_add(wish.duration));
+    pub(crate) fn leaves_alone(&self, pod: usize, wish: &Wish, now: Seconds) -> Result<(), u32> {
+        let (above, end) = (self.above(wish.rank), now.later_by(wish.duration));
         let over_in_time = |laid: &Laid| laid.start.is_none_or(|start| end <= start);
         if self.plans[..above].iter().all(over_in_time) {
             return Ok(());
@@ -81,8 +81,8 @@ impl FreeTimes {
 
     /// Where a partition for this job can be put so that it leaves all plans before it alone, breaking up as
     /// little as possible; if nowhere, the job whose plan is in the way.
-    pub(crate) fn harmless_place(&self, pod: usize, wish: &Wish, now: i64) -> Result<Ipus, u32> {
-        let (above, end) = (self.above(wish.rank), now.saturating_add(wish.duration));
+    pub(crate) fn harmless_place(&self, pod: usize, wish: &Wish, now: Seconds) -> Result<Ipus, u32> {
+        let (above, end) = (self.above(wish.rank), now.later_by(wish.duration));
         let mut in_the_way = wish.job();
         for place in self.pods[pod].places_now(wish.size, now) {
             match self.pushed_back(pod, &place, end, above) {
@@ -108,7 +108,7 @@ impl FreeTimes {
     }
 
     /// The first of the `above` plans that would start later with these IPUs taken until `end`.
-    fn pushed_back(&self, pod: usize, place: &Ipus, end: i64, above: usize) -> Option<u32> {
+    fn pushed_back(&self, pod: usize, place: &Ipus, end: Seconds, above: usize) -> Option<u32> {
         if !self.pods[pod].is_kept_before(place, end, above) {
             return None; // Each can stay where it is laid.
         }
@@ -117,7 +117,7 @@ impl FreeTimes {
         let plans = &self.plans[..above];
         let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan), 1);
         let is_later =
-            |(laid, start): &(&Laid, Option<i64>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
+            |(laid, start): &(&Laid, Option<Seconds>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
         plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
     }
 }
@@ -128,24 +128,24 @@ fn lay<'a>(
     pods: &mut [Timeline],
     plans: impl Iterator<Item = &'a Plan>,
     first: usize,
-) -> impl Iterator<Item = Option<i64>> {
+) -> impl Iterator<Item = Option<Seconds>> {
     plans.zip(first..).map(|(plan, n)| lay_one(pods, plan, n))
 }
 
 /// The same for the plan of this number.
-fn lay_one(pods: &mut [Timeline], plan: &Plan, n: usize) -> Option<i64> {
-    let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before.0, n)?;
+fn lay_one(pods: &mut [Timeline], plan: &Plan, n: usize) -> Option<Seconds> {
+    let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before, n)?;
     let start = slot.start;
-    pods[pod].keep(n, slot, start.saturating_add(plan.wish.duration));
+    pods[pod].keep(n, slot, start.later_by(plan.wish.duration));
     Some(start)
 }
 
-fn start_of(plans: &[Laid], job: u32) -> Option<i64> {
+fn start_of(plans: &[Laid], job: u32) -> Option<Seconds> {
     plans.iter().find(|laid| laid.plan.wish.job() == job)?.start
 }
 
 /// The first slot on any Pod, beside what is kept for the `above` plans of highest rank.
-fn first_slot(pods: &[Timeline], wish: &Wish, from: i64, above: usize) -> Option<(usize, Slot)> {
+fn first_slot(pods: &[Timeline], wish: &Wish, from: Seconds, above: usize) -> Option<(usize, Slot)> {
     let slot = |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
     pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))
 }

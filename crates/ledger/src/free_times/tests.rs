@@ -4,62 +4,66 @@ use proptest::prelude::*;
 use vipu_types::{IpuCount, ModelName};
 
 use super::*;
-use crate::Seconds;
+use crate::{Seconds, span};
 
-const NOW: i64 = 1000;
+const NOW: Seconds = Seconds(1000);
+
+fn after(seconds: i64) -> Seconds {
+    Seconds(NOW.0 + seconds)
+}
 
 fn wish(job: u32, size: u32, duration: i64) -> Wish {
     Wish {
         model: ModelName::new("pod").unwrap(),
         size: IpuCount::new(size.into()).unwrap(),
         rank: Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) },
-        duration,
+        duration: span(duration),
     }
 }
 
 fn plan(job: u32, size: u32, duration: i64) -> Plan {
     Plan {
         wish: wish(job, size, duration),
-        not_before: Seconds(NOW),
-        seen: Seconds(NOW),
-        ranked: Seconds(NOW),
+        not_before: NOW,
+        seen: NOW,
+        ranked: NOW,
         told: None,
         behind: None,
     }
 }
 
 /// A Pod of 64 IPUs in one domain, of which some are taken until then.
-fn pod64(taken: &[(std::ops::Range<usize>, i64)]) -> Timeline {
+fn pod64(taken: &[(std::ops::Range<usize>, Seconds)]) -> Timeline {
     Timeline::new(64, IpuCount::new(64).unwrap(), taken.iter().cloned())
 }
 
-fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<i64>> {
+fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<Seconds>> {
     FreeTimes::new(pods, plans).plans.into_iter().map(|laid| laid.start).collect()
 }
 
 #[test]
 fn a_plan_starts_when_its_block_is_free() {
-    let pod = pod64(&[(0..16, NOW + 50), (16..32, NOW + 20), (32..48, NOW + 90), (48..64, NOW + 30)]);
+    let pod = pod64(&[(0..16, after(50)), (16..32, after(20)), (32..48, after(90)), (48..64, after(30))]);
     for (size, start) in [(16, 20), (32, 50), (64, 90)] {
-        assert_eq!(starts(vec![pod.clone()], vec![plan(1, size, 10)]), [Some(NOW + start)], "{size} IPUs");
+        assert_eq!(starts(vec![pod.clone()], vec![plan(1, size, 10)]), [Some(after(start))], "{size} IPUs");
     }
     assert_eq!(starts(vec![pod64(&[(0..1, NEVER)])], vec![plan(1, 64, 10)]), [None]);
-    assert_eq!(starts(vec![pod64(&[(0..1, NEVER)]), pod], vec![plan(1, 64, 10)]), [Some(NOW + 90)]);
+    assert_eq!(starts(vec![pod64(&[(0..1, NEVER)]), pod], vec![plan(1, 64, 10)]), [Some(after(90))]);
 }
 
 #[test]
 fn plans_are_laid_behind_each_other() {
-    let pod = pod64(&[(0..64, NOW + 100)]);
+    let pod = pod64(&[(0..64, after(100))]);
     let mix = vec![plan(1, 64, 10), plan(2, 16, 20), plan(3, 16, 30), plan(4, 32, 5), plan(5, 64, 1)];
-    let expected = [100, 110, 110, 110, 140].map(|after| Some(NOW + after));
+    let expected = [100, 110, 110, 110, 140].map(|seconds| Some(after(seconds)));
     assert_eq!(starts(vec![pod], mix), expected);
 }
 
 #[test]
 fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
-    let free_times = FreeTimes::new(vec![pod64(&[(0..32, NOW + 100)])], vec![plan(1, 64, 10)]);
+    let free_times = FreeTimes::new(vec![pod64(&[(0..32, after(100))])], vec![plan(1, 64, 10)]);
     assert_eq!(free_times.start(&wish(2, 32, 100), NOW), Some(NOW));
-    assert_eq!(free_times.start(&wish(2, 32, 101), NOW), Some(NOW + 110));
+    assert_eq!(free_times.start(&wish(2, 32, 101), NOW), Some(after(110)));
     assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 100), NOW), Ok(()));
     assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 101), NOW), Err(1));
     assert_eq!(free_times.leaves_alone(0, &wish(0, 32, 101), NOW), Ok(()), "it is before job 1 in line");
@@ -68,13 +72,13 @@ fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
 #[test]
 fn the_controller_may_put_a_partition_anywhere() {
     // Job 1 waits for the lower half. One IPU of the upper half is harmless, but nobody says it will be there.
-    let pod = pod64(&[(0..16, NOW + 100), (48..64, NEVER)]);
+    let pod = pod64(&[(0..16, after(100)), (48..64, NEVER)]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
     let place = free_times.harmless_place(0, &wish(2, 1, 1000), NOW).unwrap();
     assert_eq!(place.into_iter().flatten().collect::<Vec<_>>(), [32]);
     // With two blocks to wait for, one always remains.
-    let pod = pod64(&[(0..16, NOW + 100), (48..64, NOW + 100)]);
+    let pod = pod64(&[(0..16, after(100)), (48..64, after(100))]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Ok(()));
 }
@@ -82,21 +86,24 @@ fn the_controller_may_put_a_partition_anywhere() {
 #[test]
 fn a_slot_breaks_up_as_little_as_it_can() {
     let pod = Timeline::new(192, IpuCount::new(64).unwrap(), [(64..96, NEVER), (128..176, NEVER)]);
-    let slot = |size| pod.earliest(IpuCount::new(size).unwrap(), 10, NOW, 0).unwrap().ipus[0].clone();
+    let slot = |size| pod.earliest(IpuCount::new(size).unwrap(), span(10), NOW, 0).unwrap().ipus[0].clone();
     assert_eq!([16, 32, 64].map(slot), [176..192, 96..128, 0..64]);
 }
 
 #[test]
 fn large_partitions_take_any_whole_domains() {
     let mut pod = Timeline::new(256, IpuCount::new(64).unwrap(), []);
-    pod.occupy(0..1, NOW + 100);
-    pod.occupy(70..71, NOW + 50);
-    assert_eq!(pod.earliest(IpuCount::new(128).unwrap(), 10, NOW, 0).map(|slot| slot.start), Some(NOW));
-    assert_eq!(pod.earliest(IpuCount::new(256).unwrap(), 10, NOW, 0).map(|slot| slot.start), Some(NOW + 100));
+    pod.occupy(0..1, after(100));
+    pod.occupy(70..71, after(50));
+    assert_eq!(pod.earliest(IpuCount::new(128).unwrap(), span(10), NOW, 0).map(|slot| slot.start), Some(NOW));
+    assert_eq!(
+        pod.earliest(IpuCount::new(256).unwrap(), span(10), NOW, 0).map(|slot| slot.start),
+        Some(after(100))
+    );
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 128, 10)]);
     assert_eq!(
         free_times.start(&wish(2, 64, 90), NOW),
-        Some(NOW + 10),
+        Some(after(10)),
         "it waits for job 1 or for job 1's end"
     );
 }
@@ -107,7 +114,7 @@ fn small_pods() -> impl Strategy<Value = Timeline> {
     taken.prop_map(|taken| {
         let mut pod = Timeline::new(16, IpuCount::new(8).unwrap(), []);
         for (first, count, end) in taken {
-            let until = if end == 0 { NEVER } else { NOW + end };
+            let until = if end == 0 { NEVER } else { after(end) };
             pod.occupy(first..(first + count).min(16), until);
         }
         pod
@@ -118,7 +125,7 @@ fn small_plans() -> impl Strategy<Value = Vec<Plan>> {
     let one = (0..5_u32, 1..30_i64, 0..20_i64);
     prop::collection::vec(one, 0..5).prop_map(|plans| {
         let plan = |(n, (order, duration, later)): (usize, (u32, i64, i64))| Plan {
-            not_before: Seconds(NOW + later),
+            not_before: after(later),
             ..plan(n as u32 + 1, 1 << order, duration)
         };
         plans.into_iter().enumerate().map(plan).collect()
@@ -140,7 +147,8 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
             only.occupy(0..block.start, NEVER);
         }
         only.occupy(block.end..16, NEVER);
-        only.earliest(IpuCount::new(size as u64).unwrap(), 1, NOW, 0).is_some_and(|slot| slot.start == NOW)
+        only.earliest(IpuCount::new(size as u64).unwrap(), span(1), NOW, 0)
+            .is_some_and(|slot| slot.start == NOW)
     };
     blocks.filter(is_free).map(|block| vec![block]).collect()
 }
@@ -156,7 +164,7 @@ proptest! {
         let free_times = FreeTimes::new(vec![pod.clone()], first);
         let newcomer = wish(99, 1 << order, duration);
         let harm = all_places(&pod, 1 << order).iter().any(|place| {
-            free_times.pushed_back(0, place, NOW + duration, free_times.plans.len()).is_some()
+            free_times.pushed_back(0, place, after(duration), free_times.plans.len()).is_some()
         });
         prop_assert_eq!(free_times.leaves_alone(0, &newcomer, NOW).is_err(), harm);
     }
@@ -168,19 +176,19 @@ proptest! {
         let starts: Vec<_> = lay(&mut pods, plans.iter(), 0).collect();
         let mut used = std::collections::HashSet::new();
         for (n, (plan, start)) in plans.iter().zip(&starts).enumerate() {
-            let slot = first_slot(&pods, &plan.wish, plan.not_before.0, n).map(|(_, slot)| slot);
+            let slot = first_slot(&pods, &plan.wish, plan.not_before, n).map(|(_, slot)| slot);
             prop_assert_eq!(slot.as_ref().map(|slot| slot.start), *start);
             let Some(slot) = slot else { continue };
-            prop_assert!(slot.start >= plan.not_before.0);
+            prop_assert!(slot.start >= plan.not_before);
             prop_assert_eq!(slot.ipus.iter().map(ExactSizeIterator::len).sum::<usize>(), plan.wish.size.get() as usize);
-            for second in slot.start..slot.start + plan.wish.duration {
+            for second in slot.start.0..slot.start.later_by(plan.wish.duration).0 {
                 for ipu in slot.ipus.iter().cloned().flatten() {
                     prop_assert!(used.insert((second, ipu)), "IPU {} is given twice", ipu);
                 }
             }
             let mut alone = pod.clone();
             slot.ipus.iter().for_each(|ipus| alone.occupy(ipus.clone(), slot.start));
-            prop_assert_eq!(&alone.earliest(plan.wish.size, 1, slot.start, 0).map(|slot| slot.start), start);
+            prop_assert_eq!(&alone.earliest(plan.wish.size, span(1), slot.start, 0).map(|slot| slot.start), start);
         }
     }
 }

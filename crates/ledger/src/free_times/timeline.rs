@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use vipu_types::IpuCount;
 
-use super::block_times::{BlockTimes, NEVER, Time};
+use super::block_times::{BlockTimes, NEVER};
+use crate::Seconds;
 use crate::free_blocks::usable_domain;
 
 /// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
@@ -14,7 +16,7 @@ pub(crate) type Ipus = Vec<Range<usize>>;
 /// IPUs of this Pod that could be a partition from `start` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    pub(crate) start: Time,
+    pub(crate) start: Seconds,
     pub(crate) ipus: Ipus,
 }
 
@@ -24,7 +26,7 @@ struct Reserved {
     /// Which plan, in the order of rank.
     plan: usize,
     slot: Slot,
-    end: Time,
+    end: Seconds,
 }
 
 impl Reserved {
@@ -47,7 +49,7 @@ impl Timeline {
     pub(crate) fn new(
         ipus: u32,
         domain_size: IpuCount,
-        taken: impl IntoIterator<Item = (Range<usize>, Time)>,
+        taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
     ) -> Self {
         let domain = usable_domain(ipus, domain_size) as usize;
         Self { blocks: Arc::new(BlockTimes::new(ipus as usize, domain, taken)), reserved: Vec::new() }
@@ -55,12 +57,12 @@ impl Timeline {
 
     #[cfg(test)]
     /// Somebody has these IPUs until then.
-    pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Time) {
+    pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Seconds) {
         Arc::make_mut(&mut self.blocks).occupy(ipus, until);
     }
 
     /// Keeps a slot for a plan of lower rank than all that have one.
-    pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Time) {
+    pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Seconds) {
         self.reserved.push(Reserved { plan, slot, end });
     }
 
@@ -83,7 +85,13 @@ impl Timeline {
 
     /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for the
     /// `above` plans of highest rank. Of several, one that breaks up as little as possible.
-    pub(crate) fn earliest(&self, size: IpuCount, duration: Time, from: Time, above: usize) -> Option<Slot> {
+    pub(crate) fn earliest(
+        &self,
+        size: IpuCount,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Option<Slot> {
         let (unit, pieces) = self.shape(size);
         if pieces > 1 {
             return self.earliest_domains(pieces, duration, from, above);
@@ -114,7 +122,7 @@ impl Timeline {
     }
 
     /// IPUs in the largest block around this one that is free at the same time.
-    fn free_around(&self, block: &Range<usize>, duration: Time, start: Time, above: usize) -> usize {
+    fn free_around(&self, block: &Range<usize>, duration: Duration, start: Seconds, above: usize) -> usize {
         let mut whole = block.clone();
         loop {
             let twice = 2 * whole.len();
@@ -128,7 +136,13 @@ impl Timeline {
     }
 
     /// The first time at which that many domains are free together.
-    fn earliest_domains(&self, pieces: usize, duration: Time, from: Time, above: usize) -> Option<Slot> {
+    fn earliest_domains(
+        &self,
+        pieces: usize,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Option<Slot> {
         let mut start = from;
         loop {
             let mut domains: Vec<_> = self
@@ -148,14 +162,14 @@ impl Timeline {
     }
 
     /// From when on a unit can be used for this long.
-    fn free_from(&self, unit: &Range<usize>, duration: Time, from: Time, above: usize) -> Time {
+    fn free_from(&self, unit: &Range<usize>, duration: Duration, from: Seconds, above: usize) -> Seconds {
         let mut start = self.blocks.free_at(unit).max(from);
         if start == NEVER || self.reserved.is_empty() {
             return start;
         }
         let kept = || self.reserved.iter().take_while(|kept| kept.plan < above);
         while let Some(in_the_way) = kept().find(|kept| {
-            kept.slot.start < start.saturating_add(duration) && start < kept.end && kept.overlaps(unit)
+            kept.slot.start < start.later_by(duration) && start < kept.end && kept.overlaps(unit)
         }) {
             start = in_the_way.end;
         }
@@ -168,7 +182,7 @@ impl Timeline {
     }
 
     /// Whether any of these IPUs is kept for one of the `above` plans of highest rank from before `end` on.
-    pub(super) fn is_kept_before(&self, place: &Ipus, end: Time, above: usize) -> bool {
+    pub(super) fn is_kept_before(&self, place: &Ipus, end: Seconds, above: usize) -> bool {
         let kept = self.reserved.iter().take_while(|kept| kept.plan < above);
         kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
@@ -176,7 +190,7 @@ impl Timeline {
     /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one can
     /// be turned into the other by exchanging free buddies are of the same kind. Those that break up the least
     /// come first.
-    pub(crate) fn places_now(&self, size: IpuCount, now: Time) -> Vec<Ipus> {
+    pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
         let (unit, pieces) = self.shape(size);
         let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
         if pieces > 1 {
