@@ -15,8 +15,7 @@ async fn cancel_and_remove(harness: &mut Harness) -> Duration {
     harness.act(Action::CancelCreate(id(1)));
     let (when, event) = harness.answer().await;
     assert_eq!(event, Event::CreateCancelled(id(1)));
-    harness.act(Action::Remove(claim(1)));
-    assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+    harness.gone(1).await;
     harness.pass(3600 * SECOND).await;
     assert!(harness.pod.partitions().is_empty(), "{:?}", harness.pod.partitions());
     assert!(harness.shelf.there.borrow().is_empty());
@@ -106,11 +105,9 @@ async fn while_files_are_written() {
 #[tokio::test(start_paused = true)]
 async fn when_it_is_done_already() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        harness.up(1).await;
         harness.act(Action::CancelCreate(id(1)));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
     })
     .await;
 }

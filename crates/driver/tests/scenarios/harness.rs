@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use driver::{
     Driver, Entry, Environment, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord,
-    ModelSettings, PodSetup, channel,
+    ModelSettings, PodSetup, Stage, channel,
 };
 use ledger::{Action, Claim, Event, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -38,6 +38,11 @@ impl Log {
     /// The lines so far that do not speak of surveys.
     pub fn lines(&self) -> Vec<String> {
         self.0.borrow().iter().filter(|line| !line.contains("survey")).cloned().collect()
+    }
+
+    /// Those of them that begin so.
+    pub fn beginning(&self, with: &str) -> Vec<String> {
+        self.lines().into_iter().filter(|line| line.starts_with(with)).collect()
     }
 
     pub fn count(&self, line: &str) -> usize {
@@ -287,6 +292,12 @@ pub fn claim(job: u32) -> Claim {
     }
 }
 
+/// What the journal of an earlier slurmctld has of partition `job`.
+pub fn record(job: u32, ipuof_dir: &str, stage: Stage) -> LiveRecord {
+    let ipuof_dir = Some(PathBuf::from(ipuof_dir));
+    LiveRecord { claim: claim(job), ipuof_dir, stage, kept_until: None, launched: None }
+}
+
 impl Harness {
     /// Takes `self.settings` into use.
     pub fn configure(&self) {
@@ -317,6 +328,18 @@ impl Harness {
 
     pub fn act(&self, action: Action) {
         self.handle.route([action], &NoHost);
+    }
+
+    /// Has partition `job` made.
+    pub async fn up(&mut self, job: u32) {
+        self.act(Action::Create(claim(job)));
+        assert_eq!(self.answer().await.1, Event::Up(id(job)));
+    }
+
+    /// Has partition `job` removed.
+    pub async fn gone(&mut self, job: u32) {
+        self.act(Action::Remove(claim(job)));
+        assert_eq!(self.event().await.1, Event::Gone(id(job)));
     }
 
     /// The time since the scene began.

@@ -104,8 +104,7 @@ async fn a_file_that_alone_cannot_be_written_is_tried_as_often_as_a_create() {
         let reason = "partition slurm_1 failed 3 times: no IPUoF file: a directory is in the way";
         assert_eq!(event, Event::CreateFailed { partition: id(1), reason: reason.into() });
         // What was not written is not deleted: the directory may never come back.
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
         assert!(harness.pod.partitions().is_empty());
     })
     .await;
@@ -187,8 +186,7 @@ async fn a_cancel_ends_the_wait() {
 #[tokio::test(start_paused = true)]
 async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         read_only(harness, true);
         harness.act(Action::Remove(claim(1)));
         let began = harness.elapsed();
@@ -209,8 +207,7 @@ async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_removed_while_it_cannot_be_found_out_who_is_in_charge() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         let stale = JournalError::blind(Path::new("/state/vipu_journal"), &"Stale file handle");
         harness.journal_trouble.replace(Some(stale));
         harness.act(Action::Remove(claim(1)));
