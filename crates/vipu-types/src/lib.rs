@@ -1,4 +1,5 @@
-//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and options.
+//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and
+//! options.
 //!
 //! Nothing here knows Slurm's memory or the controller's wire; these are the values
 //! that travel between the two.
@@ -28,7 +29,7 @@ pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
-pub use place::Place;
+pub use place::{Place, Placement};
 pub use pod::PodId;
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;

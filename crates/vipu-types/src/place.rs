@@ -1,4 +1,4 @@
-//! Where an IPU is in its Pod.
+//! Where an IPU is in its Pod, and who chooses the IPUs of a partition.
 
 use std::fmt;
 
@@ -31,5 +31,26 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "IPU {} of domain {}", self.index, self.domain)
+    }
+}
+
+/// Who chooses the IPUs of a partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// The controller, wherever it likes.
+    #[default]
+    Controller,
+    /// slurm-vipu.
+    Explicit,
+}
+
+impl Placement {
+    /// Its name in vipu.conf.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Explicit => "explicit",
+        }
     }
 }
