@@ -9,13 +9,14 @@
 //! | `Stranger` | unknown user, wrong key | no | has a survey made, which holds back other jobs; asks again | never |
 //! | `Refused` | request invalid or not allowed | no | fails at once, and its job is held; if the last three jobs met it, it waits and asks each minute | in other calls than the create call: if the controller answers others |
 //!
-//! * Tries that count are limited by MaxRetries, all of them by CreateTimeout. Then the create fails, and the ledger
-//!   holds the job, or puts it off while the controller answers nobody.
-//! * A try that may have failed because of the controller has a survey made: it tells whether others fare better.
-//! * A removal is tried again whatever the failure, without an end. After `Unclear` no partition is made under the
-//!   same id any more.
-//! * A survey that fails makes jobs wait, with its words as their reason. After `NotSent` and `Unclear` it asks
-//!   nothing further.
+//! * Tries that count are limited by MaxRetries, all of them by CreateTimeout. Then the create fails, and the
+//!   ledger holds the job, or puts it off while the controller answers nobody.
+//! * A try that may have failed because of the controller has a survey made: it tells whether others fare
+//!   better.
+//! * A removal is tried again whatever the failure, without an end. After `Unclear` no partition is made
+//!   under the same id any more.
+//! * A survey that fails makes jobs wait, with its words as their reason. After `NotSent` and `Unclear` it
+//!   asks nothing further.
 //! * Where the class is `NotFound`, a status call reports `Absent` and a remove call success.
 
 use vipu_client::{Error, ErrorClass};
@@ -32,12 +33,13 @@ pub struct CallError {
     pub cause: String,
 }
 
-/// What a failed call means for what to do next: the rows of the [table](self).
+/// What a failed call means for what to do next: the rows of the table in `call_failure.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Refused for good, nothing was done: asking again is pointless.
     Refused,
-    /// Refused as the controller does not know us; nothing was done, and asking again helps once that is mended.
+    /// Refused as the controller does not know us; nothing was done, and asking again helps once that is
+    /// mended.
     Stranger,
     /// No room for the partition at the moment; nothing was done.
     NoRoom,
@@ -89,7 +91,7 @@ impl From<ErrorClass> for Failure {
             ErrorClass::NoRoom => Self::NoRoom,
             ErrorClass::AlreadyExists => Self::Exists,
             ErrorClass::NotSent => Self::NotSent,
-            // Also Unreachable, Timeout, NotReady, Aborted, and classes that are new: who does not know, looks.
+            // Unreachable, Timeout, NotReady, Aborted, and any class that is new.
             _ => Self::Unclear,
         }
     }

@@ -13,7 +13,8 @@ use crate::survey::Surveyor;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Environment, LiveRecord, PodSetup, Stage};
 
-/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few, says nothing.
+/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few,
+/// says nothing.
 const NOBODY_COUNTED: u32 = 1 << 30;
 
 pub(crate) struct Context<W: Environment> {
@@ -74,7 +75,8 @@ impl<W: Environment> Context<W> {
         self.probe_what_is_needed();
     }
 
-    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others are.
+    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others
+    /// are.
     ///
     /// # Errors
     /// When the model is not configured; for people.
@@ -95,7 +97,7 @@ impl<W: Environment> Context<W> {
         Rc::clone(self.observed.borrow_mut().entry(id.clone()).or_default())
     }
 
-    /// Whether another controller of the model answers, and does not refuse whoever asks.
+    /// Whether another controller of the model answers, and does not refuse all jobs.
     pub fn has_other(&self, id: &PodId) -> bool {
         let works = |it: &ObservedController| it.answers.get() && !it.refusals.refuses_all();
         let pods = self.pods.borrow();

@@ -73,7 +73,8 @@ pub enum PartitionState {
     Failed(String),
     /// It is being removed.
     Removing,
-    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free yet.
+    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free
+    /// yet.
     Removed,
 }
 

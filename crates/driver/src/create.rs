@@ -27,7 +27,7 @@ use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
 
-/// Between two tries on a controller that refuses whoever asks.
+/// Between two tries on a controller that refuses all jobs.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long the partition of `claim` is tried, from now on.
@@ -139,7 +139,8 @@ pub(crate) async fn create<W: Environment>(
 /// One create under way.
 struct Create<'a, W: Environment> {
     context: &'a Rc<Context<W>>,
-    /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is now.
+    /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is
+    /// now.
     pod: Rc<Pod<W::Controller>>,
     /// Until the controller has done its part.
     slot: Option<OwnedSemaphorePermit>,
@@ -168,7 +169,7 @@ enum Setback {
     Again(Cow<'static, str>, Counts),
     /// Another will, once what all jobs need is not in trouble any more.
     Shared(Cow<'static, str>),
-    /// The controller refuses whoever asks.
+    /// The controller refuses all jobs.
     RefusesAll(Cow<'static, str>),
     /// None would.
     Stop(Stop),
@@ -203,7 +204,8 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.fileless.set(!self.may_exist);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
-        // A partition that was up is not watched for by who comes after: a call that was never answered is to be.
+        // A partition that was up is not watched for by who comes after: a call that was never answered is to
+        // be.
         if self.tracked.unanswered.get() == 0 {
             self.context.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
         }
@@ -287,8 +289,9 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else may. Unless
-    /// another controller of the model works: a job that has waited for a while may fare better there.
+    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else
+    /// may. Unless another controller of the model works: a job that has waited for a while may fare better
+    /// there.
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {

@@ -25,14 +25,14 @@ pub(crate) enum Stop {
     IdSpent,
 }
 
-/// How long a create is tried: half as long for a job that still waits in line, which tries once more, and for all of
-/// that time, when it has its nodes.
+/// How long a create is tried: half as long for a job that still waits in line, which tries once more, and
+/// for all of that time, when it has its nodes.
 pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
     if run.has_begun() { create_timeout } else { create_timeout / 2 }
 }
 
-/// Ends waiting when the create is cancelled or its time is over. That stands still while something is in trouble that
-/// all jobs need.
+/// Ends waiting when the create is cancelled or its time is over. That stands still while something is in
+/// trouble that all jobs need.
 pub(crate) struct CreateDeadline {
     cancel: CancellationToken,
     limit: Duration,

@@ -43,7 +43,7 @@ impl<'a> CreateProgress<'a> {
         self.setback.replace(Some(format!("try {tries}: {trouble}")));
     }
 
-    /// The controller refuses whoever asks, in these words; whether they are news.
+    /// The controller refuses all jobs, in these words; whether they are news.
     pub fn refused(&self, words: &str) -> bool {
         let words = format!("waiting: {words}");
         let before = self.setback.replace(Some(words));
@@ -81,8 +81,8 @@ impl<'a> CreateProgress<'a> {
         self.usually.map_or(PATIENCE, |usually| PATIENCE.max(2 * usually))
     }
 
-    /// Says that the partition is being made, and once more when that takes longer than usually; what squeue shows is
-    /// told further, ever less often. Never ends.
+    /// Says that the partition is being made, and once more when that takes longer than usually; what squeue
+    /// shows is told further, ever less often. Never ends.
     pub async fn announce<W: Environment>(&self, environment: &W) -> Infallible {
         environment.tell(self.claim.run, self.line());
         let mut pause = self.patience();

@@ -1,7 +1,8 @@
 //! Which directories hold IPUoF files of ours, and whether what is mounted there is still the one.
 //!
-//! The mount point of a file system that is away looks like an empty directory. So a directory that is taken into use gets a
-//! small file, named after the cluster, with a random id in it, and StateSaveLocation remembers that id.
+//! The mount point of a file system that is away looks like an empty directory. So a directory that is taken
+//! into use gets a small file, named after the cluster, with a random id in it, and StateSaveLocation
+//! remembers that id.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

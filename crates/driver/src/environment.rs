@@ -60,8 +60,8 @@ pub trait Files: 'static {
         config: Self::Config,
     ) -> impl Future<Output = Result<(), FilesError>>;
 
-    /// Deletes the files of a claim, however many there are; `Ok` when there were none. A directory that is away is an
-    /// error, also when there is another in its place: an empty mount point.
+    /// Deletes the files of a claim, however many there are; `Ok` when there were none. A directory that is
+    /// away is an error, also when there is another in its place: an empty mount point.
     fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
 }
 

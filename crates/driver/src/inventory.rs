@@ -33,8 +33,8 @@ pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result
     Ok(summary(&ipus, own, |place| in_part(place, count, domain)))
 }
 
-/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken to
-/// lie as a partition of its size would, at a multiple of that.
+/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken
+/// to lie as a partition of its size would, at a multiple of that.
 fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
     let (domains, size) = (ipus.div_ceil(domain).max(1), ipus.next_power_of_two().min(domain));
     let within = |number: u32, period: u64| u32::try_from(u64::from(number) % period).unwrap_or(number);

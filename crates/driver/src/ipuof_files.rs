@@ -19,8 +19,8 @@ use crate::{Files, FilesError};
 pub struct IpuofFiles(Arc<DirectoryIdentities>);
 
 impl IpuofFiles {
-    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet there may be some
-    /// in the directories `used`. Blocks on the file system.
+    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet
+    /// there may be some in the directories `used`. Blocks on the file system.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
         Self(Arc::new(DirectoryIdentities::new(cluster, memory, used)))
     }
@@ -79,8 +79,8 @@ impl Files for IpuofFiles {
 /// More than any partition has.
 const MOST_GCDS: u32 = 1 << 20;
 
-/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's size does
-/// not matter: they may be those of an earlier job of this id.
+/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's
+/// size does not matter: they may be those of an earlier job of this id.
 fn remove(open: &IpuofDir, directory: &Path, Claim { partition, .. }: &Claim) -> Result<(), Error> {
     open.remove(partition, 1)?;
     // They are written in order, and one more may have been begun.

@@ -23,13 +23,13 @@ pub(crate) struct Pod<C> {
     /// How long the controller took to make the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
     pub observed: Rc<ObservedController>,
-    /// Cancelled when the controller has answered whoever is last in the order of [`Pod::next_place`].
+    /// Cancelled when the controller has answered the last create in the order of [`Pod::next_place`].
     last: RefCell<CancellationToken>,
 }
 
-/// What was seen of a controller, also by those who began with another configuration.
+/// What was seen of a controller. It outlives a change of configuration.
 pub(crate) struct ObservedController {
-    /// Whether it answered the last survey: who fails everybody is at fault, not what it was asked for.
+    /// Whether it answered the last survey. If it answers nobody, it is at fault, not the request.
     pub answers: Cell<bool>,
     /// What it refused since it made a partition last.
     pub refusals: Refusals,
@@ -68,8 +68,8 @@ impl PlaceInQueue {
 impl<C> Pod<C> {
     /// The next place in the order in which to ask the controller for a partition.
     ///
-    /// Jobs that begin together are asked for in that order: whoever is first must not find that the controller
-    /// broke up his block for the next.
+    /// Jobs that begin together are asked for in that order: whoever is first must not find that the
+    /// controller broke up his block for the next.
     pub fn next_place(&self) -> PlaceInQueue {
         let place = CancellationToken::new();
         PlaceInQueue { before: self.last.replace(place.clone()), _place: place.drop_guard() }
@@ -119,14 +119,15 @@ impl<C: Controller> Pod<C> {
         Ok(Self::with(settings, controller, observed, slots))
     }
 
-    /// How far a partition is, as [`Controller::status`]; one that is shown as removed for too long is absent.
+    /// How far a partition is, as [`Controller::status`]; one that is shown as removed for too long is
+    /// absent.
     pub async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let state = self.controller.status(partition).await?;
         Ok(self.observed.shown_as_removed.judge(&self.controller.name(), partition, state))
     }
 
-    /// All that there is, as [`Controller::survey`], without what is shown as removed for too long. The listing need not
-    /// have all those of `ours`.
+    /// All that there is, as [`Controller::survey`], without what is shown as removed for too long. The
+    /// listing need not have all those of `ours`.
     pub async fn survey(&self, ours: impl Fn(&PartitionId) -> bool) -> Result<Listing, CallError> {
         let mut listing = self.controller.survey(&self.settings).await?;
         self.observed.shown_as_removed.judge_all(&self.controller.name(), &mut listing, ours);

@@ -1,10 +1,10 @@
-//! A controller that refuses partitions for good: one job's fault, or everybody's.
+//! A controller that refuses partitions for good. One job's request may be at fault, or the controller refuses all.
 
 use std::cell::{Cell, RefCell};
 
 use tokio::sync::Notify;
 
-/// Refusals of so many different jobs in a row are no job's fault.
+/// If so many different jobs in a row are refused, no job is at fault.
 const EVERYBODYS: usize = 3;
 
 /// What a controller has refused since it made a partition last.
@@ -21,7 +21,7 @@ pub(crate) struct Refusals {
 pub(crate) enum Fault {
     /// That of what the job asked for.
     OfTheJob,
-    /// The controller refuses whoever asks; and whether that is news.
+    /// The controller refuses all jobs; and whether that is news.
     OfTheController { is_news: bool },
 }
 

@@ -24,15 +24,17 @@ const RETRY_CAP: Duration = Duration::from_secs(30);
 /// How long an accepted remove may take before it is asked for again.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
-/// How soon, when it does not even look as if it were on its way out: a late create may have made it once more.
+/// How soon, when it does not even look as if it were on its way out: a late create may have made it once
+/// more.
 const STILL_ACTIVE: Duration = Duration::from_secs(2);
 
-/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that hung may work
-/// off what it was sent long ago: what it makes until then is removed, later it is reported as unknown; and no later
-/// slurmctld gives the id again until then, so that nothing is removed by mistake.
+/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that
+/// hung may work off what it was sent long ago: what it makes until then is removed, later it is reported as
+/// unknown; and no later slurmctld gives the id again until then, so that nothing is removed by mistake.
 const LATE_CALL: Duration = Duration::from_secs(600);
 
-/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is not ours stays.
+/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is
+/// not ours stays.
 pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
@@ -69,8 +71,8 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
 
-/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were sent for it and may
-/// still take effect.
+/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were
+/// sent for it and may still take effect.
 pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
     if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
@@ -124,8 +126,8 @@ async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Track
     }
 }
 
-/// One try, after any write that is still under way: in this directory, or where they were written last. It is seen through
-/// to its end, even if nobody waits for it any more.
+/// One try, after any write that is still under way: in this directory, or where they were written last. It
+/// is seen through to its end, even if nobody waits for it any more.
 pub(crate) fn delete_files<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,

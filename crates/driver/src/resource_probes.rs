@@ -1,6 +1,7 @@
 //! What all jobs share, and how it is used: the journal, and the directories of IPUoF files.
 //!
-//! Whoever meets a failure has the resource probed; when it is in trouble, the ledger is told for each model that needs it.
+//! Whoever meets a failure has the resource probed; when it is in trouble, the ledger is told for each model
+//! that needs it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -67,7 +68,8 @@ impl<W: Environment> Context<W> {
         });
         let needed: Vec<_> =
             self.listed().values().filter_map(|pod| pod.settings.ipuof_dir.clone()).collect();
-        // The map has it in any case, and the one who probes twice: to probe, and to begin anew after a fault.
+        // The map has it in any case, and the one who probes twice: to probe, and to begin anew after a
+        // fault.
         let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 3;
         let is_needed =
             |path: &Arc<Path>, resource: &Rc<Resource>| needed.contains(path) || is_in_use(resource);
@@ -168,8 +170,9 @@ impl<W: Environment> Context<W> {
         Err(FilesTrouble { words, is_shared, directory })
     }
 
-    /// Records what is not worth stopping for when it cannot be recorded: the worst is that the next slurmctld looks for
-    /// something that is done already. Whoever cannot find out who is in charge waits until it can.
+    /// Records what is not worth stopping for when it cannot be recorded: the worst is that the next
+    /// slurmctld looks for something that is done already. Whoever cannot find out who is in charge waits
+    /// until it can.
     pub(crate) async fn note(&self, entry: Entry, claim: &Claim) {
         while let Err(error) = self.record(entry.clone()).await {
             tracing::debug!("partition {} of {}: {error}", claim.partition, claim.run);

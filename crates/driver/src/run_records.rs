@@ -9,8 +9,9 @@ use crate::context::Context;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
 
-/// A run has begun on a prepared partition: has the journal say whose it is now. Nobody waits for that: a slurmctld that is killed before may find
-/// it prepared, and its job waiting or running; either way it is that job's.
+/// A run has begun on a prepared partition: has the journal say whose it is now. Nobody waits for that: a
+/// slurmctld that is killed before may find it prepared, and its job waiting or running; either way it is
+/// that job's.
 pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() != PartitionOwner::Ours {
@@ -23,8 +24,8 @@ pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tr
     }
 }
 
-/// A batch script was launched: has the journal say so. Slurm saves that seconds later, and a slurmctld that is
-/// killed before must not launch it again.
+/// A batch script was launched: has the journal say so. Slurm saves that seconds later, and a slurmctld that
+/// is killed before must not launch it again.
 pub(crate) async fn launched<W: Environment>(
     context: Rc<Context<W>>,
     tracked: Rc<Tracked>,
@@ -37,7 +38,8 @@ pub(crate) async fn launched<W: Environment>(
     }
 }
 
-/// The partition of a run that failed stays for a while: has the journal say so. A later slurmctld may find no trace of the job any more.
+/// The partition of a run that failed stays for a while: has the journal say so. A later slurmctld may find
+/// no trace of the job any more.
 pub(crate) async fn keep<W: Environment>(
     context: Rc<Context<W>>,
     tracked: Rc<Tracked>,

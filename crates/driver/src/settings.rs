@@ -13,9 +13,11 @@ pub struct ModelSettings {
     pub create_timeout: Duration,
     /// How often a create that fails is tried again (MaxRetries).
     pub max_retries: u32,
-    /// Between two surveys that nobody asked for (ReconcileInterval): what changes behind our back is seen this late.
+    /// Between two surveys that nobody asked for (ReconcileInterval): what changes behind our back is seen
+    /// this late.
     pub reconcile_interval: Duration,
-    /// Whether partitions are removed that are named as ours are, though the journal does not know them (RemoveUnknown).
+    /// Whether partitions are removed that are named as ours are, though the journal does not know them
+    /// (RemoveUnknown).
     pub remove_unknown: bool,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,

@@ -1,7 +1,8 @@
 //! Partitions that a controller shows as removed (PS_REMOVED).
 //!
-//! Until it says that there is none, or its listing lacks it, the partition is being removed: its name is taken and its
-//! IPUs are in use. A controller that shows it for ever must not stop anybody, so after a while it counts as gone.
+//! Until it says that there is none, or its listing lacks it, the partition is being removed: its name is
+//! taken and its IPUs are in use. A controller that shows it for ever must not stop anybody, so after a while
+//! it counts as gone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -34,7 +34,8 @@ pub(crate) struct Tracked {
     pub before: Option<Claim>,
     /// Whose partition it is.
     pub owner: Cell<PartitionOwner>,
-    /// Create calls that were never answered and have not shown their effect: each may still have it, however late.
+    /// Create calls that were never answered and have not shown their effect: each may still have it, however
+    /// late.
     pub unanswered: Cell<u32>,
     /// A remove call was never answered: it may still take effect, however late.
     pub unanswered_remove: Cell<bool>,
@@ -78,16 +79,16 @@ impl Tracked {
         self.unanswered.get() > 0
     }
 
-    /// Whether a call that was sent for this id before may hit what is made for this claim, or has made something else: then
-    /// nothing is made under it any more.
+    /// Whether a call that was sent for this id before may hit what is made for this claim, or has made
+    /// something else: then nothing is made under it any more.
     pub fn is_spent(&self, claim: &Claim) -> bool {
         let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_remove.get();
         is_late || self.before.as_ref().is_some_and(|before| wanted(before) != wanted(claim))
     }
 }
 
-/// What tells an earlier job of the same number from a later one: an earlier version gave both one id. The start of a run
-/// does not, as it changes while nodes are powered up.
+/// What tells an earlier job of the same number from a later one: an earlier version gave both one id. The
+/// start of a run does not, as it changes while nodes are powered up.
 fn wanted(claim: &Claim) -> impl PartialEq {
     let Claim { run, user, model, controller, size, .. } = claim.clone();
     (run.job, run.restart, user, model, controller, size)

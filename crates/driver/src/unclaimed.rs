@@ -1,8 +1,8 @@
 //! Partitions that are named as ours are, and that no job has.
 //!
-//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal has is
-//! removed: such as a partition that a create call made after it was given up. All else is left alone and reported,
-//! unless the site says that nobody else makes partitions there (RemoveUnknown).
+//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal
+//! has is removed: such as a partition that a create call made after it was given up. All else is left alone
+//! and reported, unless the site says that nobody else makes partitions there (RemoveUnknown).
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::{Controller, Environment, Journal};
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
-/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is found again at
-/// each reconfigure.
+/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is
+/// found again at each reconfigure.
 pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
     if context.unclaimed.borrow_mut().insert(which.clone()) {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{Claim, Millis};
 
-/// How long a job is not prepared again whose partition could not be made, or waited in vain, and no job of its user in the
-/// latter case: they start the ordinary way meanwhile, and end as any other does whose create fails.
+/// How long a job is not prepared again whose partition could not be made, or waited in vain, and no job of
+/// its user in the latter case: they start the ordinary way meanwhile, and end as any other does whose create
+/// fails.
 const AFTER_A_FAILURE: u64 = 600_000;
 
 /// Whose partitions came to nothing, and when that was.

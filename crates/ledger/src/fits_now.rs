@@ -19,7 +19,8 @@ impl Ledger {
         }
     }
 
-    /// Why a partition cannot be made where this claim is, though it was asked for, if that is no job's fault.
+    /// Why a partition cannot be made where this claim is, though it was asked for, if that is no job's
+    /// fault.
     #[must_use]
     pub fn trouble_of(&self, claim: &Claim) -> Option<Wait> {
         let model = self.models.get(&claim.model)?;
@@ -39,8 +40,8 @@ impl Ledger {
         }
     }
 
-    /// The first of the model's controllers, in their order, that can make a partition of this size now; or why
-    /// none can.
+    /// The first of the model's controllers, in their order, that can make a partition of this size now; or
+    /// why none can.
     ///
     /// A forecast: the controller does the placing and may refuse all the same.
     /// Costs a look-up of the model, and for each controller asked a look-up and two comparisons.
@@ -72,7 +73,7 @@ impl Ledger {
         self.usable(model).err().or_else(|| self.silence(model))
     }
 
-    /// The Pods of a model whose controllers answer, and do not refuse whoever asks, in their order.
+    /// The Pods of a model whose controllers answer, and do not refuse all jobs, in their order.
     pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
         let pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
         pods.filter(|(_, pod)| pod.is_reached() && !pod.refuses_all())

@@ -97,8 +97,8 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains. `taken` is told
-    /// which.
+    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains. `taken` is
+    /// told which.
     ///
     /// When there is no such block, it takes smaller ones: the partition exists, so IPUs are used
     /// whatever the forecast says of their places.
@@ -129,7 +129,8 @@ impl FreeBlocks {
         is_free
     }
 
-    /// The first IPU of the lowest block that a partition of this size could be made of; none when it does not fit.
+    /// The first IPU of the lowest block that a partition of this size could be made of; none when it does
+    /// not fit.
     pub(crate) fn first_for(&self, size: IpuCount) -> Option<usize> {
         let order = size.get().ilog2().min(self.domain_order);
         let node = self.lowest(order).filter(|_| size.get() <= self.largest())?;

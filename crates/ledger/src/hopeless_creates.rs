@@ -19,7 +19,8 @@ impl Ledger {
         self.claims.refused(now, serial, is_being_cleared);
     }
 
-    /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their hands.
+    /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their
+    /// hands.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
         let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
             record.phase.is_asked_for() && record.no_room.is_some_and(|no_room| no_room.is_seen_by(asked))

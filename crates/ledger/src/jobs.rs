@@ -9,12 +9,13 @@ use crate::Seconds;
 pub trait Jobs {
     /// The present time.
     fn now(&self) -> Seconds;
-    /// When a running job will have ended at the latest; `None` when nobody knows, such as for one that is gone.
+    /// When a running job will have ended at the latest; `None` when nobody knows, such as for one that is
+    /// gone.
     fn end_of(&self, job: u32) -> Option<Seconds>;
     /// Whether the job is still in line: pending and not held.
     fn waits(&self, job: u32) -> bool;
-    /// When the scheduler expects a waiting job to start, if it has said so since it last looked. It may know more
-    /// than it asked for, such as an advance reservation that has to end first.
+    /// When the scheduler expects a waiting job to start, if it has said so since it last looked. It may know
+    /// more than it asked for, such as an advance reservation that has to end first.
     fn expected(&self, job: u32) -> Option<Seconds>;
     /// After how long without a look at its job a plan is given up.
     fn patience(&self) -> Duration;

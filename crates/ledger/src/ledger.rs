@@ -91,11 +91,11 @@ impl Ledger {
         self.phase_of(claim).map(Phase::awaits)
     }
 
-    /// The id for the next partition that is asked for this run of a job: no claim has it, and none had it within the last
-    /// hour. None while the model is not configured.
+    /// The id for the next partition that is asked for this run of a job: no claim has it, and none had it
+    /// within the last hour. None while the model is not configured.
     ///
-    /// Claims of an earlier front end have to be known by then; [`Ledger::may_start`] lets no run begin before a
-    /// controller has answered.
+    /// Claims of an earlier front end have to be known by then; [`Ledger::may_start`] lets no run begin
+    /// before a controller has answered.
     #[must_use]
     pub fn new_id(&self, now: Millis, model: &ModelName, job: u32, restart: u16) -> Option<PartitionId> {
         let prefix = &self.models.get(model)?.facts().prefix;
@@ -295,8 +295,8 @@ impl Ledger {
         }
     }
 
-    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did not answer
-    /// when it was asked last, or its model is in trouble.
+    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did
+    /// not answer when it was asked last, or its model is in trouble.
     fn is_away(&self, partition: &PartitionId) -> bool {
         let Some((_, record)) = self.claims.holder(partition) else { return false };
         let model = self.models.get(&record.claim.model);

@@ -12,7 +12,8 @@ pub(crate) enum Signal {
     CreateFailed {
         /// Why.
         reason: String,
-        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into the line.
+        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into
+        /// the line.
         may_wait: bool,
     },
     /// [`crate::Event::CreateCancelled`]

@@ -2,7 +2,8 @@
 
 use crate::Millis;
 
-/// For how many milliseconds a removal under way explains that a claim is refused. Elsewhere there is room by then.
+/// For how many milliseconds a removal under way explains that a claim is refused. Elsewhere there is room by
+/// then.
 const EXPLAINED: u64 = 60_000;
 
 /// A controller had no room for the partition of a claim.
@@ -21,7 +22,8 @@ impl NoRoom {
         Self { since: now, room_listed: false, again: None }
     }
 
-    /// The controller said it, maybe not for the first time. While IPUs are being cleared, that is no evidence against any.
+    /// The controller said it, maybe not for the first time. While IPUs are being cleared, that is no
+    /// evidence against any.
     pub(crate) fn repeated(&mut self, now: Millis, is_being_cleared: bool) {
         if self.room_listed && !self.is_explained(now, is_being_cleared) {
             self.again.get_or_insert(now);
@@ -37,8 +39,8 @@ impl NoRoom {
         is_being_cleared && now.0 < self.since.0 + EXPLAINED
     }
 
-    /// A listing asked for at that time has room or has not; whether that contradicts the controller's refusals: there
-    /// was room before the last of them, and is after it.
+    /// A listing asked for at that time has room or has not; whether that contradicts the controller's
+    /// refusals: there was room before the last of them, and is after it.
     pub(crate) fn contradicted(&mut self, asked: Millis, has_room: bool, is_being_cleared: bool) -> bool {
         let has_room = has_room && !self.is_explained(asked, is_being_cleared);
         let contradicted = has_room && self.again.is_some_and(|again| again <= asked);

@@ -15,8 +15,8 @@ pub(crate) struct PartitionHealth {
     told: Option<String>,
     /// Where its IPUs are, sorted; empty when no listing said.
     places: Vec<Place>,
-    /// Among how many IPUs those are. Places in an allocation are numbered by its size: an agent that comes or goes moves
-    /// nothing.
+    /// Among how many IPUs those are. Places in an allocation are numbered by its size: an agent that comes
+    /// or goes moves nothing.
     among: u32,
 }
 
@@ -28,8 +28,8 @@ pub(crate) enum News {
 
 const VANISHED: &str = "its controller does not know it any more";
 
-/// The least time between two listings that have to agree that a partition is gone: a controller that was just started may
-/// answer before it has loaded what it knows.
+/// The least time between two listings that have to agree that a partition is gone: a controller that was
+/// just started may answer before it has loaded what it knows.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 impl PartitionHealth {

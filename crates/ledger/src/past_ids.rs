@@ -1,7 +1,7 @@
 //! The ids of partitions that were removed a short while ago: no new partition gets one of them.
 //!
-//! Each partition has an id of its own. So no create waits for the removal of an earlier partition, and a remove call
-//! that takes effect late hits nothing new.
+//! Each partition has an id of its own. So no create waits for the removal of an earlier partition, and a
+//! remove call that takes effect late hits nothing new.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,8 +9,8 @@ use vipu_types::PartitionId;
 
 use crate::Millis;
 
-/// How long an id is not given again after its partition was removed: no call that was sent for it is still on its way
-/// then.
+/// How long an id is not given again after its partition was removed: no call that was sent for it is still
+/// on its way then.
 const APART: u64 = 3_600_000;
 
 /// How many such ids are remembered at most; the oldest are forgotten first.

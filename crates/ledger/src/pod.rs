@@ -92,7 +92,7 @@ pub(crate) struct Pod {
     unplaced: BTreeMap<Serial, Unlisted>,
     /// What must be wrong for the controller to refuse what has room by its listing.
     suspects: Suspects,
-    /// It refuses whoever asks.
+    /// It refuses all jobs.
     pub(crate) refusing: Option<RefusingController>,
     free_blocks: FreeBlocks,
 }
@@ -138,7 +138,7 @@ impl Pod {
         }
     }
 
-    /// Whether the controller refuses whoever asks.
+    /// Whether the controller refuses all jobs.
     pub(crate) fn refuses_all(&self) -> bool {
         self.refusing.is_some()
     }
@@ -295,7 +295,8 @@ impl Pod {
         Some(is_free)
     }
 
-    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its IPUs to give yet.
+    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its
+    /// IPUs to give yet.
     pub(crate) fn is_being_cleared(&self, now: Millis) -> bool {
         let just_removed = self.last_removed.is_some_and(|last| now.0 < last.0 + SETTLING);
         let listed = self.listed.values().map(|listed| listed.holder);
@@ -308,8 +309,8 @@ impl Pod {
         !self.suspects.is_empty()
     }
 
-    /// The controller refuses a claim though there is room by its listing: in each block that it could have put the
-    /// partition into, one IPU must be unusable.
+    /// The controller refuses a claim though there is room by its listing: in each block that it could have
+    /// put the partition into, one IPU must be unusable.
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
         let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
         let (size, chosen) = (*size, ipus.first().copied());
@@ -323,8 +324,8 @@ impl Pod {
     }
 
     fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {
-        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next. When
-        // that goes on for long, let another refusal tell.
+        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next.
+        // When that goes on for long, let another refusal tell.
         for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
             let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
             while let Some(ipu) = free.first_for(size) {
@@ -339,8 +340,9 @@ impl Pod {
         usable_domain(self.hardware.ipus, self.domain_size)
     }
 
-    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what to call
-    /// it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free blocks that remain.
+    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what
+    /// to call it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free
+    /// blocks that remain.
     pub(crate) fn occupied<T: Copy>(
         &self,
         of: impl Fn(Occupant) -> Option<T>,
@@ -371,7 +373,8 @@ impl Pod {
         free_blocks
     }
 
-    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they go.
+    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they
+    /// go.
     fn take_unusable(&self, free_blocks: &mut FreeBlocks, has: &mut impl FnMut(Range<usize>)) {
         let mut suspected = 0;
         for ipu in self.suspects.all() {

@@ -41,14 +41,15 @@ impl Ledger {
         self.claims.tally().early().next().is_some()
     }
 
-    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while ago.
+    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while
+    /// ago.
     #[must_use]
     pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
         self.claims.live(job).is_none() && !self.failed_preparations.is_recent_for_job(now, job)
     }
 
-    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and none was made in
-    /// vain a short while ago. What is made so is charged to nobody.
+    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and
+    /// none was made in vain a short while ago. What is made so is charged to nobody.
     #[must_use]
     pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
         let early = self.claims.tally().early_of(model, user);

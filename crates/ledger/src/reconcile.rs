@@ -1,7 +1,7 @@
 //! What a listing says of claims, and claims of a listing.
 //!
-//! A partition that is named as ours are and that no claim has is another cluster's, or was forgotten: the listing
-//! does not tell which. A partition of a running job may be missing, unusable or elsewhere.
+//! A partition that is named as ours are and that no claim has is another cluster's, or was forgotten: the
+//! listing does not tell which. A partition of a running job may be missing, unusable or elsewhere.
 
 use std::collections::{HashMap, HashSet};
 use vipu_types::{PartitionId, PodId};
@@ -55,8 +55,8 @@ impl Ledger {
         partitions.iter().filter(is_unclaimed).cloned().collect()
     }
 
-    /// Whether a listing has none of the partitions though one before had some: the controller may have lost what it knew,
-    /// or have it not yet.
+    /// Whether a listing has none of the partitions though one before had some: the controller may have lost
+    /// what it knew, or have it not yet.
     fn has_lost_all(&self, findings: &Findings) -> bool {
         let was_there = |serial| self.claims.get(serial).is_some_and(|it| it.health.is_there());
         findings.up.iter().all(|(_, seen)| seen.is_none())
@@ -74,12 +74,14 @@ impl Ledger {
                 health.forget_missing();
             }
             match health.seen(seen.as_ref(), &findings.listing) {
-                // Who removes it on the controller wants it to stay no longer; what else happens to it, nobody minds.
+                // Who removes it on the controller wants it to stay no longer; what else happens to it,
+                // nobody minds.
                 _ if is_kept && health.has_vanished() => {
                     self.signal(now, serial, Signal::KeepOver, todo);
                 }
                 Some(News::Broken(_)) if is_kept => {}
-                // No program has seen it yet: another one is made. One that broke is not made for nothing again and again.
+                // No program has seen it yet: another one is made. One that broke is not made for nothing
+                // again and again.
                 Some(news @ (News::Broken(_) | News::Relocated)) if is_early => {
                     let partition = claim.partition.clone();
                     if matches!(news, News::Broken(_)) {

@@ -1,7 +1,7 @@
 //! A controller that answers, and refuses every partition.
 //!
-//! Some job has to ask now and then, or nobody would learn that the refusals are over. One user's request may itself be
-//! at fault. So the jobs of each user are counted by themselves, and one may ask at first.
+//! Some job has to ask now and then, or nobody would learn that the refusals are over. One user's request may
+//! itself be at fault. So the jobs of each user are counted by themselves, and one may ask at first.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ impl RefusingController {
         *self.asked.entry(user).or_default() += 1;
     }
 
-    /// How many jobs of a user may have asked by now: twice the time, one more. The first may be refused for what it
-    /// asks for, with one behind it that would not be; and each that asks has nodes in its hands.
+    /// How many jobs of a user may have asked by now: twice the time, one more. The first may be refused for
+    /// what it asks for, with one behind it that would not be; and each that asks has nodes in its hands.
     fn allowance(&self) -> u32 {
         u32::BITS - self.said.leading_zeros()
     }

@@ -27,8 +27,8 @@ impl Candidate {
 }
 
 impl Ledger {
-    /// Whether a job may start now, and on which controller: a partition of its size fits, and no job before it
-    /// in line has to wait longer for that, wherever the controller puts it.
+    /// Whether a job may start now, and on which controller: a partition of its size fits, and no job before
+    /// it in line has to wait longer for that, wherever the controller puts it.
     ///
     /// Whoever has to wait for IPUs is in line from then on: [`Ledger::plan`].
     ///
@@ -86,8 +86,8 @@ impl Ledger {
         self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
     }
 
-    /// Whom a job has to let start first that waits because nobody knows where it would be put. Its plan is laid behind
-    /// that one's from now on.
+    /// Whom a job has to let start first that waits because nobody knows where it would be put. Its plan is
+    /// laid behind that one's from now on.
     fn put_behind(&mut self, wish: &Wish, why: &Wait) -> Option<u32> {
         let behind = match why {
             Wait::Planned { job, .. } if !self.is_explicit(&wish.model) => Some(*job),
@@ -99,8 +99,8 @@ impl Ledger {
         behind
     }
 
-    /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none, and so
-    /// the controller's choice, where configuration leaves it that or no place is known to be free.
+    /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none,
+    /// and so the controller's choice, where configuration leaves it that or no place is known to be free.
     pub fn place(&mut self, wish: &Wish, controller: &ControllerName, jobs: &impl Jobs) -> Vec<Place> {
         let facts = self.models.get(&wish.model).map(Model::facts);
         let Some(facts) = facts.filter(|facts| facts.placement == Placement::Explicit) else { return vec![] };
@@ -112,8 +112,8 @@ impl Ledger {
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
 
-    /// When a job could start, not before `from`, if all before it in line start when they can: now exactly when it
-    /// may. `None` when nobody can say: controllers do not answer, or others have the IPUs.
+    /// When a job could start, not before `from`, if all before it in line start when they can: now exactly
+    /// when it may. `None` when nobody can say: controllers do not answer, or others have the IPUs.
     pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         let (now, from) = (jobs.now(), from.max(jobs.now()));
         let behind = if from == now {
@@ -131,8 +131,8 @@ impl Ledger {
 
     /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
     ///
-    /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting any
-    /// more, or was not looked at for [`Jobs::patience`]. Returns its [forecast](Ledger::forecast).
+    /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting
+    /// any more, or was not looked at for [`Jobs::patience`]. Returns its [forecast](Ledger::forecast).
     pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         self.note(wish, Some(not_before), jobs);
         let start = self.forecast(wish, not_before, jobs);
@@ -148,8 +148,8 @@ impl Ledger {
         }
     }
 
-    /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none when
-    /// what is on its way out already suffices. `None` when even all of them do not help.
+    /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none
+    /// when what is on its way out already suffices. `None` when even all of them do not help.
     pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
         let numbered = candidates.iter().enumerate();
         let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
@@ -161,8 +161,8 @@ impl Ledger {
         Some(fewest.into_iter().map(|n| candidates[n].job).collect())
     }
 
-    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs that failed and
-    /// have them still, and jobs that wait for which a partition is, or is being, made.
+    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs
+    /// that failed and have them still, and jobs that wait for which a partition is, or is being, made.
     #[must_use]
     pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
         let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {

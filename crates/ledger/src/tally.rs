@@ -1,5 +1,5 @@
-//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked for each job
-//! that waits, under slurmctld's locks.
+//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked
+//! for each job that waits, under slurmctld's locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -68,8 +68,8 @@ impl Plan {
     }
 }
 
-/// Plans of one model that others have to respect. Whoever is further back in line gets a forecast, but nobody
-/// yields to him yet: he comes up as those before him start.
+/// Plans of one model that others have to respect. Whoever is further back in line gets a forecast, but
+/// nobody yields to him yet: he comes up as those before him start.
 pub(crate) const MOST_PLANS: usize = 16;
 
 /// All plans, one for each job.
@@ -85,8 +85,8 @@ pub(crate) struct WaitingLine {
 impl WaitingLine {
     /// Notes a look at a waiting job. `not_before` is when the rest it needs is free, if that look told.
     ///
-    /// A job that waits in several Slurm partitions is looked at in each: its best rank counts while it is seen.
-    /// Returns whether that makes a difference to anybody.
+    /// A job that waits in several Slurm partitions is looked at in each: its best rank counts while it is
+    /// seen. Returns whether that makes a difference to anybody.
     pub(crate) fn note(
         &mut self,
         wish: Wish,

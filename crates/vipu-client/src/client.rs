@@ -231,8 +231,8 @@ fn failure(controller: &str, call: Call, partition: Option<&str>, status: &Statu
     }
 }
 
-/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and never
-/// twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
+/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and
+/// never twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
 fn was_not_sent(mut error: &(dyn StdError + 'static)) -> bool {
     loop {
         if error.is::<ConnectError>() || error.is::<Trouble>() {

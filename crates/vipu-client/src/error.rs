@@ -76,7 +76,8 @@ impl fmt::Display for Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorClass {
-    /// The call was never sent, so it was not carried out: no connection could be made, or there are no credentials.
+    /// The call was never sent, so it was not carried out: no connection could be made, or there are no
+    /// credentials.
     NotSent,
     /// The connection broke, or the other end speaks no gRPC. The call may have been carried out.
     Unreachable,

@@ -6,8 +6,8 @@
 //! call and which partition, and tells causes apart by [`ErrorClass`].
 //!
 //! The connection is cleartext HTTP/2 without credentials, unless the [`Endpoint`] says otherwise. Files with
-//! certificates, keys and secrets are read when they are needed: certificates for each connection, the user id
-//! and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
+//! certificates, keys and secrets are read when they are needed: certificates for each connection, the user
+//! id and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,4 +1,5 @@
-//! Asking the controller for a partition, and what its answer says of this job, of others and of the controller.
+//! Asking the controller for a partition, and what its answer says of this job, of others and of the
+//! controller.
 
 use std::rc::Rc;
 
@@ -51,7 +52,8 @@ impl<W: Environment> Create<'_, W> {
             Failure::Exists => self.id_is_free().await?,
             // Nothing was sent, so nothing can come of it.
             Failure::NotSent => {}
-            // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
+            // No job is at fault for that: the survey holds back the others, and this one has its
+            // CreateTimeout.
             Failure::Stranger => drop(self.context.survey(&self.claim.pod())),
             Failure::NoRoom => {
                 self.context.environment.report(Event::NoRoom(self.claim.partition.clone()));
@@ -105,7 +107,7 @@ impl<W: Environment> Create<'_, W> {
     }
 }
 
-/// Says that a controller refuses whoever asks, again and again until it is over.
+/// Says that a controller refuses all jobs, again and again until it is over.
 async fn say_refused<W: Environment>(
     context: Rc<Context<W>>,
     pod: Rc<Pod<W::Controller>>,

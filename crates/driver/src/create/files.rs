@@ -1,4 +1,5 @@
-//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller has made it.
+//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller
+//! has made it.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -39,8 +40,8 @@ impl<W: Environment> Create<'_, W> {
         Ok(())
     }
 
-    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is deleted: the
-    /// record knows one place.
+    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is
+    /// deleted: the record knows one place.
     async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
         let earlier = self.tracked.directory.borrow().clone();
         let has_files = !self.tracked.fileless.get();
@@ -74,7 +75,8 @@ impl<W: Environment> Create<'_, W> {
             (Rc::clone(self.context), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = tracked.files.lock().await;
-            // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
+            // An earlier slurmctld may have written some: who cannot write may not be able to take those
+            // back.
             let none_before = tracked.fileless.replace(false);
             let written = context
                 .with_files(&directory, context.environment.files().deliver(&directory, &claim, config));

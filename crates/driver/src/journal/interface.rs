@@ -12,8 +12,8 @@ pub trait Journal: 'static {
     /// calls, also of those whose future is dropped once it was polled.
     fn record(&self, entry: Entry) -> impl Future<Output = Result<(), JournalError>>;
 
-    /// Returns once it is certain that nobody had taken the journal over when this was called: for who is about to remove what
-    /// the journal does not have.
+    /// Returns once it is certain that nobody had taken the journal over when this was called: for who is
+    /// about to remove what the journal does not have.
     fn confirm(&self) -> impl Future<Output = Result<(), JournalError>> {
         std::future::ready(Ok(()))
     }
@@ -69,7 +69,8 @@ impl JournalError {
         Self { kind: Kind::Final, ..Self::new(path, "write it", &"its thread has ended") }
     }
 
-    /// Nothing can be recorded any more, as when another slurmctld has taken over: whoever hears of this must do nothing.
+    /// Nothing can be recorded any more, as when another slurmctld has taken over: whoever hears of this must
+    /// do nothing.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.kind == Kind::Final
@@ -81,8 +82,8 @@ impl JournalError {
         Self { kind: Kind::Blind, ..Self::new(path, "find out which slurmctld has it", cause) }
     }
 
-    /// Another slurmctld may be in charge, for all that is known: whoever hears of this must remove nothing until it is
-    /// known.
+    /// Another slurmctld may be in charge, for all that is known: whoever hears of this must remove nothing
+    /// until it is known.
     #[must_use]
     pub fn is_blind(&self) -> bool {
         self.kind == Kind::Blind

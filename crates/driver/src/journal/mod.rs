@@ -35,7 +35,8 @@ pub fn compacted(
     Ok((book.live().cloned().collect(), shortest))
 }
 
-/// The partitions that may exist once these entries were recorded, by name: what one reads who opens a journal of them.
+/// The partitions that may exist once these entries were recorded, by name: what one reads who opens a
+/// journal of them.
 pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<LiveRecord> {
     let mut book = book::Book::default();
     entries.into_iter().for_each(|entry| book.apply(entry));

@@ -1,13 +1,13 @@
 //! Who writes the journal: one slurmctld at a time.
 //!
-//! Two may run for a while: since 23.11 a reconfigure starts the new one before the old one ends, and a backup takes
-//! over from a primary that may only have hung. A lock would be kept by one that hangs, and not every file system
-//! that a backup shares has locks. So whoever opens the journal writes its mark into a small file beside it, before
-//! it reads the journal; and whoever finds another's mark after writing does not know whether anybody will read what
-//! it wrote. It has been superseded.
+//! Two may run for a while: since 23.11 a reconfigure starts the new one before the old one ends, and a
+//! backup takes over from a primary that may only have hung. A lock would be kept by one that hangs, and not
+//! every file system that a backup shares has locks. So whoever opens the journal writes its mark into a
+//! small file beside it, before it reads the journal; and whoever finds another's mark after writing does not
+//! know whether anybody will read what it wrote. It has been superseded.
 //!
-//! The mark is overwritten in place: an open of a file that is there is asked of the server, also on NFS, while
-//! a renamed one may be seen half a minute later.
+//! The mark is overwritten in place: an open of a file that is there is asked of the server, also on NFS,
+//! while a renamed one may be seen half a minute later.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -33,8 +33,8 @@ pub struct Ownership {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JournalOwner {
     Us,
-    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until it has
-    /// ended, or is in another place, nothing is written and nobody is answered.
+    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until
+    /// it has ended, or is in another place, nothing is written and nobody is answered.
     Here,
     /// Such a one that has ended, and left no successor of its own: ours once more, if we take it back.
     Ended,
@@ -58,8 +58,8 @@ impl Ownership {
         Ok(ours)
     }
 
-    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the journal looks
-    /// every few seconds; this does not.
+    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the
+    /// journal looks every few seconds; this does not.
     #[must_use]
     pub fn was_lost(&self) -> bool {
         self.was_lost.load(Ordering::Acquire)

@@ -97,8 +97,8 @@ impl Writer {
         self.waiting.push(done);
     }
 
-    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be about to
-    /// take our place.
+    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be
+    /// about to take our place.
     fn work(&mut self) {
         let flushed = self.flush();
         let result = match flushed {
@@ -123,8 +123,8 @@ impl Writer {
         }
     }
 
-    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left unknown
-    /// what is in it, or when it is not there any more. Says who owns the journal after that.
+    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left
+    /// unknown what is in it, or when it is not there any more. Says who owns the journal after that.
     ///
     /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
@@ -160,7 +160,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Our successor has ended: its entries are read before ours are written, or what it made would be nobody's.
+    /// Our successor has ended: its entries are read before ours are written, or what it made would be
+    /// nobody's.
     fn take_back(&mut self) -> io::Result<()> {
         let theirs = match fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -174,7 +175,8 @@ impl Writer {
         self.ownership.take_back()
     }
 
-    /// Whether the open file is the one that others find: one that was superseded a moment ago may have replaced it.
+    /// Whether the open file is the one that others find: one that was superseded a moment ago may have
+    /// replaced it.
     fn is_in_place(&self) -> bool {
         let identity = |meta: Metadata| (meta.dev(), meta.ino());
         let (found, open) = (fs::metadata(&self.path).map(identity), self.file.metadata().map(identity));

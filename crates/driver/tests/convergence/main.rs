@@ -1,6 +1,8 @@
-//! A new slurmctld finds 10,000 partitions: how long until it knows of each what it is, and has removed what is nobody's.
+//! A new slurmctld finds 10,000 partitions: how long until it knows of each what it is, and has removed what
+//! is nobody's.
 //!
-//! Compared with the same calls made by the bare generated client, one after the other, against a mock without latency.
+//! Compared with the same calls made by the bare generated client, one after the other, against a mock
+//! without latency.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -62,7 +62,8 @@ impl Scene {
         scene
     }
 
-    /// The same with [`LINE`] jobs that wait: the first for a domain, the others for one half down to a sixteenth.
+    /// The same with [`LINE`] jobs that wait: the first for a domain, the others for one half down to a
+    /// sixteenth.
     pub fn with_line(ipus: u32) -> Self {
         Self::new(ipus).queued()
     }

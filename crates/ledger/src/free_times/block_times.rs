@@ -15,7 +15,8 @@ pub(crate) const NEVER: Seconds = Seconds(i64::MAX);
 pub(crate) struct BlockTimes {
     /// IPUs in one IPU-Link domain, a power of two.
     domain: usize,
-    /// Level by level, single IPUs first, domains last. Whole domains: IPUs that the last one lacks are never free.
+    /// Level by level, single IPUs first, domains last. Whole domains: IPUs that the last one lacks are never
+    /// free.
     free_at: Vec<Vec<Seconds>>,
     /// When the first block of a level is free in a domain; level by level, too.
     soonest: Vec<Vec<Seconds>>,

@@ -63,11 +63,11 @@ impl FreeTimes {
         first_slot(&self.pods, wish, from, above).map(|(_, slot)| slot.start)
     }
 
-    /// Whether a partition for this job on one of the Pods leaves all plans before it in line alone, wherever it
-    /// is put; if not, the job whose plan it pushes back.
+    /// Whether a partition for this job on one of the Pods leaves all plans before it in line alone, wherever
+    /// it is put; if not, the job whose plan it pushes back.
     ///
-    /// For who is first in line that is exact. Places are looked at by kind ([`Timeline::places_now`]), and how plans
-    /// fit behind each other may depend on more than the kind.
+    /// For who is first in line that is exact. Places are looked at by kind ([`Timeline::places_now`]), and
+    /// how plans fit behind each other may depend on more than the kind.
     pub(crate) fn leaves_alone(&self, pod: usize, wish: &Wish, now: Seconds) -> Result<(), u32> {
         let (above, end) = (self.above(wish.rank), now.later_by(wish.duration));
         let over_in_time = |laid: &Laid| laid.start.is_none_or(|start| end <= start);
@@ -90,13 +90,14 @@ impl FreeTimes {
                 Some(job) => in_the_way = job,
             }
         }
-        // Places stand for others of their kind, for which the verdict may differ: the forecast's own is harmless.
+        // Places stand for others of their kind, for which the verdict may differ: the forecast's own is
+        // harmless.
         let slot = self.pods[pod].earliest(wish.size, wish.duration, now, above);
         slot.filter(|slot| slot.start == now).map(|slot| slot.ipus).ok_or(in_the_way)
     }
 
-    /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a block
-    /// there that no plan before it has for itself.
+    /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a
+    /// block there that no plan before it has for itself.
     pub(crate) fn fewest(&self, pod: usize, after: &[AfterPreemption], wish: &Wish) -> Option<Vec<usize>> {
         let above = self.above(wish.rank);
         preempt::fewest(&self.pods[pod], after, wish.size, above)
@@ -122,8 +123,8 @@ impl FreeTimes {
     }
 }
 
-/// Gives each plan, when it is asked for, the first slot that those before it leave; says when each starts. They are
-/// numbered from `first` on.
+/// Gives each plan, when it is asked for, the first slot that those before it leave; says when each starts.
+/// They are numbered from `first` on.
 fn lay<'a>(
     pods: &mut [Timeline],
     plans: impl Iterator<Item = &'a Plan>,

@@ -18,8 +18,8 @@ pub(crate) enum AfterPreemption {
     Stays,
 }
 
-/// The fewest candidates whose IPUs, with the free ones, hold a partition of this size, beside what is kept for
-/// the `above` plans of highest rank. Of equally many, those with the lowest numbers.
+/// The fewest candidates whose IPUs, with the free ones, hold a partition of this size, beside what is kept
+/// for the `above` plans of highest rank. Of equally many, those with the lowest numbers.
 pub(super) fn fewest(
     pod: &Timeline,
     after: &[AfterPreemption],

@@ -71,7 +71,8 @@ fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
 
 #[test]
 fn the_controller_may_put_a_partition_anywhere() {
-    // Job 1 waits for the lower half. One IPU of the upper half is harmless, but nobody says it will be there.
+    // Job 1 waits for the lower half. One IPU of the upper half is harmless, but nobody says it will be
+    // there.
     let pod = pod64(&[(0..16, after(100)), (48..64, NEVER)]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
@@ -154,8 +155,9 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
 }
 
 proptest! {
-    /// The places looked at stand for all others: for who is first in line the verdict is that of trying every
-    /// single one. Those behind him are laid one after the other, which now and then depends on the place.
+    /// The places looked at stand for all others: for who is first in line the verdict is that of trying
+    /// every single one. Those behind him are laid one after the other, which now and then depends on the
+    /// place.
     #[test]
     fn the_kinds_of_places_stand_for_all(
         pod in small_pods(), plans in small_plans(), order in 0..5_u32, duration in 1..60_i64,
@@ -169,7 +171,8 @@ proptest! {
         prop_assert_eq!(free_times.leaves_alone(0, &newcomer, NOW).is_err(), harm);
     }
 
-    /// No two plans have the same IPU at the same time, none has one that is taken, and none could start before.
+    /// No two plans have the same IPU at the same time, none has one that is taken, and none could start
+    /// before.
     #[test]
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];

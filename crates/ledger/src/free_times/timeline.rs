@@ -83,8 +83,8 @@ impl Timeline {
         units(0..self.blocks.ipus(), unit)
     }
 
-    /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for the
-    /// `above` plans of highest rank. Of several, one that breaks up as little as possible.
+    /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for
+    /// the `above` plans of highest rank. Of several, one that breaks up as little as possible.
     pub(crate) fn earliest(
         &self,
         size: IpuCount,
@@ -187,9 +187,9 @@ impl Timeline {
         kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
 
-    /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one can
-    /// be turned into the other by exchanging free buddies are of the same kind. Those that break up the least
-    /// come first.
+    /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one
+    /// can be turned into the other by exchanging free buddies are of the same kind. Those that break up the
+    /// least come first.
     pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
         let (unit, pieces) = self.shape(size);
         let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;

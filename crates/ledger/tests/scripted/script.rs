@@ -1,7 +1,7 @@
 //! A ledger driven by a script: events and actions as short words.
 //!
-//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further partition of
-//! the same run.
+//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
+//! partition of the same run.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
