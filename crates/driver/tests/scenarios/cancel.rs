@@ -68,25 +68,16 @@ async fn while_the_call_is_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_polling() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-        harness.act(Action::Create(claim(1)));
-        harness.pass(100 * SECOND).await;
-        assert_eq!(cancel_and_remove(harness).await, 100 * SECOND);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn between_two_tries() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().extend([Create::NoRoom; 100]);
-        harness.act(Action::Create(claim(1)));
-        harness.pass(60 * SECOND).await;
-        assert_eq!(cancel_and_remove(harness).await, 60 * SECOND);
-    })
-    .await;
+async fn while_polling_and_between_two_tries() {
+    for what in [Create::Stuck, Create::NoRoom] {
+        play(vec![], async |harness| {
+            harness.pod.creates.borrow_mut().extend([what; 100]);
+            harness.act(Action::Create(claim(1)));
+            harness.pass(60 * SECOND).await;
+            assert_eq!(cancel_and_remove(harness).await, 60 * SECOND);
+        })
+        .await;
+    }
 }
 
 /// The answer does not wait for the write, nor do the IPUs, but the deletion does: no file turns up after it.

@@ -13,14 +13,7 @@ async fn create_all(harness: &mut Harness, count: u32) -> Duration {
     for job in 1..=count {
         harness.act(Action::Create(claim(job)));
     }
-    let (mut up, mut last) = (0, Duration::ZERO);
-    while up < count {
-        let (when, event) = harness.answer().await;
-        if let Event::Up(_) = event {
-            (up, last) = (up + 1, when);
-        }
-    }
-    last
+    harness.all_up(1..=count).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -375,12 +376,25 @@ impl Harness {
         }
     }
 
-    /// The answer to a create, after the news that it started, if that comes first.
+    /// The next answer to any create, without the news that one has started.
     pub async fn answer(&mut self) -> (Duration, Event) {
-        match self.event().await {
-            (_, Event::CreateStarted(_)) => self.event().await,
-            answer => answer,
+        loop {
+            match self.event().await {
+                (_, Event::CreateStarted(_)) => {}
+                answer => return answer,
+            }
         }
+    }
+
+    /// Says when the last of these creates came up; all of them do.
+    pub async fn all_up(&mut self, jobs: RangeInclusive<u32>) -> Duration {
+        let mut last = Duration::ZERO;
+        for _ in jobs {
+            let (when, event) = self.answer().await;
+            assert!(matches!(event, Event::Up(_)), "{event:?}");
+            last = when;
+        }
+        last
     }
 
     /// Lets `time` pass.
