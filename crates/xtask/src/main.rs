@@ -103,6 +103,9 @@ enum Task {
         /// Take what it found into crates/fuzz/corpus, and leave there only what reaches something of its own.
         #[arg(long)]
         keep: bool,
+        /// Do not fuzz, but add the bytes of this file to crates/fuzz/corpus.
+        #[arg(long, value_name = "FILE", conflicts_with = "keep")]
+        add: Option<std::path::PathBuf>,
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
@@ -179,8 +182,11 @@ fn run_task(task: Task) -> Result<ExitCode> {
             run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Fuzz { target, seconds, keep } => {
-            fuzz::run(&target, seconds, keep)?;
+        Task::Fuzz { target, seconds, keep, add } => {
+            match add {
+                Some(input) => fuzz::add(&target, &input)?,
+                None => fuzz::run(&target, seconds, keep)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         Task::Valgrind => {
