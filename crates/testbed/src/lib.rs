@@ -43,7 +43,6 @@ mod queue;
 mod record;
 mod settings;
 mod slurmctld;
-pub mod submit_cost;
 mod wait;
 
 pub use account::Account;

@@ -46,7 +46,7 @@ pub struct Extent {
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if the processor time is
 /// above ten times the target.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    extent.ready.or_again(|| Ok(()))?.map_or_else(|| measure(extent), Ok)
+    extent.ready.or_again()?.map_or_else(|| measure(extent), Ok)
 }
 
 fn measure(extent: &Extent) -> Result<ExitCode> {

@@ -23,7 +23,7 @@ pub struct Extent {
 
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    if let Some(code) = extent.ready.or_again(|| Ok(()))? {
+    if let Some(code) = extent.ready.or_again()? {
         return Ok(code);
     }
     let mut rows = Vec::new();

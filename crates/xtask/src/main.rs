@@ -15,7 +15,6 @@ mod packages;
 mod results;
 mod run;
 mod second_try;
-mod submit;
 mod test_run;
 mod valgrind;
 
@@ -121,8 +120,6 @@ enum Bench {
     /// Measure how long a job waits when its partition is there, with Prepare and without, and behind a PrologSlurmctld of
     /// stock Slurm: docs/bench.md.
     Launch(launch::Extent),
-    /// Measure what a call of job_submit takes, against that of a Lua script that does the like: docs/bench.md.
-    Submit(submit::Extent),
 }
 
 fn main() -> ExitCode {
@@ -171,7 +168,6 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Layout { source, out } => layout::run(&source, &out),
         Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
         Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
-        Task::Bench { instead: Some(Bench::Submit(extent)) } => submit::run(&extent),
         Task::Bench { instead: None } => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)

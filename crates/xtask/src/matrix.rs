@@ -104,13 +104,7 @@ fn run_suite(
 ) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
-    let skipped = || {
-        ON_THIS_MACHINE_ONLY
-            .iter()
-            .flat_map(|file| ["--skip", file])
-            .chain(["--skip", "user_submit_takes"])
-            .collect()
-    };
+    let skipped = || ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
     let selected = filter.map_or_else(skipped, |filter| vec![filter]);
     let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
     for program in programs {
