@@ -12,7 +12,7 @@ mod settings;
 use std::time::{Duration, Instant};
 
 use ledger::Claim;
-use mock_vipu::{Hardware, Incident, Latency, MockServer, Options, Settings};
+use mock_vipu::{Hardware, Incident, MockServer, Options, Settings};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 /// Jobs that run on a partition.
@@ -65,8 +65,7 @@ fn pod() -> PodId {
 
 /// A controller with 10,000 partitions of one IPU.
 async fn controller() -> MockServer {
-    let settings =
-        Settings { create: Latency::Fixed(Duration::ZERO), remove: Duration::ZERO, ..Settings::default() };
+    let settings = Settings { create: Duration::ZERO, remove: Duration::ZERO, ..Settings::default() };
     let server =
         MockServer::start(Options { settings, ..Options::new(Hardware::new(16_384)) }).await.unwrap();
     for (first, claim) in (0..).zip(healthy().chain(orphans())) {

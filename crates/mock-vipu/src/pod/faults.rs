@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use vipu_client::Call;
 
-use super::words::{Pattern, Rpc, StatusCode};
+use super::json_names::{Pattern, Rpc, StatusCode};
 
 /// Something that goes wrong from now on.
 ///

@@ -10,10 +10,10 @@ use vipu_client::wire::{
 
 use super::faults::Effect;
 use super::hardware::{MACHINE, agent_name, agent_of, hardware_id};
-use super::life::MAX_AUTO_RESETS;
 use super::partition::{Partition, State};
+use super::transitions::MAX_AUTO_RESETS;
 use super::{Pod, Refusal};
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 const MACHINE_SOFTWARE: &str = "2.6.0";
 const IPU_ARCHITECTURE: u32 = 2;
@@ -25,7 +25,7 @@ impl Pod {
     /// No such allocation.
     pub fn list(&mut self, allocation: &str, now: Nanos) -> Result<Vec<WirePartition>, Refusal> {
         self.advance(now);
-        if !allocation.is_empty() && self.ground.hardware.allocation(allocation).is_none() {
+        if !allocation.is_empty() && self.ipus.hardware.allocation(allocation).is_none() {
             return Err(Refusal::not_found("allocation", allocation));
         }
         let listed = self.partitions.values();
@@ -88,9 +88,9 @@ impl Pod {
     pub fn ipu_attributes(&mut self, agents: &[String], now: Nanos) -> Result<Vec<Entry>, Refusal> {
         self.advance(now);
         let find =
-            |name: &String| self.ground.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name));
+            |name: &String| self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name));
         let listed = match agents {
-            [] => (0..self.ground.hardware.agents()).collect(),
+            [] => (0..self.ipus.hardware.agents()).collect(),
             named => named.iter().map(find).collect::<Result<Vec<u32>, _>>()?,
         };
         let mut owners = BTreeMap::new();
@@ -116,7 +116,7 @@ impl Pod {
 
     fn listed(&self, partition: &Partition) -> WirePartition {
         let spec = &partition.spec;
-        let domain = self.ground.hardware.domain_size.get();
+        let domain = self.ipus.hardware.domain_size.get();
         let ipu = |ipu: u32| PartitionIpu {
             ipulink_domain_topology_id: ipu / domain,
             ipulink_domain_routing_id: (ipu - partition.block.first) / domain,
@@ -127,7 +127,7 @@ impl Pod {
         WirePartition {
             id: spec.id.clone(),
             spec: Some(PartitionSpec {
-                cluster_id: self.ground.hardware.cluster.clone(),
+                cluster_id: self.ipus.hardware.cluster.clone(),
                 ipus: partition.block.ipus().map(ipu).collect(),
                 ipulink_routing_type: spec.ipulink_routing,
                 sync_type: spec.sync_type,
@@ -146,7 +146,7 @@ impl Pod {
     fn gcd(&self, partition: &Partition, gcd: u32) -> Gcd {
         let per_gcd = partition.spec.size / partition.spec.gcds;
         let first = partition.block.first + gcd * per_gcd;
-        let domain = self.ground.hardware.domain_size.get();
+        let domain = self.ipus.hardware.domain_size.get();
         let device = |ipu: u32| IpuofDevice {
             ip: machine_address(agent_of(ipu)),
             server_port: 50_052,
@@ -175,11 +175,11 @@ impl Pod {
         let agent = agent_of(ipu);
         let mut attributes = BTreeMap::new();
         let mut tell = |name: &str, value: String| attributes.insert(name.to_owned(), value);
-        if self.ground.down_agents.contains(&agent) {
+        if self.ipus.down_agents.contains(&agent) {
             tell("ipu error state", "agent unreachable".into());
             return Attributes { attributes };
         }
-        let faulty = self.ground.faulty_ipus.contains(&ipu);
+        let faulty = self.ipus.faulty_ipus.contains(&ipu);
         tell("ipu error state", if faulty { "hardware error".into() } else { "no errors".into() });
         tell("board ipu index", hardware_id(ipu).to_string());
         tell("board serial number", format!("mock-{agent}"));

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use super::faults::Effect;
 use super::partition::{Partition, State, Step};
 use super::{PartitionRecord, Pod, StateChange};
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 /// How often the controller tries by itself to mend a partition.
 pub(crate) const MAX_AUTO_RESETS: u32 = 3;
@@ -40,7 +40,7 @@ impl Pod {
 
     fn come_up(&mut self, id: &str, at: Nanos) {
         if let Some(trouble) =
-            self.partitions.get(id).and_then(|partition| self.ground.trouble(partition.block))
+            self.partitions.get(id).and_then(|partition| self.ipus.trouble(partition.block))
             && !self.relocate(id, at)
         {
             return self.break_down(id, trouble, at);
@@ -68,9 +68,9 @@ impl Pod {
             return false;
         }
         partition.spec.chosen = None;
-        let Ok((block, allocation)) = self.ground.place(&partition.spec) else { return false };
-        self.ground.release(partition.block);
-        self.ground.take(block);
+        let Ok((block, allocation)) = self.ipus.place(&partition.spec) else { return false };
+        self.ipus.release(partition.block);
+        self.ipus.take(block);
         partition.block = block;
         partition.allocation = allocation;
         if let Some(record) = self.records.get_mut(partition.record) {
@@ -89,7 +89,7 @@ impl Pod {
         partition.resets += 1;
         partition.last_reset = Some(at);
         partition.enter(State::Resetting, at, &mut self.records);
-        let up_at = at + self.settings.create.of(partition.spec.size, &mut self.random);
+        let up_at = at + self.settings.create;
         partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
     }
 
@@ -103,7 +103,7 @@ impl Pod {
     /// It is removed, and shown as that for a while.
     fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
         let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
-        if let Some(trouble) = self.ground.unreachable(block).filter(|_| !forced) {
+        if let Some(trouble) = self.ipus.unreachable(block).filter(|_| !forced) {
             return self.fail(id, trouble, at);
         }
         if self.settings.removed.is_zero() {
@@ -117,7 +117,7 @@ impl Pod {
     /// It is gone, and its IPUs are free.
     pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
         let Some(partition) = self.partitions.remove(id) else { return };
-        self.ground.release(partition.block);
+        self.ipus.release(partition.block);
         if let Some(record) = self.records.get_mut(partition.record) {
             record.leaves(at);
             record.removed = Some(at);

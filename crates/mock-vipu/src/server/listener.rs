@@ -15,15 +15,15 @@ use tonic::transport::server::Connected;
 
 const BACKLOG: u32 = 1024;
 
-/// Opens and shuts the door.
+/// Opens and shuts the listener.
 #[derive(Debug)]
-pub(crate) struct Handle {
+pub(crate) struct Listener {
     wanted: watch::Sender<bool>,
     open: watch::Receiver<bool>,
     garbles: Arc<AtomicBool>,
 }
 
-impl Handle {
+impl Listener {
     /// Whether what is sent from now on is noise.
     pub(crate) fn garble(&self, garbles: bool) {
         self.garbles.store(garbles, Ordering::Relaxed);
@@ -43,21 +43,22 @@ impl Handle {
 pub(crate) fn open(
     address: SocketAddr,
     stop: CancellationToken,
-) -> io::Result<(SocketAddr, Handle, mpsc::Receiver<io::Result<Line>>)> {
+) -> io::Result<(SocketAddr, Listener, mpsc::Receiver<io::Result<Connection>>)> {
     let listener = bound(address)?.listen(BACKLOG)?;
     let address = listener.local_addr()?;
     let (wanted, wanted_seen) = watch::channel(true);
     let (open, open_seen) = watch::channel(true);
-    let (lines, lines_out) = mpsc::channel(16);
+    let (connections, connections_out) = mpsc::channel(16);
     let garbles = Arc::<AtomicBool>::default();
-    let keeper = Keeper { address, wanted: wanted_seen, open, lines, garbles: Arc::clone(&garbles) };
+    let acceptor =
+        Acceptor { address, wanted: wanted_seen, open, connections, garbles: Arc::clone(&garbles) };
     tokio::spawn(async move {
-        let ended = stop.clone().run_until_cancelled_owned(keeper.keep(listener, &stop)).await;
+        let ended = stop.clone().run_until_cancelled_owned(acceptor.run(listener, &stop)).await;
         if let Some(Err(error)) = ended {
             tracing::error!(%address, %error, "cannot listen any more");
         }
     });
-    Ok((address, Handle { wanted, open: open_seen, garbles }, lines_out))
+    Ok((address, Listener { wanted, open: open_seen, garbles }, connections_out))
 }
 
 fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
@@ -67,19 +68,19 @@ fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-struct Keeper {
+struct Acceptor {
     address: SocketAddr,
     wanted: watch::Receiver<bool>,
     open: watch::Sender<bool>,
-    lines: mpsc::Sender<io::Result<Line>>,
+    connections: mpsc::Sender<io::Result<Connection>>,
     garbles: Arc<AtomicBool>,
 }
 
-impl Keeper {
-    async fn keep(mut self, mut listener: TcpListener, stop: &CancellationToken) -> io::Result<()> {
+impl Acceptor {
+    async fn run(mut self, mut listener: TcpListener, stop: &CancellationToken) -> io::Result<()> {
         loop {
             let cut = stop.child_token();
-            self.let_in(&listener, &cut).await;
+            self.accept(&listener, &cut).await;
             cut.cancel();
             drop(listener);
             // Bound without listening, the socket keeps the port and refuses connections.
@@ -92,14 +93,14 @@ impl Keeper {
     }
 
     /// Until it shall be shut, or nobody is there any more to take the connections.
-    async fn let_in(&mut self, listener: &TcpListener, cut: &CancellationToken) {
+    async fn accept(&mut self, listener: &TcpListener, cut: &CancellationToken) {
         loop {
             tokio::select! {
                 () = until(&mut self.wanted, false) => return,
                 accepted = listener.accept() => {
                     let garbles = Arc::clone(&self.garbles);
-                    let line = accepted.map(|(stream, _)| Line::new(stream, cut.child_token(), garbles));
-                    if self.lines.send(line).await.is_err() {
+                    let connection = accepted.map(|(stream, _)| Connection::new(stream, cut.child_token(), garbles));
+                    if self.connections.send(connection).await.is_err() {
                         return;
                     }
                 }
@@ -116,7 +117,7 @@ async fn until(wanted: &mut watch::Receiver<bool>, open: bool) {
 }
 
 /// A connection that can be cut.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     stream: TcpStream,
     cut: Cut,
     is_cut: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -133,7 +134,7 @@ impl Cut {
     }
 }
 
-impl Line {
+impl Connection {
     fn new(stream: TcpStream, token: CancellationToken, garbles: Arc<AtomicBool>) -> Self {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "answers on this connection may be delayed");
@@ -141,7 +142,7 @@ impl Line {
         Self { stream, is_cut: Box::pin(token.clone().cancelled_owned()), cut: Cut(token), garbles }
     }
 
-    fn poll_whole(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+    fn poll_cut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.is_cut.as_mut().poll(context) {
             Poll::Ready(()) => Err(io::ErrorKind::ConnectionReset.into()),
             Poll::Pending => Ok(()),
@@ -149,31 +150,31 @@ impl Line {
     }
 }
 
-impl Connected for Line {
+impl Connected for Connection {
     type ConnectInfo = Cut;
     fn connect_info(&self) -> Cut {
         self.cut.clone()
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.poll_whole(context)?;
+        self.poll_cut(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for Connection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_whole(context)?;
+        self.poll_cut(context)?;
         if !self.garbles.load(Ordering::Relaxed) {
             return Pin::new(&mut self.stream).poll_write(context, bytes);
         }

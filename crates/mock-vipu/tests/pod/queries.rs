@@ -1,6 +1,6 @@
 //! What the looking calls tell.
 
-use mock_vipu::{Effect, Fault, Incident, Topology};
+use mock_vipu::{Effect, Fault, Incident};
 use tonic::Code;
 use vipu_client::wire::{GatewayRoutingType as Gateway, IpuLinkRoutingType as Link};
 
@@ -46,10 +46,8 @@ fn routing_follows_from_size_and_topology() {
         (config.ipulink_routing_type(), config.gw_routing_type())
     };
     let torus = || Hardware::preset("pod128").unwrap();
-    let mesh = Hardware { topology: Topology::Mesh, ..torus() };
     assert_eq!(routing(torus(), 32, 1), (Link::IrtDnc, Gateway::GrtUndefined));
     assert_eq!(routing(torus(), 64, 1), (Link::IrtRingswnc, Gateway::GrtUndefined));
-    assert_eq!(routing(mesh, 64, 1), (Link::IrtSwnc, Gateway::GrtUndefined));
     assert_eq!(routing(torus(), 128, 2), (Link::IrtRingswnc, Gateway::GrtRing));
 }
 

@@ -8,7 +8,7 @@ use super::placement::{Block, IpuSet, Placement};
 use super::spec::Spec;
 
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct Ipus {
     pub(crate) hardware: Hardware,
     placement: Placement,
     /// Nobody has them.
@@ -20,7 +20,7 @@ pub(crate) struct Ground {
     pub(crate) faulty_ipus: BTreeSet<u32>,
 }
 
-impl Ground {
+impl Ipus {
     pub(crate) fn new(hardware: Hardware, placement: Placement) -> Self {
         let ipus = hardware.ipus;
         let allocations = hardware.allocations.iter().map(|allocation| {
@@ -102,20 +102,20 @@ impl Ground {
 
     pub(crate) fn agent_down(&mut self, agent: u32) {
         self.down_agents.insert(agent);
-        self.judge();
+        self.find_sound();
     }
 
     pub(crate) fn agent_up(&mut self, agent: u32) {
         self.down_agents.remove(&agent);
-        self.judge();
+        self.find_sound();
     }
 
     pub(crate) fn ipu_fault(&mut self, ipu: u32) {
         self.faulty_ipus.insert(ipu);
-        self.judge();
+        self.find_sound();
     }
 
-    fn judge(&mut self) {
+    fn find_sound(&mut self) {
         self.sound = IpuSet::of(self.hardware.ipus, 0..self.hardware.ipus);
         for &ipu in &self.faulty_ipus {
             self.sound.remove(Block { first: ipu, size: 1 });
