@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, cloud::Cloud, faults::Disk};
+use crate::{Cluster, Disk, slurm::cloud_nodes::Cloud};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]

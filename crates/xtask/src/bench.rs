@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use testbed::{
-    cost::{self, Quantity, Scale},
+    measure::scheduling_cost::{self, Quantity, Scale},
     say,
 };
 
@@ -53,10 +53,10 @@ fn measure(extent: &Extent) -> Result<ExitCode> {
     let start = Instant::now();
     let limit = Duration::from_secs(60 * extent.minutes);
     let quantities = if extent.smoke {
-        cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?
+        scheduling_cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?
     } else {
         let scale = Scale { nodes: extent.nodes, largest: extent.largest.clamp(1, 64) };
-        cost::compare(scale, |quantities| {
+        scheduling_cost::compare(scale, |quantities| {
             println!("{}", table(quantities));
             let pairs = quantities[0].pairs.len();
             let known = pairs >= FEWEST_PAIRS && quantities.iter().all(is_known);
@@ -69,7 +69,7 @@ fn measure(extent: &Extent) -> Result<ExitCode> {
     }
     // What the clock on the wall shows depends on what else the machine does.
     let ratio = quantities[0].ratio().map_or(0.0, |ratio| ratio.mean);
-    Ok(if ratio <= 10.0 * cost::TARGET { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ratio <= 10.0 * scheduling_cost::TARGET { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn is_known(quantity: &Quantity) -> bool {

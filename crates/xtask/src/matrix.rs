@@ -161,7 +161,7 @@ fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Comman
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
     let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
     let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
-    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CELLS=smoke"]);
+    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CASES=smoke"]);
     let program = format!("{INSIDE}/bin/{program}");
     let command: Vec<_> = [program.as_str()].into_iter().chain(harness.iter().copied()).collect();
     container(suite, files, &options, &command)

@@ -48,7 +48,7 @@ fn job_on_two_nodes_has_one_partition() -> Result<()> {
         let tasks: Vec<_> = output.split("-- task\n").skip(1).collect();
         ensure!(tasks.len() == 2, "{output}");
         for task in tasks {
-            main_job::account(cluster, job, "sbatch", 16, task)?;
+            main_job::check_run(cluster, job, "sbatch", 16, task)?;
         }
         let records = cluster.mock().report()?.partitions;
         ensure!(records.len() == 1, "{records:?}");

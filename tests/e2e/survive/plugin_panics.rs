@@ -1,7 +1,7 @@
 //! The plugin panics: slurmctld lives, the log says which job it was for, and no job is lost.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, JobId, JobView, Place, Settings, main_job, wait_until};
+use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick, stay};
 
@@ -15,7 +15,7 @@ fn settings() -> Settings {
 }
 
 fn arm(cluster: &Cluster, place: &'static str) -> Result<()> {
-    cluster.arm_panic(Place(place), WORDS)
+    cluster.arm_panic(Failpoint(place), WORDS)
 }
 
 fn is_armed(cluster: &Cluster, place: &str) -> bool {
@@ -54,14 +54,14 @@ fn survives(cluster: &Cluster, place: &'static str) -> Result<()> {
 
 /// The place panics whenever a job comes there: it waits, with the reason, until that is over.
 fn waits_with_a_reason(cluster: &Cluster, place: &'static str, caught_by: &str) -> Result<()> {
-    cluster.arm_panic(Place(place), &format!("always {WORDS}"))?;
+    cluster.arm_panic(Failpoint(place), &format!("always {WORDS}"))?;
     let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
     cluster.await_job(job, "to say why it waits", LIMIT, says_internal_error)?;
     was_caught(cluster, caught_by, &format!("job {job}"))?;
     let plain = cluster.sbatch("true", &[])?;
     let ended = cluster.await_end(plain, LIMIT)?;
     ensure!(ended.state == "COMPLETED", "{ended:?}");
-    cluster.let_pass(Place(place))?;
+    cluster.let_pass(Failpoint(place))?;
     main_job::batch_ended(cluster, job, 16).map(drop)
 }
 

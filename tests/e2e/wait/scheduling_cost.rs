@@ -1,11 +1,11 @@
 //! What scheduling costs slurmctld, at smoke size.
 
 use anyhow::{Context, Result, ensure};
-use testbed::cost::{self, Scale, TARGET};
+use testbed::measure::scheduling_cost::{self, Scale, TARGET};
 
 #[test]
 fn sched_bench_smoke() -> Result<()> {
-    let quantities = cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?;
+    let quantities = scheduling_cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?;
     for quantity in &quantities {
         println!("{} in seconds, ours and stock: {:?}", quantity.name, quantity.pairs);
     }

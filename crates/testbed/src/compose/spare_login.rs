@@ -26,8 +26,8 @@ impl SpareLogin {
     pub(super) fn start(project: &Project, name: &str) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let (etc, files) = (folder.path().join("etc"), folder.path().join("files"));
-        copy_files(&project.site().etc(), &etc)?;
-        copy_files(&project.site().files().join("plugins"), &files.join("plugins"))?;
+        copy_files(&project.built().etc(), &etc)?;
+        copy_files(&project.built().files().join("plugins"), &files.join("plugins"))?;
         let mounts = [
             format!("{}:/cluster/etc:ro", etc.display()),
             format!("{}:/opt/vipu:ro", files.display()),

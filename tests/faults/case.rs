@@ -1,4 +1,4 @@
-//! One step, one fault: what must hold when it is over.
+//! One case of the matrix: its cluster, and what must hold when the fault is over.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{
-    Cell,
+    Case,
     fault::Fault,
-    scene::{self, Scene},
+    stopped_job::{self, StoppedJob},
 };
 
 /// How long after all daemons are up nothing may be left.
@@ -20,7 +20,7 @@ const NEXT: &str = "next";
 /// What no log of slurmctld may have. Of Slurm's own errors there may be many.
 const NEVER: [&str; 3] = ["panicked", "internal error", "fatal:"];
 
-/// How a cell ended that passed.
+/// How a case that passed ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How long after the fault was over all was well again.
@@ -30,16 +30,16 @@ pub struct Outcome {
 }
 
 /// Has the fault strike a job of 16 IPUs at the step.
-pub fn run(cell: Cell) -> Result<Outcome> {
-    settings(cell).run(|cluster| {
-        let mut scene = Scene::reach(cluster, cell)?;
-        scene.strike()?;
+pub fn run(case: Case) -> Result<Outcome> {
+    settings(case).run(|cluster| {
+        let mut stopped = StoppedJob::reach(cluster, case)?;
+        stopped.strike()?;
         let all_up = Instant::now();
-        scene.go_on()?;
-        recovered(&scene, all_up)?;
+        stopped.go_on()?;
+        recovered(&stopped, all_up)?;
         let recovered = all_up.elapsed();
-        let job = fate(&scene)?;
-        if cell.fault != Fault::Panic {
+        let job = fate(&stopped)?;
+        if case.fault != Fault::Panic {
             let log = cluster.slurmctld_log();
             let bad: Vec<_> =
                 log.lines().filter(|line| NEVER.iter().any(|part| line.contains(part))).collect();
@@ -50,31 +50,34 @@ pub fn run(cell: Cell) -> Result<Outcome> {
 }
 
 /// What became of the job, which must be what such a fault may do to a job.
-fn fate(scene: &Scene<'_>) -> Result<String> {
-    let Some(job) = scene.job.filter(|job| is_known(scene.cluster, *job)) else {
-        let may_be_lost = [Fault::KillUnsaved, Fault::StateLost, Fault::CleanStart].contains(&scene.fault)
-            || scene.job.is_none();
+fn fate(stopped: &StoppedJob<'_>) -> Result<String> {
+    let Some(job) = stopped.job.filter(|job| is_known(stopped.cluster, *job)) else {
+        let may_be_lost = [Fault::KillUnsaved, Fault::StateLost, Fault::CleanStart].contains(&stopped.fault)
+            || stopped.job.is_none();
         ensure!(may_be_lost, "the job was lost");
         return Ok("unknown".into());
     };
-    let view = scene.cluster.job(job)?;
-    ensure!(scene::disk(scene.fault).is_none() || view.state == "COMPLETED", "it pays for a disk: {view:?}");
+    let view = stopped.cluster.job(job)?;
+    ensure!(
+        stopped_job::disk(stopped.fault).is_none() || view.state == "COMPLETED",
+        "it pays for a disk: {view:?}"
+    );
     let waits_for_release = view.state == "PENDING" && !view.reason.contains("BeginTime");
     Ok(if waits_for_release { "held".into() } else { view.state.to_lowercase() })
 }
 
-fn settings(cell: Cell) -> Settings {
+fn settings(case: Case) -> Settings {
     let quick = Cluster::settings().nodes(1).create_time(Duration::from_millis(50)).failpoints();
-    let quick = cell.way.set(quick).expect_log("error:");
+    let quick = case.mode.set(quick).expect_log("error:");
     // What has to be saved while a reply is held takes longer.
-    let api_timeout = if scene::is_saved_first(cell.fault) { 30 } else { 3 };
+    let api_timeout = if stopped_job::is_saved_first(case.fault) { 30 } else { 3 };
     let quick = quick.vipu_conf(&format!("ApiTimeout={api_timeout}"));
-    match cell.fault {
+    match case.fault {
         Fault::Takeover => quick.backup(),
         Fault::NodeDeath => quick.slurm_conf("SlurmdTimeout=6"),
         Fault::Panic => quick.expect_log("panic"),
         Fault::SlowRemove => quick.slurm_conf("CompleteWait=30").remove_time(Duration::from_secs(8)),
-        Fault::IpuofDirFull | Fault::StateFull => match scene::disk(cell.fault) {
+        Fault::IpuofDirFull | Fault::StateFull => match stopped_job::disk(case.fault) {
             Some(disk) => quick.small_disk(disk),
             None => quick,
         },
@@ -83,18 +86,18 @@ fn settings(cell: Cell) -> Settings {
 }
 
 /// Nothing is leaked, the job is accounted for, and another gets all IPUs.
-fn recovered(scene: &Scene<'_>, all_up: Instant) -> Result<()> {
-    let cluster = scene.cluster;
+fn recovered(stopped: &StoppedJob<'_>, all_up: Instant) -> Result<()> {
+    let cluster = stopped.cluster;
     let left = || (PROMISE + Duration::from_secs(1)).saturating_sub(all_up.elapsed());
     let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--job-name", NEXT])?;
     // A disk is no job's fault: it goes on by itself.
-    let pays = scene::disk(scene.fault).is_none();
+    let pays = stopped_job::disk(stopped.fault).is_none();
     let settled = |job: &JobView| job.is_over() || pays && waits(job);
-    if let Some(job) = scene.job.filter(|job| is_known(cluster, *job)) {
+    if let Some(job) = stopped.job.filter(|job| is_known(cluster, *job)) {
         cluster.await_job(job, "to be accounted for", left(), settled)?;
     }
     let ended = cluster.await_job(next, "to end", left(), |job| {
-        if scene.fault == Fault::KillUnsaved {
+        if stopped.fault == Fault::KillUnsaved {
             resume_node(cluster);
         }
         job.is_over()

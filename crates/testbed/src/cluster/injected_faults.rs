@@ -1,4 +1,4 @@
-//! What can be done to a cluster while the plugin is stopped half-way.
+//! Failpoints, full disks, dead nodes and restarted controllers, for the fault matrix.
 
 use std::{
     fs::{self, File},
@@ -13,18 +13,18 @@ use rustix::process::Signal;
 
 use crate::{
     Account, Cluster, Layout,
-    cluster::held,
-    daemon,
+    cluster::daemon,
+    cluster::locked,
     process::{Lead, Leashed},
     wait_until,
 };
 
-/// How long the plugin may take to come to a place, and a daemon to end.
+/// How long the plugin may take to come to a failpoint, and a daemon to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A place in the plugin, as the crate `failpoints` has it.
+/// A place in the plugin where a test build can be stopped, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(pub &'static str);
+pub struct Failpoint(pub &'static str);
 
 /// A disk that can be filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,49 +61,49 @@ impl Disk {
 }
 
 impl Cluster {
-    /// Stops the plugin at this place whenever it comes there, until [`Cluster::let_pass`].
+    /// Stops the plugin at this failpoint whenever it comes there, until [`Cluster::let_pass`].
     ///
     /// # Errors
-    /// When the place cannot be marked.
-    pub fn arm(&self, place: Place) -> Result<()> {
-        Ok(fs::write(self.layout.failpoints().join(place.0), "")?)
+    /// When the failpoint cannot be marked.
+    pub fn arm(&self, failpoint: Failpoint) -> Result<()> {
+        Ok(fs::write(self.layout.failpoints().join(failpoint.0), "")?)
     }
 
-    /// Makes the plugin panic with these words when it comes to this place next.
+    /// Makes the plugin panic with these words when it comes to this failpoint next.
     ///
     /// # Errors
-    /// When the place cannot be marked.
-    pub fn arm_panic(&self, place: Place, words: &str) -> Result<()> {
-        let file = self.layout.failpoints().join(place.0);
+    /// When the failpoint cannot be marked.
+    pub fn arm_panic(&self, failpoint: Failpoint, words: &str) -> Result<()> {
+        let file = self.layout.failpoints().join(failpoint.0);
         let beside = file.with_extension("new");
         fs::write(&beside, words)?;
         Ok(fs::rename(beside, file)?)
     }
 
-    /// Waits until the plugin is stopped at this place.
+    /// Waits until the plugin is stopped at this failpoint.
     ///
     /// # Errors
     /// When it does not come there.
-    pub fn await_stopped(&self, place: Place) -> Result<()> {
-        let reached = self.layout.failpoints().join(format!("{}.reached", place.0));
-        wait_until(&format!("the plugin to come to '{}'", place.0), LIMIT, || Ok(reached.exists()))
+    pub fn await_stopped(&self, failpoint: Failpoint) -> Result<()> {
+        let reached = self.layout.failpoints().join(format!("{}.reached", failpoint.0));
+        wait_until(&format!("the plugin to come to '{}'", failpoint.0), LIMIT, || Ok(reached.exists()))
     }
 
-    /// Waits until the plugin has begun to panic at this place.
+    /// Waits until the plugin has begun to panic at this failpoint.
     ///
     /// # Errors
     /// When it does not come there.
-    pub fn await_panic(&self, place: Place) -> Result<()> {
-        let wanted = self.layout.failpoints().join(place.0);
-        wait_until(&format!("the plugin to panic at '{}'", place.0), LIMIT, || Ok(!wanted.exists()))
+    pub fn await_panic(&self, failpoint: Failpoint) -> Result<()> {
+        let wanted = self.layout.failpoints().join(failpoint.0);
+        wait_until(&format!("the plugin to panic at '{}'", failpoint.0), LIMIT, || Ok(!wanted.exists()))
     }
 
-    /// Lets the plugin pass this place.
+    /// Lets the plugin pass this failpoint.
     ///
     /// # Errors
     /// When it was not to stop there.
-    pub fn let_pass(&self, place: Place) -> Result<()> {
-        fs::remove_file(self.layout.failpoints().join(place.0)).with_context(|| format!("{place:?}"))
+    pub fn let_pass(&self, failpoint: Failpoint) -> Result<()> {
+        fs::remove_file(self.layout.failpoints().join(failpoint.0)).with_context(|| format!("{failpoint:?}"))
     }
 
     /// Fills a disk that [`crate::Settings::small_disk`] made.
@@ -150,7 +150,7 @@ impl Cluster {
     /// # Errors
     /// When it does not run.
     pub fn kill_node(&self, number: u16) -> Result<()> {
-        let mut nodes = held(&self.slurmd);
+        let mut nodes = locked(&self.slurmd);
         let slurmd = nodes.get_mut(usize::from(number) - 1).and_then(Option::take);
         let mut slurmd = slurmd.with_context(|| format!("node {number} does not run"))?;
         slurmd.signal(Signal::KILL)?;
@@ -163,7 +163,7 @@ impl Cluster {
     /// When it cannot be started.
     pub fn start_node(&self, number: u16) -> Result<()> {
         let slurmd = daemon::slurmd(&self.root, number - 1).start(&self.lead, &self.layout)?;
-        let mut nodes = held(&self.slurmd);
+        let mut nodes = locked(&self.slurmd);
         *nodes.get_mut(usize::from(number) - 1).context("there is no such node")? = Some(slurmd);
         Ok(())
     }
@@ -179,6 +179,6 @@ impl Cluster {
 
     /// This job may be unknown to slurmctld at the end: Slurm had not saved it.
     pub fn may_be_lost(&self, job: crate::JobId) {
-        held(&self.submitted).remove(&job);
+        locked(&self.submitted).remove(&job);
     }
 }

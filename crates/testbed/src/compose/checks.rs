@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use super::{Cluster, NODES};
 use crate::{
     JobId, JobView,
+    cluster::logs::{faults, node_faults},
     invariants::Checked,
-    logs::{faults, node_faults},
 };
 
 impl Cluster {

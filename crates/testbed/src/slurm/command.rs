@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 use crate::{
     Account, Cluster,
-    daemon::environment,
+    cluster::daemon::environment,
     process::{Leashed, Process, Start},
     programs, wait_for,
 };

@@ -4,7 +4,7 @@ use std::{fmt, fs, str::FromStr, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, ClusterCommand, JobRecord, cluster::held, layout::permit, wait_for};
+use crate::{Cluster, ClusterCommand, JobRecord, cluster::folder_layout::permit, cluster::locked, wait_for};
 
 /// The number of a job; each task of an array has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +81,7 @@ impl Cluster {
     /// When Slurm refuses it.
     pub fn submit(&self, sbatch: ClusterCommand<'_>) -> Result<JobId> {
         let job: JobId = sbatch.success()?.stdout.parse()?;
-        held(&self.submitted).insert(job);
+        locked(&self.submitted).insert(job);
         Ok(job)
     }
 

@@ -8,14 +8,14 @@ use std::{fs, path::PathBuf, thread, time::Duration};
 use anyhow::{Context, Error, Result, bail};
 use tempfile::TempDir;
 
-use crate::{Cluster, JobId, layout::permit, main_job, say};
+use crate::{Cluster, JobId, cluster::folder_layout::permit, main_job, say};
 
 /// Longer than anything takes beside the create.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who makes partitions, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Setup {
     /// Stock Slurm, in PrologSlurmctld.
     Stock,
     /// The plugin, for a job that has its nodes: `Prepare=no`.
@@ -24,7 +24,7 @@ pub enum Way {
     Prepared,
 }
 
-impl Way {
+impl Setup {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Stock, Self::Configuring, Self::Prepared];
 
@@ -45,39 +45,39 @@ pub const COMMANDS: [&str; 3] = ["sbatch", "srun", "salloc"];
 /// The most jobs of each: a job is found by a name that has its size.
 pub const MOST_RUNS: u32 = 7;
 
-/// The delays of jobs of each of [`COMMANDS`], in each of [`Way::ALL`].
-pub type Delays = [[Vec<Duration>; COMMANDS.len()]; Way::ALL.len()];
+/// The delays of jobs of each of [`COMMANDS`], in each of [`Setup::ALL`].
+pub type Delays = [[Vec<Duration>; COMMANDS.len()]; Setup::ALL.len()];
 
-/// Measures so many jobs of each kind, with creates that take this long. The three ways are measured side by side: most of the time they sleep.
+/// Measures so many jobs of each kind, with creates that take this long. The three setups are measured side by side: most of the time they sleep.
 ///
 /// # Errors
 /// When a cluster does not do what it should.
 pub fn measure(create: Duration, runs: u32) -> Result<Delays> {
     let [stock, configuring, prepared] = thread::scope(|scope| {
-        let measured = Way::ALL.map(|way| scope.spawn(move || one_way(way, create, runs)));
+        let measured = Setup::ALL.map(|setup| scope.spawn(move || one_setup(setup, create, runs)));
         measured.map(|one| one.join().unwrap_or_else(|_| bail!("a cluster's thread panicked")))
     });
     Ok([stock?, configuring?, prepared?])
 }
 
-fn one_way(way: Way, create: Duration, runs: u32) -> Result<[Vec<Duration>; COMMANDS.len()]> {
+fn one_setup(setup: Setup, create: Duration, runs: u32) -> Result<[Vec<Duration>; COMMANDS.len()]> {
     let prolog = Prolog::new(create)?;
     // So that no job is forgotten before it is accounted for, however long creates take.
     let settings = Cluster::settings().nodes(1).create_time(create).slurm_conf("MinJobAge=60000");
-    let settings = match way {
-        Way::Stock => settings.without_plugin().slurm_conf(&prolog.line()),
-        Way::Configuring => settings.vipu_conf("Prepare=no"),
-        Way::Prepared => settings.vipu_conf("Prepare=all"),
+    let settings = match setup {
+        Setup::Stock => settings.without_plugin().slurm_conf(&prolog.line()),
+        Setup::Configuring => settings.vipu_conf("Prepare=no"),
+        Setup::Prepared => settings.vipu_conf("Prepare=all"),
     };
     settings.run(|cluster| {
         let mut delays = COMMANDS.map(|_| Vec::new());
         for run in 0..runs.min(MOST_RUNS) {
             for (by, delays) in COMMANDS.iter().zip(&mut delays) {
-                let delay = match way {
-                    Way::Stock => behind_prolog(cluster, by, run, create, &prolog)?,
-                    Way::Configuring | Way::Prepared => behind_partition(cluster, by, run, create)?,
+                let delay = match setup {
+                    Setup::Stock => behind_prolog(cluster, by, run, create, &prolog)?,
+                    Setup::Configuring | Setup::Prepared => behind_partition(cluster, by, run, create)?,
                 };
-                say(format!("{}, {by}, create {create:?}: {delay:?}", way.name()));
+                say(format!("{}, {by}, create {create:?}: {delay:?}", setup.name()));
                 delays.push(delay);
             }
         }
@@ -93,7 +93,7 @@ fn behind_partition(cluster: &Cluster, by: &str, run: u32, create: Duration) -> 
         _ => {
             let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")])?;
             cluster.await_end(job, create + LIMIT)?;
-            main_job::account(cluster, job, "sbatch", ipus, &cluster.job_output(job))?
+            main_job::check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))?
         }
     };
     Ok(ran.ready_to_start)

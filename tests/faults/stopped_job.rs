@@ -7,7 +7,7 @@ use mock_vipu::Effect;
 use testbed::{Cluster, Disk, JobId, Running, main_job, process::Process, say, wait_until};
 
 use crate::{
-    Cell,
+    Case,
     fault::Fault,
     step::{Step, Stop, held},
 };
@@ -45,7 +45,7 @@ pub fn is_saved_first(fault: Fault) -> bool {
 }
 
 /// A job at a step.
-pub struct Scene<'a> {
+pub struct StoppedJob<'a> {
     pub cluster: &'a Cluster,
     step: Step,
     pub fault: Fault,
@@ -55,51 +55,51 @@ pub struct Scene<'a> {
     is_free: bool,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> StoppedJob<'a> {
     /// Brings a job of 16 IPUs to the step.
-    pub fn reach(cluster: &'a Cluster, Cell { way, fault, step }: Cell) -> Result<Self> {
-        let mut scene = Self { cluster, step, fault, job: None, sbatch: None, is_free: false };
+    pub fn reach(cluster: &'a Cluster, Case { mode, fault, step }: Case) -> Result<Self> {
+        let mut stopped = Self { cluster, step, fault, job: None, sbatch: None, is_free: false };
         let arguments = ["--gres=vipu:pod64:16", "--requeue"];
         if step == Step::Submit {
-            scene.stop_there()?;
-            scene.sbatch = Some(cluster.sbatch_command(SCRIPT, &arguments)?.start()?);
-            scene.await_there()?;
-            return Ok(scene);
+            stopped.stop_there()?;
+            stopped.sbatch = Some(cluster.sbatch_command(SCRIPT, &arguments)?.start()?);
+            stopped.await_there()?;
+            return Ok(stopped);
         }
         let saved_first = is_saved_first(fault);
         if saved_first {
             // What is held would come back held.
-            scene.open_queue(false)?;
+            stopped.open_queue(false)?;
         } else if !step.is_ending() {
-            scene.stop_there()?;
+            stopped.stop_there()?;
         }
         let job = cluster.sbatch(SCRIPT, &arguments)?;
-        scene.job = Some(job);
+        stopped.job = Some(job);
         if saved_first {
             cluster.await_saved()?;
             if !step.is_ending() {
-                scene.stop_there()?;
+                stopped.stop_there()?;
             }
-            scene.open_queue(true)?;
+            stopped.open_queue(true)?;
         }
         if step.is_ending() {
-            scene.await_running(job)?;
+            stopped.await_running(job)?;
             if saved_first {
                 cluster.await_saved()?;
             }
-            scene.stop_there()?;
-            scene.go_on()?;
+            stopped.stop_there()?;
+            stopped.go_on()?;
         }
-        scene.await_there()?;
+        stopped.await_there()?;
         // Who panicked is not there any more.
         if step.is_making() && fault != Fault::Panic {
-            let (state, wanted) = (cluster.job(job)?.state, way.state_while_making());
+            let (state, wanted) = (cluster.job(job)?.state, mode.state_while_making());
             ensure!(state == wanted, "the job is {state} while its partition is made");
         }
         if saved_first && !step.holds_locks() {
             cluster.await_saved()?;
         }
-        Ok(scene)
+        Ok(stopped)
     }
 
     /// Has jobs started, or not.

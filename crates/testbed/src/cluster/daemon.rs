@@ -9,8 +9,8 @@ use anyhow::Result;
 
 use crate::{
     Account, Layout,
+    cluster::folder_layout::permit,
     conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, node_name},
-    layout::permit,
     process::{Lead, Leashed, Start},
     programs,
     settings::Settings,

@@ -5,17 +5,14 @@
 //! the second. So both selectors have the same jobs before them: the first wave finds its IPUs, and the second finds the
 //! nodes busy, too. The mock answers no create: partitions are made by threads of their own, and are no part of this.
 
-mod statistics;
-
 use std::{path::Path, thread, time::Duration};
 
 use anyhow::{Error, Result, bail, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
 use tempfile::TempDir;
 
+use super::Ratio;
 use crate::{Cluster, Settings, say, wait_for};
-
-pub use statistics::Ratio;
 
 /// What slurmctld's time under our selector may be, as a part of that under the stock one.
 pub const TARGET: f64 = 1.05;

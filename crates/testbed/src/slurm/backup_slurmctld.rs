@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, cluster::held, conf_files::CONTROLLERS, process::Process, wait_until};
+use crate::{Cluster, cluster::locked, conf_files::CONTROLLERS, process::Process, wait_until};
 
 /// How long the backup may take to answer, and to take over: it waits for ten seconds on purpose.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -15,7 +15,7 @@ impl Cluster {
     /// # Errors
     /// When there is none.
     pub fn backup(&self) -> Result<Process> {
-        let mut backup = held(&self.backup);
+        let mut backup = locked(&self.backup);
         let leashed = backup.as_mut().context("no backup waits")?;
         leashed.process()?.context("the backup has ended")
     }
@@ -38,7 +38,7 @@ impl Cluster {
     /// # Errors
     /// When it does not.
     pub fn await_takeover(&self) -> Result<()> {
-        *held(&self.slurmctld) = Some(held(&self.backup).take().context("no backup waits")?);
+        *locked(&self.slurmctld) = Some(locked(&self.backup).take().context("no backup waits")?);
         wait_until("the backup to take over", LIMIT, || {
             self.slurmctld()?;
             // Slurm's own ping says UP of a backup that waits, too.
@@ -52,7 +52,7 @@ impl Cluster {
     /// # Errors
     /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
-        *held(&self.backup) = held(&self.slurmctld).take();
+        *locked(&self.backup) = locked(&self.slurmctld).take();
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;

@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use crate::{
     Cluster, JobId, JobView, Mock,
-    cluster::held,
+    cluster::locked,
+    cluster::logs::{faults, node_faults},
     conf_files::{BACKUP, node_name},
     invariants::{self, Checked},
-    logs::{faults, node_faults},
 };
 
 impl Cluster {
@@ -100,13 +100,13 @@ impl Checked for Cluster {
     }
 
     fn slurmctld_faults(&self) -> Result<Vec<String>> {
-        let expected = held(&self.expected);
+        let expected = locked(&self.expected);
         let logs = [self.slurmctld_log(), self.verdict.logs().read(BACKUP)];
         Ok(logs.iter().flat_map(|log| faults(log, &expected)).collect())
     }
 
     fn node_faults(&self) -> Result<Vec<String>> {
-        let (expected, logs) = (held(&self.expected), self.verdict.logs());
+        let (expected, logs) = (locked(&self.expected), self.verdict.logs());
         let nodes = (0..self.settings.nodes).map(node_name);
         Ok(nodes.flat_map(|node| node_faults(&node, &logs.read(&node), &expected)).collect())
     }

@@ -17,8 +17,8 @@ use rustix::process::Signal;
 
 use crate::{
     Account, Layout,
-    cluster::held,
-    daemon::Daemon,
+    cluster::daemon::Daemon,
+    cluster::locked,
     process::{Lead, Leashed},
     settings::Settings,
     wait_for, wait_until,
@@ -80,16 +80,16 @@ impl Mock {
     /// Waits until it answers.
     pub(crate) fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
-            anyhow::ensure!(held(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
+            anyhow::ensure!(locked(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
             Ok(Control::connect(self.control_at).ok())
         })?;
-        *held(&self.control) = Some(control);
+        *locked(&self.control) = Some(control);
         Ok(())
     }
 
     /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
     pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
-        let mut process = held(&self.process);
+        let mut process = locked(&self.process);
         process.signal(Signal::KILL)?;
         wait_until("the end of mock-vipu-server", RESTART_LIMIT, || Ok(process.ended()?.is_some()))?;
         if forgotten {
@@ -102,7 +102,7 @@ impl Mock {
 
     /// Steers it.
     fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T, ControlError>) -> Result<T> {
-        let mut control = held(&self.control);
+        let mut control = locked(&self.control);
         Ok(steer(control.as_mut().context("mock-vipu-server was never reached")?)?)
     }
 

@@ -5,7 +5,7 @@ use std::{fs, sync::atomic::Ordering, time::Duration};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 
-use crate::{Cluster, cluster::held, conf_files, daemon, process::Process, wait_until};
+use crate::{Cluster, cluster::daemon, cluster::locked, conf_files, process::Process, wait_until};
 
 /// How long slurmctld may take to end: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ impl Cluster {
     /// # Errors
     /// When it is not running.
     pub fn slurmctld(&self) -> Result<Process> {
-        let mut slurmctld = held(&self.slurmctld);
+        let mut slurmctld = locked(&self.slurmctld);
         let leashed = slurmctld.as_mut().context("slurmctld was stopped")?;
         leashed.process()?.context("slurmctld has ended")
     }
@@ -44,7 +44,7 @@ impl Cluster {
     }
 
     fn end_slurmctld(&self, signal: Signal) -> Result<()> {
-        let Some(mut leashed) = held(&self.slurmctld).take() else { bail!("slurmctld is not running") };
+        let Some(mut leashed) = locked(&self.slurmctld).take() else { bail!("slurmctld is not running") };
         leashed.signal(signal)?;
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
@@ -71,7 +71,7 @@ impl Cluster {
     /// # Errors
     /// When something cannot be deleted.
     pub fn lose_state(&self) -> Result<()> {
-        held(&self.submitted).clear();
+        locked(&self.submitted).clear();
         for entry in fs::read_dir(self.layout.state())? {
             let entry = entry?;
             match entry.file_type()?.is_dir() {
@@ -97,7 +97,7 @@ impl Cluster {
     /// # Errors
     /// When it does not start.
     pub fn start_slurmctld_anew(&self) -> Result<()> {
-        held(&self.submitted).clear();
+        locked(&self.submitted).clear();
         self.start_slurmctld_with(&["-c"])
     }
 
@@ -115,7 +115,7 @@ impl Cluster {
     pub(crate) fn launch_slurmctld(&self, options: &[&str]) -> Result<()> {
         let daemon = daemon::slurmctld(&self.slurm, &self.settings, options);
         let leashed = daemon.start(&self.lead, &self.layout)?;
-        *held(&self.slurmctld) = Some(leashed);
+        *locked(&self.slurmctld) = Some(leashed);
         Ok(())
     }
 

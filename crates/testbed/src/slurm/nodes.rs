@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::process::Signal;
 
-use crate::{Cluster, cluster::held, conf_files::node_name, daemon, wait_until};
+use crate::{Cluster, cluster::daemon, cluster::locked, conf_files::node_name, wait_until};
 
 /// How long a node may take until Slurm sees it as wanted.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ impl Cluster {
     /// When it is not running or does not end.
     pub fn kill_slurmd(&self, number: u16) -> Result<()> {
         let slot = usize::from(number - 1);
-        let mut slurmd = held(&self.slurmd)[slot].take().context("that slurmd is not running")?;
+        let mut slurmd = locked(&self.slurmd)[slot].take().context("that slurmd is not running")?;
         slurmd.signal(Signal::KILL)?;
         wait_until("the end of slurmd", LIMIT, || Ok(slurmd.ended()?.is_some()))
     }
@@ -29,7 +29,7 @@ impl Cluster {
     /// When it does not start.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
         let slurmd = daemon::slurmd_after_boot(&self.root, number - 1).start(&self.lead, &self.layout)?;
-        held(&self.slurmd)[usize::from(number - 1)] = Some(slurmd);
+        locked(&self.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())
     }
 

@@ -1,19 +1,19 @@
-//! When a job's partition is made.
+//! `Prepare` in the cluster of a case: when a job's partition is made.
 
 use testbed::Settings;
 
 use crate::step::Step;
 
-/// Before the job has nodes, or then.
+/// When a job's partition is made: before the job has nodes, or once it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum PrepareMode {
     /// When it has its nodes: it waits on them, in CF.
     Configuring,
     /// While it waits: `Prepare=all`.
     Prepared,
 }
 
-impl Way {
+impl PrepareMode {
     pub const ALL: [Self; 2] = [Self::Configuring, Self::Prepared];
 
     /// What the name of a test ends with.
