@@ -18,14 +18,3 @@ fn job_bad_requests() -> Result<()> {
         Ok(())
     })
 }
-
-#[test]
-fn job_bad_request_of_srun_and_salloc() -> Result<()> {
-    quick().run(|cluster| {
-        for by in ["srun", "salloc"] {
-            let output = cluster.command(by).args(&["--gres=vipu:pod64:3", "true"]).output()?;
-            ensure!(output.code != 0 && output.stderr.contains("power of two"), "{by}: {output:?}");
-        }
-        Ok(())
-    })
-}

@@ -1,11 +1,11 @@
 //! Jobs that wait: for IPUs, for their partition, in line with others.
 
+mod array_for_more_ipus_than_free;
 mod blocks;
 mod deadlines;
 mod forecast;
 mod jobs_without_ipus;
 mod line;
-mod more_ipus_than_free;
 mod preemption;
 mod prepare;
 mod reasons;
