@@ -86,7 +86,7 @@ enum Task {
         #[command(subcommand)]
         instead: Option<Bench>,
     },
-    /// Play a synthetic year of IPU jobs, scheduled in several ways, and print how long they waited.
+    /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
         #[arg(last = true)]

@@ -8,12 +8,12 @@ use crate::{Job, Scheduler, Verdict};
 /// Counts IPUs. When the controller finds no block all the same, the job goes back into the line and is tried again
 /// in the next pass.
 #[derive(Debug)]
-pub struct Counting {
+pub struct IpuCounter {
     free: u32,
     controller: Controller,
 }
 
-impl Counting {
+impl IpuCounter {
     /// On a Pod with this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32, controller: Controller) -> Self {
@@ -21,7 +21,7 @@ impl Counting {
     }
 }
 
-impl Scheduler for Counting {
+impl Scheduler for IpuCounter {
     fn start(&mut self, job: &Job, _moment: &KnownJobs) -> Verdict {
         if job.size > self.free {
             return Verdict::Waits;

@@ -13,7 +13,7 @@ use crate::{DOMAIN, Job, Scheduler, Verdict};
 
 /// A ledger with one model of one controller.
 #[derive(Debug)]
-pub struct Ledgered {
+pub struct LedgerScheduler {
     ledger: Ledger,
     facts: ModelFacts,
     ipus: u32,
@@ -23,7 +23,7 @@ pub struct Ledgered {
     clock: Millis,
 }
 
-impl Ledgered {
+impl LedgerScheduler {
     /// On a Pod with this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32, controller: Controller, placement: Placement, has_line: bool) -> Self {
@@ -90,7 +90,7 @@ impl Ledgered {
     }
 }
 
-impl Scheduler for Ledgered {
+impl Scheduler for LedgerScheduler {
     fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict {
         let Some(claim) = self.claim(job, moment) else { return Verdict::Waits };
         if !self.controller.create(job.id, job.size, &claim.ipus) {

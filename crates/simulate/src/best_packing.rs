@@ -1,8 +1,8 @@
 //! The best possible packing: any free IPUs make a partition, as if all others could be moved aside at any time.
 //!
 //! Order and rules are those of the ledger's plans: the first sixteen that wait keep the time at which enough IPUs
-//! will be free, and whoever makes none of them wait longer may go before. So what another way loses against this
-//! one, it loses by blocks. It is not the best possible order: who let short jobs go first would have less waiting.
+//! will be free, and whoever makes none of them wait longer may go before. Another
+//! policy loses against this one by blocks alone. The order is not the best: short jobs first would wait less.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const MOST_PLANS: usize = 16;
 
 /// IPUs without places.
 #[derive(Debug)]
-pub struct Fluid {
+pub struct BestPacking {
     ipus: u32,
     /// Size and limit's end of each running job.
     running: HashMap<u32, (u32, i64)>,
@@ -24,7 +24,7 @@ pub struct Fluid {
     plans: usize,
 }
 
-impl Fluid {
+impl BestPacking {
     /// On a Pod with this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32) -> Self {
@@ -59,7 +59,7 @@ impl Fluid {
     }
 }
 
-impl Scheduler for Fluid {
+impl Scheduler for BestPacking {
     fn begin_pass(&mut self, moment: &KnownJobs) {
         (self.free_from, self.plans) = (vec![(moment.now.0, self.ipus)], 0);
         for (size, end) in self.running.clone().into_values() {
