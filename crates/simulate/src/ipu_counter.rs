@@ -1,4 +1,4 @@
-//! A plugin that only counts: whoever asks for no more IPUs than are free may start.
+//! A plugin that only counts: a job may start if it asks for no more IPUs than are free.
 
 use ledger::KnownJobs;
 

@@ -1,4 +1,4 @@
-//! What must hold after every test, on clusters of both kinds.
+//! The invariants that hold after every test, on clusters of both kinds.
 
 use std::{collections::BTreeSet, sync::Mutex, time::Duration};
 

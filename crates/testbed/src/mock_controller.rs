@@ -135,11 +135,7 @@ impl Mock {
     /// # Errors
     /// When there never was one.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
-        let report = self.report()?;
-        report
-            .partition(partition)
-            .cloned()
-            .with_context(|| format!("there never was a partition {partition}"))
+        record_of(&self.report()?, partition)
     }
 
     /// Waits until a create call for this partition has come.
@@ -164,11 +160,7 @@ impl Mock {
 
     /// Every case in which an IPU had two owners.
     pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
-        let cases = self.report()?.ever_double_owned;
-        Ok(cases
-            .iter()
-            .map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second))
-            .collect())
+        Ok(owned_twice(&self.report()?))
     }
 
     /// Lets something go wrong from now on.
@@ -214,4 +206,16 @@ impl Mock {
     pub(crate) fn into_process(self) -> Leashed {
         self.process.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The latest life of the partition of this name.
+pub(crate) fn record_of(report: &Report, partition: &str) -> Result<PartitionRecord> {
+    let record = report.partition(partition).cloned();
+    record.with_context(|| format!("there never was a partition {partition}"))
+}
+
+/// Every case in which an IPU had two owners.
+pub(crate) fn owned_twice(report: &Report) -> Vec<String> {
+    let cases = report.ever_double_owned.iter();
+    cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect()
 }

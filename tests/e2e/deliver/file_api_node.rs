@@ -1,5 +1,4 @@
-//! The ways on which a job's tasks learn of their IPUs, as two users see them; and what they are told of a node that does
-//! not look fit for IPUs.
+//! `Delivery=file`, `api` and `node`, as two users see them, and the warnings on a node that does not look fit for IPUs.
 
 use std::{
     fs,

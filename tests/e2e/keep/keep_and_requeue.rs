@@ -1,4 +1,4 @@
-//! `--ipu-keep` and `--ipu-requeue-on`: what users have done about jobs that fail.
+//! `--ipu-keep` and `--ipu-requeue-on`, for jobs that fail.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

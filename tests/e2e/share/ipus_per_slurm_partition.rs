@@ -1,4 +1,4 @@
-//! What the jobs of a Slurm partition may have together.
+//! The limit of IPUs for all jobs of a Slurm partition together.
 
 use anyhow::Result;
 use testbed::main_job;

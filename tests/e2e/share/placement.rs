@@ -1,4 +1,4 @@
-//! Who chooses the IPUs of a partition.
+//! `Placement`: the controller or slurm-vipu chooses the IPUs of a partition.
 
 use anyhow::Result;
 use testbed::{Cluster, main_job};

@@ -1,4 +1,4 @@
-//! Requests that cannot be met, and such that leave something out.
+//! Requests that are refused, and requests that leave something out.
 
 use anyhow::{Result, ensure};
 use testbed::main_job::{self, BAD_REQUESTS, RESOLVED_REQUESTS};

@@ -1,4 +1,4 @@
-//! What the controller says behind our back: partitions of nobody, and partitions that fail under a running job.
+//! Partitions that belong to no job, and partitions that fail under a running job.
 
 use std::fs;
 

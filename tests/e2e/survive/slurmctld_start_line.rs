@@ -1,4 +1,4 @@
-//! What slurmctld's log says after a start.
+//! The line in slurmctld's log after a start.
 
 use std::fs;
 

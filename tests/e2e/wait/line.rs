@@ -1,4 +1,4 @@
-//! Who is first in line is not overtaken by a stream of smaller jobs.
+//! A stream of smaller jobs does not overtake the first job in line.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, wait_for};

@@ -1,4 +1,4 @@
-//! What people and files say.
+//! Texts of people and files: vipu.conf, requests, the journal, the table file.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a controller answers: any bytes, and any values in a reply that is well-formed.
+//! A controller's replies: any bytes, and any values in a reply that is well-formed.
 
 use std::time::Duration;
 

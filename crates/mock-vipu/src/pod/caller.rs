@@ -1,4 +1,4 @@
-//! What a caller may touch.
+//! The rights of a caller: which allocations it may use.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a test can make go wrong.
+//! Faults that a test injects.
 
 use std::time::Duration;
 

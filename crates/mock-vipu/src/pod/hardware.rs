@@ -1,4 +1,4 @@
-//! What a Pod consists of.
+//! The parts of a Pod.
 //!
 //! IPUs are numbered through. Four in a row make an IPU-Machine with one agent, a domain size of
 //! them an IPU-Link domain.

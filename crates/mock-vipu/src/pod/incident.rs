@@ -1,4 +1,4 @@
-//! What a test can make happen at once.
+//! Incidents: events that a test brings about at once.
 
 use serde::{Deserialize, Serialize};
 use vipu_types::IpuCount;

@@ -1,4 +1,4 @@
-//! The IPUs themselves: who has them, and which of them work.
+//! The IPUs: which are free, and which work.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What outlives a restart of the server.
+//! The state that outlives a restart of the server.
 
 use std::collections::BTreeSet;
 

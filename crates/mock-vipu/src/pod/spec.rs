@@ -1,4 +1,4 @@
-//! Judging what a partition shall be, and filling in what the request leaves open.
+//! Checking a request for a partition, and filling in defaults.
 
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{

@@ -1,4 +1,4 @@
-//! What happens to partitions by itself.
+//! State changes of partitions that no call brings about.
 //!
 //! ```text
 //! create -> Creating -> Active -> (error) -> Resetting -> Active        up to three times,

@@ -1,4 +1,4 @@
-//! What holds whatever is asked of a Pod and whatever befalls it.
+//! Rules that hold whatever is asked of a Pod and whatever happens to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the looking calls tell.
+//! The calls that change nothing.
 
 use mock_vipu::{Effect, Fault, Incident};
 use tonic::Code;

@@ -1,4 +1,4 @@
-//! What must hold after every test, on a cluster of one host.
+//! The checks after every test, on a cluster of one host.
 
 use std::{collections::BTreeSet, fs, sync::Mutex};
 

@@ -1,4 +1,4 @@
-//! The folder of a cluster: where everything is, and who may write where.
+//! The folder of a cluster: its files and their owners.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! The daemons' logs, and what becomes of them when a test fails.
+//! The daemons' logs: reading them, and printing them when a test fails.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, thread};
 

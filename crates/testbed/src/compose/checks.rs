@@ -1,4 +1,4 @@
-//! What must hold after every test, on a cluster of containers.
+//! The checks after every test, on a cluster of containers.
 
 use std::{collections::BTreeSet, sync::Mutex};
 
@@ -9,6 +9,7 @@ use crate::{
     JobId, JobView,
     cluster::logs::{faults, node_faults},
     invariants::Checked,
+    mock_controller::owned_twice,
 };
 
 impl Cluster {
@@ -50,8 +51,7 @@ impl Checked for Cluster {
     }
 
     fn owned_twice(&self) -> Result<Vec<String>> {
-        let cases = self.controller().report()?.ever_double_owned;
-        Ok(cases.iter().map(|case| format!("{} by {} and {}", case.ipu, case.first, case.second)).collect())
+        Ok(owned_twice(&self.controller().report()?))
     }
 
     fn files(&self) -> Result<Vec<String>> {

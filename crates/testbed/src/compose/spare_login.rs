@@ -1,4 +1,4 @@
-//! A login host that compose.yaml knows nothing of, for what an administrator may leave out of one.
+//! A further login host with files of its own, from which a test removes some.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What a process has, to tell whether it does what it should not do.
+//! A process's objects, threads, files, connections and time, to tell whether it does what it should not do.
 
 use std::{fs, io, path::PathBuf, time::Duration};
 

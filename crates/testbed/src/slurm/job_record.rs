@@ -1,4 +1,4 @@
-//! What `scontrol show job` prints.
+//! The output of `scontrol show job`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is done to the cluster's nodes.
+//! Killing, starting and updating the cluster's nodes.
 
 use std::time::Duration;
 

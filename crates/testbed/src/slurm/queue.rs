@@ -1,4 +1,4 @@
-//! What squeue, sdiag and `sbatch --test-only` say of waiting.
+//! What squeue, sdiag and `sbatch --test-only` say of waiting jobs.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,4 @@
-//! What is done to the cluster's slurmctld.
+//! Stopping, killing, starting and reconfiguring the cluster's slurmctld.
 
 use std::{fs, sync::atomic::Ordering, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What became of the jobs, as far as it must not depend on the selector.
+//! The outcome of the jobs, as far as it must not depend on the selector.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
