@@ -52,7 +52,7 @@ pub fn sbatch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
 /// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
 ///
 /// # Errors
-/// As [`account`].
+/// As [`check_run`].
 pub fn batch_ended(cluster: &Cluster, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
     check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
