@@ -1,46 +1,15 @@
 //! End-to-end tests: real munge, slurmctld and slurmd, a mock controller, a cluster for each test.
 #![forbid(unsafe_code)]
 
-mod after_failure;
-mod array;
-mod attacks;
-mod backup;
-mod binaries;
-mod conf_files;
-mod controller;
-mod cost;
-mod crashes;
-mod deadlines;
-mod delivery;
-mod endings;
-mod failures;
-mod gcds;
-mod gres;
-mod kinds;
-mod layering;
-mod options;
-mod page;
-mod panics;
-mod phases;
-mod placement;
-mod pods;
-mod prepare;
-mod reconcile;
-mod releases;
-mod removals;
-mod requests;
-mod restarts;
-mod scheduling;
-mod scripts;
-mod shares;
-mod sizes;
-mod slurm_partitions;
-mod start_line;
-mod starts;
-mod terminals;
-mod tls;
-mod valgrind;
-mod ways;
+mod change;
+mod deliver;
+mod jobs;
+mod keep;
+mod queued_jobs;
+mod share;
+mod start;
+mod survive;
+mod wait;
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! The faults of the matrix.
 
 use crate::step::Step;
 

@@ -2,43 +2,43 @@
 //! partitions that are made when their jobs have nodes and while they wait.
 //!
 //! A test for each, `fault_FAULT_at_STEP` and `fault_FAULT_at_STEP_prepared`: those of [`selection`]'s lists, unless
-//! `VIPU_FAULT_CELLS` says `full` or `smoke`. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
+//! `VIPU_FAULT_CASES` says `full` or `smoke`. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
 #![forbid(unsafe_code)]
 
-mod cell;
+mod case;
 mod fault;
+mod prepare_mode;
 mod report;
-mod scene;
 mod selection;
 mod step;
-mod way;
+mod stopped_job;
 
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Result;
 use libtest_mimic::{Arguments, Trial};
 
-use crate::{fault::Fault, report::Report, step::Step, way::Way};
+use crate::{fault::Fault, prepare_mode::PrepareMode, report::Report, step::Step};
 
-/// A fault that strikes at a step of a job's life, in one of the ways in which jobs get their partitions.
+/// A fault that strikes at a step of a job's life, in one mode of `Prepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Cell {
-    way: Way,
+struct Case {
+    mode: PrepareMode,
     fault: Fault,
     step: Step,
 }
 
-impl Cell {
+impl Case {
     /// All that there can be.
     fn all() -> impl Iterator<Item = Self> {
-        let faults = |way| Fault::ALL.into_iter().map(move |fault| (way, fault));
-        let steps = |(way, fault)| Step::ALL.into_iter().map(move |step| Self { way, fault, step });
-        Way::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|cell| cell.why_not().is_none())
+        let faults = |mode| Fault::ALL.into_iter().map(move |fault| (mode, fault));
+        let steps = |(mode, fault)| Step::ALL.into_iter().map(move |step| Self { mode, fault, step });
+        PrepareMode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
     }
 
     /// Why this cannot be.
     fn why_not(self) -> Option<&'static str> {
-        if self.way.has(self.step) {
+        if self.mode.has(self.step) {
             self.fault.cannot_strike(self.step)
         } else {
             Some("there is no such step")
@@ -47,22 +47,22 @@ impl Cell {
 
     /// What its test is called.
     fn name(self) -> String {
-        format!("fault_{}_at_{}{}", self.fault.name(), self.step.name(), self.way.suffix())
+        format!("fault_{}_at_{}{}", self.fault.name(), self.step.name(), self.mode.suffix())
     }
 }
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
     let (chosen, report) = (selection::from_environment()?, Arc::new(Report::default()));
-    let trial = |cell: Cell| {
+    let trial = |case: Case| {
         let report = Arc::clone(&report);
-        Trial::test(cell.name(), move || {
-            let outcome = cell::run(cell);
-            report.add(cell, &outcome);
+        Trial::test(case.name(), move || {
+            let outcome = case::run(case);
+            report.add(case, &outcome);
             outcome.map(drop).map_err(|error| format!("{error:?}").into())
         })
     };
-    let mut trials: Vec<_> = Cell::all().filter(|cell| chosen.has(*cell)).map(trial).collect();
+    let mut trials: Vec<_> = Case::all().filter(|case| chosen.has(*case)).map(trial).collect();
     trials.push(Trial::test("fault_shipped_plugin_has_no_failpoints", || {
         selection::shipped_has_none().map_err(|error| format!("{error:?}").into())
     }));

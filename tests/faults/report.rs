@@ -12,11 +12,11 @@ use anyhow::Result;
 use testbed::programs;
 
 use crate::{
-    Cell,
-    cell::{self, Outcome},
+    Case,
+    case::{self, Outcome},
     fault::Fault,
+    prepare_mode::PrepareMode,
     step::Step,
-    way::Way,
 };
 
 const HEAD: &str = "\
@@ -49,12 +49,12 @@ at least once, and what differs for prepared partitions. To run one pair in both
 #[derive(Default)]
 pub struct Report(Mutex<Outcomes>);
 
-type Outcomes = BTreeMap<Cell, Result<Outcome, String>>;
+type Outcomes = BTreeMap<Case, Result<Outcome, String>>;
 
 impl Report {
-    pub fn add(&self, cell: Cell, outcome: &Result<Outcome>) {
-        let outcome = outcome.as_ref().cloned().map_err(cell::in_short);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(cell, outcome);
+    pub fn add(&self, case: Case, outcome: &Result<Outcome>) {
+        let outcome = outcome.as_ref().cloned().map_err(case::in_short);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(case, outcome);
     }
 
     /// Writes it to the file that `VIPU_FAULT_REPORT` names, if it names one.
@@ -73,34 +73,39 @@ impl Report {
             outcomes.len(),
             programs::slurm_version()?
         );
-        for way in Way::ALL {
-            table(&mut text, way, &outcomes, &mut reasons)?;
+        for mode in PrepareMode::ALL {
+            table(&mut text, mode, &outcomes, &mut reasons)?;
         }
         for (number, reason) in reasons.iter().enumerate() {
             writeln!(text, "({}) {reason}.  ", number + 1)?;
         }
-        let failed = outcomes.iter().filter_map(|(cell, outcome)| Some((cell, outcome.as_ref().err()?)));
-        for (number, (cell, why)) in failed.enumerate() {
+        let failed = outcomes.iter().filter_map(|(case, outcome)| Some((case, outcome.as_ref().err()?)));
+        for (number, (case, why)) in failed.enumerate() {
             if number == 0 {
                 text.push_str("\nFailed:\n\n");
             }
-            writeln!(text, "* `{}`: {why}", cell.name())?;
+            writeln!(text, "* `{}`: {why}", case.name())?;
         }
         Ok(text)
     }
 }
 
-/// Those of one way. What keeps others from being there is numbered.
-fn table(text: &mut String, way: Way, outcomes: &Outcomes, reasons: &mut Vec<&'static str>) -> Result<()> {
-    let steps: Vec<_> = Step::ALL.into_iter().filter(|step| way.has(*step)).collect();
+/// The table of one mode. The reasons for which pairs cannot be are numbered.
+fn table(
+    text: &mut String,
+    mode: PrepareMode,
+    outcomes: &Outcomes,
+    reasons: &mut Vec<&'static str>,
+) -> Result<()> {
+    let steps: Vec<_> = Step::ALL.into_iter().filter(|step| mode.has(*step)).collect();
     let names: Vec<_> = steps.iter().map(|step| step.name().replace('_', " ")).collect();
-    writeln!(text, "## {}\n", way.words())?;
+    writeln!(text, "## {}\n", mode.words())?;
     writeln!(text, "| fault | {} |\n|---|{}", names.join(" | "), "---|".repeat(steps.len()))?;
     for fault in Fault::ALL {
         write!(text, "| {} |", fault.words())?;
         for step in &steps {
-            let cell = Cell { way, fault, step: *step };
-            let words = match (cell.why_not(), outcomes.get(&cell)) {
+            let case = Case { mode, fault, step: *step };
+            let words = match (case.why_not(), outcomes.get(&case)) {
                 (Some(reason), _) => format!("n/a ({})", number_of(reason, reasons)),
                 (None, Some(Ok(Outcome { recovered, job }))) => {
                     format!("{:.1} {job}", recovered.as_secs_f64())

@@ -1,11 +1,11 @@
-//! Which of the cells run.
+//! Which of the cases run.
 
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use testbed::programs;
 
-use crate::{Cell, fault::Fault, step::Step, way::Way};
+use crate::{Case, fault::Fault, prepare_mode::PrepareMode, step::Step};
 
 /// Each step once and each fault once at least.
 const REDUCED: [(Step, Fault); 19] = [
@@ -30,7 +30,7 @@ const REDUCED: [(Step, Fault); 19] = [
     (Step::CreateAcknowledged, Fault::Panic),
 ];
 
-/// Those of [`Way::Prepared`]: each step at which it differs, and what can strike there.
+/// The pairs of [`PrepareMode::Prepared`]: each step at which it differs, and what can strike there.
 const REDUCED_PREPARED: [(Step, Fault); 14] = [
     (Step::Test, Fault::NodeDeath),
     (Step::Begin, Fault::Kill),
@@ -56,38 +56,38 @@ const SMOKE: [(Step, Fault); 4] = [
     (Step::Fini, Fault::Refused),
 ];
 
-/// The same of [`Way::Prepared`].
+/// What each release of Slurm has to pass with [`PrepareMode::Prepared`].
 const SMOKE_PREPARED: [(Step, Fault); 2] =
     [(Step::CreateSent, Fault::Cancel), (Step::FilesWritten, Fault::Kill)];
 
 /// A list of pairs.
 type Pairs = &'static [(Step, Fault)];
 
-/// A choice of cells.
+/// A choice of cases.
 pub enum Selection {
     Full,
     These { configuring: Pairs, prepared: Pairs },
 }
 
 impl Selection {
-    pub fn has(&self, cell: Cell) -> bool {
-        let pairs = match (self, cell.way) {
+    pub fn has(&self, case: Case) -> bool {
+        let pairs = match (self, case.mode) {
             (Self::Full, _) => return true,
-            (Self::These { configuring, .. }, Way::Configuring) => configuring,
-            (Self::These { prepared, .. }, Way::Prepared) => prepared,
+            (Self::These { configuring, .. }, PrepareMode::Configuring) => configuring,
+            (Self::These { prepared, .. }, PrepareMode::Prepared) => prepared,
         };
-        pairs.contains(&(cell.step, cell.fault))
+        pairs.contains(&(case.step, case.fault))
     }
 }
 
-/// As `VIPU_FAULT_CELLS` says.
+/// As `VIPU_FAULT_CASES` says.
 pub fn from_environment() -> Result<Selection> {
-    let said = env::var("VIPU_FAULT_CELLS").unwrap_or_default();
+    let said = env::var("VIPU_FAULT_CASES").unwrap_or_default();
     Ok(match said.as_str() {
         "full" => Selection::Full,
         "smoke" => Selection::These { configuring: &SMOKE, prepared: &SMOKE_PREPARED },
         "" => Selection::These { configuring: &REDUCED, prepared: &REDUCED_PREPARED },
-        other => bail!("VIPU_FAULT_CELLS is '{other}': neither full nor smoke"),
+        other => bail!("VIPU_FAULT_CASES is '{other}': neither full nor smoke"),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Where a job is when the fault strikes.
 
 use mock_vipu::{Effect, Fault, Rpc};
-use testbed::Place;
+use testbed::Failpoint;
 use vipu_client::Call;
 
 /// A step in the life of a job with IPUs.
@@ -40,7 +40,7 @@ pub enum Step {
 /// How a test gets a job to stop at a step.
 pub enum Stop {
     /// The plugin is stopped.
-    Plugin(Place),
+    Plugin(Failpoint),
     /// The controller does not answer this call.
     Reply(Call),
     /// The script stays by itself.
@@ -90,7 +90,7 @@ impl Step {
             Self::CreateSent => Stop::Reply(Call::CreatePartition),
             Self::RemoveSent => Stop::Reply(Call::RemovePartition),
             Self::Running => Stop::Script,
-            _ => Stop::Plugin(Place(self.name())),
+            _ => Stop::Plugin(Failpoint(self.name())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The kinds of jobs that differ most from release to release, on four hosts. `tests/e2e/kinds` has them all on one.
+//! The kinds of jobs that differ most from release to release, on four hosts. `tests/e2e` has all kinds on one.
 
 use anyhow::{Result, ensure};
 use testbed::{

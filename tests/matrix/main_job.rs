@@ -23,7 +23,7 @@ fn batch(cluster: &Cluster) -> Result<()> {
     let job = cluster.sbatch(SHOW, &["--gres=vipu:pod64:16"])?;
     cluster.await_state(job, "CONFIGURING", LIMIT)?;
     cluster.await_end(job, LIMIT)?;
-    account(cluster, job, 16, &cluster.job_output(job)?)
+    check_run(cluster, job, 16, &cluster.job_output(job)?)
 }
 
 fn srun(cluster: &Cluster) -> Result<()> {
@@ -31,7 +31,7 @@ fn srun(cluster: &Cluster) -> Result<()> {
     let running = cluster.command("srun").args(&words).start()?;
     let job = cluster.await_job_named("by-srun", LIMIT)?;
     let output = running.success(LIMIT)?;
-    account(cluster, job, 4, &output.stdout)
+    check_run(cluster, job, 4, &output.stdout)
 }
 
 fn salloc(cluster: &Cluster) -> Result<()> {
@@ -40,7 +40,7 @@ fn salloc(cluster: &Cluster) -> Result<()> {
     let running = cluster.command("salloc").args(&words).start()?;
     let job = cluster.await_job_named("by-salloc", LIMIT)?;
     let output = running.success(LIMIT)?;
-    account(cluster, job, 1, &output.stdout)
+    check_run(cluster, job, 1, &output.stdout)
 }
 
 /// One partition for all nodes, and on each a file that can be read.
@@ -55,7 +55,7 @@ fn on_all_nodes(cluster: &Cluster) -> Result<()> {
     let mut devices = Vec::new();
     for task in 0..NODES.len() {
         let output = cluster.home_file(&format!("{job}.{task}.task"))?;
-        account(cluster, job, 16, &output).with_context(|| format!("task {task}"))?;
+        check_run(cluster, job, 16, &output).with_context(|| format!("task {task}"))?;
         let host = output.lines().find_map(|line| line.strip_prefix("host ")).context("no host")?;
         hosts.push(host.to_owned());
         devices.push(Shown::parse(&output)?.file.devices);
@@ -70,7 +70,7 @@ fn on_all_nodes(cluster: &Cluster) -> Result<()> {
 }
 
 /// Checks what one task printed with [`SHOW`], that the partition goes, and what accounting has of the job.
-fn account(cluster: &Cluster, job: JobId, ipus: u32, output: &str) -> Result<()> {
+fn check_run(cluster: &Cluster, job: JobId, ipus: u32, output: &str) -> Result<()> {
     let what = format!("job {job}");
     let shown = Shown::parse(output).with_context(|| what.clone())?;
     shown.check(&partition(job), ipus).context(what)?;

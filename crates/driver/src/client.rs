@@ -2,11 +2,8 @@
 
 use std::fmt::Display;
 
-use vipu_client::{
-    Client, Endpoint, Error, ErrorClass, IpuLinkRouting, OperationState, Place, ReadyState, Requirements,
-    Status, SyncType,
-};
-use vipu_types::{ControllerName, GatewayRouting, Gcd, LinkRouting, PartitionId, Shape, Sync};
+use vipu_client::{Client, Endpoint, ErrorClass, OperationState, PartitionStatus, ReadyState, Requirements};
+use vipu_types::{ControllerName, Gcd, PartitionId, Shape};
 
 use crate::{
     CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, inventory,
@@ -69,62 +66,20 @@ fn requirements(request: &CreateRequest<'_>) -> Requirements {
         allocation: request.allocation.map(str::to_owned),
         // Beside an allocation a cluster means nothing; with IPUs of our choice it has to be named.
         cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
-        ipus: request.ipus.iter().map(|ipu| Place { domain: ipu.domain, index: ipu.index }).collect(),
+        ipus: request.ipus.to_vec(),
         reconfigurable: reconfigurable.unwrap_or(false),
         num_gcds: gcds,
         num_replicas: replicas.unwrap_or(0),
-        sync_type: sync.map_or(SyncType::Undefined, sync_type),
-        ipulink_routing: link_routing.map_or(IpuLinkRouting::Undefined, link_routing_type),
-        gateway_routing: gateway_routing.map_or(vipu_client::GatewayRouting::Undefined, gateway_routing_type),
+        sync,
+        link_routing,
+        gateway_routing,
         ..Requirements::new(request.partition.clone(), request.size)
     };
     wanted.across(request.domain_size)
 }
 
-fn sync_type(sync: Sync) -> SyncType {
-    match sync {
-        Sync::C2Compatible => SyncType::Gs2Default,
-        Sync::PodNativeDefault => SyncType::PodNativeDefault,
-        Sync::PodNativeReplicatedPipeline => SyncType::PodNativeReplicatedPipeline,
-    }
-}
-
-fn link_routing_type(routing: LinkRouting) -> IpuLinkRouting {
-    match routing {
-        LinkRouting::Dnc => IpuLinkRouting::Dnc,
-        LinkRouting::Swnc => IpuLinkRouting::SlidingWindow,
-        LinkRouting::Btnc => IpuLinkRouting::BarleyTwist,
-        LinkRouting::RingSwnc => IpuLinkRouting::RingSlidingWindow,
-    }
-}
-
-fn gateway_routing_type(routing: GatewayRouting) -> vipu_client::GatewayRouting {
-    match routing {
-        GatewayRouting::Ring => vipu_client::GatewayRouting::Ring,
-        GatewayRouting::SwRing => vipu_client::GatewayRouting::SwitchedRing,
-    }
-}
-
-impl From<Error> for CallError {
-    fn from(error: Error) -> Self {
-        let failure = match error.class() {
-            ErrorClass::Invalid | ErrorClass::Denied => Failure::Refused,
-            ErrorClass::Stranger => Failure::Stranger,
-            ErrorClass::NoRoom => Failure::NoRoom,
-            ErrorClass::AlreadyExists => Failure::Exists,
-            ErrorClass::NotSent => Failure::NotSent,
-            ErrorClass::Unreachable
-            | ErrorClass::Timeout
-            | ErrorClass::NotFound
-            | ErrorClass::NotReady
-            | ErrorClass::Other => Failure::Unclear,
-        };
-        Self { failure, message: error.to_string(), cause: error.words().to_owned() }
-    }
-}
-
 /// What two states that are told together amount to.
-fn state(status: &Status) -> PartitionState {
+fn state(status: &PartitionStatus) -> PartitionState {
     match (status.ready, status.operation) {
         (ReadyState::Removed, _) => PartitionState::Removed,
         (_, OperationState::Removing) => PartitionState::Removing,
@@ -144,7 +99,7 @@ mod tests {
 
     fn told(ready: ReadyState, operation: OperationState, errors: &[&str]) -> PartitionState {
         let errors = errors.iter().map(|&words| words.to_owned()).collect();
-        state(&Status { ready, operation, errors, ..Status::default() })
+        state(&PartitionStatus { ready, operation, errors, ..PartitionStatus::default() })
     }
 
     #[test]

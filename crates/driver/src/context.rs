@@ -7,13 +7,14 @@ use std::rc::Rc;
 use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
-use crate::pod::{Pod, PodSetup, Seen};
-use crate::shared::Shared;
+use crate::pod::{ObservedController, Pod};
+use crate::resource_probes::ResourceProbes;
 use crate::survey::Surveyor;
-use crate::tracked::{Owner, Tracked};
-use crate::{Environment, LiveRecord, Stage};
+use crate::tracked::{PartitionOwner, Tracked};
+use crate::{Environment, LiveRecord, PodSetup, Stage};
 
-/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few, says nothing.
+/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few,
+/// says nothing.
 const NOBODY_COUNTED: u32 = 1 << 30;
 
 pub(crate) struct Context<W: Environment> {
@@ -22,11 +23,11 @@ pub(crate) struct Context<W: Environment> {
     /// Those that are not configured any more, but that claims are on.
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
     /// Of each controller that was ever in use.
-    seen: RefCell<BTreeMap<PodId, Rc<Seen>>>,
+    observed: RefCell<BTreeMap<PodId, Rc<ObservedController>>>,
     tracked_partitions: RefCell<HashMap<PartitionId, Rc<Tracked>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
     /// What all jobs need.
-    pub shared: Shared,
+    pub resources: ResourceProbes,
     /// Partitions that no job has and that are being seen to.
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
@@ -36,7 +37,7 @@ impl<W: Environment> Context<W> {
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         let tracked_partitions = live.into_iter().map(|record| {
             let before = Some(record.claim.clone());
-            let tracked = Tracked { before, ..Tracked::new(Owner::Ours) };
+            let tracked = Tracked { before, ..Tracked::new(PartitionOwner::Ours) };
             tracked.home.replace(Some(record.claim.pod()));
             tracked.directory.replace(record.ipuof_dir.map(Into::into));
             if matches!(record.stage, Stage::Creating | Stage::GivenUp) {
@@ -49,10 +50,10 @@ impl<W: Environment> Context<W> {
             environment,
             pods: RefCell::default(),
             unlisted: RefCell::default(),
-            seen: RefCell::default(),
+            observed: RefCell::default(),
             tracked_partitions: RefCell::new(tracked_partitions.collect()),
             surveyors: RefCell::default(),
-            shared: Shared::default(),
+            resources: ResourceProbes::default(),
             unclaimed: RefCell::default(),
         }
     }
@@ -63,7 +64,7 @@ impl<W: Environment> Context<W> {
         let before = std::mem::take(&mut *pods);
         for setup in setups {
             let id = setup.pod.clone();
-            let pod = Pod::new(setup, self.seen(&id), before.get(&id).map(Rc::as_ref));
+            let pod = Pod::new(setup, self.observed(&id), before.get(&id).map(Rc::as_ref));
             pods.insert(id, Rc::new(pod));
         }
         self.unlisted.take();
@@ -74,7 +75,8 @@ impl<W: Environment> Context<W> {
         self.probe_what_is_needed();
     }
 
-    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others are.
+    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others
+    /// are.
     ///
     /// # Errors
     /// When the model is not configured; for people.
@@ -86,20 +88,20 @@ impl<W: Environment> Context<W> {
         }
         let other = pods.iter().find(|(known, _)| known.model == id.model);
         let (_, other) = other.ok_or_else(|| format!("model {} is not configured", id.model))?;
-        let pod = Rc::new(other.beside(&id.controller, self.seen(&id))?);
+        let pod = Rc::new(other.beside(&id.controller, self.observed(&id))?);
         unlisted.insert(id, Rc::clone(&pod));
         Ok(pod)
     }
 
-    fn seen(&self, id: &PodId) -> Rc<Seen> {
-        Rc::clone(self.seen.borrow_mut().entry(id.clone()).or_default())
+    fn observed(&self, id: &PodId) -> Rc<ObservedController> {
+        Rc::clone(self.observed.borrow_mut().entry(id.clone()).or_default())
     }
 
-    /// Whether another controller of the model answers, and does not refuse whoever asks.
+    /// Whether another controller of the model answers, and does not refuse all jobs.
     pub fn has_other(&self, id: &PodId) -> bool {
-        let works = |seen: &Seen| seen.answers.get() && !seen.refusals.refuses_all();
+        let works = |it: &ObservedController| it.answers.get() && !it.refusals.refuses_all();
         let pods = self.pods.borrow();
-        pods.iter().any(|(other, pod)| other != id && other.model == id.model && works(&pod.seen))
+        pods.iter().any(|(other, pod)| other != id && other.model == id.model && works(&pod.observed))
     }
 
     /// The Pod of a controller in its model's list.
@@ -131,7 +133,7 @@ impl<W: Environment> Context<W> {
         match tracked_partitions.get(partition) {
             Some(tracked) => Rc::clone(tracked),
             None => {
-                let tracked = Rc::new(Tracked::new(Owner::Unknown));
+                let tracked = Rc::new(Tracked::new(PartitionOwner::Unknown));
                 tracked_partitions.insert(partition.clone(), Rc::clone(&tracked));
                 tracked
             }
@@ -148,7 +150,7 @@ impl<W: Environment> Context<W> {
         let tracked_partitions = self.tracked_partitions.borrow();
         let ours = tracked_partitions.iter().filter(|(_, tracked)| {
             let is_of_pod = tracked.home.borrow().as_ref() == Some(id);
-            is_of_pod && tracked.owner.get() == Owner::Ours && !tracked.fileless.get()
+            is_of_pod && tracked.owner.get() == PartitionOwner::Ours && !tracked.fileless.get()
         });
         let mut ours: Vec<_> = ours.map(|(partition, _)| partition.clone()).collect();
         // For a simulation to be played again.

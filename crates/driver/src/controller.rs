@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::future::Future;
 
-use ledger::{Place, SeenPartition};
-use vipu_types::{ControllerName, IpuCount, PartitionId, Shape};
+use ledger::SeenPartition;
+use vipu_types::{ControllerName, IpuCount, PartitionId, Place, Shape};
 
-use crate::ModelSettings;
+use crate::{CallError, ModelSettings};
 
 /// One controller end-point. Every call ends by itself, within the controller's own deadline.
 pub trait Controller: Sized + 'static {
@@ -73,7 +73,8 @@ pub enum PartitionState {
     Failed(String),
     /// It is being removed.
     Removing,
-    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free yet.
+    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free
+    /// yet.
     Removed,
 }
 
@@ -86,41 +87,4 @@ pub struct Listing {
     pub faulty: u32,
     /// All partitions, whoever made them.
     pub partitions: Vec<SeenPartition>,
-}
-
-/// A call that did not succeed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct CallError {
-    /// What it means for the driver.
-    pub failure: Failure,
-    /// Which controller, call and partition, and the controller's own words.
-    pub message: String,
-    /// Those words alone: the same from whatever call.
-    pub cause: String,
-}
-
-/// What a failed call means for what to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// Refused for good, nothing was done: asking again is pointless.
-    Refused,
-    /// Refused as the controller does not know us; nothing was done, and asking again helps once that is mended.
-    Stranger,
-    /// No room for the partition at the moment; nothing was done.
-    NoRoom,
-    /// The name of the partition is taken.
-    Exists,
-    /// It was not sent, as there is no connection: nothing was done.
-    NotSent,
-    /// No answer, or one that does not tell: the call may have taken effect, or may still.
-    Unclear,
-}
-
-impl Failure {
-    /// Whether the controller itself said nothing that can be made use of.
-    #[must_use]
-    pub fn is_silence(self) -> bool {
-        matches!(self, Self::NotSent | Self::Unclear)
-    }
 }

@@ -15,42 +15,44 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::announce::Progress;
+use crate::call_failure::Counts;
 use crate::context::Context;
+use crate::create_deadline::{self, CreateDeadline, Stop};
+use crate::create_progress::CreateProgress;
 use crate::pace::{Backoff, poll_pause};
-use crate::patience::{self, Patience, Stop};
-use crate::pod::{Pod, Turn};
-use crate::tracked::{Owner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Failure, Journal, PartitionState, remove};
+use crate::pod::{PlaceInQueue, Pod};
+use crate::tracked::{PartitionOwner, Tracked};
+use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, remove};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
 
-/// Between two tries on a controller that refuses whoever asks.
+/// Between two tries on a controller that refuses all jobs.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long the partition of `claim` is tried, from now on.
-pub(crate) fn patience<W: Environment>(
+pub(crate) fn deadline<W: Environment>(
     context: &Rc<Context<W>>,
     claim: &Claim,
     cancel: CancellationToken,
-) -> Patience {
+) -> CreateDeadline {
     // Without a Pod the create ends at once.
-    let Ok(pod) = context.pod(claim) else { return Patience::new(cancel, Duration::ZERO) };
-    let patience = Patience::new(cancel, patience::limit(claim.run, pod.settings.create_timeout));
-    patience.minds(&context.needs(&pod));
-    patience
+    let Ok(pod) = context.pod(claim) else { return CreateDeadline::new(cancel, Duration::ZERO) };
+    let deadline =
+        CreateDeadline::new(cancel, create_deadline::limit(claim.run, pod.settings.create_timeout));
+    deadline.minds(&context.needs(&pod));
+    deadline
 }
 
 /// What is said of a create that ended before its turn came: nothing of its job.
-pub(crate) fn not_begun(claim: &Claim, patience: &Patience, stop: &Stop) -> Event {
+pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -> Event {
     let partition = claim.partition.clone();
     if *stop == Stop::Cancelled {
         return Event::CreateCancelled(partition);
     }
     let reason = format!(
         "partition {partition} could not be asked for within {} s: other calls are under way",
-        patience.seconds()
+        deadline.seconds()
     );
     tracing::warn!("{}: {reason}", claim.run);
     Event::CreatePutOff { partition, reason }
@@ -61,7 +63,7 @@ pub(crate) async fn create<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,
     claim: &Claim,
-    patience: Patience,
+    deadline: CreateDeadline,
 ) -> Event {
     let began = Instant::now();
     let (partition, run) = (claim.partition.clone(), claim.run);
@@ -75,25 +77,25 @@ pub(crate) async fn create<W: Environment>(
     if !context.environment.journal().is_complete() {
         return failed("the journal cannot be read, see slurmctld's log".into());
     }
-    if tracked.owner.get() == Owner::Unknown {
-        tracked.owner.set(Owner::Others);
+    if tracked.owner.get() == PartitionOwner::Unknown {
+        tracked.owner.set(PartitionOwner::Others);
     }
     let pod = match context.pod(claim) {
         Ok(pod) => pod,
         Err(why) => return failed(why),
     };
-    let progress = Progress::new(claim, pod.usual_create.get());
+    let progress = CreateProgress::new(claim, pod.usual_create.get());
     let mut create = Create {
         context,
         pod,
         slot: None,
         tracked,
         claim,
-        patience,
+        deadline,
         has_begun: false,
-        turn: None,
+        place: None,
         intent: None,
-        may_exist: tracked.owner.get() == Owner::Ours,
+        may_exist: tracked.owner.get() == PartitionOwner::Ours,
         is_unanswered: tracked.unanswered.get() > 0,
         trouble: Cow::Borrowed(""),
         progress: &progress,
@@ -111,7 +113,7 @@ pub(crate) async fn create<W: Environment>(
             Event::Up(partition)
         }
         Err(Stop::Cancelled) => Event::CreateCancelled(partition),
-        Err(stop) if !create.has_begun => not_begun(claim, &create.patience, &stop),
+        Err(stop) if !create.has_begun => not_begun(claim, &create.deadline, &stop),
         Err(Stop::IdSpent) => {
             let reason = format!(
                 "partition {partition} is not made: a call that was sent for this id before may still take effect; \
@@ -125,7 +127,7 @@ pub(crate) async fn create<W: Environment>(
             Event::CreatePutOff { partition, reason }
         }
         Err(Stop::TimedOut) => {
-            let (limit, trouble) = (create.patience.seconds(), create.trouble);
+            let (limit, trouble) = (create.deadline.seconds(), create.trouble);
             let before = progress.setback().filter(|setback| !setback.ends_with(&*trouble));
             let before = before.map(|setback| format!("; before: {setback}")).unwrap_or_default();
             failed(format!("partition {partition} not made within {limit} s: {trouble}{before}"))
@@ -137,17 +139,18 @@ pub(crate) async fn create<W: Environment>(
 /// One create under way.
 struct Create<'a, W: Environment> {
     context: &'a Rc<Context<W>>,
-    /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is now.
+    /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is
+    /// now.
     pod: Rc<Pod<W::Controller>>,
     /// Until the controller has done its part.
     slot: Option<OwnedSemaphorePermit>,
     tracked: &'a Rc<Tracked>,
     claim: &'a Claim,
-    patience: Patience,
+    deadline: CreateDeadline,
     /// It is among those that are being made at once.
     has_begun: bool,
     /// When to ask for it the first time.
-    turn: Option<Turn>,
+    place: Option<PlaceInQueue>,
     /// The intent is on record, with this directory for its files.
     intent: Option<Option<Arc<Path>>>,
     /// The controller may have the partition: look before asking for it.
@@ -157,16 +160,16 @@ struct Create<'a, W: Environment> {
     /// What to say when time runs out.
     trouble: Cow<'static, str>,
     /// For who waits.
-    progress: &'a Progress<'a>,
+    progress: &'a CreateProgress<'a>,
 }
 
 /// Why a try ended without the partition.
 enum Setback {
     /// Another try may do better.
-    Again(Cow<'static, str>, Blame),
+    Again(Cow<'static, str>, Counts),
     /// Another will, once what all jobs need is not in trouble any more.
     Shared(Cow<'static, str>),
-    /// The controller refuses whoever asks.
+    /// The controller refuses all jobs.
     RefusesAll(Cow<'static, str>),
     /// None would.
     Stop(Stop),
@@ -180,32 +183,17 @@ impl From<Stop> for Setback {
 
 impl From<CallError> for Setback {
     fn from(error: CallError) -> Self {
-        let blame = match error.failure {
-            Failure::NoRoom | Failure::Stranger => Blame::Nobody,
-            Failure::Refused | Failure::Exists | Failure::NotSent | Failure::Unclear => Blame::Unclear,
-        };
-        Self::Again(error.message.into(), blame)
+        Self::Again(error.message.into(), error.failure.counts())
     }
-}
-
-/// What a setback says of the partition: one that fails again and again is given up.
-#[derive(Clone, Copy)]
-enum Blame {
-    /// There is something wrong with it.
-    Partition,
-    /// That, unless its controller fails everybody.
-    Unclear,
-    /// Nothing: others have the IPUs, or the controller does not know us.
-    Nobody,
 }
 
 impl<W: Environment> Create<'_, W> {
     async fn run(&mut self) -> Result<(), Stop> {
         self.all_well().await?;
         // Acquiring could fail on a closed semaphore only, and nobody closes it.
-        self.slot = self.patience.hold(Arc::clone(&self.pod.slots).acquire_owned()).await?.ok();
+        self.slot = self.deadline.hold(Arc::clone(&self.pod.slots).acquire_owned()).await?.ok();
         self.has_begun = true;
-        self.turn = Some(self.pod.turn());
+        self.place = Some(self.pod.next_place());
         // Before our own intent takes the place of another's in the journal.
         self.id_is_good()?;
         self.tracked.home.replace(Some(self.claim.pod()));
@@ -216,7 +204,8 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.fileless.set(!self.may_exist);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
-        // A partition that was up is not watched for by who comes after: a call that was never answered is to be.
+        // A partition that was up is not watched for by who comes after: a call that was never answered is to
+        // be.
         if self.tracked.unanswered.get() == 0 {
             self.context.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
         }
@@ -228,7 +217,7 @@ impl<W: Environment> Create<'_, W> {
         loop {
             let seen = self.context.news().count();
             let needs = self.context.needs(&self.pod);
-            self.patience.minds(&needs);
+            self.deadline.minds(&needs);
             if needs.iter().all(|need| need.is_well()) {
                 return Ok(());
             }
@@ -237,7 +226,7 @@ impl<W: Environment> Create<'_, W> {
             if self.pod.settings.ipuof_dir != before {
                 continue;
             }
-            self.patience.hold(self.context.news().after(seen)).await?;
+            self.deadline.hold(self.context.news().after(seen)).await?;
         }
     }
 
@@ -259,10 +248,10 @@ impl<W: Environment> Create<'_, W> {
         let mut backoff = Backoff::new(self.claim.partition.as_str(), RETRY_CAP);
         let mut failures = 0;
         loop {
-            let (trouble, blame) = match attempt(self).await {
+            let (trouble, counts) = match attempt(self).await {
                 Ok(done) => return Ok(done),
                 Err(Setback::Stop(stop)) => return Err(stop),
-                Err(Setback::Again(trouble, blame)) => (trouble, blame),
+                Err(Setback::Again(trouble, counts)) => (trouble, counts),
                 Err(Setback::Shared(trouble)) => {
                     self.trouble = trouble;
                     self.all_well().await?;
@@ -274,7 +263,7 @@ impl<W: Environment> Create<'_, W> {
                 }
             };
             self.trouble = trouble;
-            if matches!(blame, Blame::Unclear) {
+            if counts == Counts::IfOthersAreAnswered {
                 self.context.survey(&self.claim.pod());
             }
             let pause = backoff.next_pause();
@@ -284,12 +273,12 @@ impl<W: Environment> Create<'_, W> {
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
                 self.context.environment.tell(run, self.progress.line());
             }
-            self.patience.pause(pause).await?;
+            self.deadline.pause(pause).await?;
             // The survey has had that time to tell whether others fare better.
-            failures += u32::from(match blame {
-                Blame::Partition => true,
-                Blame::Unclear => self.pod.seen.answers.get(),
-                Blame::Nobody => false,
+            failures += u32::from(match counts {
+                Counts::Always => true,
+                Counts::IfOthersAreAnswered => self.pod.observed.answers.get(),
+                Counts::Never => false,
             });
             if failures > self.pod.settings.max_retries {
                 let (partition, trouble) = (&self.claim.partition, &self.trouble);
@@ -300,24 +289,25 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else may. Unless
-    /// another controller of the model works: a job that has waited for a while may fare better there.
+    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else
+    /// may. Unless another controller of the model works: a job that has waited for a while may fare better
+    /// there.
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
             self.context.environment.tell(self.claim.run, self.progress.line());
         }
-        let (seen_of_it, news) = (Rc::clone(&self.pod.seen), self.context.news());
+        let (observed, news) = (Rc::clone(&self.pod.observed), self.context.news());
         let seen = news.count();
         let consent = async {
             tokio::select! {
                 biased;
-                () = seen_of_it.refusals.over() => false,
+                () = observed.refusals.over() => false,
                 () = news.after(seen) => false,
                 () = sleep(REFUSED_PAUSE) => true,
             }
         };
-        let has_waited = self.patience.hold_unhurried(consent).await?;
+        let has_waited = self.deadline.hold_unhurried(consent).await?;
         if has_waited && self.context.has_other(&self.claim.pod()) {
             return Err(Stop::PutOff(self.trouble.to_string()));
         }
@@ -329,22 +319,22 @@ impl<W: Environment> Create<'_, W> {
         self.all_well().await?;
         self.id_is_good()?;
         self.put_on_record().await?;
-        let turn = self.turn.take();
+        let place = self.place.take();
         let is_found = self.may_exist && self.found().await?;
         if !is_found {
-            if let Some(turn) = &turn {
-                self.patience.hold(turn.come()).await?;
+            if let Some(place) = &place {
+                self.deadline.hold(place.reached()).await?;
             }
             self.call().await?;
         }
-        drop(turn);
+        drop(place);
         let took = self.active().await?;
         if !is_found {
             self.pod.usual_create.set(Some(took));
         }
         failpoints::hold!("active");
         self.trouble = "the controller has not given its IPUoF configuration".into();
-        let config = self.patience.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??;
+        let config = self.deadline.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??;
         // The controller has done its part: files that hang must not keep others from theirs.
         self.slot = None;
         match self.pod.settings.ipuof_dir.clone() {
@@ -378,7 +368,10 @@ impl<W: Environment> Create<'_, W> {
 
     async fn gone(&self) -> Result<(), Setback> {
         let gone = remove::confirm_gone(&self.pod, &self.claim.partition);
-        self.patience.hold(gone).await?.map_err(|words| Setback::Again(words.into(), Blame::Unclear))
+        self.deadline
+            .hold(gone)
+            .await?
+            .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
     }
 
     /// Waits until the partition is active; says for how long.
@@ -398,15 +391,15 @@ impl<W: Environment> Create<'_, W> {
                     return Err(self.again(&format!("it went into error: {words}")));
                 }
             };
-            self.patience.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
+            self.deadline.pause(poll_pause(began.elapsed(), self.pod.usual_create.get())).await?;
         }
     }
 
     async fn status(&self) -> Result<PartitionState, Setback> {
-        Ok(self.patience.hold(self.pod.status(&self.claim.partition)).await??)
+        Ok(self.deadline.hold(self.pod.status(&self.claim.partition)).await??)
     }
 
     fn again(&self, words: &str) -> Setback {
-        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Blame::Partition)
+        Setback::Again(format!("controller {}: {words}", self.pod.controller.name()).into(), Counts::Always)
     }
 }

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Context;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
-use crate::tracked::Owner;
+use crate::tracked::PartitionOwner;
 use crate::{
-    Entry, Environment, Journal, JournalError, LiveRecord, Orders, bind, create, keep, launched, refresh,
-    remove, unclaimed,
+    Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, refresh, remove, run_records,
+    unclaimed,
 };
 
 /// Carries out orders; see [`Driver::run`].
@@ -62,19 +62,20 @@ impl<W: Environment> Driver<W> {
             Order::Bind(claim) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    bind::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
+                    run_records::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
                 }));
             }
             Order::Launched(claim, at) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    launched::launched(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), at)
+                    run_records::launched(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), at)
                 }));
             }
             Order::Keep(claim, until) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(async move {
-                    let task = || keep::keep(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), until);
+                    let task =
+                        || run_records::keep(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), until);
                     restarted_on_panic(claim.partition.clone(), task).await;
                     context.environment.report(Event::KeepRecorded(claim.partition.clone()));
                 });
@@ -103,27 +104,27 @@ impl<W: Environment> Driver<W> {
         let cancel = CancellationToken::new();
         tracked.cancel.replace(cancel.clone());
         // Its time begins with the order, whatever it has to wait for first.
-        let patience = create::patience(&context, &claim, cancel);
+        let deadline = create::deadline(&context, &claim, cancel);
         spawn_local(async move {
-            let answer = match patience.hold(tracked.turn.lock()).await {
+            let answer = match deadline.hold(tracked.turn.lock()).await {
                 Ok(_turn) => {
                     let work = {
                         let (context, tracked, claim) =
                             (Rc::clone(&context), Rc::clone(&tracked), claim.clone());
-                        async move { create::create(&context, &tracked, &claim, patience).await }
+                        async move { create::create(&context, &tracked, &claim, deadline).await }
                     };
                     // Every create has one answer, also when there is a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
                         partition: claim.partition.clone(),
                         reason: format!("internal error, please report: {broken}"),
                     });
-                    if tracked.owner.get() == Owner::Others && tracked.recorded.replace(false) {
+                    if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
                         // Nothing came of an intent: nobody shall remove a partition of others because of it.
                         context.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
                 }
-                Err(stop) => create::not_begun(&claim, &patience, &stop),
+                Err(stop) => create::not_begun(&claim, &deadline, &stop),
             };
             context.environment.report(answer);
         });

@@ -5,9 +5,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ledger::{Place, SeenPartition};
+use ledger::SeenPartition;
 use vipu_client::{Client, Error, Ipu, PartitionInfo, ReadyState};
-use vipu_types::PartitionId;
+use vipu_types::{PartitionId, Place};
 
 use crate::{Listing, ModelSettings};
 
@@ -33,8 +33,8 @@ pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result
     Ok(summary(&ipus, own, |place| in_part(place, count, domain)))
 }
 
-/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken to
-/// lie as a partition of its size would, at a multiple of that.
+/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken
+/// to lie as a partition of its size would, at a multiple of that.
 fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
     let (domains, size) = (ipus.div_ceil(domain).max(1), ipus.next_power_of_two().min(domain));
     let within = |number: u32, period: u64| u32::try_from(u64::from(number) % period).unwrap_or(number);
@@ -62,7 +62,7 @@ fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -
 
 fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<SeenPartition> {
     let id = PartitionId::new(partition.id.as_str()).or_else(|_| PartitionId::new(stand_in(&partition.id)));
-    let places = partition.places.iter().map(|at| place(Place { domain: at.domain, index: at.index }));
+    let places = partition.places.into_iter().map(place);
     let fault = (partition.ready == ReadyState::Error).then(|| "it is in error".to_owned());
     let leaving = partition.ready == ReadyState::Removed;
     Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault, leaving })
@@ -85,7 +85,7 @@ mod tests {
         PartitionInfo {
             id: id.into(),
             ready: ReadyState::Active,
-            places: places.iter().map(|&(domain, index)| vipu_client::Place { domain, index }).collect(),
+            places: places.iter().map(|&(domain, index)| Place { domain, index }).collect(),
             allocation: allocation.into(),
             cluster: String::new(),
             reconfigurable: false,

@@ -9,26 +9,26 @@ use tokio::task::spawn_blocking;
 use tracing::warn;
 use vipu_types::Gcd;
 
-use crate::marks::{Marks, NotUsable};
+use crate::directory_identity::{DirectoryIdentities, NotUsable};
 use crate::{Files, FilesError};
 
 /// Writes IPUoF files into a directory that all nodes share.
 ///
 /// A file system that hangs holds up a thread of the blocking pool, and who waits for that file.
 #[derive(Clone, Debug)]
-pub struct IpuofFiles(Arc<Marks>);
+pub struct IpuofFiles(Arc<DirectoryIdentities>);
 
 impl IpuofFiles {
-    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet there may be some
-    /// in the directories `used`. Blocks on the file system.
+    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet
+    /// there may be some in the directories `used`. Blocks on the file system.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self(Arc::new(Marks::new(cluster, memory, used)))
+        Self(Arc::new(DirectoryIdentities::new(cluster, memory, used)))
     }
 
     async fn blocking(
         &self,
         directory: &Path,
-        work: impl FnOnce(&Path, &Marks) -> Result<(), NotUsable> + Send + 'static,
+        work: impl FnOnce(&Path, &DirectoryIdentities) -> Result<(), NotUsable> + Send + 'static,
     ) -> Result<(), FilesError> {
         let (directory, marks) = (directory.to_path_buf(), Arc::clone(&self.0));
         let work = move || {
@@ -79,8 +79,8 @@ impl Files for IpuofFiles {
 /// More than any partition has.
 const MOST_GCDS: u32 = 1 << 20;
 
-/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's size does
-/// not matter: they may be those of an earlier job of this id.
+/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's
+/// size does not matter: they may be those of an earlier job of this id.
 fn remove(open: &IpuofDir, directory: &Path, Claim { partition, .. }: &Claim) -> Result<(), Error> {
     open.remove(partition, 1)?;
     // They are written in order, and one more may have been begun.

@@ -11,43 +11,42 @@
 //! that a test or a simulation can run the whole under virtual time.
 #![forbid(unsafe_code)]
 
-mod announce;
-mod bind;
+mod call_failure;
 mod client;
 mod context;
 mod controller;
 mod create;
+mod create_deadline;
+mod create_progress;
+mod directory_identity;
 mod driver;
 mod environment;
-mod files;
 mod handle;
 mod inventory;
 mod ipuof_files;
 pub mod journal;
-mod keep;
-mod launched;
-mod marks;
 mod pace;
-mod patience;
 mod pod;
 mod refresh;
-mod refusals;
-mod removals;
+mod refusing_controller;
 mod remove;
 mod resource;
+mod resource_probes;
 mod restart_on_panic;
-mod shared;
+mod run_records;
+mod settings;
+mod shown_as_removed;
 mod survey;
 mod tracked;
 mod unclaimed;
 
-pub use controller::{CallError, Controller, CreateRequest, Failure, Listing, PartitionState};
+pub use call_failure::{CallError, Failure};
+pub use controller::{Controller, CreateRequest, Listing, PartitionState};
 pub use driver::Driver;
-pub use environment::{Environment, Host};
-pub use files::{Files, FilesError};
+pub use environment::{Environment, Files, FilesError, Host};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
 pub use journal::{
     Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, NoJournal, Ownership, Stage,
 };
-pub use pod::{ModelSettings, PodSetup};
+pub use settings::{ModelSettings, PodSetup};

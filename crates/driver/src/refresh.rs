@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::context::Context;
 use crate::pace::Backoff;
-use crate::tracked::{Owner, Tracked};
+use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Files};
 
 /// The longest pause between two tries.
@@ -22,7 +22,7 @@ pub(crate) async fn refresh<W: Environment>(context: Rc<Context<W>>, tracked: Rc
     let (run, partition) = (claim.run, &claim.partition);
     let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
     let _turn = tracked.turn.lock().await;
-    while tracked.owner.get() == Owner::Ours {
+    while tracked.owner.get() == PartitionOwner::Ours {
         let Err(trouble) = rewritten(&context, &tracked, &claim).await else {
             return tracing::info!(
                 "{run}: partition {partition} was relocated; the files it has are written anew"

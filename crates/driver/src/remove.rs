@@ -14,9 +14,9 @@ use crate::context::Context;
 use crate::pace::{Backoff, poll_pause};
 use crate::pod::Pod;
 use crate::resource::SLOW;
-use crate::shared::FilesTrouble;
-use crate::tracked::{Owner, Tracked};
-use crate::{CallError, Controller, Entry, Environment, Failure, Files, PartitionState};
+use crate::resource_probes::FilesTrouble;
+use crate::tracked::{PartitionOwner, Tracked};
+use crate::{CallError, Controller, Entry, Environment, Files, PartitionState};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
@@ -24,24 +24,26 @@ const RETRY_CAP: Duration = Duration::from_secs(30);
 /// How long an accepted remove may take before it is asked for again.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
-/// How soon, when it does not even look as if it were on its way out: a late create may have made it once more.
+/// How soon, when it does not even look as if it were on its way out: a late create may have made it once
+/// more.
 const STILL_ACTIVE: Duration = Duration::from_secs(2);
 
-/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that hung may work
-/// off what it was sent long ago: what it makes until then is removed, later it is reported as unknown; and no later
-/// slurmctld gives the id again until then, so that nothing is removed by mistake.
+/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that
+/// hung may work off what it was sent long ago: what it makes until then is removed, later it is reported as
+/// unknown; and no later slurmctld gives the id again until then, so that nothing is removed by mistake.
 const LATE_CALL: Duration = Duration::from_secs(600);
 
-/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is not ours stays.
+/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is
+/// not ours stays.
 pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
     let (context, tracked, claim) = (&context, &tracked, &claim);
     let (run, partition) = (claim.run, &claim.partition);
     match tracked.owner.get() {
-        Owner::Ours | Owner::Late(_) => {}
-        Owner::Others => return,
-        Owner::Unknown => {
+        PartitionOwner::Ours | PartitionOwner::Late(_) => {}
+        PartitionOwner::Others => return,
+        PartitionOwner::Unknown => {
             tracing::warn!("{run}: partition {partition} is in no journal of this cluster and left alone");
             return;
         }
@@ -59,21 +61,21 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     let _ = timeout(SLOW, delete_files(context, tracked, claim, None)).await;
     failpoints::hold!("cleared");
     if tracked.may_come_late() || !tracked.fileless.get() {
-        tracked.owner.set(Owner::Late(run));
+        tracked.owner.set(PartitionOwner::Late(run));
     } else {
         if !tracked.unanswered_remove.get() {
             context.note(Entry::Gone(partition.clone()), claim).await;
         }
-        tracked.owner.set(Owner::Unknown);
+        tracked.owner.set(PartitionOwner::Unknown);
     }
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
 
-/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were sent for it and may
-/// still take effect.
+/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were
+/// sent for it and may still take effect.
 pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
-    if matches!(tracked.owner.get(), Owner::Late(_)) || tracked.unanswered_remove.get() {
+    if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
         files_gone(context, &tracked, claim).await;
         if tracked.may_come_late() || tracked.unanswered_remove.get() {
             sleep_until(gone + LATE_CALL).await;
@@ -83,7 +85,7 @@ pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<
         }
         let _turn = tracked.turn.lock().await;
         context.note(Entry::Gone(claim.partition.clone()), claim).await;
-        tracked.owner.set(Owner::Unknown);
+        tracked.owner.set(PartitionOwner::Unknown);
     }
     context.close(&claim.partition, tracked);
 }
@@ -124,8 +126,8 @@ async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Track
     }
 }
 
-/// One try, after any write that is still under way: in this directory, or where they were written last. It is seen through
-/// to its end, whoever loses patience meanwhile.
+/// One try, after any write that is still under way: in this directory, or where they were written last. It
+/// is seen through to its end, even if nobody waits for it any more.
 pub(crate) fn delete_files<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,
@@ -172,7 +174,7 @@ pub(crate) async fn call<C: Controller>(
     partition: &PartitionId,
 ) -> Result<(), CallError> {
     let answer = pod.controller.remove(partition, pod.settings.force_remove).await;
-    if answer.as_ref().is_err_and(|error| error.failure == Failure::Unclear) {
+    if answer.as_ref().is_err_and(|error| error.failure.may_take_effect()) {
         tracked.unanswered_remove.set(true);
     }
     answer

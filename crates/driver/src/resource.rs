@@ -1,6 +1,8 @@
-//! What the jobs of a model share, and may all have to wait for: the journal, and the directory of IPUoF files.
+//! What the jobs of a model share, and may all have to wait for: the journal, and the directory of IPUoF
+//! files.
 //!
-//! When one of them fails, no job is at fault: creates wait with its words, and a probe finds out when it is over.
+//! When one of them fails, no job is at fault: creates wait with its words, and a probe finds out when it is
+//! over.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -117,8 +119,8 @@ impl Resource {
         }
     }
 
-    /// Probes it: now, when somebody asks, and every few seconds while it is in trouble. Never more than one probe is
-    /// under way: one that hangs says so itself.
+    /// Probes it: now, when somebody asks, and every few seconds while it is in trouble. Never more than one
+    /// probe is under way: one that hangs says so itself.
     pub async fn watch_over(&self, probe: impl AsyncFn() -> Result<(), String>) {
         loop {
             let found = {

@@ -17,8 +17,8 @@ use crate::pod::Pod;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
 
-/// Between two surveys while jobs may wait for a change that is near: a controller that does not answer comes back, or
-/// the IPUs of a partition that is shown as removed are free.
+/// Between two surveys while jobs may wait for a change that is near: a controller that does not answer comes
+/// back, or the IPUs of a partition that is shown as removed are free.
 const PERIOD_OF_CHANGE: Duration = Duration::from_secs(5);
 
 /// At least between two surveys, however often one is asked for: a controller lists all it has each time.
@@ -72,7 +72,7 @@ async fn surveys<W: Environment>(
             }
             Err(_) => false,
         };
-        pod.seen.answers.set(answers);
+        pod.observed.answers.set(answers);
         match contact.news(answer.as_ref()) {
             Some(News::Back) => tracing::info!("controller {} answers again", pod.controller.name()),
             Some(News::Trouble(error)) => {
@@ -102,8 +102,8 @@ async fn surveys<W: Environment>(
     }
 }
 
-/// A listing only says that a partition cannot be used: asks why, for those that are ours. False when the controller falls
-/// silent: each further question would last as long as a call may.
+/// A listing only says that a partition cannot be used: asks why, for those that are ours. False when the
+/// controller falls silent: each further question would last as long as a call may.
 async fn say_what_is_wrong<W: Environment>(
     context: &Context<W>,
     pod: &Pod<W::Controller>,
@@ -120,9 +120,9 @@ async fn say_what_is_wrong<W: Environment>(
     true
 }
 
-/// A listing may be of one allocation only, and of another one than when a job began. So it is asked of each partition of ours
-/// that is missing whether it is there: where its IPUs are is not known then. False when the controller falls silent: what is
-/// not asked for counts as there.
+/// A listing may be of one allocation only, and of another one than when a job began. So it is asked of each
+/// partition of ours that is missing whether it is there: where its IPUs are is not known then. False when
+/// the controller falls silent: what is not asked for counts as there.
 async fn add_what_is_not_shown<W: Environment>(
     context: &Context<W>,
     id: &PodId,
@@ -159,8 +159,8 @@ enum News<'a> {
 }
 
 impl Contact {
-    /// What is new with this answer. When one thing was mended the next may show: another cause is news, another
-    /// call that met the same one is none.
+    /// What is new with this answer. When one thing was mended the next may show: another cause is news,
+    /// another call that met the same one is none.
     fn news<'a>(&mut self, answer: Result<&Listing, &'a CallError>) -> Option<News<'a>> {
         let before = std::mem::replace(&mut self.trouble, answer.err().map(|error| error.cause.clone()));
         match answer {

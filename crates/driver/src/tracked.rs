@@ -11,7 +11,7 @@ use vipu_types::{JobRun, PodId};
 
 /// Whose partition it is, should the controller have one of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum PartitionOwner {
     /// No create of it is known.
     Unknown,
     /// Ours: a create call of this cluster may have made it.
@@ -33,8 +33,9 @@ pub(crate) struct Tracked {
     /// As the journal of an earlier slurmctld has it.
     pub before: Option<Claim>,
     /// Whose partition it is.
-    pub owner: Cell<Owner>,
-    /// Create calls that were never answered and have not shown their effect: each may still have it, however late.
+    pub owner: Cell<PartitionOwner>,
+    /// Create calls that were never answered and have not shown their effect: each may still have it, however
+    /// late.
     pub unanswered: Cell<u32>,
     /// A remove call was never answered: it may still take effect, however late.
     pub unanswered_remove: Cell<bool>,
@@ -49,7 +50,7 @@ pub(crate) struct Tracked {
 }
 
 impl Tracked {
-    pub fn new(owner: Owner) -> Self {
+    pub fn new(owner: PartitionOwner) -> Self {
         Self {
             turn: Mutex::default(),
             files: Mutex::default(),
@@ -58,7 +59,7 @@ impl Tracked {
             owner: Cell::new(owner),
             unanswered: Cell::new(0),
             unanswered_remove: Cell::new(false),
-            recorded: Cell::new(owner != Owner::Unknown),
+            recorded: Cell::new(owner != PartitionOwner::Unknown),
             fileless: Cell::new(false),
             home: RefCell::default(),
             directory: RefCell::default(),
@@ -78,16 +79,16 @@ impl Tracked {
         self.unanswered.get() > 0
     }
 
-    /// Whether a call that was sent for this id before may hit what is made for this claim, or has made something else: then
-    /// nothing is made under it any more.
+    /// Whether a call that was sent for this id before may hit what is made for this claim, or has made
+    /// something else: then nothing is made under it any more.
     pub fn is_spent(&self, claim: &Claim) -> bool {
-        let is_late = matches!(self.owner.get(), Owner::Late(_)) || self.unanswered_remove.get();
+        let is_late = matches!(self.owner.get(), PartitionOwner::Late(_)) || self.unanswered_remove.get();
         is_late || self.before.as_ref().is_some_and(|before| wanted(before) != wanted(claim))
     }
 }
 
-/// What tells an earlier job of the same number from a later one: an earlier version gave both one id. The start of a run
-/// does not, as it changes while nodes are powered up.
+/// What tells an earlier job of the same number from a later one: an earlier version gave both one id. The
+/// start of a run does not, as it changes while nodes are powered up.
 fn wanted(claim: &Claim) -> impl PartialEq {
     let Claim { run, user, model, controller, size, .. } = claim.clone();
     (run.job, run.restart, user, model, controller, size)

@@ -1,8 +1,8 @@
 //! Partitions that are named as ours are, and that no job has.
 //!
-//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal has is
-//! removed: such as a partition that a create call made after it was given up. All else is left alone and reported,
-//! unless the site says that nobody else makes partitions there (RemoveUnknown).
+//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal
+//! has is removed: such as a partition that a create call made after it was given up. All else is left alone
+//! and reported, unless the site says that nobody else makes partitions there (RemoveUnknown).
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::pace::Backoff;
 use crate::pod::Pod;
 use crate::remove::removed;
 use crate::restart_on_panic::restarted_on_panic;
-use crate::tracked::{Owner, Tracked};
+use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Journal};
 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
-/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is found again at
-/// each reconfigure.
+/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is
+/// found again at each reconfigure.
 pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
     if context.unclaimed.borrow_mut().insert(which.clone()) {
@@ -47,7 +47,7 @@ async fn settle<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPa
         sleep(pause).await;
     }
     context.survey(&id);
-    if tracked.owner.get() == Owner::Unknown {
+    if tracked.owner.get() == PartitionOwner::Unknown {
         context.close(&seen.partition, tracked);
     }
 }
@@ -64,12 +64,12 @@ async fn settled<W: Environment>(
     // Another cluster may have one of the same name on another controller.
     let is_home = tracked.home.borrow().as_ref() == Some(id);
     match tracked.owner.get() {
-        Owner::Late(run) if is_home => {
+        PartitionOwner::Late(run) if is_home => {
             in_charge(context).await?;
             removed(pod, tracked, partition).await?;
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
-        Owner::Unknown | Owner::Late(_)
+        PartitionOwner::Unknown | PartitionOwner::Late(_)
             if pod.settings.remove_unknown && context.environment.journal().is_complete() =>
         {
             in_charge(context).await?;
@@ -78,10 +78,12 @@ async fn settled<W: Environment>(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );
         }
-        Owner::Unknown | Owner::Late(_) if context.environment.journal().is_complete() => report(pod, seen),
-        Owner::Unknown | Owner::Late(_) => report_unread(pod, seen),
+        PartitionOwner::Unknown | PartitionOwner::Late(_) if context.environment.journal().is_complete() => {
+            report(pod, seen)
+        }
+        PartitionOwner::Unknown | PartitionOwner::Late(_) => report_unread(pod, seen),
         // Whoever has it now sees to it.
-        Owner::Ours | Owner::Others => {}
+        PartitionOwner::Ours | PartitionOwner::Others => {}
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Named places where a test can stop the plugin, or make it panic.
 //!
-//! Without the feature `armed` nothing is left of them: the macros expand to nothing. With it, who comes to the
-//! place `begin` looks for a file of that name in the folder that the environment variable `VIPU_FAILPOINTS` names:
+//! Without the feature `armed` nothing is left of them: the macros expand to nothing. With it, who comes to
+//! the place `begin` looks for a file of that name in the folder that the environment variable
+//! `VIPU_FAILPOINTS` names:
 //!
 //! * there is none, or no such variable: it goes on;
 //! * an empty file: it makes `begin.reached` beside it and waits until `begin` is gone;
@@ -22,8 +23,8 @@ pub use armed::{VARIABLE, hold, stop};
 #[cfg(any(test, feature = "armed"))]
 pub use no_io::io;
 
-/// While one of these lives its thread must not come to [`io!`]: it holds slurmctld's locks, or one that who holds
-/// those may wait for. A test build ends there; any other does not look.
+/// While one of these lives its thread must not come to [`io!`]: it holds slurmctld's locks, or one that who
+/// holds those may wait for. A test build ends there; any other does not look.
 #[derive(Debug)]
 pub struct NoIo(PhantomData<*const ()>);
 

@@ -79,7 +79,7 @@ fn largest<'conf>(limits: &'conf BTreeMap<String, u32>, names: Option<&str>) -> 
 mod tests {
     use std::path::Path;
 
-    use conf::Settings;
+    use vipu_conf::Settings;
 
     use super::*;
 

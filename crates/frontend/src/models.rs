@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use conf::{OnPartitionError, Settings, SizePolicy};
 use ledger::{ModelFacts, Placement};
+use vipu_conf::{OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
 use crate::request::Resolved;
@@ -62,8 +62,8 @@ impl Model {
             domain_size: self.settings.as_ref().map_or(IpuCount::ONE, |own| own.link_domain_size),
             prefix: self.settings.as_ref().map(|own| own.partition_prefix.clone()).unwrap_or_default(),
             placement: match self.settings.as_ref().map(|own| own.placement) {
-                Some(conf::Placement::Explicit) => Placement::Explicit,
-                Some(conf::Placement::Controller) | None => Placement::Controller,
+                Some(vipu_conf::Placement::Explicit) => Placement::Explicit,
+                Some(vipu_conf::Placement::Controller) | None => Placement::Controller,
             },
             reconcile_interval: self.settings.as_ref().map(|own| own.reconcile_interval).unwrap_or_default(),
             largest: self.largest,

@@ -26,7 +26,7 @@ fn answer_to(models: &Models, request: &Request) -> String {
 /// What pod64 makes of a request, with these lines in its file: the list and the notice, or the refusal.
 fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
-    let settings = conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
+    let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
     let largest = settings.max_ipus_per_job.min(64);
     let model = Model { largest, settings: Some(settings) };
     let models = Models([(ModelName::new("pod64").unwrap(), model)].into());

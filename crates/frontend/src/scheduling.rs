@@ -277,7 +277,7 @@ pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
         priority: job.priority(),
         job: std::cmp::Reverse(job.id()),
     };
-    Wish { model: wanted.model.clone(), size: wanted.size, rank, duration: job.time_limit() }
+    Wish { model: wanted.model.clone(), size: wanted.size, rank, duration: ledger::span(job.time_limit()) }
 }
 
 /// Slurm's jobs, under the lock of a callback.
@@ -321,8 +321,8 @@ impl<J: Job> Jobs for InSlurm<J> {
         Some(Seconds(job.start_time()))
     }
 
-    fn patience(&self) -> i64 {
-        self.patience
+    fn patience(&self) -> std::time::Duration {
+        ledger::span(self.patience)
     }
 
     fn user_of(&self, job: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! Changing bytes: what a test has in place of libFuzzer.
+//! Changing bytes at random, in place of libFuzzer, for the tests.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;

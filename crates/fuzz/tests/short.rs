@@ -1,10 +1,10 @@
-//! Each target for some seconds, from its corpus on: `FUZZ_SECONDS`, two when that is not set.
+//! Each target for some seconds, on its corpus and on changes of it: for `FUZZ_SECONDS`, or for two.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
+use std::env;
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use fuzz::Target;
 use fuzz::mutation::Mutator;
@@ -22,8 +22,7 @@ fn check(target: &Target, input: &[u8]) {
 
 fn run(name: &str) {
     let target = Target::named(name).unwrap();
-    let files = fs::read_dir(target.corpus()).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
-    let corpus: Vec<_> = files.chain((target.seeds)()).collect();
+    let corpus = target.inputs();
     corpus.iter().for_each(|input| check(target, input));
     let seconds = env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let (began, mut mutator, mut runs) = (Instant::now(), Mutator::new(1), 0);

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use conf::LoadError;
 use slurm_host::gres::Record;
+use vipu_conf::LoadError;
 use vipu_types::{IpuCount, ModelName, NotASize};
 
 /// The faults, each in one line that says what to do. `folder` is that of slurm.conf, if Slurm told it.
@@ -66,7 +66,7 @@ fn no_pod(size: &NotASize) -> String {
 /// A model whose file leads nowhere.
 fn of_files(offer: &Record, folder: &Path) -> Option<String> {
     let model = ModelName::new(offer.kind.as_ref()?).ok()?;
-    let read = conf::load(folder, std::slice::from_ref(&model)).remove(&model)?;
+    let read = vipu_conf::load(folder, std::slice::from_ref(&model)).remove(&model)?;
     match read {
         Err(why @ LoadError::DanglingLink { .. }) => {
             Some(format!("Gres={}: {why}; create that file, or remove the link", element(offer)))

@@ -11,7 +11,8 @@ slurm_host::plugin_identity! { name: "Checks what nodes offer of V-IPU Pods", ty
 
 type Ptr = *mut c_void;
 
-/// `int`s of the interface: the node's configuration is not refused for a fault of ours, as other jobs run there too.
+/// `int`s of the interface: the node's configuration is not refused for a fault of ours, as other jobs run
+/// there too.
 const SUCCESS: c_int = 0;
 
 // SAFETY: `int init(void)` of the plugin interface.
@@ -26,11 +27,12 @@ extern "C" fn fini() -> c_int {
     SUCCESS
 }
 
-/// Looks at the node's records once slurmd has put slurm.conf and gres.conf together; slurmctld calls it for cloud nodes.
+/// Looks at the node's records once slurmd has put slurm.conf and gres.conf together; slurmctld calls it for
+/// cloud nodes.
 ///
 /// # Safety
-/// Called by Slurm with its list, which nobody else changes meanwhile. What the second argument points to differs between the
-/// releases, and is not looked at.
+/// Called by Slurm with its list, which nobody else changes meanwhile. What the second argument points to
+/// differs between the releases, and is not looked at.
 // SAFETY: (attribute) a name of the gres interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int {
@@ -58,8 +60,8 @@ fn tell(offers: &[gres::Record]) {
     }
 }
 
-/// Functions that have nothing to do for a resource without devices: each with its signature in Slurm, what it returns,
-/// and the releases that have it when it is not all.
+/// Functions that have nothing to do for a resource without devices: each with its signature in Slurm, what
+/// it returns, and the releases that have it when it is not all.
 macro_rules! nothing_to_do {
     ( $( fn $name:ident($($type:ty),*) $(-> $ret:ty = $answer:expr)?; )* ) => { $(
         // SAFETY: (attribute) a name of the gres interface; it reads none of its arguments.
@@ -70,7 +72,8 @@ macro_rules! nothing_to_do {
 
 nothing_to_do! {
     fn gres_p_job_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
-    // With `no_consume` Slurm books no IPUs for a step: the count is 0 for one that has them as for one that has none.
+    // With `no_consume` Slurm books no IPUs for a step: the count is 0 for one that has them as for one that
+    // has none.
     fn gres_p_step_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
     fn gres_p_task_set_env(*mut *mut *mut c_char, Ptr, u64, Ptr, c_int);
     fn gres_p_send_stepd(Ptr);

@@ -1,12 +1,12 @@
 //! ipuof-fetch: writes the IPUoF files of one step, as the controller tells them, on the step's own node.
 //!
 //! spank_ipuof.so runs it as root in slurmstepd, where Delivery=node:
-//! `ipuof-fetch <folder of vipu.conf> <job> <user id> <grant> <directory>`. What the step may know of a failure is one line
-//! on stdout; what only the administrator may know follows on stderr, for slurmd's log.
+//! `ipuof-fetch <folder of vipu.conf> <job> <user id> <grant> <directory>`. What the step may know of a
+//! failure is one line on stdout; what only the administrator may know follows on stderr, for slurmd's log.
 #![forbid(unsafe_code)]
 
-mod fetch;
 mod order;
+mod partition_files;
 
 use std::process::ExitCode;
 
@@ -27,5 +27,5 @@ fn main() -> ExitCode {
 
 fn carry_out(order: Order) -> Result<(), Refusal> {
     let endpoint = order.endpoint()?;
-    fetch::into_directory(&order, endpoint)
+    partition_files::fetch(&order, endpoint)
 }

@@ -1,14 +1,14 @@
 //! What is to be fetched, and whether the job may have it.
 //!
-//! The grant comes from the step's environment, where its user may have put anything. So it is believed only as far as
-//! slurmctld could have written it for this job: nobody else's partition is asked for, and no controller that the
-//! administrator did not name is told an access key.
+//! The grant comes from the step's environment, where its user may have put anything. So it is believed only
+//! as far as slurmctld could have written it for this job: nobody else's partition is asked for, and no
+//! controller that the administrator did not name is told an access key.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use conf::Settings;
 use vipu_client::{BadEndpoint, Endpoint};
+use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, ModelName, PartitionId};
 
 /// What is to be fetched, for whom, to where.
@@ -103,7 +103,7 @@ impl Order {
         let listed = controller.as_ref().filter(|name| settings.controllers.contains(name));
         let name = listed.ok_or_else(|| Refusal::Unlisted(controller.clone()))?;
         let plain = Endpoint::plain(name.host(), name.port(), settings.api_timeout);
-        Ok(Endpoint { tls: settings.tls, access: settings.access, ..plain })
+        Ok(Endpoint { tls: settings.tls(), access: settings.access(), ..plain })
     }
 
     fn settings(&self) -> Result<Settings, Refusal> {
@@ -113,7 +113,7 @@ impl Order {
             conf_dir: self.conf_dir.clone(),
             detail,
         };
-        let mut loaded = conf::load(&self.conf_dir, std::slice::from_ref(model));
+        let mut loaded = vipu_conf::load(&self.conf_dir, std::slice::from_ref(model));
         let good = loaded.remove(model).ok_or_else(|| refused("nothing was read".to_owned()))?;
         good.map(|good| good.settings).map_err(|why| refused(why.one_line()))
     }

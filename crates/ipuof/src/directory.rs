@@ -71,7 +71,8 @@ impl IpuofDir {
         })
     }
 
-    /// What is written in the small file of this name that says whose directory this is; none when it is not there.
+    /// What is written in the small file of this name that says whose directory this is; none when it is not
+    /// there.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -1,5 +1,6 @@
-//! `cargo bench -p ledger --bench cost`: median and 99th percentile of what each question of a scheduler costs, as
-//! docs/scheduling.md shows them. With `--gate`, a test of each: none may cost ten times what it should.
+//! `cargo bench -p ledger --bench cost`: median and 99th percentile of what each question of a scheduler
+//! costs, as docs/scheduling.md shows them. With `--gate`, a test of each: none may cost ten times what it
+//! should.
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on has failed")]
 
 use std::env;
@@ -32,8 +33,8 @@ impl Cost {
         Self { median: Duration::from_micros(median), p99: Duration::from_micros(p99) }
     }
 
-    /// Measures each answer by itself, so two readings of the clock, some 50 ns, count. Of a question that was
-    /// interrupted, its processor time counts.
+    /// Measures each answer by itself, so two readings of the clock, some 50 ns, count. Of a question that
+    /// was interrupted, its processor time counts.
     fn of(case: Case, ipus: u32) -> Self {
         let mut question = Question::new(case, ipus);
         let (began, mut costs) = (Instant::now(), Vec::new());
@@ -63,7 +64,8 @@ fn target(case: Case) -> Option<Cost> {
     }
 }
 
-/// Questions whose cost must not grow with the claims, and how much more than with the fewest each may cost with the most.
+/// Questions whose cost must not grow with the claims, and how much more than with the fewest each may cost
+/// with the most.
 const FLAT: [Case; 4] = [Case::Go, Case::GoBehindLine, Case::NoRoom, Case::Refusal];
 const GROWTH: f64 = 4.0;
 

@@ -1,8 +1,6 @@
 //! A claim: the partition that one run of a job is entitled to.
 
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
-
-use crate::Place;
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Place, PodId, Shape};
 
 /// A partition that one run of a job is entitled to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,4 +31,20 @@ impl Claim {
     pub fn pod(&self) -> PodId {
         PodId { model: self.model.clone(), controller: self.controller.clone() }
     }
+
+    /// Whether a partition that was made for this claim does for another one as well.
+    #[must_use]
+    pub fn is_as_good_as(&self, other: &Claim) -> bool {
+        let anybodys = |claim: &Claim| Claim {
+            run: other.run,
+            slurm_partition: None,
+            ipus: Vec::new(),
+            ..claim.clone()
+        };
+        anybodys(self) == anybodys(other) && self.run.restart == other.run.restart
+    }
 }
+
+/// The age of a claim: later ones are greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Serial(pub(crate) u64);

@@ -4,31 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use vipu_types::{JobRun, PartitionId, PodId};
 
+use crate::claim::Serial;
+use crate::claim_record::Record;
+use crate::ipu_holders::IpuHolder;
 use crate::no_room::NoRoom;
+use crate::partition_health::PartitionHealth;
 use crate::pod::Unlisted;
-use crate::reconcile::Health;
 use crate::tally::Tally;
-use crate::tenancy::Tenant;
 use crate::{Claim, Millis, Phase};
-
-/// The age of a claim: later ones are greater.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Serial(u64);
-
-/// A claim and how far it has come.
-#[derive(Clone, Debug)]
-pub(crate) struct Record {
-    pub(crate) claim: Claim,
-    pub(crate) phase: Phase,
-    /// When the ledger was told of the claim.
-    pub(crate) begun: Millis,
-    /// When the claim came into its phase.
-    pub(crate) since: Millis,
-    /// That the controller had no room for the partition.
-    pub(crate) no_room: Option<NoRoom>,
-    /// What listings had of the partition of a job that runs.
-    pub(crate) health: Health,
-}
 
 /// All claims that are not over.
 #[derive(Clone, Debug, Default)]
@@ -51,8 +34,7 @@ impl Claims {
         if phase.is_live() {
             self.live.insert(claim.run.job, serial);
         }
-        let (no_room, health) = (None, Health::default());
-        let record = Record { claim, phase, begun: now, since: now, no_room, health };
+        let record = Record::new(now, claim, phase);
         self.tally.add(serial, &record);
         self.records.insert(serial, record);
         serial
@@ -85,13 +67,13 @@ impl Claims {
         }
     }
 
-    /// The no_room of a claim, to weigh it.
+    /// That the controller had no room for a claim, to weigh it.
     pub(crate) fn no_room(&mut self, serial: Serial) -> Option<&mut NoRoom> {
         self.records.get_mut(&serial)?.no_room.as_mut()
     }
 
     /// A claim, and what listings had of its partition.
-    pub(crate) fn health(&mut self, serial: Serial) -> Option<(&Claim, &mut Health)> {
+    pub(crate) fn health(&mut self, serial: Serial) -> Option<(&Claim, &mut PartitionHealth)> {
         let Record { claim, health, .. } = self.records.get_mut(&serial)?;
         Some((claim, health))
     }
@@ -144,8 +126,8 @@ impl Claims {
     }
 
     /// Who has the IPUs of a partition on this Pod.
-    pub(crate) fn tenant(&self, pod: &PodId, partition: &PartitionId) -> Tenant {
-        self.holder_on(pod, partition).map_or(Tenant::Unknown, Tenant::of)
+    pub(crate) fn ipu_holder(&self, pod: &PodId, partition: &PartitionId) -> IpuHolder {
+        self.holder_on(pod, partition).map_or(IpuHolder::Unknown, Record::ipu_holder)
     }
 
     /// The claims of a Pod whose partition is not among the `placed`, the oldest first.
@@ -155,7 +137,7 @@ impl Claims {
         placed: impl Fn(&PartitionId) -> bool,
     ) -> Vec<(Serial, Unlisted)> {
         let unplaced = self.of_pod(pod).filter(|(_, record)| !placed(&record.claim.partition));
-        unplaced.map(|(serial, record)| (serial, Unlisted::from(record))).collect()
+        unplaced.map(|(serial, record)| (serial, record.unlisted())).collect()
     }
 
     /// The IPUs of all claims of a Pod.

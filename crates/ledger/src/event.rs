@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, PodId};
+use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
-use crate::{Claim, Seconds};
-
-/// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Millis(pub u64);
+use crate::{Claim, Millis, Seconds};
 
 /// How far a job had come when its claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +38,9 @@ pub struct SeenPartition {
     pub places: Vec<Place>,
     /// Why no program can use it, in the controller's words; none when one can.
     pub fault: Option<String>,
-    /// The controller shows it as removed: it is of no use any more, but its name and its IPUs are not free yet.
+    /// The controller shows it as removed: it is of no use any more, but its name and its IPUs are not free
+    /// yet.
     pub leaving: bool,
-}
-
-/// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The IPU-Link domain.
-    pub domain: u32,
-    /// The place in the domain.
-    pub index: u32,
 }
 
 /// Something that happened.
@@ -82,27 +70,28 @@ pub enum Event {
         /// What to tell people.
         reason: String,
     },
-    /// What all jobs of a model need is in trouble, such as its directory or the journal, in words for people; or it is not
-    /// any more. No job starts meanwhile.
+    /// What all jobs of a model need is in trouble, such as its directory or the journal, in words for
+    /// people; or it is not any more. No job starts meanwhile.
     Trouble {
         /// The model.
         model: ModelName,
         /// What is wrong, where, and what to do.
         reason: Option<String>,
     },
-    /// A controller answers, and refuses partitions to whoever asks; or it does not any more. Few jobs ask meanwhile.
-    /// Said again from time to time, it lets more of them ask.
+    /// A controller answers, and refuses the partitions of all jobs; or it does not any more. Few jobs ask
+    /// meanwhile. Said again from time to time, it lets more of them ask.
     Refuses {
         /// The controller, and the model it serves.
         pod: PodId,
         /// Its words.
         reason: Option<String>,
     },
-    /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's run has
-    /// not begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the job has a claim.
+    /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's
+    /// run has not begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored
+    /// while the job has a claim.
     Prepare(Claim),
-    /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or others need
-    /// the IPUs. Ignored once the job has begun.
+    /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or
+    /// others need the IPUs. Ignored once the job has begun.
     Forgo {
         /// The job.
         job: u32,
@@ -110,9 +99,10 @@ pub enum Event {
         /// and so are the others of its user.
         in_vain: bool,
     },
-    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared, and the claim
-    /// has its id, the run has it at once: see [`crate::Ledger::is_launched`]; the launch gate is then for the front end to
-    /// take back. Else its id is new: [`crate::Ledger::new_id`]. A claim on a partition that another has is not taken.
+    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared,
+    /// and the claim has its id, the run has it at once: see [`crate::Ledger::is_launched`]; the launch gate
+    /// is then for the front end to take back. Else its id is new: [`crate::Ledger::new_id`]. A claim on a
+    /// partition that another has is not taken.
     Begin(Claim),
     /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
     /// [`crate::Ledger::holder`].
@@ -153,8 +143,8 @@ pub enum Event {
         /// The controller's or the file system's own words.
         reason: String,
     },
-    /// The partition was not made, which says nothing of its job: the run is sent back into the line, and the next
-    /// partition that is asked for it has another id.
+    /// The partition was not made, which says nothing of its job: the run is sent back into the line, and the
+    /// next partition that is asked for it has another id.
     CreatePutOff {
         /// The partition.
         partition: PartitionId,
@@ -172,21 +162,11 @@ pub enum Event {
     RunVanished(PartitionId),
     /// The job's nodes are done with it, or RemoveWait is over.
     NodesDone(PartitionId),
-    /// Slurm has waited long enough for the end of this run (RemoveWait): its completion gate is opened though its
-    /// partition is still there, with IPUs that count as used.
+    /// Slurm has waited long enough for the end of this run (RemoveWait): its completion gate is opened
+    /// though its partition is still there, with IPUs that count as used.
     Overdue(PartitionId),
     /// The partition is confirmed gone and its files are deleted.
     Gone(PartitionId),
-}
-
-/// Who chooses the IPUs of a partition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Placement {
-    /// The controller, wherever it likes.
-    #[default]
-    Controller,
-    /// The ledger: [`crate::Ledger::place`].
-    Explicit,
 }
 
 /// What a model is, from configuration.
@@ -236,7 +216,8 @@ pub enum Action {
     /// The run failed, and its partition stays: have that on record, [`Event::KeepRecorded`], and say
     /// [`Event::KeepOver`] at that time, or once the job has been requeued.
     Keep(Claim, Seconds),
-    /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no answer.
+    /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no
+    /// answer.
     Bind(Claim),
     /// Open the launch gate of the run: [`Event::Launched`] or [`Event::RunVanished`].
     OpenLaunch(Claim),
@@ -258,18 +239,19 @@ pub enum Action {
     /// Lower the launch gate of a run for which no completion gate is held; its job has ended, and may
     /// have a newer run that this must not launch.
     DropLaunch(Claim),
-    /// A partition is there that is named as ours are, and no claim has it: another cluster's, or a forgotten one.
-    /// Said once of each, and again when configuration was read. It has no answer.
+    /// A partition is there that is named as ours are, and no claim has it: another cluster's, or a forgotten
+    /// one. Said once of each, and again when configuration was read. It has no answer.
     Unclaimed {
         /// Where it is.
         pod: PodId,
         /// What the listing says of it.
         seen: SeenPartition,
     },
-    /// The partition of a job that runs cannot be used (any more), in words for people. Said once until it changes; it
-    /// has no answer.
+    /// The partition of a job that runs cannot be used (any more), in words for people. Said once until it
+    /// changes; it has no answer.
     Broken(Claim, String),
-    /// The partition of a job that runs is on other IPUs now: its files have to be written anew. It has no answer.
+    /// The partition of a job that runs is on other IPUs now: its files have to be written anew. It has no
+    /// answer.
     Relocated(Claim),
     /// IPUs became free: let the scheduler look again.
     KickScheduler,

@@ -5,13 +5,12 @@
 //! compare [`crate::Phase::awaits`] with what is under way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-use vipu_types::{PartitionId, PodId};
+use vipu_types::{PartitionId, Place, PodId};
 
-use crate::claims::Serial;
-use crate::tenancy::Tenant;
-use crate::{Ledger, Place};
+use crate::Ledger;
+use crate::claim::Serial;
+use crate::ipu_holders::IpuHolder;
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +42,7 @@ pub enum Violation {
     },
     /// The free blocks are not those that follow from listing and claims.
     #[error("{pod}: {kept} IPUs are said to be free, {counted} are when counted anew")]
-    StaleCapacity {
+    StaleFreeBlocks {
         /// The Pod.
         pod: PodId,
         /// IPUs free as kept.
@@ -81,9 +80,9 @@ impl Ledger {
         let all = [
             self.two_owners(),
             self.overcommitted(),
-            self.stale_capacity(),
+            self.stale_free_blocks(),
             self.bad_index(),
-            self.wrong_tenants(),
+            self.wrong_holders(),
             self.lost_entries(),
             self.stale_tally(),
         ];
@@ -111,7 +110,7 @@ impl Ledger {
         let mut found = Vec::new();
         for (id, pod) in &self.pods {
             let (claimed, free, ipus) =
-                (self.claims.ipus_claimed(id), pod.capacity().free(), pod.hardware().ipus);
+                (self.claims.ipus_claimed(id), pod.free_blocks().free(), pod.hardware().ipus);
             if ipus > 0 && claimed + u64::from(free) > u64::from(ipus) {
                 found.push(Violation::Overcommitted { pod: id.clone(), claimed, free, ipus });
             }
@@ -119,13 +118,13 @@ impl Ledger {
         found
     }
 
-    fn stale_capacity(&self) -> Vec<Violation> {
+    fn stale_free_blocks(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         for (id, pod) in &self.pods {
-            let (kept, counted) = (pod.capacity(), pod.counted());
+            let (kept, counted) = (pod.free_blocks(), pod.counted());
             if *kept != counted {
                 let (kept, counted) = (kept.free(), counted.free());
-                found.push(Violation::StaleCapacity { pod: id.clone(), kept, counted });
+                found.push(Violation::StaleFreeBlocks { pod: id.clone(), kept, counted });
             }
         }
         found
@@ -148,20 +147,20 @@ impl Ledger {
         found
     }
 
-    fn wrong_tenants(&self) -> Vec<Violation> {
+    fn wrong_holders(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         let what = "its IPUs are said to be somebody else's";
         for (id, pod) in &self.pods {
             let listed = pod.listed().iter();
             let listed = listed
-                .filter(|(partition, it)| match self.claims.tenant(id, partition) {
-                    Tenant::Unknown => !matches!(it.tenant, Tenant::Unknown | Tenant::Leaving),
-                    tenant => it.tenant != tenant,
+                .filter(|(partition, it)| match self.claims.ipu_holder(id, partition) {
+                    IpuHolder::Unknown => !matches!(it.holder, IpuHolder::Unknown | IpuHolder::Leaving),
+                    holder => it.holder != holder,
                 })
                 .map(|(id, _)| id);
-            let claims = pod.unplaced().iter().map(|(serial, it)| (self.claims.get(*serial), it.tenant));
-            let claims = claims.filter_map(|(record, tenant)| {
-                let record = record.filter(|record| tenant != Tenant::of(record))?;
+            let claims = pod.unplaced().iter().map(|(serial, it)| (self.claims.get(*serial), it.holder));
+            let claims = claims.filter_map(|(record, holder)| {
+                let record = record.filter(|record| holder != record.ipu_holder())?;
                 Some(&record.claim.partition)
             });
             let wrong = listed.chain(claims).cloned();
@@ -181,11 +180,5 @@ impl Ledger {
         let counts = [("by partition", by_id, self.claims.all().count()), ("by job", by_job, live)];
         let lost = counts.into_iter().filter(|(_, entries, claims)| entries != claims);
         lost.map(|(by, entries, claims)| Violation::LostEntries { by, entries, claims }).collect()
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IPU {} of domain {}", self.index, self.domain)
     }
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use vipu_types::{ModelName, PartitionId, PodId};
 
-use crate::claims::{Claims, Serial};
-use crate::ids::PastIds;
+use crate::claim::Serial;
+use crate::claims::Claims;
+use crate::failed_preparations::FailedPreparations;
+use crate::free_times_cache::FreeTimesCache;
 use crate::lifecycle::Signal;
 use crate::model::Model;
-use crate::plans::Plans;
-use crate::pod::{Hardware, MOST_IPUS, Pod, Unlisted};
-use crate::preparation::Failures;
-use crate::schedule::Outlooks;
-use crate::tenancy::Tenant;
+use crate::past_ids::PastIds;
+use crate::pod::{Hardware, MOST_IPUS, Pod};
+use crate::waiting_line::WaitingLine;
 use crate::{
     Action, AdoptedAs, Awaits, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step,
 };
@@ -26,10 +26,9 @@ pub struct Ledger {
     /// The Pods of all models, and no others.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
-    /// Who waits.
-    pub(crate) plans: Plans,
-    pub(crate) outlooks: Outlooks,
-    pub(crate) failures: Failures,
+    pub(crate) line: WaitingLine,
+    pub(crate) free_times_cache: FreeTimesCache,
+    pub(crate) failed_preparations: FailedPreparations,
     pub(crate) past_ids: PastIds,
     /// How many events there were.
     pub(crate) events: u64,
@@ -90,6 +89,20 @@ impl Ledger {
     /// What this run's claim waits for, as long as it holds its partition.
     pub fn awaits(&self, claim: &Claim) -> Option<Awaits> {
         self.phase_of(claim).map(Phase::awaits)
+    }
+
+    /// The id for the next partition that is asked for this run of a job: no claim has it, and none had it
+    /// within the last hour. None while the model is not configured.
+    ///
+    /// Claims of an earlier front end have to be known by then; [`Ledger::may_start`] lets no run begin
+    /// before a controller has answered.
+    #[must_use]
+    pub fn new_id(&self, now: Millis, model: &ModelName, job: u32, restart: u16) -> Option<PartitionId> {
+        let prefix = &self.models.get(model)?.facts().prefix;
+        let ids =
+            (0..=u16::MAX).map_while(|further| PartitionId::further(prefix, job, restart, further).ok());
+        let is_free = |id: &PartitionId| self.holder(id).is_none() && !self.past_ids.has(now, id);
+        ids.into_iter().find(is_free)
     }
 
     /// Takes in what happened and says what to do, in this order.
@@ -205,7 +218,7 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(id) else { return false };
         // Of a claim the size is known, so its partition counts in full also without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
-        if !pod.list(asked, hardware, partitions, |partition| self.claims.tenant(id, partition)) {
+        if !pod.list(asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
             return false;
         }
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));
@@ -219,7 +232,7 @@ impl Ledger {
 
     /// A job got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
-        self.plans.drop_of(claim.run.job);
+        self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
         if self.bind(now, &claim, todo) {
             return;
@@ -276,14 +289,14 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(&record.claim.pod()) else { return };
         pod.asks(record.claim.user);
         if !pod.listed().contains_key(&record.claim.partition) {
-            pod.claim(serial, Unlisted::from(record));
+            pod.claim(serial, record.unlisted());
         } else {
-            pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
+            pod.set_holder(serial, &record.claim.partition, record.ipu_holder());
         }
     }
 
-    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did not answer
-    /// when it was asked last, or its model is in trouble.
+    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did
+    /// not answer when it was asked last, or its model is in trouble.
     fn is_away(&self, partition: &PartitionId) -> bool {
         let Some((_, record)) = self.claims.holder(partition) else { return false };
         let model = self.models.get(&record.claim.model);
@@ -300,9 +313,9 @@ impl Ledger {
 
     pub(crate) fn signal(&mut self, now: Millis, serial: Serial, signal: Signal, todo: &mut Vec<Action>) {
         let Some(record) = self.claims.get(serial) else { return };
-        let Some(turn) = record.phase.on(signal, &record.claim) else { return };
-        todo.extend(turn.actions);
-        match turn.next {
+        let Some(transition) = record.phase.on(signal, &record.claim) else { return };
+        todo.extend(transition.actions);
+        match transition.next {
             Some(phase) => self.enter(now, serial, phase),
             None => self.close(now, serial),
         }
@@ -313,7 +326,7 @@ impl Ledger {
         self.claims.enter(now, serial, phase);
         let Some(record) = self.claims.get(serial) else { return };
         if let Some(pod) = self.pods.get_mut(&record.claim.pod()) {
-            pod.set_tenant(serial, &record.claim.partition, Tenant::of(record));
+            pod.set_holder(serial, &record.claim.partition, record.ipu_holder());
         }
     }
 

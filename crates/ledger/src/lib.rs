@@ -1,21 +1,22 @@
 //! Who has which IPU, now and later: a pure state machine, `(state, event) -> actions`.
 //!
-//! The [`Ledger`] decides; others do. It has no clock, no thread and no I/O, and it knows neither
+//! The [`Ledger`] only decides. It has no clock, no thread and no I/O, and it knows neither
 //! Slurm's memory nor the controller's wire. A front end tells it what happened, with
-//! [`Ledger::apply`], and carries out the [`Action`]s it gets back. Any front end will do that has
-//! runs to start and to end; here it is slurmctld, it could be a Kubernetes operator.
+//! [`Ledger::apply`], and carries out the [`Action`]s it gets back. Here the front end is slurmctld.
+//! A Kubernetes operator could be another: it, too, has runs to start and to end.
 //!
 //! # What it keeps
 //!
 //! * **Models.** A Pod model has one controller or several, each with the IPUs of a Pod of its own.
 //!   [`Event::Models`] says which there are; [`Event::Inventory`] and [`Event::Unreachable`] say what
 //!   a controller answered. IPUs are used by the partitions of the listing, whoever made them, by
-//!   claims the listing does not show yet, and by faults. [`Ledger::fits_now`] answers from that at
-//!   once with the first controller that has room, or says in a [`Wait`] why none has. The answer is a forecast, since the controller places partitions: those of unknown place
-//!   are assumed in the lowest free block, in the order in which they were asked for.
+//!   claims the listing does not show yet, and by faults. From that [`Ledger::fits_now`] answers at
+//!   once with the first controller that has room, or says in a [`Wait`] why none has. The answer is
+//!   a forecast, since the controller places partitions. Those of unknown place are assumed in the
+//!   lowest free block, in the order in which they were asked for.
 //! * **Claims.** A [`Claim`] is a partition for one run of a job, from [`Event::Begin`] until
-//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is. Its partition has an id that
-//!   no other has: [`Ledger::new_id`].
+//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is. Its partition
+//!   has an id that no other has: [`Ledger::new_id`].
 //!
 //! # The life of a claim
 //!
@@ -45,29 +46,36 @@
 //! Running ──Failed──▶ Keeping ──KeepRecorded──▶ Kept ──KeepOver──▶ Releasing
 //! ```
 //!
-//! A create that the controller has no room for goes on trying while the listing, or what is on its way out, leaves
-//! hope; else it is given up (GivenUp), and its run ends as a failed one does, to wait in line again. So it is when
-//! the controller refuses again what has room by its listing: the picture is wrong then, and is mended by taking IPUs
-//! as unusable until something acquits them.
+//! If the controller has no room, a create is tried again while the listing leaves hope, or while IPUs are
+//! being freed. Otherwise it is given up (GivenUp): its run ends, and its job waits in line again. The same
+//! happens when the controller keeps refusing what has room by its listing. The listing must then be wrong,
+//! so the ledger counts IPUs as unusable until something acquits them (`suspects.rs`).
 //!
 //! # The line
 //!
-//! A scheduler asks [`Ledger::may_start`] with a [`Wish`]. Whoever has to wait for IPUs is in line from then on, in the
-//! order of [`Rank`], and nobody behind him may make him wait longer. [`Ledger::forecast`] tells when it will be
-//! somebody's turn, [`Ledger::victims`] who would have to go for it to be now.
+//! A scheduler asks [`Ledger::may_start`] with a [`Wish`]. A job that has to wait for IPUs is in line from
+//! then on, in the order of [`Rank`], and no job behind it may make it wait longer. [`Ledger::forecast`] says
+//! when a job can start, [`Ledger::victims`] which jobs would have to end for it to start now.
 //!
 //! # What a front end must do
 //!
 //! * Ask [`Ledger::may_start`] just before it gives a run its resources and tells [`Event::Begin`]. The
 //!   ledger takes a claim that does not fit, but its controller will refuse the partition.
 //! * Tell a new ledger what an earlier one had in hand: [`Event::Adopt`], [`Event::Orphan`].
-//! * Keep a begun run from starting (the *launch gate*) until [`Action::OpenLaunch`], and, where
-//!   others wait for the end of a run, an ended run from being over (the *completion gate*) until
-//!   [`Action::OpenCompletion`]. Who has nothing that waits for the end says [`Ending::Unheld`].
-//!   Each raised gate is opened by exactly one action.
+//! * Keep a begun run from starting (the *launch gate*) until [`Action::OpenLaunch`]. If something waits for
+//!   the end of a run, keep an ended run from being over (the *completion gate*) until
+//!   [`Action::OpenCompletion`]. If nothing does, say [`Ending::Unheld`]. Each raised gate is opened by
+//!   exactly one action.
 //! * Carry out each action once and answer as [`Action`] says, in order for one partition. As long
-//!   as answers come, every claim whose run ends goes away; late and repeated ones do no harm.
-//! * Never remove a partition but for [`Action::Remove`]: a remove must not overtake its create.
+//!   as answers come, every claim whose run ends goes away; late and repeated answers do no harm.
+//! * Remove a partition only for [`Action::Remove`]: a remove must not overtake its create.
+//!
+//! # How the code is divided
+//!
+//! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` has them, and takes
+//! events in (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that nothing
+//! imports: `fits_now.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`, `preparation.rs`,
+//! `reconcile.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
 //!
@@ -75,40 +83,51 @@
 //! tests, simulations and the checks after end-to-end tests ask it.
 #![forbid(unsafe_code)]
 
-mod capacity;
 mod claim;
+mod claim_record;
 mod claims;
-mod consent;
 mod event;
-mod ids;
+mod failed_preparations;
+mod fits_now;
+mod free_blocks;
+mod free_times;
+mod free_times_cache;
+mod hopeless_creates;
 mod invariant;
+mod ipu_holders;
+mod jobs;
 mod ledger;
 mod lifecycle;
+mod may_ask;
 mod model;
 mod no_room;
-mod outlook;
+mod partition_health;
+mod past_ids;
 mod phase;
-mod plan;
-mod plans;
 mod pod;
 mod preparation;
 mod reconcile;
 mod recorded;
-mod schedule;
+mod refusing_controller;
+mod scheduler_questions;
 mod suspects;
 mod tally;
-mod tenancy;
+mod time;
 mod view;
-mod wait;
+mod wait_reason;
+mod waiting_line;
 
 pub use claim::Claim;
 pub use event::*;
 pub use invariant::Violation;
+pub use jobs::{Jobs, KnownJobs};
 pub use ledger::Ledger;
 pub use phase::{Awaits, Gates, Making, Phase, Step};
-pub use recorded::{RecordedPartition, RecordedStage};
-pub use plan::{Jobs, KnownJobs, Rank, Seconds, Wish};
 pub use preparation::Preparation;
-pub use schedule::Candidate;
+pub use recorded::{RecordedPartition, RecordedStage};
+pub use scheduler_questions::Candidate;
+pub use time::{Millis, Seconds, span};
 pub use view::{ClaimView, ModelView, PodView, View};
-pub use wait::Wait;
+pub use vipu_types::{Place, Placement};
+pub use wait_reason::Wait;
+pub use waiting_line::{Rank, Wish};

@@ -12,7 +12,8 @@ pub(crate) enum Signal {
     CreateFailed {
         /// Why.
         reason: String,
-        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into the line.
+        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into
+        /// the line.
         may_wait: bool,
     },
     /// [`crate::Event::CreateCancelled`]
@@ -40,14 +41,14 @@ pub(crate) enum Signal {
 }
 
 /// Where a signal leads.
-pub(crate) struct Turn {
+pub(crate) struct Transition {
     /// The phase now; none when the claim is over.
     pub(crate) next: Option<Phase>,
     /// What to do, in this order.
     pub(crate) actions: Vec<Action>,
 }
 
-impl Turn {
+impl Transition {
     fn to(next: Phase, actions: impl Into<Vec<Action>>) -> Self {
         Self { next: Some(next), actions: actions.into() }
     }
@@ -55,13 +56,13 @@ impl Turn {
 
 impl Phase {
     /// The phase after this one. None for what does not concern it: a late or repeated answer.
-    pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Turn> {
-        let turn = match (self, signal) {
+    pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Transition> {
+        let transition = match (self, signal) {
             (Phase::Preparing(making), signal) => return making.on(signal, claim),
-            (Phase::Claimed, Signal::CreateStarted) => Turn::to(Phase::Creating, []),
+            (Phase::Claimed, Signal::CreateStarted) => Transition::to(Phase::Creating, []),
             (Phase::Claimed | Phase::Creating, Signal::Hopeless(reason)) => {
                 let cancel = Action::CancelCreate(claim.partition.clone());
-                Turn::to(Phase::GivenUp { reason }, [cancel])
+                Transition::to(Phase::GivenUp { reason }, [cancel])
             }
             (Phase::GivenUp { reason }, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 sent_back(claim, reason.clone())
@@ -70,15 +71,15 @@ impl Phase {
                 sent_back(claim, reason)
             }
             (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => {
-                Turn::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
+                Transition::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
             }
             (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, .. }) => failed(claim, reason),
             (Phase::Claimed | Phase::Creating, Signal::CreateCancelled) => {
                 failed(claim, "the partition's creation was given up".into())
             }
-            (Phase::Ready, Signal::Launched) => Turn::to(Phase::Running, []),
+            (Phase::Ready, Signal::Launched) => Transition::to(Phase::Running, []),
             (Phase::Ready | Phase::Failed { .. }, Signal::RunVanished) => self.ended(claim, Ending::Unheld),
-            (Phase::Running, Signal::Failed(ending, until)) => Turn::to(
+            (Phase::Running, Signal::Failed(ending, until)) => Transition::to(
                 Phase::Keeping { until, gates: self.gates(ending) },
                 [Action::Keep(claim.clone(), until)],
             ),
@@ -86,18 +87,18 @@ impl Phase {
                 self.ended(claim, ending)
             }
             (Phase::Keeping { until, gates }, Signal::KeepRecorded) => {
-                Turn::to(Phase::Kept { until: *until }, complete(claim, *gates))
+                Transition::to(Phase::Kept { until: *until }, complete(claim, *gates))
             }
             (Phase::Keeping { until, gates }, Signal::Overdue) => {
                 let next = Phase::Keeping { until: *until, gates: Gates::Open };
-                Turn::to(next, complete(claim, *gates))
+                Transition::to(next, complete(claim, *gates))
             }
             (Phase::Keeping { gates, .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, *gates),
             (Phase::Kept { .. }, Signal::KeepOver | Signal::Ended(_)) => release(claim, Gates::Open),
             (Phase::Releasing { step, gates }, signal) => return step.on(signal, *gates, claim),
             _ => return None,
         };
-        Some(turn)
+        Some(transition)
     }
 
     /// What is raised of a run that ends in this live phase, but for a launch gate alone.
@@ -110,7 +111,7 @@ impl Phase {
     }
 
     /// The run of this live phase ended.
-    fn ended(&self, claim: &Claim, ending: Ending) -> Turn {
+    fn ended(&self, claim: &Claim, ending: Ending) -> Transition {
         let gates = self.gates(ending);
         let mut actions = Vec::new();
         if ending == Ending::Unheld && self.launch_raised() {
@@ -127,18 +128,18 @@ impl Phase {
                 Step::Nodes
             }
         };
-        Turn::to(Phase::Releasing { step, gates }, actions)
+        Transition::to(Phase::Releasing { step, gates }, actions)
     }
 }
 
 impl Making {
-    fn on(self, signal: Signal, claim: &Claim) -> Option<Turn> {
-        let turn = match (self, signal) {
-            (Self::Claimed, Signal::CreateStarted) => Turn::to(Phase::Preparing(Self::Creating), []),
-            (_, Signal::Up) => Turn::to(Phase::Prepared, [Action::KickScheduler, survey(claim)]),
+    fn on(self, signal: Signal, claim: &Claim) -> Option<Transition> {
+        let transition = match (self, signal) {
+            (Self::Claimed, Signal::CreateStarted) => Transition::to(Phase::Preparing(Self::Creating), []),
+            (_, Signal::Up) => Transition::to(Phase::Prepared, [Action::KickScheduler, survey(claim)]),
             (_, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
-                Turn::to(next, [Action::AwaitNodes(claim.clone()), survey(claim)])
+                Transition::to(next, [Action::AwaitNodes(claim.clone()), survey(claim)])
             }
             // The job has no nodes in its hands: it waits as others do.
             (_, Signal::Hopeless(_)) => Phase::Preparing(self).ended(claim, Ending::Unheld),
@@ -147,45 +148,45 @@ impl Making {
             }
             _ => return None,
         };
-        Some(turn)
+        Some(transition)
     }
 }
 
 impl Step {
-    fn on(self, signal: Signal, gates: Gates, claim: &Claim) -> Option<Turn> {
-        let turn = match (self, signal) {
+    fn on(self, signal: Signal, gates: Gates, claim: &Claim) -> Option<Transition> {
+        let transition = match (self, signal) {
             (step, Signal::Overdue) if gates != Gates::Open => {
                 let next = Phase::Releasing { step, gates: Gates::Open };
-                Turn::to(next, complete(claim, gates))
+                Transition::to(next, complete(claim, gates))
             }
             (Step::CreateAnswer, Signal::Up | Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
-                Turn::to(next, [Action::AwaitNodes(claim.clone())])
+                Transition::to(next, [Action::AwaitNodes(claim.clone())])
             }
             (Step::Nodes, Signal::NodesDone) => {
                 let next = Phase::Releasing { step: Step::Removal, gates };
-                Turn::to(next, [Action::Remove(claim.clone())])
+                Transition::to(next, [Action::Remove(claim.clone())])
             }
             (Step::Removal, Signal::Gone) => {
                 let mut actions = complete(claim, gates);
                 actions.extend([Action::KickScheduler, survey(claim)]);
-                Turn { next: None, actions }
+                Transition { next: None, actions }
             }
             _ => return None,
         };
-        Some(turn)
+        Some(transition)
     }
 }
 
-fn failed(claim: &Claim, reason: String) -> Turn {
+fn failed(claim: &Claim, reason: String) -> Transition {
     let actions = [Action::FailRun(claim.clone(), reason.clone()), survey(claim)];
-    Turn::to(Phase::Failed { reason }, actions)
+    Transition::to(Phase::Failed { reason }, actions)
 }
 
 /// The job waits in line again.
-fn sent_back(claim: &Claim, reason: String) -> Turn {
+fn sent_back(claim: &Claim, reason: String) -> Transition {
     let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
-    Turn::to(Phase::Failed { reason }, actions)
+    Transition::to(Phase::Failed { reason }, actions)
 }
 
 /// Opens what gates are raised; nothing when none is.
@@ -196,8 +197,8 @@ fn complete(claim: &Claim, gates: Gates) -> Vec<Action> {
 }
 
 /// The partition has to go, which is there.
-fn release(claim: &Claim, gates: Gates) -> Turn {
-    Turn::to(Phase::Releasing { step: Step::Nodes, gates }, [Action::AwaitNodes(claim.clone())])
+fn release(claim: &Claim, gates: Gates) -> Transition {
+    Transition::to(Phase::Releasing { step: Step::Nodes, gates }, [Action::AwaitNodes(claim.clone())])
 }
 
 fn survey(claim: &Claim) -> Action {

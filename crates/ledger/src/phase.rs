@@ -15,7 +15,8 @@ pub enum Phase {
     Claimed,
     /// The create call was sent. Launch gate raised.
     Creating,
-    /// There is no room after all, nor will there be soon: the create was told to end early. Launch gate raised.
+    /// There is no room after all, nor will there be soon: the create was told to end early. Launch gate
+    /// raised.
     GivenUp {
         /// What there is instead of room.
         reason: String,
@@ -82,8 +83,8 @@ pub enum Gates {
     Both,
 }
 
-/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::KeepEnd`] there is exactly one
-/// action under way whose answer it is.
+/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::KeepEnd`] there is
+/// exactly one action under way whose answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
     /// An answer of [`crate::Action::Create`].

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use vipu_types::{IpuCount, ModelName, PartitionId};
+use vipu_types::{IpuCount, ModelName, PartitionId, Place};
 
-use crate::capacity::{Capacity, usable_domain};
-use crate::claims::{Record, Serial};
-use crate::consent::Refusing;
+use crate::claim::Serial;
+use crate::free_blocks::{FreeBlocks, usable_domain};
+use crate::ipu_holders::{IpuHolder, IpuHolders};
+use crate::refusing_controller::RefusingController;
 use crate::suspects::Suspects;
-use crate::tenancy::Tenant;
-use crate::{Claim, Millis, Place, SeenPartition, Wait};
+use crate::{Millis, SeenPartition, Wait};
 
 /// Beyond any system; a listing that says more is not to be believed, nor given memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
@@ -42,7 +42,7 @@ pub(crate) struct Hardware {
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     pub(crate) places: Vec<Place>,
-    pub(crate) tenant: Tenant,
+    pub(crate) holder: IpuHolder,
 }
 
 /// What a claim has that the listing does not show yet.
@@ -51,23 +51,16 @@ pub(crate) struct Unlisted {
     pub(crate) size: IpuCount,
     /// The IPUs that it will be on; empty when the controller chooses.
     pub(crate) ipus: Vec<Place>,
-    pub(crate) tenant: Tenant,
-}
-
-impl From<&Record> for Unlisted {
-    fn from(record: &Record) -> Self {
-        let Claim { size, ipus, .. } = &record.claim;
-        Self { size: *size, ipus: ipus.clone(), tenant: Tenant::of(record) }
-    }
+    pub(crate) holder: IpuHolder,
 }
 
 /// Who has IPUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Occupant {
     /// A partition of the listing.
-    Partition(Tenant),
+    Partition(IpuHolder),
     /// A claim that the listing does not place.
-    Claim(Serial, Tenant),
+    Claim(Serial, IpuHolder),
     /// Nobody who gives them back: broken, or of a partition that does not say.
     Nobody,
 }
@@ -99,16 +92,16 @@ pub(crate) struct Pod {
     unplaced: BTreeMap<Serial, Unlisted>,
     /// What must be wrong for the controller to refuse what has room by its listing.
     suspects: Suspects,
-    /// It refuses whoever asks.
-    pub(crate) refusing: Option<Refusing>,
-    capacity: Capacity,
+    /// It refuses all jobs.
+    pub(crate) refusing: Option<RefusingController>,
+    free_blocks: FreeBlocks,
 }
 
 impl Pod {
     /// A Pod whose controller was not asked yet, with IPU-Link domains of this size.
     pub(crate) fn new(now: Millis, domain_size: IpuCount) -> Self {
         Self {
-            capacity: Capacity::new(0, domain_size, []),
+            free_blocks: FreeBlocks::new(0, domain_size, []),
             domain_size,
             contact: Contact::NotYet,
             hardware: Hardware::default(),
@@ -145,16 +138,24 @@ impl Pod {
         }
     }
 
+    /// Whether the controller refuses all jobs.
+    pub(crate) fn refuses_all(&self) -> bool {
+        self.refusing.is_some()
+    }
+
+    /// A job of this user asks.
+    pub(crate) fn asks(&mut self, user: u32) {
+        if let Some(refusing) = &mut self.refusing {
+            refusing.asked_by(user);
+        }
+    }
+
     pub(crate) fn hardware(&self) -> Hardware {
         self.hardware
     }
 
-    pub(crate) fn domain_size(&self) -> IpuCount {
-        self.domain_size
-    }
-
-    pub(crate) fn capacity(&self) -> &Capacity {
-        &self.capacity
+    pub(crate) fn free_blocks(&self) -> &FreeBlocks {
+        &self.free_blocks
     }
 
     pub(crate) fn listed(&self) -> &HashMap<PartitionId, Listed> {
@@ -167,7 +168,7 @@ impl Pod {
             self.suspects = Suspects::default();
         }
         self.domain_size = domain_size;
-        self.capacity = self.counted();
+        self.free_blocks = self.counted();
     }
 
     /// The controller did not answer.
@@ -175,14 +176,14 @@ impl Pod {
         self.contact = Contact::Lost(reason);
     }
 
-    /// Takes in a listing asked for at `asked`, of partitions that each have a `tenant`; whether it is news.
+    /// Takes in a listing asked for at `asked`, of partitions that each have a `holder`; whether it is news.
     /// [`Pod::place_claims`] has to follow.
     pub(crate) fn list(
         &mut self,
         asked: Millis,
         hardware: Hardware,
         partitions: Vec<SeenPartition>,
-        tenant: impl Fn(&PartitionId) -> Tenant,
+        holder: impl Fn(&PartitionId) -> IpuHolder,
     ) -> bool {
         if asked < self.asked {
             return false;
@@ -190,11 +191,11 @@ impl Pod {
         self.removed.retain(|_, removed| *removed >= asked);
         let still_there = partitions.into_iter().filter(|seen| !self.removed.contains_key(&seen.partition));
         let listed = still_there.map(|SeenPartition { partition, places, leaving, .. }| {
-            let tenant = match tenant(&partition) {
-                Tenant::Unknown if leaving => Tenant::Leaving,
-                tenant => tenant,
+            let holder = match holder(&partition) {
+                IpuHolder::Unknown if leaving => IpuHolder::Leaving,
+                holder => holder,
             };
-            (partition, Listed { places, tenant })
+            (partition, Listed { places, holder })
         });
         self.listed = listed.collect();
         self.review_suspects(asked, hardware);
@@ -216,7 +217,7 @@ impl Pod {
     /// Says which claims there are that the listing does not place.
     pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, Unlisted)>) {
         self.unplaced = unplaced.into_iter().collect();
-        self.capacity = self.counted();
+        self.free_blocks = self.counted();
     }
 
     /// A claim more, younger than all others.
@@ -224,18 +225,18 @@ impl Pod {
         let (size, is_chosen) = (claim.size, !claim.ipus.is_empty());
         self.unplaced.insert(serial, claim);
         if is_chosen {
-            self.capacity = self.counted();
+            self.free_blocks = self.counted();
         } else {
-            self.capacity.take(size, &mut |_| {});
+            self.free_blocks.take(size, &mut |_| {});
         }
     }
 
-    /// What is known of the tenant of a claim's IPUs changed.
-    pub(crate) fn set_tenant(&mut self, serial: Serial, partition: &PartitionId, tenant: Tenant) {
+    /// What is known of the holder of a claim's IPUs changed.
+    pub(crate) fn set_holder(&mut self, serial: Serial, partition: &PartitionId, holder: IpuHolder) {
         if let Some(claim) = self.unplaced.get_mut(&serial) {
-            claim.tenant = tenant;
+            claim.holder = holder;
         } else if let Some(listed) = self.listed.get_mut(partition) {
-            listed.tenant = tenant;
+            listed.holder = holder;
         }
     }
 
@@ -250,11 +251,22 @@ impl Pod {
         self.removed.insert(partition, now);
         self.last_removed = Some(now);
         self.unplaced.remove(&serial);
-        self.capacity = self.counted();
+        self.free_blocks = self.counted();
+    }
+
+    /// Who has which IPUs now.
+    pub(crate) fn ipu_holders(&self) -> IpuHolders {
+        let mut held = Vec::new();
+        let holder = |who: Occupant| match who {
+            Occupant::Partition(holder) | Occupant::Claim(_, holder) => holder,
+            Occupant::Nobody => IpuHolder::Unknown,
+        };
+        self.occupied(|who| Some(holder(who)), |holder, ipus| held.push((ipus, holder)));
+        IpuHolders::new(self.hardware.ipus, self.domain_size, held)
     }
 
     /// The free blocks, counted anew.
-    pub(crate) fn counted(&self) -> Capacity {
+    pub(crate) fn counted(&self) -> FreeBlocks {
         self.occupied(|_| Some(()), |(), _| {})
     }
 
@@ -283,12 +295,13 @@ impl Pod {
         Some(is_free)
     }
 
-    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its IPUs to give yet.
+    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its
+    /// IPUs to give yet.
     pub(crate) fn is_being_cleared(&self, now: Millis) -> bool {
         let just_removed = self.last_removed.is_some_and(|last| now.0 < last.0 + SETTLING);
-        let listed = self.listed.values().map(|listed| listed.tenant);
-        let unplaced = self.unplaced.values().map(|claim| claim.tenant);
-        just_removed || listed.chain(unplaced).any(|tenant| tenant == Tenant::Leaving)
+        let listed = self.listed.values().map(|listed| listed.holder);
+        let unplaced = self.unplaced.values().map(|claim| claim.holder);
+        just_removed || listed.chain(unplaced).any(|holder| holder == IpuHolder::Leaving)
     }
 
     /// Whether any IPU is taken as unusable for what the controller refused.
@@ -296,8 +309,8 @@ impl Pod {
         !self.suspects.is_empty()
     }
 
-    /// The controller refuses a claim though there is room by its listing: in each block that it could have put the
-    /// partition into, one IPU must be unusable.
+    /// The controller refuses a claim though there is room by its listing: in each block that it could have
+    /// put the partition into, one IPU must be unusable.
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
         let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
         let (size, chosen) = (*size, ipus.first().copied());
@@ -307,12 +320,12 @@ impl Pod {
             }
             None => self.suspect_all_for(now, serial, size),
         }
-        self.capacity = self.counted();
+        self.free_blocks = self.counted();
     }
 
     fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {
-        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next. When
-        // that goes on for long, let another refusal tell.
+        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next.
+        // When that goes on for long, let another refusal tell.
         for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
             let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
             while let Some(ipu) = free.first_for(size) {
@@ -327,17 +340,18 @@ impl Pod {
         usable_domain(self.hardware.ipus, self.domain_size)
     }
 
-    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what to call
-    /// it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free blocks that remain.
+    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what
+    /// to call it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free
+    /// blocks that remain.
     pub(crate) fn occupied<T: Copy>(
         &self,
         of: impl Fn(Occupant) -> Option<T>,
         mut has: impl FnMut(T, Range<usize>),
-    ) -> Capacity {
+    ) -> FreeBlocks {
         let (ipus, domain) = (self.hardware.ipus, self.domain());
-        let listed = self.listed.values().map(|listed| (Occupant::Partition(listed.tenant), &listed.places));
+        let listed = self.listed.values().map(|listed| (Occupant::Partition(listed.holder), &listed.places));
         let chosen =
-            self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial, claim.tenant), &claim.ipus));
+            self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial, claim.holder), &claim.ipus));
         let placed = listed.chain(chosen).filter(|(_, places)| !places.is_empty());
         let places = placed.filter_map(|(who, places)| Some((of(who)?, places)));
         let places = places.flat_map(|(it, places)| places.iter().map(move |place| (it, *place)));
@@ -347,23 +361,24 @@ impl Pod {
             }
             place
         });
-        let mut capacity = Capacity::new(ipus, self.domain_size, places);
+        let mut free_blocks = FreeBlocks::new(ipus, self.domain_size, places);
         if let Some(nobody) = of(Occupant::Nobody) {
-            self.take_unusable(&mut capacity, &mut |ipus| has(nobody, ipus));
+            self.take_unusable(&mut free_blocks, &mut |ipus| has(nobody, ipus));
         }
         for (serial, claim) in self.unplaced.iter().filter(|(_, claim)| claim.ipus.is_empty()) {
-            if let Some(it) = of(Occupant::Claim(*serial, claim.tenant)) {
-                capacity.take(claim.size, &mut |ipus| has(it, ipus));
+            if let Some(it) = of(Occupant::Claim(*serial, claim.holder)) {
+                free_blocks.take(claim.size, &mut |ipus| has(it, ipus));
             }
         }
-        capacity
+        free_blocks
     }
 
-    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they go.
-    fn take_unusable(&self, capacity: &mut Capacity, has: &mut impl FnMut(Range<usize>)) {
+    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they
+    /// go.
+    fn take_unusable(&self, free_blocks: &mut FreeBlocks, has: &mut impl FnMut(Range<usize>)) {
         let mut suspected = 0;
         for ipu in self.suspects.all() {
-            if capacity.take_ipu(ipu) {
+            if free_blocks.take_ipu(ipu) {
                 has(ipu..ipu + 1);
                 suspected += 1;
             }
@@ -371,6 +386,6 @@ impl Pod {
         // A partition without places has at least one IPU.
         let hidden = self.listed.values().filter(|listed| listed.places.is_empty()).count();
         let elsewhere = self.hardware.faulty.saturating_sub(suspected);
-        capacity.take_each(elsewhere.saturating_add(hidden as u32), has);
+        free_blocks.take_each(elsewhere.saturating_add(hidden as u32), has);
     }
 }

@@ -1,16 +1,10 @@
 //! Partitions that are made while their jobs still wait in line.
 
-use std::collections::BTreeMap;
-
 use vipu_types::{ModelName, PartitionId};
 
-use crate::claims::Record;
+use crate::claim_record::Record;
 use crate::lifecycle::Signal;
 use crate::{Action, Claim, Ending, Ledger, Making, Millis, Phase};
-
-/// How long a job is not prepared again whose partition could not be made, or waited in vain, and no job of its user in the
-/// latter case: they start the ordinary way meanwhile, and end as any other does whose create fails.
-const AFTER_A_FAILURE: u64 = 600_000;
 
 /// A partition for a job that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,35 +22,6 @@ impl Preparation {
     }
 }
 
-/// Whose partitions came to nothing, and when that was.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Failures {
-    /// Jobs whose partitions could not be made, or were made in vain.
-    jobs: BTreeMap<u32, Millis>,
-    /// Users who had one made in vain.
-    users: BTreeMap<u32, Millis>,
-}
-
-impl Failures {
-    fn add(&mut self, now: Millis, job: u32) {
-        note(&mut self.jobs, now, job);
-    }
-
-    fn add_in_vain(&mut self, now: Millis, claim: &Claim) {
-        note(&mut self.jobs, now, claim.run.job);
-        note(&mut self.users, now, claim.user);
-    }
-}
-
-fn note(failed: &mut BTreeMap<u32, Millis>, now: Millis, whose: u32) {
-    failed.retain(|_, when| is_recent(now, Some(when)));
-    failed.insert(whose, now);
-}
-
-fn is_recent(now: Millis, failed: Option<&Millis>) -> bool {
-    failed.is_some_and(|when| now.0.saturating_sub(when.0) < AFTER_A_FAILURE)
-}
-
 impl Ledger {
     /// The partition that is, or is being, made for this job before it starts.
     #[must_use]
@@ -70,18 +35,25 @@ impl Ledger {
         early.filter_map(Preparation::of)
     }
 
-    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while ago.
+    /// Whether a partition is, or is being, made for any job before it starts.
     #[must_use]
-    pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
-        self.claims.live(job).is_none() && !is_recent(now, self.failures.jobs.get(&job))
+    pub fn is_any_prepared(&self) -> bool {
+        self.claims.tally().early().next().is_some()
     }
 
-    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and none was made in
-    /// vain a short while ago. What is made so is charged to nobody.
+    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while
+    /// ago.
+    #[must_use]
+    pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
+        self.claims.live(job).is_none() && !self.failed_preparations.is_recent_for_job(now, job)
+    }
+
+    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and
+    /// none was made in vain a short while ago. What is made so is charged to nobody.
     #[must_use]
     pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
         let early = self.claims.tally().early_of(model, user);
-        early < u64::from(most) && !is_recent(now, self.failures.users.get(&user))
+        early < u64::from(most) && !self.failed_preparations.is_recent_for_user(now, user)
     }
 
     /// A partition is to be made for a job that waits; one at a time.
@@ -89,7 +61,7 @@ impl Ledger {
         if self.claims.live(claim.run.job).is_some() || self.holder(&claim.partition).is_some() {
             return;
         }
-        self.plans.drop_of(claim.run.job);
+        self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
         self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
         todo.push(Action::Create(claim));
@@ -101,7 +73,7 @@ impl Ledger {
             && record.phase.is_early()
         {
             if in_vain {
-                self.failures.add_in_vain(now, &record.claim);
+                self.failed_preparations.add_in_vain(now, &record.claim);
             }
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
         }
@@ -124,21 +96,7 @@ impl Ledger {
         if let Some((_, record)) = self.claims.holder(partition)
             && record.phase.is_early()
         {
-            self.failures.add(now, record.claim.run.job);
+            self.failed_preparations.add(now, record.claim.run.job);
         }
-    }
-}
-
-impl Claim {
-    /// Whether a partition that was made for this claim does for another one as well.
-    #[must_use]
-    pub fn is_as_good_as(&self, other: &Claim) -> bool {
-        let anybodys = |claim: &Claim| Claim {
-            run: other.run,
-            slurm_partition: None,
-            ipus: Vec::new(),
-            ..claim.clone()
-        };
-        anybodys(self) == anybodys(other) && self.run.restart == other.run.restart
     }
 }

@@ -1,99 +1,16 @@
 //! What a listing says of claims, and claims of a listing.
 //!
-//! A partition that is named as ours are and that no claim has is another cluster's, or was forgotten: the listing
-//! does not tell which. A partition of a running job may be missing, unusable or elsewhere.
+//! A partition that is named as ours are and that no claim has is another cluster's, or was forgotten: the
+//! listing does not tell which. A partition of a running job may be missing, unusable or elsewhere.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
-
 use vipu_types::{PartitionId, PodId};
 
-use crate::claims::Serial;
+use crate::claim::Serial;
 use crate::lifecycle::Signal;
+use crate::partition_health::{LOOK_AGAIN, Listing, News};
 use crate::pod::Pod;
-use crate::{Action, Ending, Ledger, Millis, Place, SeenPartition};
-
-/// What was seen of the partition of a job that runs, and told.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Health {
-    /// The first of the last listings that did not have it was asked for then. One alone is not believed.
-    missing: Option<Millis>,
-    /// What was told of it last.
-    told: Option<String>,
-    /// Where its IPUs are, sorted; empty when no listing said.
-    places: Vec<Place>,
-    /// Among how many IPUs those are. Places in an allocation are numbered by its size: an agent that comes or goes moves
-    /// nothing.
-    among: u32,
-}
-
-/// What has to be told of a partition.
-enum News {
-    Broken(String),
-    Relocated,
-}
-
-const VANISHED: &str = "its controller does not know it any more";
-
-/// The least time between two listings that have to agree that a partition is gone: a controller that was just started may
-/// answer before it has loaded what it knows.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
-
-impl Health {
-    /// Takes in what a listing has of the partition.
-    fn seen(&mut self, seen: Option<&SeenPartition>, listing: &Listing) -> Option<News> {
-        let Some(SeenPartition { fault, places, .. }) = seen else {
-            let since = *self.missing.get_or_insert(listing.asked);
-            let is_long =
-                u128::from(listing.asked.0.saturating_sub(since.0)) >= listing.look_again.as_millis();
-            return if is_long { self.broken(VANISHED) } else { None };
-        };
-        let ipus = listing.ipus;
-        self.missing = None;
-        if let Some(words) = fault {
-            if self.places.is_empty() {
-                self.moved(places, ipus);
-            }
-            return self.broken(words);
-        }
-        self.told = None;
-        self.moved(places, ipus).then_some(News::Relocated)
-    }
-
-    /// Whether its controller has none of that name any more.
-    fn has_vanished(&self) -> bool {
-        self.missing.is_some() && self.told.as_deref() == Some(VANISHED)
-    }
-
-    /// Says so once.
-    fn broken(&mut self, words: &str) -> Option<News> {
-        let is_known = self.told.as_deref() == Some(words);
-        self.told = Some(words.to_owned());
-        (!is_known).then(|| News::Broken(words.to_owned()))
-    }
-
-    fn moved(&mut self, places: &[Place], ipus: u32) -> bool {
-        if places.is_empty() {
-            return false;
-        }
-        let mut now = places.to_vec();
-        now.sort_unstable();
-        let before = std::mem::replace(&mut self.places, now);
-        let is_comparable = std::mem::replace(&mut self.among, ipus) == ipus && !before.is_empty();
-        is_comparable && before != self.places
-    }
-}
-
-/// A listing, apart from what it lists.
-struct Listing {
-    asked: Millis,
-    /// How many IPUs it lists.
-    ipus: u32,
-    /// How much later another one may confirm that a partition is gone.
-    look_again: Duration,
-    /// The controller had not answered before, or was away: what it did not have then says nothing.
-    is_first: bool,
-}
+use crate::{Action, Ending, Ledger, Millis, SeenPartition};
 
 /// What a listing says beyond who has which IPUs.
 pub(crate) struct Findings {
@@ -138,10 +55,10 @@ impl Ledger {
         partitions.iter().filter(is_unclaimed).cloned().collect()
     }
 
-    /// Whether a listing has none of the partitions though one before had some: the controller may have lost what it knew,
-    /// or have it not yet.
+    /// Whether a listing has none of the partitions though one before had some: the controller may have lost
+    /// what it knew, or have it not yet.
     fn has_lost_all(&self, findings: &Findings) -> bool {
-        let was_there = |serial| self.claims.get(serial).is_some_and(|it| it.health.missing.is_none());
+        let was_there = |serial| self.claims.get(serial).is_some_and(|it| it.health.is_there());
         findings.up.iter().all(|(_, seen)| seen.is_none())
             && findings.up.iter().any(|(serial, _)| was_there(*serial))
     }
@@ -154,15 +71,17 @@ impl Ledger {
             let (is_early, is_kept) = (record.phase.is_early(), record.phase.is_kept());
             let Some((claim, health)) = self.claims.health(serial) else { continue };
             if is_anew {
-                health.missing = None;
+                health.forget_missing();
             }
             match health.seen(seen.as_ref(), &findings.listing) {
-                // Who removes it on the controller wants it to stay no longer; what else happens to it, nobody minds.
+                // Who removes it on the controller wants it to stay no longer; what else happens to it,
+                // nobody minds.
                 _ if is_kept && health.has_vanished() => {
                     self.signal(now, serial, Signal::KeepOver, todo);
                 }
                 Some(News::Broken(_)) if is_kept => {}
-                // No program has seen it yet: another one is made. One that broke is not made for nothing again and again.
+                // No program has seen it yet: another one is made. One that broke is not made for nothing
+                // again and again.
                 Some(news @ (News::Broken(_) | News::Relocated)) if is_early => {
                     let partition = claim.partition.clone();
                     if matches!(news, News::Broken(_)) {

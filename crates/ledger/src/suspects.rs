@@ -8,8 +8,8 @@ use crate::Millis;
 const SHORTEST: u64 = 60_000;
 const LONGEST: u64 = 600_000;
 
-/// The suspects of one Pod, by the number of the IPU. Nobody knows which IPU is to blame for a refusal, so none is
-/// suspected for ever; but the longer each time, as a job is started in vain to find out.
+/// The suspects of one Pod, by the number of the IPU. Nobody knows which IPU is to blame for a refusal, so
+/// none is suspected for ever; but the longer each time, as a job is started in vain to find out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Suspects(BTreeMap<usize, Suspicion>);
 
@@ -38,8 +38,8 @@ impl Suspects {
         self.0.insert(ipu, Suspicion { span, until: Millis(now.0 + span), is_over: false });
     }
 
-    /// Acquits those that are in use in a listing asked for at that time, as they evidently work, and those that were
-    /// suspected long enough.
+    /// Acquits those that are in use in a listing asked for at that time, as they evidently work, and those
+    /// that were suspected long enough.
     pub(crate) fn review(&mut self, asked: Millis, in_use: impl Fn(usize) -> bool) {
         self.0.retain(|ipu, suspicion| asked.0 < suspicion.until.0 + suspicion.span && !in_use(*ipu));
         self.0.values_mut().for_each(|suspicion| suspicion.is_over = suspicion.until <= asked);

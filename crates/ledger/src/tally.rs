@@ -1,12 +1,12 @@
-//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked for each job
-//! that waits, under slurmctld's locks.
+//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked
+//! for each job that waits, under slurmctld's locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use vipu_types::ModelName;
 
-use crate::Ledger;
-use crate::claims::{Record, Serial};
+use crate::claim::Serial;
+use crate::claim_record::Record;
 
 /// The counts. What is not named has none: two tallies of the same claims are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,8 @@ impl Tally {
         self.models.get(model).map_or(0, |counts| counts.kept)
     }
 
-    fn in_slurm_partition(&self, model: &ModelName, name: &str) -> u64 {
+    /// The IPUs of a model that jobs of a Slurm partition have.
+    pub(crate) fn in_slurm_partition(&self, model: &ModelName, name: &str) -> u64 {
         let counts = self.models.get(model).and_then(|counts| counts.in_slurm_partition.get(name));
         counts.copied().unwrap_or(0)
     }
@@ -86,24 +87,5 @@ fn change_entry<K: Ord>(counts: &mut BTreeMap<K, u64>, key: K, change: impl FnOn
     match change(count) {
         0 => drop(counts.remove(&key)),
         count => drop(counts.insert(key, count)),
-    }
-}
-
-impl Ledger {
-    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs that failed and
-    /// have them still, and jobs that wait for which a partition is, or is being, made.
-    #[must_use]
-    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
-        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
-            claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
-        });
-        let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
-        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
-    }
-
-    /// Whether a partition is, or is being, made for any job before it starts.
-    #[must_use]
-    pub fn is_any_prepared(&self) -> bool {
-        self.claims.tally().early().next().is_some()
     }
 }

@@ -88,8 +88,8 @@ impl Ledger {
             faulty: pod.hardware().faulty,
             claimed: self.claims.ipus_claimed(id),
             foreign: pod.listed().keys().filter(|partition| !self.claims.holds(id, partition)).count(),
-            free: pod.capacity().free(),
-            largest_free: pod.capacity().largest(),
+            free: pod.free_blocks().free(),
+            largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),
         }
     }

@@ -1,5 +1,5 @@
-//! Controllers that have less room than their listing says: the picture is set right, and no job is started and refused
-//! in a loop.
+//! Controllers that have less room than their listing says: the picture is set right, and no job is started
+//! and refused in a loop.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(dead_code, reason = "the world is shared")]
 

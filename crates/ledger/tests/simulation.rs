@@ -10,7 +10,7 @@ mod world;
 
 /// One thing that happens.
 #[derive(Clone, Debug)]
-enum Turn {
+enum WorldStep {
     Begin { job: u32, restart: u16, order: u32 },
     Prepare { job: u32, restart: u16, order: u32 },
     BeginPrepared { job: u32 },
@@ -31,28 +31,28 @@ enum Turn {
     Retire,
 }
 
-fn turns() -> impl Strategy<Value = Vec<Turn>> {
-    let turn = prop_oneof![
-        6 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| Turn::Begin { job, restart, order }),
-        4 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| Turn::Prepare { job, restart, order }),
-        4 => (1..9_u32).prop_map(|job| Turn::BeginPrepared { job }),
-        1 => (1..9_u32).prop_map(|job| Turn::Forgo { job }),
-        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fini { job, held }),
-        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| Turn::Fail { job, held }),
-        2 => any::<u32>().prop_map(|pick| Turn::KeepOver { pick }),
-        1 => (1..9_u32).prop_map(|job| Turn::Vanish { job }),
-        1 => (1..9_u32).prop_map(|job| Turn::Overdue { job }),
-        24 => any::<u32>().prop_map(|pick| Turn::CarryOut { pick }),
-        2 => any::<u32>().prop_map(|pick| Turn::Ask { pick }),
-        6 => any::<u32>().prop_map(|pick| Turn::Deliver { pick }),
-        1 => any::<u32>().prop_map(|pick| Turn::Meddle { pick }),
-        1 => any::<u32>().prop_map(|pick| Turn::Wear { pick }),
-        1 => any::<u32>().prop_map(|pick| Turn::Unreachable { pick }),
-        1 => any::<bool>().prop_map(|trouble| Turn::Configure { trouble }),
-        1 => any::<u32>().prop_map(|pick| Turn::Reorder { pick }),
-        1 => Just(Turn::Retire),
+fn steps() -> impl Strategy<Value = Vec<WorldStep>> {
+    let step = prop_oneof![
+        6 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| WorldStep::Begin { job, restart, order }),
+        4 => (1..9_u32, 0..2_u16, 0..7_u32).prop_map(|(job, restart, order)| WorldStep::Prepare { job, restart, order }),
+        4 => (1..9_u32).prop_map(|job| WorldStep::BeginPrepared { job }),
+        1 => (1..9_u32).prop_map(|job| WorldStep::Forgo { job }),
+        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| WorldStep::Fini { job, held }),
+        4 => (1..9_u32, any::<bool>()).prop_map(|(job, held)| WorldStep::Fail { job, held }),
+        2 => any::<u32>().prop_map(|pick| WorldStep::KeepOver { pick }),
+        1 => (1..9_u32).prop_map(|job| WorldStep::Vanish { job }),
+        1 => (1..9_u32).prop_map(|job| WorldStep::Overdue { job }),
+        24 => any::<u32>().prop_map(|pick| WorldStep::CarryOut { pick }),
+        2 => any::<u32>().prop_map(|pick| WorldStep::Ask { pick }),
+        6 => any::<u32>().prop_map(|pick| WorldStep::Deliver { pick }),
+        1 => any::<u32>().prop_map(|pick| WorldStep::Meddle { pick }),
+        1 => any::<u32>().prop_map(|pick| WorldStep::Wear { pick }),
+        1 => any::<u32>().prop_map(|pick| WorldStep::Unreachable { pick }),
+        1 => any::<bool>().prop_map(|trouble| WorldStep::Configure { trouble }),
+        1 => any::<u32>().prop_map(|pick| WorldStep::Reorder { pick }),
+        1 => Just(WorldStep::Retire),
     ];
-    prop::collection::vec(turn, 0..300)
+    prop::collection::vec(step, 0..300)
 }
 
 fn adoptions() -> impl Strategy<Value = Vec<(Option<AdoptedAs>, u32, u32)>> {
@@ -63,36 +63,38 @@ fn adoptions() -> impl Strategy<Value = Vec<(Option<AdoptedAs>, u32, u32)>> {
     prop::collection::vec((found, 0..4_u32, any::<u32>()), 0..4)
 }
 
-fn play(world: &mut World, turn: Turn) {
+fn play(world: &mut World, step: WorldStep) {
     let reason = || "connection refused".to_owned();
-    match turn {
-        Turn::Begin { job, restart, order } => world.begin(job, restart, IpuCount::new(1 << order).unwrap()),
-        Turn::Prepare { job, restart, order } => {
+    match step {
+        WorldStep::Begin { job, restart, order } => {
+            world.begin(job, restart, IpuCount::new(1 << order).unwrap())
+        }
+        WorldStep::Prepare { job, restart, order } => {
             world.prepare(job, restart, IpuCount::new(1 << order).unwrap());
         }
-        Turn::BeginPrepared { job } => world.begin_prepared(job),
-        Turn::Forgo { job } => world.tell(Event::Forgo { job, in_vain: job > 4 }),
-        Turn::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
-        Turn::Fail { job, held } => world.fail(job, if held { Ending::Held } else { Ending::Unheld }),
-        Turn::KeepOver { pick } => {
+        WorldStep::BeginPrepared { job } => world.begin_prepared(job),
+        WorldStep::Forgo { job } => world.tell(Event::Forgo { job, in_vain: job > 4 }),
+        WorldStep::Fini { job, held } => world.fini(job, if held { Ending::Held } else { Ending::Unheld }),
+        WorldStep::Fail { job, held } => world.fail(job, if held { Ending::Held } else { Ending::Unheld }),
+        WorldStep::KeepOver { pick } => {
             let kept = world.kept();
             if let Some(id) = kept.get(pick as usize % kept.len().max(1)) {
                 world.tell(Event::KeepOver(id.clone()));
             }
         }
-        Turn::Vanish { job } => world.vanish(job),
-        Turn::Overdue { job } => world.overdue(job),
-        Turn::CarryOut { pick } => world.carry_out(pick),
-        Turn::Ask { pick } => world.ask(world.pod(pick)),
-        Turn::Deliver { pick } => world.deliver(pick),
-        Turn::Meddle { pick } => world.any(pick).meddle(pick),
-        Turn::Wear { pick } => world.any(pick).wear(pick),
-        Turn::Unreachable { pick } => {
+        WorldStep::Vanish { job } => world.vanish(job),
+        WorldStep::Overdue { job } => world.overdue(job),
+        WorldStep::CarryOut { pick } => world.carry_out(pick),
+        WorldStep::Ask { pick } => world.ask(world.pod(pick)),
+        WorldStep::Deliver { pick } => world.deliver(pick),
+        WorldStep::Meddle { pick } => world.any(pick).meddle(pick),
+        WorldStep::Wear { pick } => world.any(pick).wear(pick),
+        WorldStep::Unreachable { pick } => {
             world.tell(Event::Unreachable { pod: world.pod(pick), reason: reason() });
         }
-        Turn::Configure { trouble } => world.configure(trouble.then(reason)),
-        Turn::Reorder { pick } => world.reorder(pick),
-        Turn::Retire => world.tell(Event::Models(vec![])),
+        WorldStep::Configure { trouble } => world.configure(trouble.then(reason)),
+        WorldStep::Reorder { pick } => world.reorder(pick),
+        WorldStep::Retire => world.tell(Event::Models(vec![])),
     }
 }
 
@@ -120,7 +122,7 @@ proptest! {
         (ipus, domain) in prop_oneof![Just((16, 64)), Just((64, 64)), Just((48, 64)), Just((64, 16)), Just((128, 64))],
         controllers in 1..4_usize,
         adopted in adoptions(),
-        turns in turns(),
+        steps in steps(),
     ) {
         let mut world = World::new((0..controllers).map(|_| Controller::new(ipus, domain)));
         for (job, (found, order, pick)) in (20..).zip(adopted) {
@@ -129,8 +131,8 @@ proptest! {
                 world.find(job, size, found, pick);
             }
         }
-        for turn in turns {
-            play(&mut world, turn);
+        for step in steps {
+            play(&mut world, step);
         }
         wind_up(&mut world);
 

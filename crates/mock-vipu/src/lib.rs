@@ -16,14 +16,14 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
-mod moment;
+mod nanos;
 mod pod;
 mod server;
 
-pub use moment::Nanos;
+pub use nanos::Nanos;
 pub use pod::{
-    Allocation, Allocations, BadHardware, BadTime, DoubleOwner, Effect, Fault, Hardware, Incident, Latency,
-    Made, NotOurs, PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange,
-    StatusCode, Tenure, Topology, double_owners, parse_time,
+    Allocation, Allocations, BadHardware, DoubleOwner, Effect, Fault, Hardware, Incident, Made, NotOurs,
+    PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure,
+    double_owners,
 };
 pub use server::{Authority, BadUser, Mock, MockServer, Options, Report, Signed, StartError, Tls, User};

@@ -1,9 +1,9 @@
 //! Which stock selector to use.
 
-use conf::Layer;
-use slurm_host::inner;
+use slurm_host::stock_selector;
+use vipu_conf::Layer;
 
 /// What slurm.conf and vipu.conf say.
 pub(crate) fn choose() -> Layer {
-    inner::layer(Layer::ConsTres, conf::layer_of)
+    stock_selector::layer(Layer::ConsTres, vipu_conf::layer_of)
 }

@@ -1,14 +1,14 @@
-//! `cargo xtask simulate`: how long jobs wait, by the way in which IPUs are scheduled.
+//! `cargo xtask simulate`: how long jobs wait, under several policies of scheduling.
 
 use std::panic::resume_unwind;
 use std::thread;
 
 use clap::Parser;
+use simulate::policy::Policy;
 use simulate::report;
-use simulate::way::Way;
 use simulate::workload::Workload;
 
-/// Play a synthetic year of jobs on one Pod in several ways, and print how long jobs waited.
+/// Play a synthetic year of jobs on one Pod under several policies, and print how long jobs waited.
 #[derive(Parser)]
 #[command(name = "cargo xtask simulate")]
 struct Arguments {
@@ -32,10 +32,10 @@ fn main() {
     println!("{} jobs in {days} days on {ipus} IPUs, load {load}, seed {seed}\n", workload.jobs().len());
     println!("{}", report::head(&workload));
     thread::scope(|scope| {
-        let played = Way::ALL.map(|way| scope.spawn(move || way.play(&workload)));
-        for (way, outcome) in Way::ALL.into_iter().zip(played) {
+        let played = Policy::ALL.map(|policy| scope.spawn(move || policy.play(&workload)));
+        for (policy, outcome) in Policy::ALL.into_iter().zip(played) {
             match outcome.join() {
-                Ok(outcome) => println!("{}", report::row(&way.to_string(), &outcome, &workload)),
+                Ok(outcome) => println!("{}", report::row(&policy.to_string(), &outcome, &workload)),
                 Err(panic) => resume_unwind(panic),
             }
         }

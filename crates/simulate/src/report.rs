@@ -41,7 +41,7 @@ pub fn head(workload: &Workload) -> String {
     format!("| wait in hours: mean / p95 / max | used | refused | all | {} |\n|---|{rule}", sizes.join(" | "))
 }
 
-/// One way's row.
+/// The row of one policy.
 #[must_use]
 pub fn row(name: &str, outcome: &Outcome, workload: &Workload) -> String {
     let columns = [None].into_iter().chain(sizes(workload).map(Some));

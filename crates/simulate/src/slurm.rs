@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::time::Duration;
 
 use ledger::{KnownJobs, Seconds};
 
@@ -56,8 +57,12 @@ pub struct Outcome {
 /// Plays all jobs, the oldest first, to their end.
 pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome {
     // Backfill looks at every one of them all the time.
-    let mut moment =
-        KnownJobs { now: Seconds(0), ends: HashMap::new(), expected: HashMap::new(), patience: i64::MAX };
+    let mut moment = KnownJobs {
+        now: Seconds(0),
+        ends: HashMap::new(),
+        expected: HashMap::new(),
+        patience: Duration::MAX,
+    };
     let mut outcome = Outcome::default();
     let mut queue: Vec<&Job> = Vec::new();
     // When each running job ends, and its place in `jobs`.

@@ -1,9 +1,9 @@
-//! A week of jobs in each way of scheduling. That no IPU has two owners and each job starts once, the simulation
+//! A week of jobs by each policy of scheduling. That no IPU has two owners and each job starts once, the simulation
 //! itself sees to.
 
+use simulate::policy::Policy;
 use simulate::report::{Waiting, utilisation};
 use simulate::slurm::Outcome;
-use simulate::way::Way;
 use simulate::workload::{LONGEST, Workload};
 
 const WEEK: Workload = Workload { ipus: 64, days: 7, load: 0.9, seed: 1 };
@@ -18,30 +18,30 @@ fn longest_wait_of_whole_pod(outcome: &Outcome) -> i64 {
 #[test]
 fn sched_week_with_plans_starve_nobody() {
     let jobs = WEEK.jobs().len();
-    for way in [Way::Plans, Way::PlansOnBadController, Way::Explicit] {
-        let outcome = way.play(&WEEK);
-        assert_eq!(outcome.waited.len(), jobs, "{way}: each job starts once");
-        assert_eq!(outcome.refused, 0, "{way}: who may start has a block");
+    for policy in [Policy::Plans, Policy::PlansOnBadController, Policy::Explicit] {
+        let outcome = policy.play(&WEEK);
+        assert_eq!(outcome.waited.len(), jobs, "{policy}: each job starts once");
+        assert_eq!(outcome.refused, 0, "{policy}: who may start has a block");
         let longest = longest_wait_of_whole_pod(&outcome);
-        assert!(longest < BOUND, "{way}: a job that needs the whole Pod waited {longest} s");
-        assert!(utilisation(&outcome, &WEEK) > 0.75, "{way}: the Pod stands idle");
+        assert!(longest < BOUND, "{policy}: a job that needs the whole Pod waited {longest} s");
+        assert!(utilisation(&outcome, &WEEK) > 0.75, "{policy}: the Pod stands idle");
     }
 }
 
 #[test]
 fn sched_week_without_plans_starve_who_needs_the_whole_pod() {
-    for way in [Way::Counting, Way::Blocks] {
-        let longest = longest_wait_of_whole_pod(&way.play(&WEEK));
+    for policy in [Policy::Counting, Policy::Blocks] {
+        let longest = longest_wait_of_whole_pod(&policy.play(&WEEK));
         assert!(
             longest > 3 * BOUND,
-            "{way}: the longest wait was {longest} s, so the bound above shows nothing"
+            "{policy}: the longest wait was {longest} s, so the bound above shows nothing"
         );
     }
 }
 
 #[test]
 fn sched_week_lose_little_to_blocks() {
-    let (fluid, explicit) = (Way::Fluid.play(&WEEK), Way::Explicit.play(&WEEK));
+    let (fluid, explicit) = (Policy::BestPacking.play(&WEEK), Policy::Explicit.play(&WEEK));
     let [best, real] = [fluid, explicit].map(|outcome| Waiting::of(&outcome, None).mean);
     assert!(real < 1.5 * best, "jobs wait {real} s on average, and {best} s where packing is no matter");
 }

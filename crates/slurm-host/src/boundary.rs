@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use failpoints::NoIo;
 
-use crate::{log, replaced};
+use crate::{log, threads};
 
 /// Runs the body of an exported function; a panic in it becomes an error line and `otherwise`.
 ///
@@ -16,8 +16,8 @@ pub fn guard<R>(what: &dyn Fn() -> String, otherwise: R, body: impl FnOnce() -> 
     guard_else(what, || otherwise, body)
 }
 
-/// The same where what is left to do after a panic takes more than a value. `otherwise` must not panic itself: what
-/// in it might goes into a guard of its own.
+/// The same where what is left to do after a panic takes more than a value. `otherwise` must not panic
+/// itself: what in it might goes into a guard of its own.
 pub fn guard_else<R>(
     what: &dyn Fn() -> String,
     otherwise: impl FnOnce() -> R,
@@ -36,8 +36,8 @@ pub fn guard_else<R>(
     })
 }
 
-/// The thread's errno of before, again when this is dropped: Slurm reads it also where nothing need have set it
-/// (`_update_job` in job_mgr.c, 24.11, for a change of `Partition=`).
+/// The thread's errno of before, again when this is dropped: Slurm reads it also where nothing need have set
+/// it (`_update_job` in job_mgr.c, 24.11, for a change of `Partition=`).
 struct Errno(c_int);
 
 impl Errno {
@@ -53,7 +53,8 @@ impl Drop for Errno {
     }
 }
 
-/// The same for a callback of slurmctld, which runs under its locks: what it does waits for no disk and no network.
+/// The same for a callback of slurmctld, which runs under its locks: what it does waits for no disk and no
+/// network.
 pub fn callback<R>(what: &dyn Fn() -> String, otherwise: impl FnOnce() -> R, body: impl FnOnce() -> R) -> R {
     let _no_io = NoIo::new();
     guard_else(what, otherwise, body)
@@ -65,7 +66,7 @@ pub fn callback<R>(what: &dyn Fn() -> String, otherwise: impl FnOnce() -> R, bod
 /// them, and a second panic on the way ends the whole process.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|info| {
-        while replaced::is_under_way() {
+        while threads::is_slurmctld_being_replaced() {
             std::thread::park();
         }
         log::error(&format!("select/vipu: {info}"));

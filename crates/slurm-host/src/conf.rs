@@ -1,15 +1,15 @@
 //! The few settings of slurm.conf that matter here.
 
-use std::ffi::c_char;
 use std::path::PathBuf;
 
 use slurm_release::{Field, Layout, Text};
 
 use crate::record::Record;
-use crate::running_release::loaded;
-use crate::{selfcheck, symbols, text};
+use crate::running_release::{conf_folder_at_load, loaded};
+use crate::{selfcheck, symbols};
 
-/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have it.
+/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have
+/// it.
 ///
 /// Slurm re-reads it under its configuration write lock. Callbacks run under that lock or a read lock of
 /// it; our own thread takes a read lock before it comes here (SAFETY.md, "slurm_conf").
@@ -45,7 +45,8 @@ pub(crate) fn plugstack() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)
 }
 
-/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what slurmctld sends.
+/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what
+/// slurmctld sends.
 #[must_use]
 pub fn is_configless() -> bool {
     let parameters = value(|layout| layout.slurm_conf.slurmctld_params).unwrap_or_default();
@@ -56,28 +57,13 @@ pub fn is_configless() -> bool {
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     // slurmstepd is not told the path.
-    let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return folder_at_load() };
+    let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return conf_folder_at_load() };
     Some(PathBuf::from(file).parent()?.to_owned())
 }
 
 /// The bits of `SelectTypeParameters`.
 pub(crate) fn select_type_param() -> Option<u16> {
     slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.select_type_param))
-}
-
-/// The folder of slurm.conf before anything is known about the release.
-///
-/// Slurm puts the path of the file it reads into its own environment before it loads a plugin; else there is
-/// the path that was compiled in.
-#[must_use]
-pub(crate) fn folder_at_load() -> Option<PathBuf> {
-    let compiled_in = || {
-        let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();
-        // SAFETY: no lock needed; a `char *` in every release that nobody changes.
-        unsafe { text::from_c(path.read()) }.map(PathBuf::from)
-    };
-    let file = std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)?;
-    Some(file.parent()?.to_owned())
 }
 
 /// Whether `SchedulerParameters` holds `defer`: passes only at intervals, not for each event.

@@ -27,7 +27,8 @@ pub struct Record {
 /// One line, when the list cannot be walked or a record does not look as the release says.
 ///
 /// # Safety
-/// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and nobody changes it meanwhile.
+/// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and nobody changes it
+/// meanwhile.
 pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, String> {
     let layout = loaded()?.release.layout;
     let probe = Probe::new().ok_or("no file descriptor is free")?;

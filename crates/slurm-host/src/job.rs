@@ -1,6 +1,7 @@
 //! A job record, for as long as a lock protects it: reading it.
 
 mod change;
+mod checked;
 mod environment;
 
 use std::ptr::NonNull;
@@ -8,9 +9,8 @@ use std::ptr::NonNull;
 use slurm_release as facts;
 use slurm_release::Layout;
 
-use crate::host::{Host, host};
 use crate::record::Record;
-use crate::symbols::RawJob;
+use crate::slurmctld::Host;
 
 pub use change::{BEGIN_SOON, JobMut};
 pub(crate) use environment::{OF_SCRIPTS, remove_entries};
@@ -23,33 +23,6 @@ pub struct JobRef<'lock> {
 }
 
 impl<'lock> JobRef<'lock> {
-    /// The job a select callback was given.
-    ///
-    /// `None` for NULL, outside slurmctld, and when the record does not look as the release says
-    /// ([`crate::selfcheck`]): then nothing may be read.
-    ///
-    /// # Safety
-    /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback:
-    /// slurmctld holds at least the job read lock around each.
-    #[must_use]
-    pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
-        let host = host().ok()?;
-        // SAFETY: a live job_record_t under the job lock by the caller's promise.
-        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
-        crate::selfcheck::job_is_as_expected(job).then_some(job)
-    }
-
-    /// The same, for an element of `job_list`.
-    ///
-    /// # Safety
-    /// As [`Self::from_callback`].
-    pub(super) unsafe fn from_list(job: RawJob) -> Option<Self> {
-        let host = host().ok()?;
-        // SAFETY: a live job_record_t under the job lock by the caller's promise.
-        let job = Self { record: unsafe { Record::new(NonNull::new(job)?) }, host };
-        crate::selfcheck::listed_job_is_as_expected(job).then_some(job)
-    }
-
     pub(crate) fn new(record: Record<'lock>, host: &'static Host) -> Self {
         Self { record, host }
     }
@@ -143,16 +116,6 @@ impl<'lock> JobRef<'lock> {
         self.record.text(self.layout().job_record.partition)
     }
 
-    /// The name of its QOS; `None` without accounting, and when it does not look as the release says.
-    #[must_use]
-    pub fn qos(self) -> Option<String> {
-        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md, "Records");
-        // what lies there is looked at when it is read first.
-        let qos = unsafe { self.record.follow(self.layout().job_record.qos_ptr) }?;
-        crate::selfcheck::qos_is_as_expected(qos, self.layout())
-            .then(|| qos.text(self.layout().qos_rec.name))?
-    }
-
     /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.
     #[must_use]
     pub fn slurm_partition_address(self) -> usize {
@@ -160,7 +123,8 @@ impl<'lock> JobRef<'lock> {
     }
 
     fn partition(self) -> Option<Record<'lock>> {
-        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the member.
+        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the
+        // member.
         unsafe { self.record.follow(self.layout().job_record.part_ptr) }
     }
 
@@ -178,7 +142,8 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.bit_flags) & BACKFILL_SCHED != 0
     }
 
-    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job id.
+    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job
+    /// id.
     #[must_use]
     pub fn is_unsplit_array(self) -> bool {
         !self.record.pointer(self.layout().job_record.array_recs).is_null()
@@ -309,7 +274,8 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
-    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or was cancelled.
+    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or
+    /// was cancelled.
     #[must_use]
     pub fn has_ended(self) -> bool {
         self.base_state() > facts::JOB_SUSPENDED
@@ -329,7 +295,8 @@ impl<'lock> JobRef<'lock> {
         failures.contains(&self.base_state())
     }
 
-    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if one killed it.
+    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if
+    /// one killed it.
     #[must_use]
     pub fn failed_with(self) -> Option<u8> {
         let is_failed = self.base_state() == facts::JOB_FAILED;
@@ -347,8 +314,8 @@ impl<'lock> JobRef<'lock> {
         self.details().is_some_and(|details| details.read(self.layout().job_details.requeue) != 0)
     }
 
-    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told from the
-    /// code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
+    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told
+    /// from the code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
     #[must_use]
     pub fn waits_in_line(self) -> bool {
         let reasons = [
@@ -369,8 +336,8 @@ impl<'lock> JobRef<'lock> {
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
     }
 
-    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for Slurm partitions
-    /// too that want it so, before it looks for nodes.
+    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for
+    /// Slurm partitions too that want it so, before it looks for nodes.
     #[must_use]
     pub fn takes_whole_nodes(self) -> bool {
         let whole = |details: Record<'_>| details.read(self.layout().job_details.whole_node) != 0;

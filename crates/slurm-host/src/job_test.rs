@@ -7,10 +7,10 @@ use std::ptr::NonNull;
 use slurm_release as facts;
 use slurm_release::Series;
 
-use crate::host::{Host, host};
 use crate::job::JobRef;
 use crate::record::Record;
 use crate::running_release::loaded;
+use crate::slurmctld::{Host, host};
 use crate::symbols::RawJob;
 
 /// Arguments of `select_p_job_test`, as Slurm passes them.
@@ -38,8 +38,8 @@ pub struct Test<'lock> {
 
 impl<'lock> Test<'lock> {
     /// # Safety
-    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job write
-    /// lock and the node write lock around it.
+    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job
+    /// write lock and the node write lock around it.
     #[must_use]
     pub unsafe fn from_callback(raw: RawTest) -> Option<Self> {
         Some(Self { raw, host: host().ok()?, lock: PhantomData })
@@ -51,8 +51,8 @@ impl<'lock> Test<'lock> {
         !self.raw.candidates.is_null()
     }
 
-    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt first.
-    /// One that would only be suspended keeps its IPUs and is not among them.
+    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt
+    /// first. One that would only be suspended keeps its IPUs and is not among them.
     #[must_use]
     pub fn candidates(&self) -> Vec<JobRef<'lock>> {
         let call = &self.host.slurmctld.call;
@@ -92,16 +92,18 @@ impl<'lock> Test<'lock> {
     pub fn preempt(&mut self, victims: &[JobRef<'lock>]) {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return };
         let call = &self.host.slurmctld.call;
-        // SAFETY: job write lock; Slurm's variable for the list, NULL or one that it made without a destructor.
+        // SAFETY: job write lock; Slurm's variable for the list, NULL or one that it made without a
+        // destructor.
         unsafe {
             if list.read().is_null() && !victims.is_empty() {
                 list.write((call.list_create)(None));
             }
         }
-        // SAFETY: as above.
+        // SAFETY: job write lock; Slurm's variable for the list.
         let there = self.listed(unsafe { list.read() });
         for victim in victims.iter().map(|job| job.record().address()).filter(|job| !there.contains(job)) {
-            // SAFETY: as above; the list only names jobs, which Slurm looks at under this same lock.
+            // SAFETY: job write lock; the list is not NULL, and names jobs that Slurm looks at under this
+            // lock.
             unsafe { (call.list_append)(list.read(), victim) };
         }
     }
@@ -131,8 +133,8 @@ impl<'lock> Test<'lock> {
         // SAFETY: job and node write lock; the bitmap of this test.
         let size = unsafe { (call.bit_size)(self.raw.nodes) };
         for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
-            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change, and a number below
-            // its size.
+            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change,
+            // and a number below its size.
             unsafe { (call.bit_clear)(self.raw.nodes, node) };
         }
     }

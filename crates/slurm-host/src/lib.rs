@@ -1,4 +1,4 @@
-//! The one safe door into a Slurm daemon.
+//! The only safe interface to a Slurm daemon.
 //!
 //! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. What others
 //! see is safe: a job view cannot outlive the lock it was obtained under ([`job::JobRef`]), and only the
@@ -7,17 +7,14 @@
 //!
 //! Nothing of Slurm is linked: every function and variable is looked up by name when the plugin runs
 //! ([`symbols`]), every struct member is reached through the offsets of the release that is running
-//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments lean on.
+//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments
+//! lean on.
 
-pub mod blind;
 pub mod boundary;
 pub mod clock;
 pub mod conf;
 pub mod differences;
 pub mod gres;
-mod host;
-pub mod identity;
-pub mod inner;
 pub mod job;
 pub mod job_test;
 pub mod locks;
@@ -25,17 +22,20 @@ pub mod log;
 pub mod nodes;
 pub mod object;
 pub mod partitions;
+pub mod plugin_identity;
 pub mod plugin_table;
 pub mod plugstack;
 mod probe;
 mod record;
-pub mod replaced;
+pub mod request_without_layout;
 pub mod running_release;
 pub mod selfcheck;
+mod slurmctld;
+pub mod stock_selector;
 pub mod submit;
 pub mod symbols;
 pub mod text;
 pub mod threads;
 
-pub use host::check;
 pub use slurm_release as release;
+pub use slurmctld::check;

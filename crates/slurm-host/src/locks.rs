@@ -11,9 +11,9 @@ use failpoints::NoIo;
 use slurm_release as facts;
 
 use crate::differences::lock_struct::Locks;
-use crate::host::{Host, host};
 use crate::job::{JobMut, JobRef};
 use crate::record::Record;
+use crate::slurmctld::{Host, host};
 use crate::text::c_string;
 
 /// Write access to jobs and nodes, read access to the rest: what `prolog_running_decr`, requeue and
@@ -119,16 +119,17 @@ impl<'thread> Locked<'thread> {
         if let Some(job) = self.find(job) {
             // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
             unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
-            // Slurm saves a job when it gets its nodes, not when it is launched later: for minutes a crash would bring it back as
-            // CONFIGURING, to be launched once more.
+            // Slurm saves a job when it gets its nodes, not when it is launched later: for minutes a crash
+            // would bring it back as CONFIGURING, to be launched once more.
             // SAFETY: takes its own mutex only and returns at once.
             unsafe { (self.host.slurmctld.call.schedule_job_save)() };
         }
     }
 
-    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched `at` that time, and had not saved that:
-    /// its node would refuse to run it twice, and be drained for it. Should its node never have heard of it, Slurm finds that
-    /// out when the node registers, and puts the job back into the queue.
+    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched `at` that time, and
+    /// had not saved that: its node would refuse to run it twice, and be drained for it. Should its node
+    /// never have heard of it, Slurm finds that out when the node registers, and puts the job back into the
+    /// queue.
     pub fn open_launch_gate_of_launched(&mut self, job: u32, at: i64) {
         let Some(mut record) = self.job(job) else { return };
         let time_limit = record.end_time() - record.start_time();
@@ -149,8 +150,8 @@ impl<'thread> Locked<'thread> {
         unsafe { requeue.call(job, record.record().address(), flags) }
     }
 
-    /// The same for a batch job whose run was never launched: that it be not requeued (`--no-requeue`, `JobRequeue=0`) is said
-    /// of what has run. A heterogeneous job is given by its leader.
+    /// The same for a batch job whose run was never launched: that it be not requeued (`--no-requeue`,
+    /// `JobRequeue=0`) is said of what has run. A heterogeneous job is given by its leader.
     pub fn send_back(&mut self, job: u32, held: bool) -> bool {
         let unwilling = self.components(job, |job| !job.is_requeue_allowed());
         self.allow_requeue(&unwilling, true);
@@ -212,7 +213,8 @@ impl<'thread> Locked<'thread> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // SAFETY: exactly the locks that `take` took, by the same thread (`Locked` is bound to its HostThread).
+        // SAFETY: exactly the locks that `take` took, by the same thread (`Locked` is bound to its
+        // HostThread).
         unsafe { (self.host.slurmctld.call.unlock)(self.locks) };
     }
 }
@@ -232,7 +234,8 @@ pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     }
     let mut walk = Walk { visit, fault: false };
     let argument = &raw mut walk;
-    // SAFETY: job write lock (caller); `each_job` gets each element and our argument, which outlives the call.
+    // SAFETY: job write lock (caller); `each_job` gets each element and our argument, which outlives the
+    // call.
     let visited = unsafe { (host.slurmctld.call.list_for_each)(list, each_job, argument.cast()) };
     visited >= 0 && !walk.fault && !crate::selfcheck::is_pass_through()
 }

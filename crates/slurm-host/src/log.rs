@@ -83,7 +83,8 @@ pub fn trace_to_slurm(crates: &'static [&'static str]) {
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        // Dynamic: what a plain filter says of a place in the code is kept for good, and Slurm's level may change.
+        // Dynamic: what a plain filter says of a place in the code is kept for good, and Slurm's level may
+        // change.
         .with_filter(tracing_subscriber::filter::dynamic_filter_fn(move |metadata, _| {
             let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));
             of_ours && enabled(metadata)

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use slurm_release::Layout;
 
-use crate::host::{Host, host};
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::{Host, host};
 
 /// A node's name and its `Gres=` text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,8 @@ pub struct NodeGres {
     pub line: String,
 }
 
-/// The GRES of every node that has any; of none when one does not look as the release says ([`crate::selfcheck`]).
+/// The GRES of every node that has any; of none when one does not look as the release says
+/// ([`crate::selfcheck`]).
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).

@@ -13,7 +13,7 @@ pub struct Object(NonNull<c_void>);
 
 // SAFETY: a dlopen handle may be used from any thread, and it is never closed.
 unsafe impl Send for Object {}
-// SAFETY: as above.
+// SAFETY: dlsym, the one use of a shared handle, takes the loader's own lock.
 unsafe impl Sync for Object {}
 
 impl Object {

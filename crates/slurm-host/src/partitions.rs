@@ -3,10 +3,10 @@
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use crate::host::Host;
 use crate::nodes::{self, NodeGres};
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::Host;
 
 /// All Slurm partitions, during a job_submit or job_modify callback.
 pub struct SlurmPartitions<'call> {
@@ -29,7 +29,7 @@ impl<'call> SlurmPartitions<'call> {
         // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
         let list = unsafe { host.slurmctld.var.part_list.get() };
         if !list.is_null() {
-            // SAFETY: as above; `found` outlives the call.
+            // SAFETY: partition lock (caller); `found` outlives the call.
             unsafe { (host.slurmctld.call.list_for_each)(list, note, (&raw mut found).cast()) };
         }
         // SAFETY: live part_record_t under the partition lock (caller); what lies there is looked at next.
@@ -44,7 +44,8 @@ impl<'call> SlurmPartitions<'call> {
         self.all.iter().filter_map(|part| self.name(*part)).collect()
     }
 
-    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is no such partition.
+    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is
+    /// no such partition.
     #[must_use]
     pub fn has_node(&self, name: &str, wanted: &dyn Fn(&NodeGres) -> bool) -> Option<bool> {
         let part = *self.all.iter().find(|part| self.name(**part).as_deref() == Some(name))?;
@@ -53,7 +54,8 @@ impl<'call> SlurmPartitions<'call> {
             return Some(false);
         }
         let call = &self.host.slurmctld.call;
-        // SAFETY: a bitmap of the record, under the partition and node locks (`new`); both functions only read it.
+        // SAFETY: a bitmap of the record, under the partition and node locks (`new`); both functions only
+        // read it.
         let (size, is_in) = unsafe {
             ((call.bit_size)(bitmap), |place: usize| {
                 (call.bit_test)(bitmap, i64::try_from(place).unwrap_or(0)) != 0

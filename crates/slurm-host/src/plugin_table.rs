@@ -15,20 +15,12 @@ const FILE: &str = "vipu_slurmctld.so";
 /// The function by which it is entered, of type [`Entry`].
 const ENTRY: &CStr = c"vipu_slurmctld_entry";
 
-/// Both sides must be of one build; this number says which: it follows from the version and from this file,
-/// which holds the table.
-pub const BUILD: u64 =
-    fnv(include_bytes!("plugin_table.rs"), fnv(env!("CARGO_PKG_VERSION").as_bytes(), 0xcbf2_9ce4_8422_2325));
-
-/// The FNV-1a hash, which can be computed by the compiler.
-const fn fnv(bytes: &[u8], mut hash: u64) -> u64 {
-    let mut i = 0;
-    while i < bytes.len() {
-        hash = (hash ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01b3);
-        i += 1;
-    }
-    hash
-}
+/// The number of this build: a hash of the version, and of the sources of this crate and of `slurm-release`
+/// (`build/main.rs`). Two objects with the same number agree on every type that crosses between them.
+pub const BUILD: u64 = match u64::from_str_radix(env!("SLURM_HOST_BUILD"), 10) {
+    Ok(build) => build,
+    Err(_) => panic!("the build script writes a number"),
+};
 
 /// [`PluginTable::job_test`] has answered yes in the inner selector's place.
 pub const ANSWERED: c_int = c_int::MIN;
@@ -51,8 +43,8 @@ pub struct PluginTable {
     pub job_fini: unsafe extern "C" fn(job: RawJob),
     /// Slurm has read its nodes and jobs, maybe not for the first time.
     pub jobs_read: unsafe extern "C" fn(),
-    /// After the inner selector's reconfigure, which runs at the end of reading slurm.conf (true), and also when a partition is
-    /// updated, a node is created or deleted, or debug flags are set.
+    /// After the inner selector's reconfigure, which runs at the end of reading slurm.conf (true), and also
+    /// when a partition is updated, a node is created or deleted, or debug flags are set.
     pub reconfigure: unsafe extern "C" fn(conf_was_read: bool),
     /// job_submit's submit: 0, or the ESLURM code to reject with.
     pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,

@@ -1,4 +1,5 @@
-//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it loads a plugin.
+//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it
+//! loads a plugin.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -8,6 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::conf;
+use crate::running_release::conf_folder_at_load;
 
 /// Files beyond this number are not read: one that includes itself under ever new names.
 const MOST_FILES: usize = 1000;
@@ -47,11 +49,12 @@ enum Line<'a> {
     Include(&'a str),
 }
 
-/// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a configuration
-/// of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and has `SLURM_CONF` say so.
+/// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a
+/// configuration of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and
+/// has `SLURM_CONF` say so.
 #[must_use]
 pub fn path() -> Option<PathBuf> {
-    conf::plugstack().or_else(|| Some(conf::folder_at_load()?.join("plugstack.conf")))
+    conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))
 }
 
 /// Why `file` does not have the plugin of this file name loaded; `None` when it does.

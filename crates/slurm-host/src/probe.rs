@@ -76,4 +76,35 @@ impl Probe {
         let printable = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
         self.copy(from, &mut [0]) == 1 && self.beginning(from).iter().all(printable)
     }
+
+    /// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the
+    /// first and the last show whether the number can be one.
+    pub(crate) fn is_list(&self, list: *const c_void, count: u32) -> bool {
+        let is_text = |at: *const c_void| {
+            let text = self.pointer(at);
+            text.is_some_and(|text| text.is_null() || self.can_read(text, 1))
+        };
+        let element = |place: u32| list.wrapping_byte_add(place as usize * size_of::<usize>());
+        match count {
+            0 => list.is_null() || self.can_read(list, size_of::<usize>()),
+            _ => !list.is_null() && [0, count - 1].map(element).into_iter().all(is_text),
+        }
+    }
+
+    /// Whether there is a `bitstr_t`.
+    pub(crate) fn is_bitmap(&self, at: *const c_void) -> bool {
+        /// The first word, the same in every release.
+        const MAGIC: u32 = 0x4243_4445;
+        self.number(at) == Some(MAGIC)
+    }
+
+    /// Whether there is a C string that a person could have written, or no string at all.
+    pub(crate) fn is_null_or_text(&self, at: *const c_void) -> bool {
+        at.is_null() || self.is_text(at)
+    }
+
+    /// Whether all of `bytes` bytes can be read there, or the address is NULL.
+    pub(crate) fn is_null_or_readable(&self, at: *const c_void, bytes: usize) -> bool {
+        at.is_null() || self.can_read(at, bytes)
+    }
 }

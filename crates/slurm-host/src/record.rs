@@ -35,41 +35,42 @@ impl<'lock> Record<'lock> {
 
     /// Writes a member; the caller of the public function holds the write lock, see `JobMut`.
     pub(crate) fn write<T: Scalar>(self, field: Field<T>, value: T) {
-        // SAFETY: as in `read`; only methods of views that stand for a write lock call this.
+        // SAFETY: inside the struct (promise of `new`); only views that stand for a write lock call this.
         unsafe { self.member(field).cast::<T>().write(value) };
     }
 
     pub(crate) fn pointer(self, field: Field<Ptr>) -> *mut c_void {
-        // SAFETY: as in `read`; the member is a pointer.
+        // SAFETY: inside the struct, under its lock (promise of `new`); the member is a pointer.
         unsafe { self.member(field).cast::<*mut c_void>().read() }
     }
 
     /// Where a text member points to, without looking there.
     pub(crate) fn text_pointer(self, field: Field<Text>) -> *const c_void {
-        // SAFETY: as in `read`; the member is a pointer.
+        // SAFETY: inside the struct, under its lock (promise of `new`); the member is a pointer.
         unsafe { self.member(field).cast::<*const c_void>().read() }
     }
 
     /// Where a list of texts points to, without looking there.
     pub(crate) fn texts_pointer(self, field: Field<Texts>) -> *const c_void {
-        // SAFETY: as in `read`; the member is a pointer.
+        // SAFETY: inside the struct, under its lock (promise of `new`); the member is a pointer.
         unsafe { self.member(field).cast::<*const c_void>().read() }
     }
 
     /// The byte that a C bool is.
     pub(crate) fn byte(self, field: Field<bool>) -> u8 {
-        // SAFETY: as in `read`; any byte is a u8.
+        // SAFETY: inside the struct, under its lock (promise of `new`); any byte is a u8.
         unsafe { self.member(field).cast::<u8>().read() }
     }
 
     pub(crate) fn text(self, field: Field<Text>) -> Option<String> {
-        // SAFETY: as in `read`; Slurm's char pointers are NULL or NUL-terminated and change only under the lock.
+        // SAFETY: inside the struct; Slurm's char pointers are NULL or NUL-terminated and change only under
+        // the lock (promise of `new`).
         unsafe { text::from_c(self.member(field).cast::<*const c_char>().read()) }
     }
 
     /// The bytes of a text member, without copying them.
     pub(crate) fn bytes(self, field: Field<Text>) -> Option<&'lock [u8]> {
-        // SAFETY: as in `text`; the string stays until the lock of `'lock` is released.
+        // SAFETY: NULL or NUL-terminated; the string stays until the lock of `'lock` is released.
         unsafe {
             let text = self.member(field).cast::<*const c_char>().read();
             (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
@@ -85,13 +86,13 @@ impl<'lock> Record<'lock> {
     pub(crate) fn texts(self, field: Field<Texts>, count: Field<u32>, beginning: &str) -> Vec<String> {
         let first = self.texts_pointer(field).cast::<*const c_char>();
         let count = if first.is_null() { 0 } else { self.read(count) as usize };
-        // SAFETY: as in `read`; the list has as many elements.
+        // SAFETY: the list has `count` elements, and changes only under the lock (promise of `new`).
         let texts = (0..count).map(|i| unsafe { first.add(i).read() }).filter(|text| !text.is_null());
         let is_wanted = |text: &*const c_char| {
-            // SAFETY: as in `text`.
+            // SAFETY: not NULL, NUL-terminated, changed only under the lock (promise of `new`).
             unsafe { CStr::from_ptr(*text) }.to_bytes().starts_with(beginning.as_bytes())
         };
-        // SAFETY: as in `text`.
+        // SAFETY: not NULL, NUL-terminated, changed only under the lock (promise of `new`).
         texts.filter(is_wanted).filter_map(|text| unsafe { text::from_c(text) }).collect()
     }
 

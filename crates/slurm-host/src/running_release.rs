@@ -3,6 +3,7 @@
 //! The stock selectors lie beside `libslurmfull.so` and carry the exact `SLURM_VERSION_NUMBER` that Slurm
 //! demands of every plugin; it is read from there before Slurm looks at ours.
 
+use std::ffi::c_char;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -10,7 +11,7 @@ use slurm_release::table_file::{self, Table};
 use slurm_release::{Release, Series, Version, known_releases};
 
 use crate::object::{self, Object};
-use crate::{conf, log, symbols, text};
+use crate::{log, symbols, text};
 
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
@@ -26,7 +27,8 @@ pub struct RunningSlurm {
 /// Finds the release, once.
 ///
 /// # Errors
-/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not known.
+/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not
+/// known.
 pub fn loaded() -> Result<&'static RunningSlurm, String> {
     static LOADED: OnceLock<Result<RunningSlurm, String>> = OnceLock::new();
     LOADED.get_or_init(find).as_ref().map_err(Clone::clone)
@@ -67,9 +69,10 @@ fn running_series() -> Option<Series> {
 
 /// What is known of a release: from the table file if that describes it, else what is built in.
 ///
-/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf alone.
+/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf
+/// alone.
 fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), String> {
-    let folders = conf::folder_at_load().into_iter().chain(object::own_folder());
+    let folders = conf_folder_at_load().into_iter().chain(object::own_folder());
     let table = table_file::find(folders);
     match (table, version.known()) {
         (Ok(Some((path, table))), _) if table.release.version == version => {
@@ -91,6 +94,21 @@ fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), Stri
         (Ok(None), Some(known)) => Ok((known, None)),
         (table, None) => Err(unknown(version, table)),
     }
+}
+
+/// The folder of slurm.conf before anything is known about the release.
+///
+/// Slurm puts the path of the file it reads into its own environment before it loads a plugin; else there is
+/// the path that was compiled in.
+#[must_use]
+pub(crate) fn conf_folder_at_load() -> Option<PathBuf> {
+    let compiled_in = || {
+        let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();
+        // SAFETY: no lock needed; a `char *` in every release that nobody changes.
+        unsafe { text::from_c(path.read()) }.map(PathBuf::from)
+    };
+    let file = std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)?;
+    Some(file.parent()?.to_owned())
 }
 
 fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) -> String {

@@ -55,7 +55,8 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
         mistrust(&format!("a job record begins with {magic:#x}"));
         return false;
     }
-    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to learn from.
+    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to
+    // learn from.
     if job.id() == 0 {
         return false;
     }
@@ -118,7 +119,7 @@ pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> boo
         && part.read(fields.magic) == facts::PART_MAGIC
         && probe.is_text(part.text_pointer(fields.name));
     let nodes = if is_one { part.pointer(fields.node_bitmap) } else { std::ptr::null_mut() };
-    let is_right = is_one && job::is_null_or(nodes, |nodes| job::is_bitmap(&probe, nodes));
+    let is_right = is_one && nodes.is_null() || probe.is_bitmap(nodes);
     if !is_right {
         mistrust("a partition record reads wrong");
     }
@@ -146,8 +147,8 @@ fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> 
     })
 }
 
-/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not NULL, as most are
-/// in most messages. What they say is their user's affair.
+/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not
+/// NULL, as most are in most messages. What they say is their user's affair.
 pub(crate) fn texts_are_readable(
     message: Record<'_>,
     texts: &[Field<Text>],
@@ -166,27 +167,13 @@ pub(crate) fn texts_are_readable(
     let Some(probe) = Probe::new() else { return false };
     let readable = |text: *const c_void| text.is_null() || probe.can_read(text, 1);
     let texts = texts.iter().all(|field| readable(message.text_pointer(*field)));
-    let all = texts && is_list(&probe, first, count);
+    let all = texts && probe.is_list(first, count);
     if all {
         SEEN.fetch_or(there, Ordering::Relaxed);
     } else {
         mistrust("a request in a job_desc_msg_t is no text");
     }
     all
-}
-
-/// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the first and the last
-/// show whether the number can be one.
-fn is_list(probe: &Probe, list: *const c_void, count: u32) -> bool {
-    let is_text = |at: *const c_void| {
-        let text = probe.pointer(at);
-        text.is_some_and(|text| text.is_null() || probe.can_read(text, 1))
-    };
-    let element = |place: u32| list.wrapping_byte_add(place as usize * size_of::<usize>());
-    match count {
-        0 => list.is_null() || probe.can_read(list, size_of::<usize>()),
-        _ => !list.is_null() && [0, count - 1].map(element).into_iter().all(is_text),
-    }
 }
 
 fn mistrust(finding: &str) {

@@ -7,11 +7,11 @@ use std::ptr::NonNull;
 use slurm_release::{Field, Layout, Text};
 
 use crate::differences::gres_list;
-use crate::host::{Host, host};
 use crate::job::{OF_SCRIPTS, remove_entries};
 use crate::partitions::SlurmPartitions;
 use crate::record::Record;
 use crate::selfcheck;
+use crate::slurmctld::{Host, host};
 use crate::text::{self, c_string};
 
 /// A `job_desc_msg_t` that a job_submit plugin may change.
@@ -21,8 +21,8 @@ pub struct JobDescription<'call> {
 }
 
 impl JobDescription<'_> {
-    /// The message of a running job_submit callback; `None` also when its requests are not where the release is known
-    /// to have them.
+    /// The message of a running job_submit callback; `None` also when its requests are not where the release
+    /// is known to have them.
     ///
     /// # Safety
     /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before it returns.
@@ -81,7 +81,8 @@ impl JobDescription<'_> {
     /// The Slurm partition of jobs that name none, if the site has one.
     #[must_use]
     pub fn default_slurm_partition(&self) -> Option<String> {
-        // SAFETY: a job_submit callback runs under the partition read lock (SAFETY.md, "Locks around callbacks").
+        // SAFETY: a job_submit callback runs under the partition read lock (SAFETY.md, "Locks around
+        // callbacks").
         let part = NonNull::new(unsafe { self.host.slurmctld.var.default_part_loc.get() })?;
         // SAFETY: a live part_record_t under that lock; what lies there is looked at when it is read first.
         let part = unsafe { Record::new(part) };
@@ -104,7 +105,8 @@ impl JobDescription<'_> {
     /// What Slurm partitions there are.
     #[must_use]
     pub fn all_slurm_partitions(&self) -> Option<SlurmPartitions<'_>> {
-        // SAFETY: a job_submit or job_modify callback runs under the partition and node locks (SAFETY.md, "Locks around callbacks").
+        // SAFETY: a job_submit or job_modify callback runs under the partition and node locks (SAFETY.md,
+        // "Locks around callbacks").
         unsafe { SlurmPartitions::new(self.host) }
     }
 
@@ -133,7 +135,8 @@ impl JobDescription<'_> {
         }
         let slots: Vec<_> = (0..count).map(|place| first.wrapping_add(place)).collect();
         let beginning = format!("{OF_SCRIPTS}{beginning}");
-        // SAFETY: so many strings of the message, which Slurm has unpacked and nobody else sees during the callback.
+        // SAFETY: so many strings of the message, which Slurm has unpacked and nobody else sees during the
+        // callback.
         let kept = unsafe { remove_entries(self.host, &slots, |entry| entry.starts_with(&beginning)) };
         if let Ok(kept) = u32::try_from(kept) {
             self.record.write(fields.spank_job_env_size, kept);

@@ -6,12 +6,6 @@
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-use slurm_release::Series;
-
-use crate::differences::end_job::EndJob;
-use crate::differences::lock_struct::Locks;
-use crate::differences::requeue::Requeue;
-
 /// Looks a symbol up in the executable and the libraries it was started with.
 #[must_use]
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
@@ -26,7 +20,8 @@ pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
 /// supported release.
 pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: F is a function pointer of the size of a pointer (asserted), its signature is the caller's promise.
+    // SAFETY: F is a function pointer of the size of a pointer (asserted), its signature is the caller's
+    // promise.
     find(name).map(|symbol| unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&symbol) })
 }
 
@@ -45,145 +40,5 @@ pub fn in_slurmctld() -> bool {
     find(c"prolog_running_decr").is_some() && find(c"lock_slurmctld").is_some()
 }
 
-/// Declares a table of host functions, each looked up by its own name.
-macro_rules! host_functions {
-    (
-        $(#[$doc:meta])* $table:ident {
-            $( $field:ident = $name:literal : fn($($arg:ty),* $(,)?) $(-> $ret:ty)?; )*
-        }
-    ) => {
-        $(#[$doc])*
-        pub(crate) struct $table { $( pub(crate) $field: unsafe extern "C" fn($($arg),*) $(-> $ret)?, )* }
-
-        impl $table {
-            /// Looks every function up; an error names the first that is missing.
-            fn resolve() -> Result<Self, String> {
-                Ok(Self { $(
-                    // SAFETY: the signature is the one of the same function in Slurm's headers (SAFETY.md, "Signatures").
-                    $field: unsafe { wanted($name) }?,
-                )* })
-            }
-        }
-    };
-}
-
 /// A `job_record_t`, seen from outside.
 pub type RawJob = *mut c_void;
-
-host_functions! {
-    /// What is called in slurmctld only.
-    Daemon {
-        lock = c"lock_slurmctld": fn(Locks);
-        unlock = c"unlock_slurmctld": fn(Locks);
-        find_job_record = c"find_job_record": fn(u32) -> RawJob;
-        prolog_running_decr = c"prolog_running_decr": fn(RawJob);
-        prep_epilog_slurmctld_callback = c"prep_epilog_slurmctld_callback": fn(libc::c_int, u32, bool);
-        srun_user_message = c"srun_user_message": fn(RawJob, *const libc::c_char) -> libc::c_int;
-        schedule = c"schedule": fn(bool);
-        queue_job_scheduler = c"queue_job_scheduler": fn();
-        schedule_job_save = c"schedule_job_save": fn();
-        free_job_resources = c"free_job_resources": fn(*mut *mut c_void);
-        list_for_each = c"slurm_list_for_each": fn(
-            *mut c_void,
-            unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int,
-            *mut c_void,
-        ) -> libc::c_int;
-        list_create = c"slurm_list_create": fn(Option<unsafe extern "C" fn(*mut c_void)>) -> *mut c_void;
-        list_append = c"slurm_list_append": fn(*mut c_void, *mut c_void);
-        slurm_job_preempt_mode = c"slurm_job_preempt_mode": fn(RawJob) -> u16;
-        bit_set_count = c"slurm_bit_set_count": fn(*mut c_void) -> i32;
-        bit_clear_all = c"slurm_bit_clear_all": fn(*mut c_void);
-        bit_ffs = c"slurm_bit_ffs": fn(*mut c_void) -> i64;
-        bit_size = c"slurm_bit_size": fn(*mut c_void) -> i64;
-        bit_test = c"slurm_bit_test": fn(*mut c_void, i64) -> libc::c_int;
-        bit_clear = c"slurm_bit_clear": fn(*mut c_void, i64);
-        xstrdup = c"slurm_xstrdup": fn(*const libc::c_char) -> *mut libc::c_char;
-        xfree = c"slurm_xfree": fn(*mut *mut c_void);
-        xrecalloc = c"slurm_xrecalloc": fn(
-            *mut *mut c_void, usize, usize, bool, bool, *const libc::c_char, libc::c_int, *const libc::c_char,
-        ) -> *mut c_void;
-    }
-}
-
-/// A variable of the host: its address, the same for the life of the process.
-pub(crate) struct Variable<T>(NonNull<T>);
-
-// SAFETY: only an address; `get` and `set` say which lock an access needs.
-unsafe impl<T> Send for Variable<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Variable<T> {}
-
-impl<T: Copy> Variable<T> {
-    /// # Safety
-    /// `T` is the C type of the variable with this name in every supported release.
-    unsafe fn resolve(name: &CStr) -> Result<Self, String> {
-        let missing = || format!("this Slurm has no variable {}", name.to_string_lossy());
-        find(name).map(|address| Self(address.cast())).ok_or_else(missing)
-    }
-
-    /// # Safety
-    /// The lock that guards the variable is held at least for reading.
-    pub(crate) unsafe fn get(&self) -> T {
-        // SAFETY: the address of a live variable of type T (`resolve`), guarded by the caller's lock.
-        unsafe { self.0.read() }
-    }
-
-    /// # Safety
-    /// The lock that guards the variable is held for writing.
-    pub(crate) unsafe fn set(&self, value: T) {
-        // SAFETY: as in `get`, with the write lock.
-        unsafe { self.0.write(value) };
-    }
-}
-
-/// Variables of slurmctld.
-pub(crate) struct Variables {
-    /// Job lock.
-    pub(crate) job_list: Variable<*mut c_void>,
-    /// Job lock.
-    pub(crate) last_job_update: Variable<i64>,
-    /// Node lock.
-    pub(crate) node_record_table_ptr: Variable<*mut *mut c_void>,
-    /// Node lock.
-    pub(crate) node_record_count: Variable<libc::c_int>,
-    /// Partition lock.
-    pub(crate) default_part_loc: Variable<*mut c_void>,
-    /// Partition lock.
-    pub(crate) part_list: Variable<*mut c_void>,
-}
-
-impl Variables {
-    fn resolve() -> Result<Self, String> {
-        // SAFETY: `List job_list`, `time_t last_job_update`, `node_record_t **node_record_table_ptr`,
-        // `int node_record_count`, `part_record_t *default_part_loc` and `List part_list` in every release (SAFETY.md, "Signatures").
-        unsafe {
-            Ok(Self {
-                job_list: Variable::resolve(c"job_list")?,
-                last_job_update: Variable::resolve(c"last_job_update")?,
-                node_record_table_ptr: Variable::resolve(c"node_record_table_ptr")?,
-                node_record_count: Variable::resolve(c"node_record_count")?,
-                default_part_loc: Variable::resolve(c"default_part_loc")?,
-                part_list: Variable::resolve(c"part_list")?,
-            })
-        }
-    }
-}
-
-/// Everything of slurmctld that the plugins use.
-pub(crate) struct Slurmctld {
-    pub(crate) call: Daemon,
-    pub(crate) requeue: Requeue,
-    pub(crate) end_job: EndJob,
-    pub(crate) var: Variables,
-}
-
-impl Slurmctld {
-    pub(crate) fn resolve(series: Series) -> Result<Self, String> {
-        Ok(Self {
-            call: Daemon::resolve()?,
-            requeue: Requeue::resolve(series)?,
-            end_job: EndJob::resolve(series)?,
-            var: Variables::resolve()?,
-        })
-    }
-}

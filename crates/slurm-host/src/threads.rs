@@ -1,6 +1,14 @@
 //! Threads inside slurmctld.
+//!
+//! A slurmctld in the foreground that is reconfigured replaces itself in place, from 23.11 on. It closes all
+//! files, ours too, and then executes its new self while our threads still run. What a thread meets in
+//! between is no fault: it only has to stay still until it is gone.
 
+use std::fs::File;
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
 use std::thread;
 
 /// Starts a thread that receives no signal: slurmctld's are for its own signal thread.
@@ -31,4 +39,48 @@ fn block_all() -> libc::sigset_t {
 fn restore(before: &libc::sigset_t) {
     // SAFETY: a mask that pthread_sigmask returned, for the calling thread.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+}
+
+/// A file that nobody but slurmctld, when it replaces itself, would close, and its number, which no other
+/// has.
+static SENTINEL: OnceLock<(File, u64)> = OnceLock::new();
+
+/// Begins to watch whether slurmctld replaces itself; once per process.
+///
+/// # Errors
+/// When the system gives no file.
+pub fn watch_for_replacement() -> std::io::Result<()> {
+    let file = File::from(OwnedFd::from(std::io::pipe()?.0));
+    let number = file.metadata()?.ino();
+    SENTINEL.get_or_init(|| (file, number));
+    Ok(())
+}
+
+/// Whether slurmctld has closed our files, to replace itself.
+#[must_use]
+pub fn is_slurmctld_being_replaced() -> bool {
+    let is_ours = |(file, number): &(File, u64)| file.metadata().is_ok_and(|found| found.ino() == *number);
+    SENTINEL.get().is_some_and(|sentinel| !is_ours(sentinel))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn closed_files_are_noticed_also_when_the_number_is_used_again() {
+        assert!(!is_slurmctld_being_replaced(), "not watched yet");
+        watch_for_replacement().unwrap();
+        assert!(!is_slurmctld_being_replaced());
+        let fd = SENTINEL.get().unwrap().0.as_raw_fd();
+        let other = File::open("/proc/self/stat").unwrap();
+        // SAFETY: no lock needed; the sentinel is used for nothing but its number, and is never dropped.
+        unsafe { libc::dup2(other.as_raw_fd(), fd) };
+        assert!(is_slurmctld_being_replaced());
+        // SAFETY: no lock needed; the sentinel is used for nothing but its number, and is never dropped.
+        unsafe { libc::close(fd) };
+        assert!(is_slurmctld_being_replaced());
+    }
 }

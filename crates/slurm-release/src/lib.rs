@@ -24,13 +24,14 @@ pub struct Struct {
     pub name: &'static str,
     /// Its type in Slurm's headers; 22.05 has no `job_details_t`, only `struct job_details`.
     pub c_type: &'static str,
-    /// Each member with its kind: `u8`, `u16`, `u32`, `u64`, `i64`, `bool`, `str` (char *), `strs` (char **) or `ptr`.
+    /// Each member with its kind: `u8`, `u16`, `u32`, `u64`, `i64`, `bool`, `str` (char *), `strs` (char **)
+    /// or `ptr`.
     pub members: &'static [(&'static str, &'static str)],
 }
 
 impl Layout {
-    /// Whether `slurmctld_lock_t` is one that the plugins can pass by value: five locks in the known order, at most one
-    /// more behind them.
+    /// Whether `slurmctld_lock_t` is one that the plugins can pass by value: five locks in the known order,
+    /// at most one more behind them.
     #[must_use]
     pub fn has_usable_locks(&self) -> bool {
         let lock = &self.slurmctld_lock;

@@ -16,7 +16,7 @@ use slurm_host::release::{
 };
 use slurm_host::submit::{self, JobDescription};
 use slurm_host::symbols::RawJob;
-use slurm_host::{blind, boundary, conf, locks, log, nodes, replaced, selfcheck};
+use slurm_host::{boundary, conf, locks, log, nodes, request_without_layout, selfcheck, threads};
 
 use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
@@ -52,7 +52,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         let (Some(plugin), (Some(job), Some(test))) = (plugin(), seen) else {
             // Switched off, see selfcheck: no IPU job starts, others are not affected.
             // SAFETY: as above.
-            let refused = is_start(mode) && unsafe { blind::wants_ipus(job) };
+            let refused = is_start(mode) && unsafe { request_without_layout::wants_ipus(job) };
             return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
         if let Some(code) = refusal::of_test(*job, mode) {
@@ -127,7 +127,7 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
     static LOG: Once = Once::new();
     boundary::callback(&|| "reconfigure".into(), plugin::close_unstarted, || {
         LOG.call_once(|| {
-            if let Err(why) = replaced::watch() {
+            if let Err(why) = threads::watch_for_replacement() {
                 log::error(&format!("select/vipu: no file to tell a reconfigure in place by: {why}; raise slurmctld's limit of open files"));
             }
             boundary::log_panics();

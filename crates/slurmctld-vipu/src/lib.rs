@@ -15,3 +15,4 @@ mod plugin;
 mod saved_conf;
 mod slurm_records;
 mod start_line;
+mod threads;

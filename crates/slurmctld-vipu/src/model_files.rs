@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use conf::{Good, InForce, LoadError, Loaded, SavedConf, Settings};
 use driver::{ModelSettings, PodSetup};
 use frontend::{Model, Models};
 use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
+use vipu_conf::{Good, InForce, LoadError, Loaded, SavedConf, Settings};
 use vipu_types::{ControllerName, ModelName, PodId};
 
 use crate::node_gres::{consumable, sizes_on_nodes};
@@ -29,7 +29,7 @@ pub(crate) struct Reading {
 pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
-    let loaded = conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
+    let loaded = vipu_conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
@@ -47,7 +47,7 @@ pub(crate) fn read_new(
     let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
     let mut good = GoodTexts::default();
     if !new.is_empty() {
-        let loaded = conf::load(folder, &new);
+        let loaded = vipu_conf::load(folder, &new);
         good = good_texts(&loaded);
         in_force.add(loaded, |model| earlier(kept, model));
         tell_errors(in_force, |model| new.contains(model));
@@ -115,8 +115,8 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
     };
     let setup = |name: &ControllerName| {
         let endpoint = Endpoint {
-            tls: own.tls.clone(),
-            access: own.access.clone(),
+            tls: own.tls(),
+            access: own.access(),
             ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
         };
         let controller = Client::new(endpoint).map_err(|why| why.to_string())?;

@@ -1,12 +1,10 @@
 //! The plugin of one slurmctld: its front end, the models' files, and the ways to its threads.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use conf::{InForce, SavedConf};
 use driver::{Handle, Host, Orders, Ownership};
 use frontend::{Frontend, HostTask, Outside};
 use ledger::{Action, Claim, Millis, ModelFacts, Seconds};
@@ -15,11 +13,10 @@ use slurm_host::nodes::NodeGres;
 use slurm_host::{clock, selfcheck};
 use tracing::error;
 use vipu_client::Client;
+use vipu_conf::{InForce, SavedConf};
 
 use crate::model_files::{self, Reading};
 use crate::saved_conf::Save;
-use crate::start_line::Surroundings;
-use crate::{host_thread, io_thread, saved_conf};
 
 /// Everything that lives as long as this slurmctld is in charge.
 pub(crate) struct Plugin {
@@ -96,13 +93,13 @@ pub(crate) fn plugin() -> Option<Arc<Plugin>> {
 
 /// What the threads read from, and whose threads they are: they end with it.
 pub(crate) struct Ends {
-    plugin: Weak<Plugin>,
-    tasks: Receiver<HostTask>,
-    orders: Orders<Client>,
-    texts: Receiver<Save>,
+    pub(crate) plugin: Weak<Plugin>,
+    pub(crate) tasks: Receiver<HostTask>,
+    pub(crate) orders: Orders<Client>,
+    pub(crate) texts: Receiver<Save>,
 }
 
-/// The plugin; a new one comes with the ends of its queues, for [`Ends::start_host`].
+/// The plugin; a new one comes with the ends of its queues, for [`crate::threads`].
 pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = &*current {
@@ -127,38 +124,6 @@ pub(crate) fn close_unstarted() {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = current.take_if(|plugin| !plugin.started.load(Ordering::Acquire)) {
         plugin.frontend.close();
-    }
-}
-
-/// What the driver reads from, and whose it is.
-pub(crate) struct DriverEnds {
-    plugin: Weak<Plugin>,
-    orders: Orders<Client>,
-}
-
-impl Ends {
-    /// Starts vipu-host and vipu-conf: before any job of an earlier slurmctld is held for vipu-host to let go.
-    ///
-    /// # Errors
-    /// When vipu-host cannot be started; one line.
-    pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
-        let Self { plugin, tasks, orders, texts } = self;
-        host_thread::start(tasks, plugin.clone())?;
-        if let Err(why) = saved_conf::start(texts) {
-            error!("{why}: a later slurmctld will not know the settings that are in force now");
-        }
-        Ok(DriverEnds { plugin, orders })
-    }
-}
-
-impl DriverEnds {
-    /// Starts vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of their partitions looks
-    /// forgotten. Without a journal it makes and removes nothing.
-    ///
-    /// # Errors
-    /// When the thread cannot be started; one line.
-    pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
-        io_thread::start(self.orders, journal, around, self.plugin)
     }
 }
 

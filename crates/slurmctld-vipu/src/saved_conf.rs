@@ -8,9 +8,9 @@
 
 use std::sync::mpsc::Receiver;
 
-use conf::SavedConf;
 use slurm_host::{boundary, threads};
 use tracing::error;
+use vipu_conf::SavedConf;
 use vipu_types::ModelName;
 
 /// The models whose file has no error, with its text.

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
-use conf::Layer;
 use ledger::{ModelView, PodView, Wait};
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
-use slurm_host::{conf as slurm_conf, inner};
+use slurm_host::{conf as slurm_conf, stock_selector};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
+use vipu_conf::Layer;
 use vipu_types::ModelName;
 
 use crate::plugin::Plugin;
@@ -39,7 +39,7 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// In a callback that runs under the configuration lock.
     pub(crate) fn read() -> Self {
-        let layer = inner::layer(Layer::ConsTres, conf::layer_of).name();
+        let layer = stock_selector::layer(Layer::ConsTres, vipu_conf::layer_of).name();
         let stock =
             loaded().map(|loaded| format!("with Slurm {} over select/{layer}", loaded.release.version));
         Self {

@@ -20,7 +20,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Preflight {
     /// Nobody looks.
     Off,
-    /// It is warned of what an RDMA node should not have; a node without RDMA is taken for one that needs none.
+    /// It is warned of what an RDMA node should not have; a node without RDMA is taken for one that needs
+    /// none.
     Usual,
     /// It is warned.
     Warn,

@@ -3,24 +3,28 @@
 //! The object names no symbol of Slurm's, so it loads anywhere; and it learns at load time which release
 //! it is in, so that one object serves them all.
 
+mod callback;
 mod host;
 mod hosts;
 mod options;
 mod release;
+mod spank;
 mod srun;
 mod step;
 
-use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use self::host::{Context, MissingSymbol, Registrar, Spank};
+use self::callback::{SUCCESS, answer, text_of};
+use self::host::Context;
+use self::options::Registrar;
+use self::spank::Spank;
 use crate::arguments::{Arguments, Preflight};
-use crate::plan::grant;
-use crate::preflight;
+use crate::node_fitness;
 use crate::sharing;
 use crate::task::{Task, prepare};
+use crate::task_environment::grant;
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
@@ -32,8 +36,8 @@ pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_type: [u8; 6] = *b"spank\0";
 
-/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm does not
-/// want the micro number.
+/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm
+/// does not want the micro number.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_version: AtomicU32 = AtomicU32::new(0);
@@ -58,8 +62,8 @@ extern "C" fn set_version() {
     }
 }
 
-/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs run all the
-/// same. In slurmd it cleans up after steps that were killed.
+/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs
+/// run all the same. In slurmd it cleans up after steps that were killed.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -86,8 +90,8 @@ pub unsafe extern "C" fn slurm_spank_init(
     SUCCESS
 }
 
-/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks are to find.
-/// Both run on, whatever happens.
+/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks
+/// are to find. Both run on, whatever happens.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -159,7 +163,7 @@ fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
     if !has_ipus || !(preflight == Preflight::Fail || spank.is_first_task()) {
         return Ok(());
     }
-    match preflight::warning(spank, preflight) {
+    match node_fitness::warning(spank, preflight) {
         Some(line) if preflight == Preflight::Fail => Err(format!("no IPUs: {line}")),
         Some(line) => {
             host::log(&format!("warning: {line}"));
@@ -167,33 +171,6 @@ fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
         }
         None => Ok(()),
     }
-}
-
-/// What a callback returns when all is well.
-const SUCCESS: c_int = 0;
-
-/// What stops the task when the plugin is `required`.
-const FAILURE: c_int = -1;
-
-/// Does a callback's work: an error is told to Slurm, a panic goes no further than this.
-fn answer<S>(spank: Result<S, MissingSymbol>, work: impl FnOnce(&mut S) -> Result<(), String>) -> c_int {
-    let Ok(mut spank) = spank.inspect_err(|error| eprintln!("spank_ipuof: {error}")) else {
-        return FAILURE;
-    };
-    let result = catch_unwind(AssertUnwindSafe(|| work(&mut spank)));
-    match result.unwrap_or_else(|panic| Err(format!("a bug in spank_ipuof.so: {}", text_of(&*panic)))) {
-        Ok(()) => SUCCESS,
-        Err(error) => {
-            host::log(&error);
-            FAILURE
-        }
-    }
-}
-
-/// What a panic said.
-fn text_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
 }
 
 /// The words of a callback's argument list.

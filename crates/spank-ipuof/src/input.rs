@@ -25,8 +25,8 @@ pub(crate) struct Given {
 
 /// The options that a command's variables give. An empty one gives none.
 ///
-/// A step uses the partition of its job: what is in the environment of a job is of another request, such as the one that the
-/// user made before it.
+/// A step uses the partition of its job: what is in the environment of a job is of another request, such as
+/// the one that the user made before it.
 pub(crate) fn given(program: &str, env: impl Fn(&str) -> Option<OsString>) -> Vec<Given> {
     let is_step = program == "srun" && ["SLURM_JOB_ID", "SLURM_JOBID"].iter().any(|name| env(name).is_some());
     let Some(beginning) = beginning(program).filter(|_| !is_step) else { return Vec::new() };

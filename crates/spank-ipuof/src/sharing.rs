@@ -1,4 +1,5 @@
-//! Steps with more tasks than their partition has GCDs: some have the same IPUs, which only one can use at a time.
+//! Steps with more tasks than their partition has GCDs: some have the same IPUs, which only one can use at a
+//! time.
 
 use vipu_types::Grant;
 

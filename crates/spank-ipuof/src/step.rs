@@ -1,8 +1,8 @@
 //! A step's own directory on its node, with the config files that were fetched for it (Delivery=node).
 //!
-//! It is the step's slurmstepd that has it: it holds a lock on the directory as long as it lives. So whoever finds one
-//! without a lock knows that slurmstepd was killed, and takes it away: the next such step on the node, and slurmd when it
-//! starts.
+//! It is the step's slurmstepd that has it: it holds a lock on the directory as long as it lives. So whoever
+//! finds one without a lock knows that slurmstepd was killed, and takes it away: the next such step on the
+//! node, and slurmd when it starts.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};

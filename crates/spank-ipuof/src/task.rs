@@ -1,4 +1,4 @@
-//! Carrying a plan out in a task that is about to start, as the user.
+//! Changes the environment of a task that is about to start, as the user.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -10,7 +10,7 @@ use ipuof::environment::CONFIG_PATH;
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::arguments::{Arguments, BadArguments};
-use crate::plan::{Plan, Target, Way};
+use crate::task_environment::{EnvironmentChange, GcdAccess, Target};
 
 /// The task, as far as the plugin deals with it.
 pub(crate) trait Task {
@@ -79,24 +79,25 @@ pub(crate) fn prepare(
     // Slurm sets the rank in every task; a batch script is rank 0.
     let rank = task.get("SLURM_PROCID").and_then(|rank| rank.to_str()?.parse().ok()).unwrap_or(0);
     let job = task.job()?;
-    let Plan { unset, target } = Plan::of_task(arguments, job, rank, |name| task.get(name));
+    let EnvironmentChange { unset, target } =
+        EnvironmentChange::of_task(arguments, job, rank, |name| task.get(name));
     check(task, job, asked, target.as_ref())?;
     for name in unset {
         task.unset(name)?;
     }
-    let Some(Target { grant, gcd, way }) = target else { return Ok(()) };
+    let Some(Target { grant, gcd, access }) = target else { return Ok(()) };
     let partition = grant.partition.clone();
     let node = || task.get("SLURMD_NODENAME").unwrap_or_default().to_string_lossy().into_owned();
-    match way {
+    match access {
         Err(source) => return Err(Failure::BadArguments { partition, node: node(), source }),
-        Ok(Way::Api(variables)) => {
+        Ok(GcdAccess::Api(variables)) => {
             variables.iter().try_for_each(|(name, value)| task.set(name, OsStr::new(value)))?;
         }
-        Ok(Way::File(file)) => match open(&file) {
+        Ok(GcdAccess::File(file)) => match open(&file) {
             Err(source) => return Err(Failure::NoFile { partition, node: node(), file, source }),
             Ok(()) => task.set(CONFIG_PATH, file.as_os_str())?,
         },
-        Ok(Way::Fetched(name)) => match task.fetched() {
+        Ok(GcdAccess::Fetched(name)) => match task.fetched() {
             Err(why) => return Err(Failure::NotFetched { partition, node: node(), why }),
             Ok(directory) => task.set(CONFIG_PATH, directory.join(name).as_os_str())?,
         },
@@ -122,7 +123,8 @@ fn check(task: &impl Task, job: u32, asked: Option<u64>, target: Option<&Target>
     }
 }
 
-/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is refused.
+/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is
+/// refused.
 fn open(file: &Path) -> io::Result<()> {
     let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let found = OpenOptions::new().read(true).custom_flags(options).open(file)?.metadata()?;

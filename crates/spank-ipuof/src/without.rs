@@ -1,16 +1,18 @@
 //! Steps without IPUs: srun knows, and tells the step's tasks by a variable.
 //!
-//! Slurm gives a step the GRES of its job unless srun was asked for others, or for none. On the node nothing of it is left to see:
-//! of what is `no_consume` it books nothing for any step.
+//! Slurm gives a step the GRES of its job unless srun was asked for others, or for none. On the node nothing
+//! of it is left to see: of what is `no_consume` it books nothing for any step.
 
 use std::ffi::OsString;
 
 use vipu_types::GresRequest;
 
-/// The variable that says that the step has none, with the job's id: what a later job inherits of it means nothing there.
+/// The variable that says that the step has none, with the job's id: what a later job inherits of it means
+/// nothing there.
 pub(crate) const VARIABLE: &str = "SLURM_VIPU_STEP_WITHOUT";
 
-/// Whether a step has its job's IPUs for which srun was given this `--gres`. What is wrong with it, Slurm tells.
+/// Whether a step has its job's IPUs for which srun was given this `--gres`. What is wrong with it, Slurm
+/// tells.
 pub(crate) fn has_ipus(gres: Option<&str>) -> bool {
     gres.is_none_or(|gres| !matches!(GresRequest::find(gres), Ok(None)))
 }

@@ -1,5 +1,17 @@
 //! A running cluster.
 
+mod account;
+mod checks;
+pub(crate) mod daemon;
+pub(crate) mod folder_layout;
+mod injected_faults;
+pub(crate) mod logs;
+mod ports;
+
+pub use account::Account;
+pub use folder_layout::Layout;
+pub use injected_faults::{Disk, Failpoint};
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -11,15 +23,15 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    Account, JobId, Layout, Mock, Settings,
+    JobId, Mock, Settings,
     conf_files::{self, Addresses},
-    daemon::{self, Daemon},
-    logs::{Logs, Verdict},
-    mock::MockPorts,
-    ports::Ports,
+    mock_controller::MockPorts,
     process::{Lead, Leashed},
     say, wait_until,
 };
+use daemon::Daemon;
+use logs::{Logs, Verdict};
+use ports::Ports;
 
 /// How long a daemon may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(300);
@@ -157,7 +169,7 @@ impl Cluster {
 
     /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
     pub fn expect_log(&self, part: &str) {
-        held(&self.expected).push(part.into());
+        locked(&self.expected).push(part.into());
     }
 
     /// Gives the cluster up after a failure: prints the logs, or says where they stay; checks nothing.
@@ -175,12 +187,12 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be handed over.
-    pub fn keep(self) -> Result<Kept> {
+    pub fn keep(self) -> Result<KeptCluster> {
         let Self { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } = self;
         verdict.passed();
         let environment = layout.root().join("environment");
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
-        let kept = Kept { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
+        let kept = KeptCluster { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
         layout.keep();
         let controllers =
             [slurmctld, backup].map(|daemon| daemon.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -200,7 +212,7 @@ impl Cluster {
 
 /// A cluster that nobody waits for any more.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptCluster {
     /// Its folder.
     pub folder: PathBuf,
     /// A file to source in a shell: Slurm's commands work on the cluster after it.
@@ -219,6 +231,6 @@ fn start_backup(lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed
 }
 
 /// Locks, also after another thread's panic: the test fails anyway.
-pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

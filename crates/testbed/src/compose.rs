@@ -19,14 +19,14 @@
 //! # }
 //! ```
 
-mod checker;
+mod checks;
 mod controller;
 mod engine;
 mod host;
 mod jobs;
 mod program;
 mod project;
-mod spare;
+mod spare_login;
 
 use std::{
     collections::BTreeSet,
@@ -44,8 +44,8 @@ pub use controller::Controller;
 pub use engine::{find_compose, find_engine, image};
 pub use host::{Host, HostCommand};
 pub use program::Running;
-use project::{Project, Site};
-pub use spare::SpareLogin;
+use project::{BuiltFiles, Project};
+pub use spare_login::SpareLogin;
 
 /// The nodes of `docker/etc/slurm.conf`.
 pub const NODES: [&str; 4] = ["ipu-pod64-001", "ipu-pod64-002", "ipu-pod64-003", "ipu-pod64-004"];
@@ -113,7 +113,7 @@ pub struct Cluster {
 
 impl Cluster {
     fn start(settings: Settings) -> Result<Self> {
-        let project = Project::up(Site::find()?, settings.create_time)?;
+        let project = Project::up(BuiltFiles::find()?, settings.create_time)?;
         let prepared = (|| {
             let login = project.host("login")?;
             let controller = Controller::new(project.host("vipu")?);
@@ -176,7 +176,7 @@ impl Cluster {
     /// One of the plugins that all hosts have, as a file of this machine. Not to be changed.
     #[must_use]
     pub fn plugin(&self, name: &str) -> PathBuf {
-        self.project.site().files().join("plugins").join(name)
+        self.project.built().files().join("plugins").join(name)
     }
 
     /// Pulls the network cable of a host.

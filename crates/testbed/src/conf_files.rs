@@ -41,6 +41,9 @@ pub(crate) const BACKUP: &str = "slurmctld-backup";
 /// slurm.conf as the backup reads it.
 pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
 
+/// What slurm.conf includes: the lines that a site adds for slurm-vipu.
+const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
+
 /// The name of the node with this index.
 pub(crate) fn node_name(index: u16) -> String {
     format!("ipu-pod64-{:03}", index + 1)
@@ -65,7 +68,13 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         return write("plugstack.conf", "");
     }
     install_plugins(&layout.plugins(), settings)?;
-    write("v-ipu-plugin.conf", &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
+    if let Some(site) = &settings.site {
+        let mut files = site.files(layout, at)?;
+        let lines = files.remove("slurm.conf").unwrap_or_default();
+        write(PLUGIN_CONF, &without(&lines, &settings.slurm_conf))?;
+        return files.iter().try_for_each(|(name, text)| write(name, text));
+    }
+    write(PLUGIN_CONF, &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
     write("plugstack.conf", &plugstack_conf(layout, settings))?;
     symlink("vipu.conf", layout.conf("pod64.conf"))?;
     for OwnConf { model, listed, lines } in &settings.models {
@@ -157,7 +166,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
     let (plugin_dirs, ending) = match settings.plugin {
         true => {
             let both = format!("{}:{}", layout.plugins().display(), stock.display());
-            (both, "Include v-ipu-plugin.conf\n".to_owned())
+            (both, format!("Include {PLUGIN_CONF}\n"))
         }
         false => {
             let select = "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n".to_owned();

@@ -1,10 +1,10 @@
-//! What must hold after every test, on clusters of both kinds.
+//! The invariants that hold after every test, on clusters of both kinds.
 
 use std::{collections::BTreeSet, sync::Mutex, time::Duration};
 
 use anyhow::{Result, ensure};
 
-use crate::{JobId, JobView, cluster::held, say, wait_until};
+use crate::{JobId, JobView, cluster::locked, say, wait_until};
 
 /// How long the last jobs may take to end.
 const JOBS_LIMIT: Duration = Duration::from_secs(180);
@@ -83,6 +83,6 @@ fn violations(cluster: &impl Checked) -> Vec<String> {
 
 fn lost_jobs(cluster: &impl Checked) -> Result<Vec<String>> {
     let known: Vec<_> = cluster.known_jobs()?.into_iter().map(|job| job.id).collect();
-    let submitted = held(cluster.submitted_jobs());
+    let submitted = locked(cluster.submitted_jobs());
     Ok(submitted.iter().filter(|job| !known.contains(job)).map(ToString::to_string).collect())
 }

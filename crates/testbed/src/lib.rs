@@ -17,43 +17,22 @@
 //! in whatever way, its daemons and jobs end too.
 #![forbid(unsafe_code)]
 
-mod account;
-mod backup;
-mod checker;
-mod cloud;
 mod cluster;
-mod command;
 pub mod compose;
 mod conf_files;
-pub mod cost;
-mod daemon;
-mod faults;
+pub mod example;
 mod invariants;
-mod job;
-pub mod launch;
-mod layout;
-mod logs;
 pub mod main_job;
-mod mock;
-mod nodes;
-mod ports;
+pub mod measure;
+mod mock_controller;
 pub mod process;
 pub mod programs;
-mod queue;
-mod record;
 mod settings;
-mod slurmctld;
-pub mod submit_cost;
+mod slurm;
 mod wait;
 
-pub use account::Account;
-pub use cloud::{Cycles, Diagnosis};
-pub use cluster::{Cluster, Kept};
-pub use command::{ClusterCommand, Output, Running};
-pub use faults::{Disk, Place};
-pub use job::{JobId, JobView};
-pub use layout::Layout;
-pub use mock::Mock;
-pub use record::JobRecord;
+pub use cluster::{Account, Cluster, Disk, Failpoint, KeptCluster, Layout};
+pub use mock_controller::Mock;
 pub use settings::Settings;
+pub use slurm::{ClusterCommand, Cycles, Diagnosis, JobId, JobRecord, JobView, Output, Running};
 pub use wait::{say, wait_for, wait_until};

@@ -1,4 +1,4 @@
-//! The main job, in all the ways a user can run it, with the checks that demo and tests share.
+//! The main job, started by each command a user has, with the checks that demo and tests share.
 
 mod array;
 mod delay;
@@ -10,7 +10,7 @@ pub use array::{ArrayWatch, watch_array};
 pub use delay::{delay_behind, start_delay};
 pub use requests::{BAD_REQUESTS, BadRequest, RESOLVED_REQUESTS, refuse, resolve};
 pub use run::{
-    IpuRun, account, await_creating, batch, batch_ended, is_of_run, is_seen_creating, partition_name, salloc,
-    sbatch, srun,
+    IpuRun, await_creating, batch, batch_ended, check_run, is_of_run, is_seen_creating, partition_name,
+    salloc, sbatch, srun,
 };
 pub use shown::{IpuofFile, SHOW, Shown};

@@ -1,7 +1,7 @@
 //! Processes as `/proc` shows them, and signals that cannot hit the wrong one.
 
+mod inspect;
 mod leash;
-mod look;
 mod tree;
 
 pub use leash::{Lead, Leashed, Start};

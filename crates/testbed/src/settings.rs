@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, cloud::Cloud, faults::Disk};
+use crate::{Cluster, Disk, example::Site, slurm::cloud_nodes::Cloud};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct Settings {
     pub(crate) node_gres: BTreeMap<u16, String>,
     pub(crate) cloud: Option<Cloud>,
     pub(crate) files: Vec<(&'static str, String)>,
+    /// Whose files the cluster has in place of ours.
+    pub(crate) site: Option<Site>,
     pub(crate) expected: Vec<String>,
     pub(crate) failpoints: bool,
     pub(crate) small_disk: Option<Disk>,
@@ -95,6 +97,7 @@ impl Default for Settings {
             node_gres: BTreeMap::new(),
             cloud: None,
             files: Vec::new(),
+            site: None,
             expected: Vec::new(),
             failpoints: false,
             small_disk: None,

@@ -61,7 +61,8 @@ impl Link {
     }
 }
 
-/// What requests say where they go; the transport itself connects to the plain URI, as TLS is made beneath it.
+/// What requests say where they go; the transport itself connects to the plain URI, as TLS is made beneath
+/// it.
 fn over_tls(uri: Uri) -> Uri {
     let mut parts = uri.into_parts();
     parts.scheme = Some(Scheme::HTTPS);

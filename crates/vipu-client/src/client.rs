@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Code, ConnectError, Response, Status as GrpcStatus};
-use vipu_types::{Gcd, PartitionId};
+use tonic::{Code, ConnectError, Response, Status};
+use vipu_types::PartitionId;
 
 use crate::access::{Credentials, Keyring};
 use crate::channel::Link;
@@ -15,7 +15,8 @@ use crate::files::Trouble;
 use crate::wire::user_service_client::UserServiceClient;
 use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
-    BadEndpoint, Call, Endpoint, Error, Ipu, PartitionConfig, PartitionInfo, Requirements, Status, wire,
+    BadEndpoint, Call, Endpoint, Error, Ipu, PartitionConfig, PartitionInfo, PartitionStatus, Requirements,
+    wire,
 };
 
 /// The largest reply read: the attributes of the IPUs of a system of 65,536 are some 100 MB.
@@ -104,13 +105,13 @@ impl Client {
     ///
     /// # Errors
     /// [`crate::ErrorClass::NotFound`] when there is no such partition, and all that can go wrong.
-    pub async fn partition_status(&self, id: &PartitionId) -> Result<Status, Error> {
+    pub async fn partition_status(&self, id: &PartitionId) -> Result<PartitionStatus, Error> {
         let call = Call::GetPartitionStatus;
         let request = wire::GetPartitionStatusRequest { partition_id: id.to_string() };
         let reply = self
             .user(call, Some(id.as_str()), |mut api| async move { api.get_partition_status(request).await });
         let status = reply.await?.status;
-        status.map(Status::from).ok_or_else(|| self.empty(call, id, "a status"))
+        status.map(PartitionStatus::from).ok_or_else(|| self.empty(call, id, "a status"))
     }
 
     /// The IPUoF configuration of an active partition, all its GCDs.
@@ -118,18 +119,13 @@ impl Client {
     /// # Errors
     /// [`crate::ErrorClass::NotReady`] before it is active, and all that can go wrong.
     pub async fn partition_config(&self, id: &PartitionId) -> Result<PartitionConfig, Error> {
-        self.config(id, None).await
-    }
-
-    /// The IPUoF configuration of one GCD of an active partition.
-    ///
-    /// # Errors
-    /// As [`Client::partition_config`]; [`crate::ErrorClass::NotFound`] or
-    /// [`crate::ErrorClass::Invalid`] when there is no such GCD.
-    pub async fn gcd_config(&self, id: &PartitionId, gcd: u32) -> Result<Gcd, Error> {
-        let config = self.config(id, Some(gcd)).await?;
-        let nothing = || self.empty(Call::GetPartitionIpuofConfig, id, "the GCD asked for");
-        config.gcds.into_iter().next().ok_or_else(nothing)
+        let call = Call::GetPartitionIpuofConfig;
+        let request = wire::GetPartitionIpuofConfigRequest { partition_id: id.to_string(), gcd_id: None };
+        let reply = self.user(call, Some(id.as_str()), |mut api| async move {
+            api.get_partition_ipuof_config(request).await
+        });
+        let config = reply.await?.ipuof_config;
+        config.map(PartitionConfig::from).ok_or_else(|| self.empty(call, id, "a configuration"))
     }
 
     /// The partitions there are, of one allocation or of all.
@@ -167,19 +163,6 @@ impl Client {
         Ok(reply.await?.version)
     }
 
-    async fn config(&self, id: &PartitionId, gcd: Option<u32>) -> Result<PartitionConfig, Error> {
-        let call = Call::GetPartitionIpuofConfig;
-        let request = wire::GetPartitionIpuofConfigRequest {
-            partition_id: id.to_string(),
-            gcd_id: gcd.map(|id| wire::get_partition_ipuof_config_request::GcdId { id }),
-        };
-        let reply = self.user(call, Some(id.as_str()), |mut api| async move {
-            api.get_partition_ipuof_config(request).await
-        });
-        let config = reply.await?.ipuof_config;
-        config.map(PartitionConfig::from).ok_or_else(|| self.empty(call, id, "a configuration"))
-    }
-
     fn empty(&self, call: Call, id: &PartitionId, missing: &str) -> Error {
         let words = format!("the controller answered without {missing}");
         Error::nonsense(&self.shared.name, call, Some(id.as_str()), &words)
@@ -192,7 +175,7 @@ impl Client {
         run: impl FnOnce(UserServiceClient<Line>) -> F,
     ) -> Result<T, Error>
     where
-        F: Future<Output = Result<Response<T>, GrpcStatus>>,
+        F: Future<Output = Result<Response<T>, Status>>,
     {
         let run = |line| run(UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY));
         self.within_deadline(call, partition, run).await
@@ -207,7 +190,7 @@ impl Client {
         run: impl FnOnce(Line) -> F,
     ) -> Result<T, Error>
     where
-        F: Future<Output = Result<Response<T>, GrpcStatus>>,
+        F: Future<Output = Result<Response<T>, Status>>,
     {
         let Shared { endpoint, name, link, keyring } = &*self.shared;
         let channel = link.channel();
@@ -238,7 +221,7 @@ impl fmt::Debug for Client {
 
 /// A status with a source was made on this side, out of a broken connection; its code is a guess
 /// of the transport's and would mislead: an overdone ping comes as RESOURCE_EXHAUSTED.
-fn failure(controller: &str, call: Call, partition: Option<&str>, status: &GrpcStatus) -> Error {
+fn failure(controller: &str, call: Call, partition: Option<&str>, status: &Status) -> Error {
     match status.source() {
         Some(source) if was_not_sent(source) => {
             Error::not_sent(controller, call, partition, &root_cause(source))
@@ -248,8 +231,8 @@ fn failure(controller: &str, call: Call, partition: Option<&str>, status: &GrpcS
     }
 }
 
-/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and never
-/// twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
+/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and
+/// never twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
 fn was_not_sent(mut error: &(dyn StdError + 'static)) -> bool {
     loop {
         if error.is::<ConnectError>() || error.is::<Trouble>() {

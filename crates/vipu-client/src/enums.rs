@@ -69,44 +69,6 @@ open_enum! {
     }
 }
 
-open_enum! {
-    /// How the global sync is wired.
-    SyncType = SyncType {
-        /// The default, and the only one a reconfigurable partition can have.
-        Gs2Default = StGs2Default,
-        /// Declared, but not supported by controllers.
-        Gs2IndependentRails = StGs2IndependentRails,
-        /// Native to Pods.
-        PodNativeDefault = StPodNativeDefault,
-        /// Native to Pods, for replicated pipelines.
-        PodNativeReplicatedPipeline = StPodNativeReplicatedPipeline,
-    }
-}
-
-open_enum! {
-    /// How packets find their way over IPU-Links.
-    IpuLinkRouting = IpuLinkRoutingType {
-        /// The usual one of small partitions.
-        Dnc = IrtDnc,
-        /// Sliding window.
-        SlidingWindow = IrtSwnc,
-        /// Barley twist.
-        BarleyTwist = IrtBtnc,
-        /// Sliding window over a looped domain.
-        RingSlidingWindow = IrtRingswnc,
-    }
-}
-
-open_enum! {
-    /// How packets find their way between IPU-Link domains.
-    GatewayRouting = GatewayRoutingType {
-        /// Gateway links in a loop.
-        Ring = GrtRing,
-        /// Gateway links through switches.
-        SwitchedRing = GrtSwring,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,12 +78,8 @@ mod tests {
         for number in -1..=9 {
             assert_eq!(i32::from(ReadyState::from(number)), number);
             assert_eq!(i32::from(OperationState::from(number)), number);
-            assert_eq!(i32::from(SyncType::from(number)), number);
-            assert_eq!(i32::from(IpuLinkRouting::from(number)), number);
-            assert_eq!(i32::from(GatewayRouting::from(number)), number);
         }
         assert_eq!(ReadyState::from(2), ReadyState::Active);
         assert_eq!(ReadyState::from(17), ReadyState::Unknown(17));
-        assert_eq!(GatewayRouting::from(1), GatewayRouting::Unknown(1));
     }
 }

@@ -74,8 +74,10 @@ impl fmt::Display for Call {
 
 /// The causes that call for different reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorClass {
-    /// The call was never sent, so it was not carried out: no connection could be made, or there are no credentials.
+    /// The call was never sent, so it was not carried out: no connection could be made, or there are no
+    /// credentials.
     NotSent,
     /// The connection broke, or the other end speaks no gRPC. The call may have been carried out.
     Unreachable,
@@ -95,6 +97,8 @@ pub enum ErrorClass {
     Stranger,
     /// Not in this state of the partition (FAILED_PRECONDITION).
     NotReady,
+    /// Another call was in the way (ABORTED).
+    Aborted,
     /// Anything else.
     Other,
 }
@@ -111,6 +115,7 @@ impl ErrorClass {
             Code::PermissionDenied => Self::Denied,
             Code::Unauthenticated => Self::Stranger,
             Code::FailedPrecondition => Self::NotReady,
+            Code::Aborted => Self::Aborted,
             _ => Self::Other,
         }
     }
@@ -203,16 +208,6 @@ impl Error {
     pub fn words(&self) -> &str {
         &self.words
     }
-
-    /// Whether the very same call may succeed a moment later: not sent, unreachable, timeout, ABORTED.
-    ///
-    /// Such a call may have been carried out all the same, unless it was [`ErrorClass::NotSent`].
-    /// [`ErrorClass::NoRoom`] is not among them: it passes only when somebody gives IPUs back.
-    #[must_use]
-    pub fn retryable(&self) -> bool {
-        matches!(self.class, ErrorClass::NotSent | ErrorClass::Unreachable | ErrorClass::Timeout)
-            || self.code == Some(Code::Aborted)
-    }
 }
 
 impl fmt::Display for Error {
@@ -251,17 +246,5 @@ mod tests {
         assert!(of(Code::Unknown, "two\nlines").ends_with(": two lines (UNKNOWN)"));
         let late = Error::timeout(AT, Call::ListPartitions, None, Duration::from_secs(50));
         assert_eq!(late.to_string(), "controller 10.1.3.101:8090: list partitions: no answer within 50s");
-    }
-
-    #[test]
-    fn only_what_can_pass_by_itself_is_retryable() {
-        let retryable = |code| Error::answered(AT, Call::GetVersion, None, code, "").retryable();
-        for code in (1..=16).map(Code::from_i32) {
-            let expected = matches!(code, Code::Unavailable | Code::DeadlineExceeded | Code::Aborted);
-            assert_eq!(retryable(code), expected, "{code:?}");
-        }
-        assert!(Error::not_sent(AT, Call::GetVersion, None, "refused").retryable());
-        assert!(Error::unreachable(AT, Call::GetVersion, None, "reset").retryable());
-        assert!(!Error::nonsense(AT, Call::GetVersion, None, "?").retryable());
     }
 }

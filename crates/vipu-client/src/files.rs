@@ -6,7 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Something on this side that keeps a call from being made, and what to mend; one line, and the end of its cause.
+/// Something on this side that keeps a call from being made, and what to mend; one line, and the end of its
+/// cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Trouble(pub(crate) String);

@@ -2,16 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ReadyState, wire};
+use vipu_types::Place;
 
-/// The physical place of an IPU: the API's topology ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// The IPU-Link domain.
-    pub domain: u32,
-    /// The place in the domain.
-    pub index: u32,
-}
+use crate::{ReadyState, wire};
 
 /// A partition as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +33,7 @@ impl From<wire::Partition> for PartitionInfo {
         Self {
             id: partition.id,
             ready: partition.ready_state.into(),
-            places: spec.ipus.iter().map(Place::from).collect(),
+            places: spec.ipus.iter().map(place).collect(),
             allocation: spec.allocation_id,
             cluster: spec.cluster_id,
             reconfigurable: spec.reconfigurable,
@@ -50,10 +43,8 @@ impl From<wire::Partition> for PartitionInfo {
     }
 }
 
-impl From<&wire::PartitionIpu> for Place {
-    fn from(ipu: &wire::PartitionIpu) -> Self {
-        Self { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id }
-    }
+fn place(ipu: &wire::PartitionIpu) -> Place {
+    Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id }
 }
 
 /// One IPU and what its agent says of it.

@@ -6,8 +6,8 @@
 //! call and which partition, and tells causes apart by [`ErrorClass`].
 //!
 //! The connection is cleartext HTTP/2 without credentials, unless the [`Endpoint`] says otherwise. Files with
-//! certificates, keys and secrets are read when they are needed: certificates for each connection, the user id
-//! and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
+//! certificates, keys and secrets are read when they are needed: certificates for each connection, the user
+//! id and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -20,16 +20,16 @@ mod error;
 mod files;
 mod inventory;
 mod partition_config;
+mod partition_status;
 mod requirements;
-mod status;
 mod tls;
 pub mod wire;
 
 pub use client::Client;
 pub use endpoint::{BadEndpoint, Endpoint};
-pub use enums::{GatewayRouting, IpuLinkRouting, OperationState, ReadyState, SyncType};
+pub use enums::{OperationState, ReadyState};
 pub use error::{Call, Error, ErrorClass};
-pub use inventory::{Ipu, PartitionInfo, Place};
+pub use inventory::{Ipu, PartitionInfo};
 pub use partition_config::PartitionConfig;
+pub use partition_status::{AutoReset, PartitionStatus};
 pub use requirements::Requirements;
-pub use status::{AutoReset, Status};

@@ -1,10 +1,10 @@
 //! What a new partition shall be.
 
-use vipu_types::{IpuCount, PartitionId};
+use vipu_types::{GatewayRouting, IpuCount, LinkRouting, PartitionId, Place, Sync};
 
-use crate::{GatewayRouting, IpuLinkRouting, Place, SyncType, wire};
+use crate::wire::{self, GatewayRoutingType, IpuLinkRoutingType, SyncType};
 
-/// What a new partition shall be. Zero and `Undefined` leave a choice to the controller.
+/// What a new partition shall be. Zero and `None` leave a choice to the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirements {
     /// Its name.
@@ -26,11 +26,11 @@ pub struct Requirements {
     /// IPU-Link domains to spread over; 0 is one. See [`Requirements::across`].
     pub num_segments: u32,
     /// How the global sync is wired.
-    pub sync_type: SyncType,
+    pub sync: Option<Sync>,
     /// Routing over IPU-Links.
-    pub ipulink_routing: IpuLinkRouting,
+    pub link_routing: Option<LinkRouting>,
     /// Routing between IPU-Link domains.
-    pub gateway_routing: GatewayRouting,
+    pub gateway_routing: Option<GatewayRouting>,
     /// Leave the partition in error instead of resetting it.
     pub disable_auto_reset: bool,
     /// The controller may move the partition to other IPUs after errors.
@@ -51,9 +51,9 @@ impl Requirements {
             num_gcds: 0,
             num_replicas: 0,
             num_segments: 0,
-            sync_type: SyncType::Undefined,
-            ipulink_routing: IpuLinkRouting::Undefined,
-            gateway_routing: GatewayRouting::Undefined,
+            sync: None,
+            link_routing: None,
+            gateway_routing: None,
             disable_auto_reset: false,
             relocatable: false,
         }
@@ -77,10 +77,10 @@ impl From<&Requirements> for wire::CreatePartitionRequest {
             id: wanted.id.to_string(),
             size: wanted.size.get(),
             cluster_id: wanted.cluster.clone().unwrap_or_default(),
-            ipulink_routing_type: wanted.ipulink_routing.into(),
+            ipulink_routing_type: wanted.link_routing.map_or(0, link_routing_type),
             num_ipulink_segments: wanted.num_segments,
-            gw_routing_type: wanted.gateway_routing.into(),
-            sync_type: wanted.sync_type.into(),
+            gw_routing_type: wanted.gateway_routing.map_or(0, gateway_routing_type),
+            sync_type: wanted.sync.map_or(0, sync_type),
             num_gcds: wanted.num_gcds,
             reconfigurable: wanted.reconfigurable,
             num_replicas: wanted.num_replicas,
@@ -93,6 +93,33 @@ impl From<&Requirements> for wire::CreatePartitionRequest {
             relocatable: wanted.relocatable,
         }
     }
+}
+
+fn sync_type(sync: Sync) -> i32 {
+    let wire = match sync {
+        Sync::C2Compatible => SyncType::StGs2Default,
+        Sync::PodNativeDefault => SyncType::StPodNativeDefault,
+        Sync::PodNativeReplicatedPipeline => SyncType::StPodNativeReplicatedPipeline,
+    };
+    wire.into()
+}
+
+fn link_routing_type(routing: LinkRouting) -> i32 {
+    let wire = match routing {
+        LinkRouting::Dnc => IpuLinkRoutingType::IrtDnc,
+        LinkRouting::Swnc => IpuLinkRoutingType::IrtSwnc,
+        LinkRouting::Btnc => IpuLinkRoutingType::IrtBtnc,
+        LinkRouting::RingSwnc => IpuLinkRoutingType::IrtRingswnc,
+    };
+    wire.into()
+}
+
+fn gateway_routing_type(routing: GatewayRouting) -> i32 {
+    let wire = match routing {
+        GatewayRouting::Ring => GatewayRoutingType::GrtRing,
+        GatewayRouting::SwRing => GatewayRoutingType::GrtSwring,
+    };
+    wire.into()
 }
 
 impl Requirements {
@@ -144,5 +171,17 @@ mod tests {
         };
         let numbered: Vec<_> = request.requirements.unwrap().ipus.iter().map(ids).collect();
         assert_eq!(numbered, [(1, 5, 0, 0), (1, 4, 0, 1), (0, 7, 1, 0)]);
+    }
+
+    #[test]
+    fn sync_and_routing_have_the_numbers_of_the_api() {
+        let numbers = |wanted: Requirements| {
+            let sent = wire::CreatePartitionRequest::from(&wanted).requirements.unwrap();
+            (sent.sync_type, sent.ipulink_routing_type, sent.gw_routing_type)
+        };
+        assert_eq!(numbers(wanted(4)), (0, 0, 0), "the controller's choice");
+        let sync = Some(Sync::PodNativeDefault);
+        let (link_routing, gateway_routing) = (Some(LinkRouting::RingSwnc), Some(GatewayRouting::SwRing));
+        assert_eq!(numbers(Requirements { sync, link_routing, gateway_routing, ..wanted(4) }), (3, 4, 3));
     }
 }

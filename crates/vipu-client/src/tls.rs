@@ -24,8 +24,8 @@ use vipu_types::{Tls, TlsIdentity};
 
 use crate::files::{Named, Trouble, off_thread};
 
-/// How long to wait for the controller's first word. HTTP/2 servers begin by themselves, and with TLS 1.3 a refusal
-/// of the client's certificate comes here; speaking first could lose it in a reset.
+/// How long to wait for the controller's first word. HTTP/2 servers begin by themselves, and with TLS 1.3 a
+/// refusal of the client's certificate comes here; speaking first could lose it in a reset.
 const FIRST_WORD: Duration = Duration::from_secs(1);
 
 /// A connection whose first word has been heard.

@@ -61,7 +61,8 @@ impl Grant {
         "SLURM_VIPU_CONTROLLER",
     ];
 
-    /// What the task has besides that is to use this GCD, and can start others on these hosts: variables by name.
+    /// What the task has besides that is to use this GCD, and can start others on these hosts: variables by
+    /// name.
     pub fn in_task(&self, gcd: u32, hosts: &[String]) -> impl Iterator<Item = (&'static str, String)> {
         let hosts = hosts.join(",");
         let poprun = self.poprun(&hosts);

@@ -1,4 +1,5 @@
-//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and options.
+//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and
+//! options.
 //!
 //! Nothing here knows Slurm's memory or the controller's wire; these are the values
 //! that travel between the two.
@@ -12,6 +13,7 @@ mod gcd;
 mod grant;
 mod names;
 mod options;
+mod place;
 mod pod;
 mod request;
 mod run;
@@ -27,6 +29,7 @@ pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
+pub use place::{Place, Placement};
 pub use pod::PodId;
 pub use request::{GresRequest, RequestError};
 pub use run::JobRun;

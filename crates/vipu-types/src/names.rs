@@ -100,8 +100,8 @@ impl PartitionId {
         Self::further(prefix, job, restart, 0)
     }
 
-    /// The id of a partition of one run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue and `p<n>` for the
-    /// n-th further partition that is asked for the same run.
+    /// The id of a partition of one run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue and
+    /// `p<n>` for the n-th further partition that is asked for the same run.
     ///
     /// # Errors
     /// When the prefix makes an id the controller could refuse.
@@ -116,7 +116,8 @@ impl PartitionId {
         Self::new(id)
     }
 
-    /// The job, if this is an id of [`PartitionId::further`] with that prefix. An earlier version gave some of these.
+    /// The job, if this is an id of [`PartitionId::further`] with that prefix. An earlier version gave some
+    /// of these.
     #[must_use]
     pub fn job(&self, prefix: &str) -> Option<u32> {
         let numbers = self.0.strip_prefix(prefix)?.strip_prefix('_')?;

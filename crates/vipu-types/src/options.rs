@@ -96,8 +96,9 @@ pub enum Contradiction {
 }
 
 impl JobOption {
-    /// What the variables begin with that Slurm keeps with a job for these options: what it puts before those of SPANK
-    /// plugins, and the plugin's name. The option's follows, with `_` for what is no letter or digit.
+    /// What the variables begin with that Slurm keeps with a job for these options: what it puts before those
+    /// of SPANK plugins, and the plugin's name. The option's follows, with `_` for what is no letter or
+    /// digit.
     pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
 
     /// All of them.
@@ -181,7 +182,8 @@ impl JobOption {
         Help { name, value, text, bare }
     }
 
-    /// The variable by which a command takes it, after the beginning of that command's own: `SBATCH_IPUS`, `SLURM_IPU_GCDS`.
+    /// The variable by which a command takes it, after the beginning of that command's own: `SBATCH_IPUS`,
+    /// `SLURM_IPU_GCDS`.
     #[must_use]
     pub fn input_variable(self, beginning: &str) -> String {
         format!("{beginning}_{}", self.help().name.replace('-', "_").to_ascii_uppercase())
@@ -260,7 +262,8 @@ impl Asked {
         Ok(())
     }
 
-    /// Puts the options and the GRES request of the same job together; `None` when there are no IPUs in either.
+    /// Puts the options and the GRES request of the same job together; `None` when there are no IPUs in
+    /// either.
     ///
     /// # Errors
     /// When they do not say the same.

@@ -78,7 +78,8 @@ impl GresRequest {
         self.count.unwrap_or(1)
     }
 
-    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element; `None` if it has none.
+    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element; `None` if it
+    /// has none.
     #[must_use]
     pub fn replace_in(&self, tres: &str) -> Option<String> {
         let (mut replaced, mut has_one) = (String::with_capacity(tres.len() + 16), false);

@@ -14,14 +14,14 @@ pub struct JobRun {
     pub job: u32,
     /// How often the job was requeued before this run.
     pub restart: u16,
-    /// When this run was given its nodes, in seconds since the Unix epoch. Of one that waits for them: when that was
-    /// said, counted backwards, see [`JobRun::waiting`].
+    /// When this run was given its nodes, in seconds since the Unix epoch. Of one that waits for them: when
+    /// that was said, counted backwards, see [`JobRun::waiting`].
     pub start: i64,
 }
 
 impl JobRun {
-    /// A run that has no nodes yet. An id that is handed out twice makes no two runs the same, as `now` differs, in
-    /// seconds since the Unix epoch.
+    /// A run that has no nodes yet. An id that is handed out twice makes no two runs the same, as `now`
+    /// differs, in seconds since the Unix epoch.
     #[must_use]
     pub const fn waiting(job: u32, restart: u16, now: i64) -> Self {
         Self { job, restart, start: -now }

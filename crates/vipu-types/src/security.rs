@@ -1,4 +1,5 @@
-//! How a controller is spoken to, other than in cleartext and as nobody. Paths only: files change while we run.
+//! How a controller is spoken to, other than in cleartext and as nobody. Paths only: files change while we
+//! run.
 
 use std::path::PathBuf;
 

@@ -169,7 +169,8 @@ impl Shape {
         *self == Self::OPEN
     }
 
-    /// This shape, reconfigurable if the site has it so, the user left it open, and nothing else asked for forbids it.
+    /// This shape, reconfigurable if the site has it so, the user left it open, and nothing else asked for
+    /// forbids it.
     #[must_use]
     pub fn by_site(self, reconfigurable: bool) -> Self {
         let may_be = self.gcds <= 1 && self.sync.is_none_or(|sync| sync == Sync::C2Compatible);
@@ -177,8 +178,8 @@ impl Shape {
         Self { reconfigurable: self.reconfigurable.or(by_site), ..self }
     }
 
-    /// This shape with its number of GCDs said: if the user left it open, one for each of `nodes`, or as few as there
-    /// can be where IPUs or replicas cannot be shared out so, or the partition is reconfigurable.
+    /// This shape with its number of GCDs said: if the user left it open, one for each of `nodes`, or as few
+    /// as there can be where IPUs or replicas cannot be shared out so, or the partition is reconfigurable.
     #[must_use]
     pub fn settled(self, size: IpuCount, domain: IpuCount, nodes: u32) -> Self {
         let fewest = size.domains(domain);

@@ -3,8 +3,8 @@
 /// Longer texts are cut.
 const LONGEST: usize = 80;
 
-/// The text as it fits into an error line: control characters escaped, so that it can neither end the line nor command
-/// a terminal, and cut after 80 characters.
+/// The text as it fits into an error line: control characters escaped, so that it can neither end the line
+/// nor command a terminal, and cut after 80 characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(LONGEST).flat_map(visible).collect();
     if text.chars().nth(LONGEST).is_some() {

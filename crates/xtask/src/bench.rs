@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use testbed::{
-    cost::{self, Quantity, Scale},
+    measure::scheduling_cost::{self, Quantity, Scale},
     say,
 };
 
@@ -26,8 +26,9 @@ pub struct Extent {
     /// Nodes; two jobs fill each, and as many again wait.
     #[arg(long, default_value_t = Scale::FULL.nodes)]
     nodes: u32,
-    /// IPUs of the largest job that waits. Above 1, IPU jobs wait longer than their nodes make them, and backfill tries each of
-    /// them at more moments: the stock selector, which counts no IPUs, has less to do then.
+    /// IPUs of the largest job that waits. Above 1, IPU jobs wait longer than their nodes make them, and
+    /// backfill tries each of them at more moments: the stock selector, which counts no IPUs, has less to do
+    /// then.
     #[arg(long, default_value_t = Scale::FULL.largest)]
     largest: u32,
     /// Stop after so many pairs, however wide the intervals are.
@@ -43,20 +44,20 @@ pub struct Extent {
     ready: Ready,
 }
 
-/// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if the processor time is
-/// above ten times the target.
+/// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by. Fails if
+/// the processor time is above ten times the target.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    extent.ready.or_again(|| Ok(()))?.map_or_else(|| measure(extent), Ok)
+    extent.ready.or_again()?.map_or_else(|| measure(extent), Ok)
 }
 
 fn measure(extent: &Extent) -> Result<ExitCode> {
     let start = Instant::now();
     let limit = Duration::from_secs(60 * extent.minutes);
     let quantities = if extent.smoke {
-        cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?
+        scheduling_cost::compare(Scale::SMOKE, |quantities| quantities[0].pairs.len() >= 2)?
     } else {
         let scale = Scale { nodes: extent.nodes, largest: extent.largest.clamp(1, 64) };
-        cost::compare(scale, |quantities| {
+        scheduling_cost::compare(scale, |quantities| {
             println!("{}", table(quantities));
             let pairs = quantities[0].pairs.len();
             let known = pairs >= FEWEST_PAIRS && quantities.iter().all(is_known);
@@ -69,7 +70,7 @@ fn measure(extent: &Extent) -> Result<ExitCode> {
     }
     // What the clock on the wall shows depends on what else the machine does.
     let ratio = quantities[0].ratio().map_or(0.0, |ratio| ratio.mean);
-    Ok(if ratio <= 10.0 * cost::TARGET { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ratio <= 10.0 * scheduling_cost::TARGET { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn is_known(quantity: &Quantity) -> bool {

@@ -16,12 +16,12 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Installs and builds what is missing, and `more`. Who is not root then runs this command anew as root: how that ended.
-    pub fn or_again(&self, more: impl FnOnce() -> Result<()>) -> Result<Option<ExitCode>> {
+    /// Installs and builds what is missing. If the process is not root, it then runs this command again as root, and returns how
+    /// that ended.
+    pub fn or_again(&self) -> Result<Option<ExitCode>> {
         if !self.built {
             packages::install_missing(&packages::SLURM)?;
             plugins_and_programs()?;
-            more()?;
         }
         if run::is_root() {
             return Ok(None);
@@ -35,15 +35,9 @@ impl Ready {
 /// Builds what tests need: [`plugins_and_programs`], and the plugin that can be stopped on its way.
 pub fn for_tests() -> Result<()> {
     plugins_and_programs()?;
-    stopwatch()?;
     // Into a folder of its own: what is shipped is tested, too.
     let failpoints = ["--package", "slurmctld-vipu", "--features", "failpoints"];
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
-}
-
-/// Builds the plugin that times others.
-pub fn stopwatch() -> Result<()> {
-    run::cargo(&["build", "--release", "--package", "stopwatch"])
 }
 
 /// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.

@@ -12,7 +12,8 @@ pub fn table() -> Result<()> {
     run::cargo(&["bench", "--package", "ledger", "--bench", "cost"])
 }
 
-/// Fails what costs ten times what it should. Of tests whose name contains `filter`; optimised, as what is shipped.
+/// Fails what costs ten times what it should. Of tests whose name contains `filter`; optimised, as what is
+/// shipped.
 pub fn gate(filter: Option<&str>) -> Result<Results> {
     if filter.is_some_and(|filter| !TESTS.contains(filter) && !filter.contains(TESTS)) {
         return Ok(Results::default());

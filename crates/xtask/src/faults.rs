@@ -26,7 +26,7 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;
     let mut tests = test_run::as_root(&["--package", "e2e", "--test", "faults"]);
-    tests.env("VIPU_FAULT_CELLS", "full").env("VIPU_FAULT_REPORT", &table);
+    tests.env("VIPU_FAULT_CASES", "full").env("VIPU_FAULT_REPORT", &table);
     tests.args(filter).args(["--", "--test-threads", &test_run::threads()]);
     let results = test_run::count(tests)?;
     let text = fs::read_to_string(&table).with_context(|| format!("no {}", table.display()))?;

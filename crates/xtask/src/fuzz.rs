@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 
 use crate::run;
 
+/// The targets of crates/fuzz.
+pub const TARGETS: [&str; 6] = ["conf", "gres", "journal", "table", "wire", "ipuof"];
+
 /// Has the compiler count which ways are taken, as libFuzzer wants it; what cargo-fuzz asks of a nightly one besides,
 /// the sanitizers, finds faults that safe Rust does not have.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -18,27 +21,51 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 /// Bytes that an input may have, seconds that one may take, and MB that the process may.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=10", "-rss_limit_mb=1024"];
 
-/// Runs a target for so many seconds; `minimise` then keeps of the corpus only what reaches something of its own.
-pub fn run(target: &str, seconds: u32, minimise: bool) -> Result<()> {
+/// Runs a target for so many seconds. With `keep`, its corpus then has the fewest inputs, of its own and of those found, that
+/// reach all the code that they reach together.
+pub fn run(target: &str, seconds: u32, keep: bool) -> Result<()> {
     let folder = run::workspace().join("target/fuzz");
-    let (corpus, found) = (run::workspace().join("crates/fuzz/corpus").join(target), folder.join(target));
+    let found = folder.join(target);
     std::fs::create_dir_all(&found)?;
-    std::fs::create_dir_all(&corpus)?;
     let mut build = run::cargo_command(&["build", "--release", "--target", PLATFORM, "--package", "fuzz"]);
     build.args(["--features", "libfuzzer", "--bin", "libfuzzer", "--target-dir"]).arg(&folder);
     build.env("RUSTFLAGS", COVERAGE).env("CARGO_PROFILE_RELEASE_LTO", "off");
     run::visibly(build)?;
     let program = folder.join(PLATFORM).join("release/libfuzzer");
+    // The program writes seeds and corpus into `found` as it starts, for the next run.
     fuzz(&program, target, &found, &["-runs=1".to_owned()], &[])?;
-    fuzz(&program, target, &found, &[format!("-max_total_time={seconds}")], &[&found, &corpus])?;
-    if minimise {
-        let all = folder.join(format!("{target}-all"));
-        std::fs::rename(&corpus, &all).context("the corpus cannot be replaced")?;
-        std::fs::create_dir_all(&corpus)?;
-        fuzz(&program, target, &found, &["-merge=1".to_owned()], &[&corpus, &found, &all])?;
-        std::fs::remove_dir_all(all)?;
+    fuzz(&program, target, &found, &[format!("-max_total_time={seconds}")], &[&found])?;
+    if keep {
+        let kept = folder.join(format!("{target}-kept"));
+        if kept.exists() {
+            std::fs::remove_dir_all(&kept)?;
+        }
+        std::fs::create_dir(&kept)?;
+        fuzz(&program, target, &found, &["-merge=1".to_owned()], &[&kept, &found])?;
+        let inputs = std::fs::read_dir(&kept)?.map(|input| anyhow::Ok(std::fs::read(input?.path())?));
+        write_corpus(target, inputs.collect::<Result<_>>()?)?;
+        std::fs::remove_dir_all(kept)?;
     }
     Ok(())
+}
+
+/// Adds the bytes of a file to the corpus of a target.
+pub fn add(target: &str, input: &Path) -> Result<()> {
+    let input = std::fs::read(input).with_context(|| format!("{} cannot be read", input.display()))?;
+    let file = corpus(target);
+    let text = std::fs::read_to_string(&file).with_context(|| format!("no corpus {}", file.display()))?;
+    Ok(std::fs::write(file, format!("{text}{}\n", input.escape_ascii()))?)
+}
+
+fn write_corpus(target: &str, inputs: Vec<Vec<u8>>) -> Result<()> {
+    let mut lines: Vec<_> = inputs.iter().map(|input| format!("{}\n", input.escape_ascii())).collect();
+    lines.sort_unstable();
+    Ok(std::fs::write(corpus(target), lines.concat())?)
+}
+
+/// The corpus: one input a line, escaped. The crate `fuzz` reads it.
+fn corpus(target: &str) -> PathBuf {
+    run::workspace().join(format!("crates/fuzz/corpus/{target}.txt"))
 }
 
 /// Inputs that break something are left in `found`.
@@ -50,4 +77,16 @@ fn fuzz(program: &Path, target: &str, found: &Path, options: &[String], folders:
         command.env("FUZZ_TARGET", target).env("FUZZ_SEEDS", found);
         command
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_targets_are_those_of_the_crate() {
+        let text = std::fs::read_to_string(run::workspace().join("crates/fuzz/src/targets.rs")).unwrap();
+        let names = text.split("Target { name: \"").skip(1).filter_map(|rest| rest.split('"').next());
+        assert_eq!(names.collect::<Vec<_>>(), TARGETS);
+    }
 }

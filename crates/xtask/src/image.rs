@@ -1,7 +1,7 @@
 //! `cargo xtask image`: the image of a cluster in containers, and the files that its containers mount.
 //!
-//! The image has Slurm, munge and MariaDB as Debian packs them, and nothing of ours: plugins and mock come from a folder, so that
-//! the same files serve every suite, and a rebuilt plugin needs no new image.
+//! The image has Slurm, munge and MariaDB as Debian packs them, and nothing of ours: plugins and mock come
+//! from a folder, so that the same files serve every suite, and a rebuilt plugin needs no new image.
 
 use std::{
     fmt, fs,
@@ -112,7 +112,8 @@ fn replace(from: &Path, to: &Path) -> Result<()> {
     copy().with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
-/// Makes sure that there is a base image: this machine's, a registry's, or one from Debian's packages under the public name.
+/// Makes sure that there is a base image: this machine's, a registry's, or one from Debian's packages under
+/// the public name.
 fn find_base(suite: Suite, mirror: &str) -> Result<()> {
     let base = suite.base();
     let mut inspect = docker(&["image", "inspect", &base]);

@@ -4,7 +4,7 @@ use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
 use clap::Args;
-use testbed::launch::{self, COMMANDS, Delays, Way};
+use testbed::measure::launch_delay::{self, COMMANDS, Delays, Setup};
 
 use crate::build::Ready;
 
@@ -23,12 +23,12 @@ pub struct Extent {
 
 /// Builds what is to be measured, and measures it as root, whom slurmctld needs to be started by.
 pub fn run(extent: &Extent) -> Result<ExitCode> {
-    if let Some(code) = extent.ready.or_again(|| Ok(()))? {
+    if let Some(code) = extent.ready.or_again()? {
         return Ok(code);
     }
     let mut rows = Vec::new();
     for seconds in &extent.creates {
-        let delays = launch::measure(Duration::from_secs_f64(*seconds), extent.runs)?;
+        let delays = launch_delay::measure(Duration::from_secs_f64(*seconds), extent.runs)?;
         rows.push((*seconds, delays));
     }
     print!("{}", table(&rows));
@@ -37,15 +37,15 @@ pub fn run(extent: &Extent) -> Result<ExitCode> {
 
 fn table(rows: &[(f64, Delays)]) -> String {
     let mut text = "| create | command |".to_owned();
-    for way in Way::ALL {
-        text += &format!(" `{}` |", way.name());
+    for setup in Setup::ALL {
+        text += &format!(" `{}` |", setup.name());
     }
     text += "\n|---:|---|---:|---:|---:|\n";
     for (seconds, delays) in rows {
         for (number, by) in COMMANDS.iter().enumerate() {
             text += &format!("| {seconds} s | {by} |");
-            for way in delays {
-                text += &format!(" {} |", cell(&way[number]));
+            for setup in delays {
+                text += &format!(" {} |", cell(&setup[number]));
             }
             text += "\n";
         }

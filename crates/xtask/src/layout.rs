@@ -1,4 +1,5 @@
-//! Measuring a site's own Slurm, by a program that is built only for this: `cargo xtask` compiles without bindgen.
+//! Measuring a site's own Slurm, by a program that is built only for this: `cargo xtask` compiles without
+//! bindgen.
 
 use std::{
     path::{Path, absolute},

@@ -3,19 +3,23 @@
 
 mod bench;
 mod build;
+mod ci;
 mod cost;
 mod demo;
+mod dependencies;
 mod faults;
 mod fuzz;
 mod image;
+mod import_circles;
 mod launch;
 mod layout;
 mod matrix;
 mod packages;
 mod results;
 mod run;
+mod rust_paths;
 mod second_try;
-mod submit;
+mod structure;
 mod test_run;
 mod valgrind;
 
@@ -23,7 +27,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
-use testbed::{compose, programs};
+use testbed::programs;
 
 use crate::results::Table;
 
@@ -87,15 +91,16 @@ enum Task {
         #[command(subcommand)]
         instead: Option<Bench>,
     },
-    /// Play a synthetic year of IPU jobs, scheduled in several ways, and print how long they waited.
+    /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Have libFuzzer feed a target of crates/fuzz: conf, gres, journal, table, wire or ipuof.
+    /// Have libFuzzer feed a target of crates/fuzz.
     Fuzz {
         /// The target.
+        #[arg(value_parser = fuzz::TARGETS)]
         target: String,
         /// For how long.
         #[arg(long, default_value_t = 600)]
@@ -103,11 +108,19 @@ enum Task {
         /// Take what it found into crates/fuzz/corpus, and leave there only what reaches something of its own.
         #[arg(long)]
         keep: bool,
+        /// Do not fuzz, but add the bytes of this file to crates/fuzz/corpus.
+        #[arg(long, value_name = "FILE", conflicts_with = "keep")]
+        add: Option<std::path::PathBuf>,
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Formatting, clippy, links of the documentation, all tests on this machine's Slurm and on that of each Debian suite in containers.
-    Ci,
+    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and
+    /// on that of each Debian suite in containers.
+    Ci {
+        /// Then also what takes hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each fuzz target.
+        #[arg(long)]
+        full: bool,
+    },
 }
 
 /// What else is measured.
@@ -118,8 +131,6 @@ enum Bench {
     /// Measure how long a job waits when its partition is there, with Prepare and without, and behind a PrologSlurmctld of
     /// stock Slurm: docs/bench.md.
     Launch(launch::Extent),
-    /// Measure what a call of job_submit takes, against that of a Lua script that does the like: docs/bench.md.
-    Submit(submit::Extent),
 }
 
 fn main() -> ExitCode {
@@ -168,7 +179,6 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Layout { source, out } => layout::run(&source, &out),
         Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
         Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
-        Task::Bench { instead: Some(Bench::Submit(extent)) } => submit::run(&extent),
         Task::Bench { instead: None } => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)
@@ -179,8 +189,11 @@ fn run_task(task: Task) -> Result<ExitCode> {
             run::cargo(&command.into_iter().chain(arguments).collect::<Vec<_>>())?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Fuzz { target, seconds, keep } => {
-            fuzz::run(&target, seconds, keep)?;
+        Task::Fuzz { target, seconds, keep, add } => {
+            match add {
+                Some(input) => fuzz::add(&target, &input)?,
+                None => fuzz::run(&target, seconds, keep)?,
+            }
             Ok(ExitCode::SUCCESS)
         }
         Task::Valgrind => {
@@ -190,24 +203,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             valgrind::run()?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Ci => {
-            // First, as they cost nothing: without them half of the tests would not be run.
-            if compose::find_compose().is_err() {
-                packages::install_missing(&packages::ENGINE)?;
-            }
-            compose::find_engine()?;
-            compose::find_compose()?;
-            run::cargo(&["fmt", "--all", "--", "--check"])?;
-            run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-            run::document()?;
-            packages::install_missing(&packages::SLURM)?;
-            layout::prepare_tests()?;
-            build::for_tests()?;
-            let (mut table, here) = (Table::default(), programs::slurm_version()?);
-            table.add(here.to_string(), test_run::run(None)?);
-            matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
-            Ok(table.finish())
-        }
+        Task::Ci { full } => ci::run(full),
     }
 }
 

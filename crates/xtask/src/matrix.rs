@@ -28,6 +28,24 @@ const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
 /// The tests that drive many.
 const DRIVING: &str = "matrix";
 
+/// Files of `tests/e2e` that run in no container, as they would take minutes for each release: `matrix_job_kinds` has what
+/// differs between releases.
+const ON_THIS_MACHINE_ONLY: [&str; 13] = [
+    "change::preempted_while_creating::",
+    "change::requeues::",
+    "change::resizes::",
+    "change::suspends::",
+    "change::time_limits::",
+    "change::updated_requests::",
+    "share::two_slurm_clusters::",
+    "start::arrays::",
+    "start::dependencies::",
+    "start::het_jobs::",
+    "survive::killed_srun_and_salloc::",
+    "survive::nodes::",
+    "survive::unclean_ends::",
+];
+
 /// What is wrong with a suite, but with none of its tests, is counted as a failure of this group.
 const OF_SUITE: &str = "matrix_";
 
@@ -86,9 +104,7 @@ fn run_suite(
 ) -> Result<Results> {
     let mut results = Results::default();
     let threads = test_run::threads();
-    // All kinds of jobs run on this machine; what differs by release is in matrix_job_kinds. So does the plugin that
-    // times others, which no container has.
-    let skipped = || vec!["--skip", "kinds::", "--skip", "user_submit_takes"];
+    let skipped = || ON_THIS_MACHINE_ONLY.iter().flat_map(|file| ["--skip", file]).collect();
     let selected = filter.map_or_else(skipped, |filter| vec![filter]);
     let harness = [&["--test-threads", &threads], selected.as_slice()].concat();
     for program in programs {
@@ -145,7 +161,7 @@ fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Comman
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
     let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
     let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
-    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CELLS=smoke"]);
+    options.extend([plugins.as_str(), &faults, "--env=VIPU_FAULT_CASES=smoke"]);
     let program = format!("{INSIDE}/bin/{program}");
     let command: Vec<_> = [program.as_str()].into_iter().chain(harness.iter().copied()).collect();
     container(suite, files, &options, &command)
@@ -157,4 +173,15 @@ fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Comm
     tests.args(harness);
     tests.env("SUITE", suite.name()).env("VIPU_FILES", files).current_dir(run::workspace().join("tests"));
     tests
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn files_that_are_left_out_exist() {
+        for file in super::ON_THIS_MACHINE_ONLY {
+            let path = format!("tests/e2e/{}.rs", file.trim_end_matches("::").replace("::", "/"));
+            assert!(crate::run::workspace().join(&path).exists(), "{path}");
+        }
+    }
 }

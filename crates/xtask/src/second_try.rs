@@ -1,8 +1,9 @@
 //! A second try for tests on daemons.
 //!
-//! A run starts some two thousand daemons on as few cores as there are: now and then one is so late that a test's
-//! patience ends, or Slurm itself loses a race. A few tests that failed are tried again, one at a time, and those that
-//! pass then are named at the end of the run, so that nobody overlooks one that comes back.
+//! A run starts some two thousand daemons on as few cores as there are: now and then one is so late that a
+//! test's patience ends, or Slurm itself loses a race. A few tests that failed are tried again, one at a
+//! time, and those that pass then are named at the end of the run, so that nobody overlooks one that comes
+//! back.
 
 use std::process::Command;
 

@@ -14,7 +14,8 @@ use crate::{cost, layout, results::Results, run, second_try};
 /// The packages whose tests start real daemons, which needs root.
 const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
 
-/// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small disk.
+/// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small
+/// disk.
 const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 
 /// Runs the tests whose name contains `filter` on this machine.

@@ -1,4 +1,5 @@
-//! Asking the controller for a partition, and what its answer says of this job, of others and of the controller.
+//! Asking the controller for a partition, and what its answer says of this job, of others and of the
+//! controller.
 
 use std::rc::Rc;
 
@@ -9,14 +10,14 @@ use vipu_types::PodId;
 
 use super::{Create, REFUSED_PAUSE, Setback};
 use crate::context::Context;
-use crate::patience::Stop;
+use crate::create_deadline::Stop;
 use crate::pod::Pod;
-use crate::refusals::Fault;
-use crate::tracked::Owner;
+use crate::refusing_controller::Fault;
+use crate::tracked::PartitionOwner;
 use crate::{Controller, CreateRequest, Environment, Failure};
 
 impl<W: Environment> Create<'_, W> {
-    /// Asks for the partition. The call is seen through to its end, whoever loses patience meanwhile:
+    /// Asks for the partition. The call is seen through to its end, even if the deadline comes meanwhile:
     /// a remove must not overtake it.
     pub(super) async fn call(&mut self) -> Result<(), Setback> {
         let settings = &self.pod.settings;
@@ -30,7 +31,7 @@ impl<W: Environment> Create<'_, W> {
             allocation: settings.allocation.as_deref(),
         };
         // Until the answer is known: should this program break meanwhile, what the call made must be removed.
-        let before = self.tracked.owner.replace(Owner::Ours);
+        let before = self.tracked.owner.replace(PartitionOwner::Ours);
         let Err(error) = self.pod.controller.create(&request).await else {
             // This call's effect is what will be seen, not that of one before it.
             self.is_unanswered = false;
@@ -42,7 +43,7 @@ impl<W: Environment> Create<'_, W> {
         self.tracked.owner.set(before);
         match error.failure {
             Failure::Refused => return Err(self.refused(error.message)),
-            Failure::Exists if self.tracked.owner.get() == Owner::Ours => {
+            Failure::Exists if self.tracked.owner.get() == PartitionOwner::Ours => {
                 self.effect_seen();
                 self.look_first();
                 return Ok(());
@@ -51,7 +52,8 @@ impl<W: Environment> Create<'_, W> {
             Failure::Exists => self.id_is_free().await?,
             // Nothing was sent, so nothing can come of it.
             Failure::NotSent => {}
-            // No job is at fault for that: the survey holds back the others, and this one has its CreateTimeout.
+            // No job is at fault for that: the survey holds back the others, and this one has its
+            // CreateTimeout.
             Failure::Stranger => drop(self.context.survey(&self.claim.pod())),
             Failure::NoRoom => {
                 self.context.environment.report(Event::NoRoom(self.claim.partition.clone()));
@@ -68,7 +70,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// What follows of a refusal for good: the job's own fault, unless the controller refuses others, too.
     fn refused(&self, words: String) -> Setback {
-        let Fault::OfTheController { is_news } = self.pod.seen.refusals.add(self.claim.run.job) else {
+        let Fault::OfTheController { is_news } = self.pod.observed.refusals.add(self.claim.run.job) else {
             return Stop::Failed(words).into();
         };
         if is_news {
@@ -87,7 +89,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// The controller makes a partition.
     fn consent(&self) {
-        if self.pod.seen.refusals.success() {
+        if self.pod.observed.refusals.success() {
             tracing::info!("controller {} makes partitions again", self.pod.controller.name());
         }
     }
@@ -101,11 +103,11 @@ impl<W: Environment> Create<'_, W> {
 
     fn look_first(&mut self) {
         self.may_exist = true;
-        self.tracked.owner.set(Owner::Ours);
+        self.tracked.owner.set(PartitionOwner::Ours);
     }
 }
 
-/// Says that a controller refuses whoever asks, again and again until it is over.
+/// Says that a controller refuses all jobs, again and again until it is over.
 async fn say_refused<W: Environment>(
     context: Rc<Context<W>>,
     pod: Rc<Pod<W::Controller>>,
@@ -114,7 +116,7 @@ async fn say_refused<W: Environment>(
 ) {
     loop {
         context.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
-        if timeout(REFUSED_PAUSE, pod.seen.refusals.over()).await.is_ok() {
+        if timeout(REFUSED_PAUSE, pod.observed.refusals.over()).await.is_ok() {
             return context.environment.report(Event::Refuses { pod: id, reason: None });
         }
     }

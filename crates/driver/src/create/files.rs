@@ -1,4 +1,5 @@
-//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller has made it.
+//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller
+//! has made it.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -7,9 +8,10 @@ use std::sync::Arc;
 use ledger::Event;
 use tokio::task::spawn_local;
 
-use super::{Blame, Create, Setback};
-use crate::patience::Stop;
-use crate::shared::FilesTrouble;
+use super::{Create, Setback};
+use crate::call_failure::Counts;
+use crate::create_deadline::Stop;
+use crate::resource_probes::FilesTrouble;
 use crate::{Controller, Entry, Environment, Files, remove};
 
 type Config<W> = <<W as Environment>::Controller as Controller>::Config;
@@ -28,7 +30,7 @@ impl<W: Environment> Create<'_, W> {
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
         };
         self.tracked.recorded.set(true);
-        let recorded = self.patience.hold(self.context.record(intent)).await?;
+        let recorded = self.deadline.hold(self.context.record(intent)).await?;
         recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();
         failpoints::hold!("intent");
@@ -38,8 +40,8 @@ impl<W: Environment> Create<'_, W> {
         Ok(())
     }
 
-    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is deleted: the
-    /// record knows one place.
+    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is
+    /// deleted: the record knows one place.
     async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
         let earlier = self.tracked.directory.borrow().clone();
         let has_files = !self.tracked.fileless.get();
@@ -54,18 +56,18 @@ impl<W: Environment> Create<'_, W> {
     /// Deletes the files in a directory that may be away: time does not count while it is.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
         let needs = self.context.needs(&self.pod).into_iter().chain([self.context.directory(directory)]);
-        self.patience.minds(&needs.collect::<Vec<_>>());
+        self.deadline.minds(&needs.collect::<Vec<_>>());
         let files = remove::delete_files(self.context, self.tracked, self.claim, Some(Arc::clone(directory)));
-        let withdrawn = self.patience.hold(files).await?;
+        let withdrawn = self.deadline.hold(files).await?;
         withdrawn.map_err(|trouble| {
             Setback::Again(
                 format!("an IPUoF file cannot be deleted: {}", trouble.words).into(),
-                Blame::Nobody,
+                Counts::Never,
             )
         })
     }
 
-    /// Writes the IPUoF files. When patience ends, the writing goes on by itself, and holds up only
+    /// Writes the IPUoF files. When the deadline comes, the writing goes on by itself, and holds up only
     /// who wants to delete the same files.
     pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
@@ -73,7 +75,8 @@ impl<W: Environment> Create<'_, W> {
             (Rc::clone(self.context), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = tracked.files.lock().await;
-            // An earlier slurmctld may have written some: who cannot write may not be able to take those back.
+            // An earlier slurmctld may have written some: who cannot write may not be able to take those
+            // back.
             let none_before = tracked.fileless.replace(false);
             let written = context
                 .with_files(&directory, context.environment.files().deliver(&directory, &claim, config));
@@ -81,11 +84,11 @@ impl<W: Environment> Create<'_, W> {
             tracked.fileless.set(none_before && written.is_err());
             written
         });
-        match self.patience.hold(writing).await? {
+        match self.deadline.hold(writing).await? {
             Ok(Ok(())) => Ok(()),
             Ok(Err(FilesTrouble { words, is_shared, .. })) => {
                 let words = format!("no IPUoF file: {words}").into();
-                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Blame::Partition) })
+                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Counts::Always) })
             }
             Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
         }

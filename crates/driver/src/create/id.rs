@@ -2,8 +2,9 @@
 //!
 //! Two clusters may share a controller and a prefix, and calls that were sent for an id may take effect late.
 
-use super::{Blame, Create, Setback};
-use crate::patience::Stop;
+use super::{Create, Setback};
+use crate::call_failure::Counts;
+use crate::create_deadline::Stop;
 use crate::{Controller, Environment, PartitionState};
 
 impl<W: Environment> Create<'_, W> {
@@ -32,7 +33,7 @@ impl<W: Environment> Create<'_, W> {
 
     /// Before a removal that the journal is not told of: by now a successor may have made one of this id.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
-        let confirmed = self.patience.hold(self.context.confirm()).await?;
-        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Blame::Nobody))
+        let confirmed = self.deadline.hold(self.context.confirm()).await?;
+        confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
     }
 }

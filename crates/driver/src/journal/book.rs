@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vipu_types::PartitionId;
 
-use super::{Entry, LiveRecord, Stage};
+use super::entry::{Entry, LiveRecord, Stage};
 
 /// The partitions that may exist.
 #[derive(Debug, Default)]

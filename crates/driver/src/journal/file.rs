@@ -11,10 +11,12 @@ use tokio::sync::{oneshot, watch};
 use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
+use super::entry::{Entry, LiveRecord};
 use super::format::{self, Read};
+use super::interface::{Journal, JournalError};
 use super::owner::Ownership;
+use super::paths::{beside, private};
 use super::writer::{Record, Writer};
-use super::{Entry, Journal, JournalError, LiveRecord, beside, private};
 
 /// An append-only file of JSON lines. Records that come while one is being flushed
 /// share the next flush.
@@ -33,11 +35,10 @@ pub struct FileJournal {
 impl FileJournal {
     /// Opens the journal at `path`, which need not exist, and tells which partitions may exist.
     ///
-    /// From now on who had it open before cannot write it any more. The file is compacted. A last line that a crash
-    /// cut short was never acknowledged and is dropped; lines that are not what was written are passed over and
-    /// logged, and the file is kept as `<path>.bad`.
-    /// What was written before a model could have several controllers is of its model's `first`.
-    /// Blocks on the file system.
+    /// From now on who had it open before cannot write it any more. The file is compacted. A last line that a
+    /// crash cut short was never acknowledged and is dropped; lines that are not what was written are passed
+    /// over and logged, and the file is kept as `<path>.bad`. What was written before a model could have
+    /// several controllers is of its model's `first`. Blocks on the file system.
     ///
     /// # Errors
     /// When the file system refuses, or a newer version wrote it, which leaves everything as it is.

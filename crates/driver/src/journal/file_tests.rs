@@ -122,7 +122,8 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     let kept = |job: u32, until| Entry::Kept { partition: id(job), until: Seconds(until) };
-    // Of 2 the line of its being up is lost, 3 is to go already, 4 is made for another run later; 9 is unknown.
+    // Of 2 the line of its being up is lost, 3 is to go already, 4 is made for another run later; 9 is
+    // unknown.
     let entries = [create(1), Entry::Created(id(1)), kept(1, 50), kept(1, 60), create(2), kept(2, 70)];
     let gone = [create(3), Entry::Created(id(3)), kept(3, 80), Entry::Remove { claim: claim(3) }];
     let again = [create(4), kept(4, 90), create(4), kept(9, 90)];

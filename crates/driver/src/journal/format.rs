@@ -1,13 +1,13 @@
-//! The text of a journal: a header that says the version, then one entry to a line. Each line is the CRC-32 of its JSON in
-//! hexadecimal, a space, its JSON. In version 1 it was the JSON alone.
+//! The text of a journal: a header that says the version, then one entry to a line. Each line is the CRC-32
+//! of its JSON in hexadecimal, a space, its JSON. In version 1 it was the JSON alone.
 
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, ModelName};
 
-use super::Entry;
 use super::book::Book;
+use super::entry::Entry;
 use super::line::Line;
 
 const JOURNAL: &str = "slurm-vipu";
@@ -31,8 +31,8 @@ pub(super) struct Read {
     pub lost: Vec<String>,
 }
 
-/// Reads a whole file; `first` knows the first controller of a model, for claims that name none. A line that does not
-/// say what was written is passed over.
+/// Reads a whole file; `first` knows the first controller of a model, for claims that name none. A line that
+/// does not say what was written is passed over.
 ///
 /// # Errors
 /// When a newer version wrote it; says which.

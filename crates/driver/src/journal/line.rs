@@ -6,7 +6,7 @@ use ledger::{Claim, Seconds};
 use serde::{Deserialize, Serialize};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape};
 
-use super::Entry;
+use super::entry::Entry;
 
 /// An [`Entry`] as it stands in the file.
 #[derive(Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Entry, Journal, JournalError};
+use super::entry::Entry;
+use super::interface::{Journal, JournalError};
 
 /// Keeps entries in memory; clones share them.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,13 @@
 //! Who writes the journal: one slurmctld at a time.
 //!
-//! Two may run for a while: since 23.11 a reconfigure starts the new one before the old one ends, and a backup takes
-//! over from a primary that may only have hung. A lock would be kept by one that hangs, and not every file system
-//! that a backup shares has locks. So whoever opens the journal writes its mark into a small file beside it, before
-//! it reads the journal; and whoever finds another's mark after writing does not know whether anybody will read what
-//! it wrote. It has been superseded.
+//! Two may run for a while: since 23.11 a reconfigure starts the new one before the old one ends, and a
+//! backup takes over from a primary that may only have hung. A lock would be kept by one that hangs, and not
+//! every file system that a backup shares has locks. So whoever opens the journal writes its mark into a
+//! small file beside it, before it reads the journal; and whoever finds another's mark after writing does not
+//! know whether anybody will read what it wrote. It has been superseded.
 //!
-//! The mark is overwritten in place: an open of a file that is there is asked of the server, also on NFS, while
-//! a renamed one may be seen half a minute later.
+//! The mark is overwritten in place: an open of a file that is there is asked of the server, also on NFS,
+//! while a renamed one may be seen half a minute later.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::beside;
+use super::paths::beside;
 
 /// That this process opened the journal at a certain time.
 #[derive(Clone, Debug)]
@@ -31,10 +31,10 @@ pub struct Ownership {
 
 /// Who owns the journal now.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum JournalOwner {
     Us,
-    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until it has
-    /// ended, or is in another place, nothing is written and nobody is answered.
+    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until
+    /// it has ended, or is in another place, nothing is written and nobody is answered.
     Here,
     /// Such a one that has ended, and left no successor of its own: ours once more, if we take it back.
     Ended,
@@ -58,30 +58,34 @@ impl Ownership {
         Ok(ours)
     }
 
-    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the journal looks
-    /// every few seconds; this does not.
+    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the
+    /// journal looks every few seconds; this does not.
     #[must_use]
     pub fn was_lost(&self) -> bool {
         self.was_lost.load(Ordering::Acquire)
     }
 
     /// Who owns the journal now.
-    pub(super) fn owner(&self) -> io::Result<Owner> {
+    pub(super) fn owner(&self) -> io::Result<JournalOwner> {
         let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
-            return if self.path.exists() { Ok(Owner::Us) } else { self.write().map(|()| Owner::Us) };
+            return if self.path.exists() {
+                Ok(JournalOwner::Us)
+            } else {
+                self.write().map(|()| JournalOwner::Us)
+            };
         };
         self.was_lost.store(true, Ordering::Release);
         let [_, its_place, id, _] = *mark.split_ascii_whitespace().collect::<Vec<_>>() else {
-            return Ok(Owner::Here); // It is being written.
+            return Ok(JournalOwner::Here); // It is being written.
         };
         if its_place != place()? {
             let host = its_place.split(':').next().unwrap_or_default();
-            return Ok(Owner::Elsewhere(format!("the slurmctld of process {id} on {host}")));
+            return Ok(JournalOwner::Elsewhere(format!("the slurmctld of process {id} on {host}")));
         }
         if Path::new("/proc").join(id).exists() {
-            return Ok(Owner::Here);
+            return Ok(JournalOwner::Here);
         }
-        Ok(Owner::Ended)
+        Ok(JournalOwner::Ended)
     }
 
     /// Takes the journal back from one that has ended.

@@ -10,8 +10,11 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 use super::book::Book;
-use super::owner::{Owner, Ownership};
-use super::{Entry, JournalError, beside, format, private};
+use super::entry::Entry;
+use super::format;
+use super::interface::JournalError;
+use super::owner::{JournalOwner, Ownership};
+use super::paths::{beside, private};
 
 /// The file may grow to this, or to four times what it has to hold, before it is compacted.
 const SMALL: u64 = 1 << 20;
@@ -94,17 +97,17 @@ impl Writer {
         self.waiting.push(done);
     }
 
-    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be about to
-    /// take our place.
+    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be
+    /// about to take our place.
     fn work(&mut self) {
         let flushed = self.flush();
         let result = match flushed {
-            Ok(Owner::Us) => {
+            Ok(JournalOwner::Us) => {
                 self.unwritten.clear();
                 Ok(())
             }
-            Ok(Owner::Here | Owner::Ended) => return,
-            Ok(Owner::Elsewhere(who)) => {
+            Ok(JournalOwner::Here | JournalOwner::Ended) => return,
+            Ok(JournalOwner::Elsewhere(who)) => {
                 let by_another = JournalError::taken_over(&self.path, &who);
                 self.superseded.send_replace(Some(by_another.clone()));
                 Err(by_another)
@@ -120,20 +123,20 @@ impl Writer {
         }
     }
 
-    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left unknown
-    /// what is in it, or when it is not there any more. Says who owns the journal after that.
+    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left
+    /// unknown what is in it, or when it is not there any more. Says who owns the journal after that.
     ///
     /// A successor that came before the text was written out may have read the file without it; there is one
     /// whenever its mark is found after that.
-    fn flush(&mut self) -> Result<Owner, Unable> {
+    fn flush(&mut self) -> Result<JournalOwner, Unable> {
         failpoints::io!("the journal");
         let mut owner = self.ownership.owner().map_err(Unable::Look)?;
-        if owner == Owner::Ended {
+        if owner == JournalOwner::Ended {
             self.take_back().map_err(Unable::Look)?;
-            owner = Owner::Us;
+            owner = JournalOwner::Us;
         }
         let is_whole = self.sound && self.is_in_place();
-        if owner != Owner::Us || (is_whole && self.waiting.is_empty()) {
+        if owner != JournalOwner::Us || (is_whole && self.waiting.is_empty()) {
             return Ok(owner);
         }
         if is_whole && self.length < self.limit {
@@ -144,7 +147,7 @@ impl Writer {
             self.sound = true;
         }
         let owner = self.ownership.owner().map_err(Unable::Look)?;
-        self.sound &= owner == Owner::Us;
+        self.sound &= owner == JournalOwner::Us;
         Ok(owner)
     }
 
@@ -157,7 +160,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Our successor has ended: its entries are read before ours are written, or what it made would be nobody's.
+    /// Our successor has ended: its entries are read before ours are written, or what it made would be
+    /// nobody's.
     fn take_back(&mut self) -> io::Result<()> {
         let theirs = match fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -171,7 +175,8 @@ impl Writer {
         self.ownership.take_back()
     }
 
-    /// Whether the open file is the one that others find: one that was superseded a moment ago may have replaced it.
+    /// Whether the open file is the one that others find: one that was superseded a moment ago may have
+    /// replaced it.
     fn is_in_place(&self) -> bool {
         let identity = |meta: Metadata| (meta.dev(), meta.ino());
         let (found, open) = (fs::metadata(&self.path).map(identity), self.file.metadata().map(identity));

@@ -1,6 +1,8 @@
-//! A new slurmctld finds 10,000 partitions: how long until it knows of each what it is, and has removed what is nobody's.
+//! A new slurmctld finds 10,000 partitions: how long until it knows of each what it is, and has removed what
+//! is nobody's.
 //!
-//! Compared with the same calls made by the bare generated client, one after the other, against a mock without latency.
+//! Compared with the same calls made by the bare generated client, one after the other, against a mock
+//! without latency.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +14,7 @@ mod settings;
 use std::time::{Duration, Instant};
 
 use ledger::Claim;
-use mock_vipu::{Hardware, Incident, Latency, MockServer, Options, Settings};
+use mock_vipu::{Hardware, Incident, MockServer, Options, Settings};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
 /// Jobs that run on a partition.
@@ -65,8 +67,7 @@ fn pod() -> PodId {
 
 /// A controller with 10,000 partitions of one IPU.
 async fn controller() -> MockServer {
-    let settings =
-        Settings { create: Latency::Fixed(Duration::ZERO), remove: Duration::ZERO, ..Settings::default() };
+    let settings = Settings { create: Duration::ZERO, remove: Duration::ZERO, ..Settings::default() };
     let server =
         MockServer::start(Options { settings, ..Options::new(Hardware::new(16_384)) }).await.unwrap();
     for (first, claim) in (0..).zip(healthy().chain(orphans())) {

@@ -15,8 +15,7 @@ async fn cancel_and_remove(harness: &mut Harness) -> Duration {
     harness.act(Action::CancelCreate(id(1)));
     let (when, event) = harness.answer().await;
     assert_eq!(event, Event::CreateCancelled(id(1)));
-    harness.act(Action::Remove(claim(1)));
-    assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+    harness.gone(1).await;
     harness.pass(3600 * SECOND).await;
     assert!(harness.pod.partitions().is_empty(), "{:?}", harness.pod.partitions());
     assert!(harness.shelf.there.borrow().is_empty());
@@ -69,25 +68,16 @@ async fn while_the_call_is_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_polling() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-        harness.act(Action::Create(claim(1)));
-        harness.pass(100 * SECOND).await;
-        assert_eq!(cancel_and_remove(harness).await, 100 * SECOND);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn between_two_tries() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().extend([Create::NoRoom; 100]);
-        harness.act(Action::Create(claim(1)));
-        harness.pass(60 * SECOND).await;
-        assert_eq!(cancel_and_remove(harness).await, 60 * SECOND);
-    })
-    .await;
+async fn while_polling_and_between_two_tries() {
+    for what in [Create::Stuck, Create::NoRoom] {
+        play(vec![], async |harness| {
+            harness.pod.creates.borrow_mut().extend([what; 100]);
+            harness.act(Action::Create(claim(1)));
+            harness.pass(60 * SECOND).await;
+            assert_eq!(cancel_and_remove(harness).await, 60 * SECOND);
+        })
+        .await;
+    }
 }
 
 /// The answer does not wait for the write, nor do the IPUs, but the deletion does: no file turns up after it.
@@ -106,11 +96,9 @@ async fn while_files_are_written() {
 #[tokio::test(start_paused = true)]
 async fn when_it_is_done_already() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        harness.up(1).await;
         harness.act(Action::CancelCreate(id(1)));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
     })
     .await;
 }

@@ -24,21 +24,11 @@ async fn gone(harness: &mut Harness, host: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_claim_goes_to_its_controller() {
+async fn a_claim_goes_to_its_controller_and_stays_with_one_that_left_the_list() {
     play(vec![], async |harness| {
         harness.configure_hosts(&["a", "b"]);
         up(harness, "b").await;
         assert_eq!((harness.at("a").partitions().len(), harness.at("b").partitions().len()), (0, 1));
-        gone(harness, "b").await;
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_claim_stays_with_a_controller_that_left_the_list() {
-    play(vec![], async |harness| {
-        harness.configure_hosts(&["a", "b"]);
-        up(harness, "b").await;
         harness.configure_hosts(&["a"]);
         gone(harness, "b").await;
         // A later slurmctld may find one being made there.
@@ -62,16 +52,6 @@ async fn what_holds_for_the_model_holds_for_a_controller_that_left_the_list() {
     .await;
 }
 
-/// The next answer to any create.
-pub async fn answer(harness: &mut Harness) -> (Duration, Event) {
-    loop {
-        match harness.event().await {
-            (_, Event::CreateStarted(_)) => {}
-            answer => return answer,
-        }
-    }
-}
-
 /// Creates of these jobs on b, which refuses all: the first two are held for it.
 async fn refused(harness: &mut Harness, jobs: RangeInclusive<u32>) {
     harness.at("b").creates.borrow_mut().extend([Create::Refused; 40]);
@@ -79,7 +59,7 @@ async fn refused(harness: &mut Harness, jobs: RangeInclusive<u32>) {
         harness.act(Action::Create(Claim { controller: pod_at("b").controller, ..claim(job) }));
     }
     for _ in 0..2 {
-        assert!(matches!(answer(harness).await.1, Event::CreateFailed { .. }));
+        assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
     }
 }
 
@@ -88,7 +68,7 @@ async fn who_asked_a_controller_that_refuses_all_goes_back_when_another_works() 
     play(vec![], async |harness| {
         harness.configure_hosts(&["a", "b"]);
         refused(harness, 1..=3).await;
-        let (when, event) = answer(harness).await;
+        let (when, event) = harness.answer().await;
         let reason = "controller pod:8090: Refused".to_owned();
         assert_eq!(event, Event::CreatePutOff { partition: id(3), reason });
         assert!((60..70).contains(&when.as_secs()), "{when:?}");
@@ -104,7 +84,7 @@ async fn what_a_controller_refused_is_known_when_it_has_left_the_list() {
         harness.pass(Duration::from_secs(300)).await;
         harness.configure_hosts(&["a"]);
         for _ in 3..=5 {
-            let event = answer(harness).await.1;
+            let event = harness.answer().await.1;
             assert!(matches!(event, Event::CreatePutOff { .. }), "{event:?}");
         }
     })

@@ -1,13 +1,12 @@
 //! Creates, and what can come between.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{Failure, LiveRecord, Stage};
+use driver::{Failure, Stage};
 use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
-use crate::harness::{Harness, claim, id, play};
+use crate::harness::{Harness, claim, id, play, record};
 use crate::pod::{Create, Remove};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,16 +20,6 @@ fn failed(event: Event) -> String {
     match event {
         Event::CreateFailed { partition, reason } if partition == id(1) => reason,
         other => panic!("{other:?}"),
-    }
-}
-
-fn record(job: u32) -> LiveRecord {
-    LiveRecord {
-        claim: claim(job),
-        ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Stage::Creating,
-        kept_until: None,
-        launched: None,
     }
 }
 
@@ -57,23 +46,12 @@ async fn each_step_waits_for_the_one_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_reply_is_looked_after_by_name() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().push_back(Create::LostReply);
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
-        assert_eq!(harness.log.count("call create slurm_1"), 1);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_call_that_never_arrived_is_made_again() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::Lost, Create::Lost]);
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         assert_eq!(harness.log.count("call create slurm_1"), 3);
-        let lines = harness.log.lines();
-        let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).skip(1).take(4).collect();
+        let calls = &harness.log.beginning("call")[1..5];
         assert_eq!(
             calls,
             ["call create slurm_1", "call status slurm_1", "call create slurm_1", "call status slurm_1"]
@@ -87,12 +65,8 @@ async fn a_call_that_never_arrived_is_made_again() {
 async fn a_refusal_of_who_we_are_is_not_the_jobs_fault() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::Stranger, Create::Stranger]);
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
-        let lines = harness.log.lines();
-        let calls =
-            lines.iter().filter(|line| line.starts_with("call create") || line.starts_with("call status"));
-        let calls: Vec<_> = calls.skip(1).take(3).collect();
-        assert_eq!(calls, ["call create slurm_1"; 3]);
+        harness.up(1).await;
+        assert_eq!(harness.log.beginning("call")[1..4], ["call create slurm_1"; 3]);
     })
     .await;
 }
@@ -105,33 +79,23 @@ async fn an_existing_partition_of_ours_is_adopted() {
         // It takes effect 2.7 s after the beginning, between the look for it, which ends at 2.25 s at
         // the latest, and the second call, which ends a second after that.
         harness.pod.creates.borrow_mut().push_back(Create::Late(Duration::from_millis(1700)));
-        let (_, event) = create(harness).await;
-        assert_eq!(event, Event::Up(id(1)));
+        harness.up(1).await;
         assert_eq!(harness.log.count("call create slurm_1"), 2);
         assert_eq!(harness.log.count("call remove slurm_1"), 0);
     })
     .await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_the_journal_knows_is_found_again() {
-    play(vec![record(1)], async |harness| {
-        harness.pod.put(&id(1), Some(SECOND));
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
-        assert_eq!(harness.log.count("call create slurm_1"), 0);
-    })
-    .await;
-}
-
-/// Slurm changes the start of a run while nodes are powered up, and saves a bound run's before the journal has it.
+/// Slurm changes the start of a run while nodes are powered up, and saves a bound run's before the journal
+/// has it.
 #[tokio::test(start_paused = true)]
 async fn what_the_journal_knows_is_found_by_its_id_whatever_its_run_began() {
-    for start in [1_600_000_000, -1_600_000_000] {
-        let mut earlier = record(1);
+    for start in [1_700_000_000, 1_600_000_000, -1_600_000_000] {
+        let mut earlier = record(1, "/old", Stage::Creating);
         earlier.claim.run.start = start;
         play(vec![earlier], async |harness| {
             harness.pod.put(&id(1), Some(SECOND));
-            assert_eq!(create(harness).await.1, Event::Up(id(1)));
+            harness.up(1).await;
             assert_eq!(
                 harness.log.count("call create slurm_1") + harness.log.count("call remove slurm_1"),
                 0
@@ -149,12 +113,12 @@ async fn a_partition_of_others_is_neither_taken_nor_removed() {
         let expected = "controller pod:8090: partition slurm_1: there is one of this id: this cluster's journal does not have it; \
                         the administrator removes it, or sets another PartitionPrefix";
         assert_eq!(reason, expected);
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        // It was looked for first: with an intent in the journal and a lost reply it would look like ours.
+        assert_eq!(harness.log.count("call create slurm_1"), 0);
+        harness.gone(1).await;
         assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         // Nor would a later slurmctld take it for ours.
-        let lines = harness.log.lines();
-        let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
+        let notes = harness.log.beginning("journal");
         assert_eq!(notes, [""; 0]);
     })
     .await;
@@ -189,28 +153,14 @@ async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
     .await;
 }
 
-/// Its reply is lost, and so is ours: with an intent in the journal it would look like ours.
-#[tokio::test(start_paused = true)]
-async fn a_lost_reply_does_not_make_it_ours() {
-    play(vec![], async |harness| {
-        harness.pod.put(&id(1), Some(Duration::ZERO));
-        harness.pod.creates.borrow_mut().extend([Create::Lost; 3]);
-        assert!(failed(create(harness).await.1).contains("this cluster's journal does not have it"));
-        assert_eq!(harness.log.count("call create slurm_1"), 0);
-    })
-    .await;
-}
-
 /// Nothing can come of it: no journal entry stays, and nobody watches.
 #[tokio::test(start_paused = true)]
 async fn what_was_never_sent_leaves_nothing() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::NotSent; 100]);
         assert!(failed(create(harness).await.1).contains("NotSent"));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
-        let lines = harness.log.lines();
-        let notes: Vec<_> = lines.iter().filter(|line| line.starts_with("journal")).collect();
+        harness.gone(1).await;
+        let notes = harness.log.beginning("journal");
         assert_eq!(notes, ["journal create slurm_1", "journal gone slurm_1"]);
         assert_eq!(harness.log.count("call remove slurm_1"), 0);
     })
@@ -225,8 +175,7 @@ async fn a_refusal_is_final() {
         assert_eq!(failed(event), "controller pod:8090: Refused");
         assert_eq!(when, Duration::ZERO);
         // And leaves nothing to remove, whoever has a partition of that name.
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
         let expected = [
             "call status slurm_1",
             "journal create slurm_1",
@@ -254,8 +203,7 @@ async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
         assert_eq!(harness.log.count("event no room slurm_1"), 3);
         // After a clean refusal there is nothing to look for.
         let expected = ["call create slurm_1"; 4];
-        let lines = harness.log.lines();
-        let calls: Vec<_> = lines.iter().filter(|line| line.starts_with("call")).skip(1).take(4).collect();
+        let calls = &harness.log.beginning("call")[1..5];
         assert_eq!(calls, expected);
     })
     .await;
@@ -276,15 +224,19 @@ async fn a_create_of_fifteen_minutes_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stuck_create_ends_at_the_timeout_with_the_last_words() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-        let (when, event) = create(harness).await;
-        assert_eq!(when, 300 * SECOND);
-        let reason = "partition slurm_1 not made within 300 s: the controller is still making it";
-        assert_eq!(failed(event), reason);
-    })
-    .await;
+async fn a_stuck_create_ends_at_the_timeout_with_the_last_words_and_sooner_for_a_job_that_waits() {
+    let waiting = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
+    for (claim, limit) in [(claim(1), 300), (waiting, 150)] {
+        play(vec![], async |harness| {
+            harness.pod.creates.borrow_mut().push_back(Create::Stuck);
+            harness.act(Action::Create(claim));
+            let (when, event) = harness.answer().await;
+            assert_eq!(when, limit * SECOND);
+            let reason = "the controller is still making it";
+            assert_eq!(failed(event), format!("partition slurm_1 not made within {limit} s: {reason}"));
+        })
+        .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -316,19 +268,6 @@ async fn a_create_that_was_found_says_nothing_of_how_long_creates_take() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stuck_create_for_a_job_that_waits_ends_after_half_the_time() {
-    play(vec![], async |harness| {
-        harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-        let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
-        harness.act(Action::Create(has_no_nodes));
-        let (when, event) = harness.answer().await;
-        assert_eq!(when, 150 * SECOND);
-        assert!(failed(event).contains("slurm_1 not made within 150 s"));
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn no_room_for_ever_ends_at_the_timeout_with_the_controllers_words() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::NoRoom; 1000]);
@@ -346,8 +285,8 @@ async fn no_room_for_ever_ends_at_the_timeout_with_the_controllers_words() {
 async fn a_partition_in_error_is_cleared_away_and_made_again() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().push_back(Create::GoesWrong);
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
-        let calls: Vec<_> = harness.log.lines().into_iter().filter(|line| line.starts_with("call")).collect();
+        harness.up(1).await;
+        let calls = harness.log.beginning("call");
         let expected = [
             "call status slurm_1",
             "call create slurm_1",
@@ -383,7 +322,7 @@ async fn after_a_remove_that_nobody_answered_nothing_more_is_made_under_the_id()
 #[tokio::test(start_paused = true)]
 async fn what_was_to_be_removed_is_not_taken_back_into_use() {
     for stage in [Stage::Removing, Stage::GivenUp] {
-        play(vec![LiveRecord { stage, ..record(1) }], async |harness| {
+        play(vec![record(1, "/old", stage)], async |harness| {
             harness.pod.put(&id(1), Some(Duration::ZERO));
             assert!(matches!(create(harness).await.1, Event::CreatePutOff { .. }));
         })
@@ -413,7 +352,7 @@ async fn a_create_that_does_not_get_its_turn_ends_in_time_too() {
 async fn a_configuration_that_does_not_come_is_asked_for_again() {
     play(vec![], async |harness| {
         harness.pod.configs.borrow_mut().extend([Failure::Unclear, Failure::Unclear]);
-        assert_eq!(create(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         assert_eq!(harness.log.count("call config slurm_1"), 3);
         assert_eq!(harness.log.count("call create slurm_1"), 1);
     })

@@ -2,13 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{
     Driver, Entry, Environment, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord,
-    ModelSettings, PodSetup, channel,
+    ModelSettings, PodSetup, Stage, channel,
 };
 use ledger::{Action, Claim, Event, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -38,6 +39,11 @@ impl Log {
     /// The lines so far that do not speak of surveys.
     pub fn lines(&self) -> Vec<String> {
         self.0.borrow().iter().filter(|line| !line.contains("survey")).cloned().collect()
+    }
+
+    /// Those of them that begin so.
+    pub fn beginning(&self, with: &str) -> Vec<String> {
+        self.lines().into_iter().filter(|line| line.starts_with(with)).collect()
     }
 
     pub fn count(&self, line: &str) -> usize {
@@ -287,6 +293,12 @@ pub fn claim(job: u32) -> Claim {
     }
 }
 
+/// What the journal of an earlier slurmctld has of partition `job`.
+pub fn record(job: u32, ipuof_dir: &str, stage: Stage) -> LiveRecord {
+    let ipuof_dir = Some(PathBuf::from(ipuof_dir));
+    LiveRecord { claim: claim(job), ipuof_dir, stage, kept_until: None, launched: None }
+}
+
 impl Harness {
     /// Takes `self.settings` into use.
     pub fn configure(&self) {
@@ -317,6 +329,18 @@ impl Harness {
 
     pub fn act(&self, action: Action) {
         self.handle.route([action], &NoHost);
+    }
+
+    /// Has partition `job` made.
+    pub async fn up(&mut self, job: u32) {
+        self.act(Action::Create(claim(job)));
+        assert_eq!(self.answer().await.1, Event::Up(id(job)));
+    }
+
+    /// Has partition `job` removed.
+    pub async fn gone(&mut self, job: u32) {
+        self.act(Action::Remove(claim(job)));
+        assert_eq!(self.event().await.1, Event::Gone(id(job)));
     }
 
     /// The time since the scene began.
@@ -352,12 +376,25 @@ impl Harness {
         }
     }
 
-    /// The answer to a create, after the news that it started, if that comes first.
+    /// The next answer to any create, without the news that one has started.
     pub async fn answer(&mut self) -> (Duration, Event) {
-        match self.event().await {
-            (_, Event::CreateStarted(_)) => self.event().await,
-            answer => answer,
+        loop {
+            match self.event().await {
+                (_, Event::CreateStarted(_)) => {}
+                answer => return answer,
+            }
         }
+    }
+
+    /// Says when the last of these creates came up; all of them do.
+    pub async fn all_up(&mut self, jobs: RangeInclusive<u32>) -> Duration {
+        let mut last = Duration::ZERO;
+        for _ in jobs {
+            let (when, event) = self.answer().await;
+            assert!(matches!(event, Event::Up(_)), "{event:?}");
+            last = when;
+        }
+        last
     }
 
     /// Lets `time` pass.

@@ -7,20 +7,15 @@ use crate::harness::{claim, id, play};
 #[tokio::test(start_paused = true)]
 async fn user_keep_is_on_record_before_anybody_hears_of_it() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        harness.up(1).await;
         let before = harness.log.lines().len();
         harness.act(Action::Keep(claim(1), Seconds(100)));
         assert_eq!(harness.event().await.1, Event::KeepRecorded(id(1)));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
-        let lines: Vec<_> = harness.log.lines()[before..]
-            .iter()
-            .filter(|line| !line.starts_with("survey"))
-            .cloned()
-            .collect();
-        assert_eq!(lines[..2], ["journal kept slurm_1 until 100", "event keep recorded slurm_1"]);
-        assert_eq!(lines[2], "journal remove slurm_1");
+        harness.gone(1).await;
+        let lines = &harness.log.lines()[before..];
+        let expected =
+            ["journal kept slurm_1 until 100", "event keep recorded slurm_1", "journal remove slurm_1"];
+        assert_eq!(lines[..3], expected);
     })
     .await;
 }

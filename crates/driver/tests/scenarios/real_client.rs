@@ -9,7 +9,7 @@ use driver::{
     channel,
 };
 use ledger::{Action, Claim, Event, Millis, SeenPartition};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, Mock, MockServer, Options, Rpc, Settings};
+use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
@@ -74,7 +74,7 @@ struct Site {
 /// A driver, what it reads from, and its site with a Pod of `ipus` IPUs.
 async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     let quick = Settings {
-        create: Latency::Fixed(Duration::from_millis(50)),
+        create: Duration::from_millis(50),
         remove: Duration::from_millis(20),
         ..Settings::default()
     };

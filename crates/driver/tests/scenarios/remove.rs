@@ -1,36 +1,29 @@
 //! Removes are never given up.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-use driver::{LiveRecord, Stage};
+use driver::Stage;
 use ledger::{Action, Claim, Event};
 use vipu_types::IpuCount;
 
-use crate::harness::{Harness, claim, id, play, pod};
+use crate::harness::{Harness, claim, id, play, pod, record};
 use crate::pod::{Create, Remove};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-async fn up(harness: &mut Harness) {
-    harness.act(Action::Create(claim(1)));
-    assert_eq!(harness.answer().await.1, Event::Up(id(1)));
-}
-
 /// Removes partition 1 and says how long it took.
 async fn remove(harness: &mut Harness) -> Duration {
     let began = harness.elapsed();
-    harness.act(Action::Remove(claim(1)));
-    let (when, event) = harness.event().await;
-    assert_eq!(event, Event::Gone(id(1)));
+    harness.gone(1).await;
     assert!(harness.pod.partitions().is_empty());
-    when - began
+    harness.elapsed() - began
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_step_waits_for_the_one_before() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         let before = harness.log.lines().len();
         let took = remove(harness).await;
         assert!(took >= Duration::from_millis(1300) && took < Duration::from_millis(1320), "{took:?}");
@@ -51,13 +44,11 @@ async fn each_step_waits_for_the_one_before() {
 #[tokio::test(start_paused = true)]
 async fn what_is_shown_as_removed_is_gone_within_a_minute() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         harness.pod.removed_time.set(3600 * SECOND);
         let began = harness.elapsed();
-        harness.act(Action::Remove(claim(1)));
-        let (when, event) = harness.event().await;
-        assert_eq!(event, Event::Gone(id(1)));
-        let took = when - began;
+        harness.gone(1).await;
+        let took = harness.elapsed() - began;
         assert!(took >= 61 * SECOND && took < 63 * SECOND, "{took:?}");
         assert_eq!(harness.log.count("call remove slurm_1"), 1);
         // Nor do its IPUs count as used from then on.
@@ -96,7 +87,7 @@ async fn who_comes_next_is_not_refused() {
 #[tokio::test(start_paused = true)]
 async fn it_is_tried_until_it_succeeds() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         harness.pod.removes.borrow_mut().extend([Remove::Lost; 50]);
         let took = remove(harness).await;
         // At most 30 s apart, at least 15 s in the end.
@@ -110,7 +101,7 @@ async fn it_is_tried_until_it_succeeds() {
 #[tokio::test(start_paused = true)]
 async fn after_a_remove_that_nobody_answered_the_id_stays_on_record_for_a_while() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         harness.pod.removes.borrow_mut().push_back(Remove::Lost);
         remove(harness).await;
         harness.pass(590 * SECOND).await;
@@ -124,7 +115,7 @@ async fn after_a_remove_that_nobody_answered_the_id_stays_on_record_for_a_while(
 #[tokio::test(start_paused = true)]
 async fn force_is_used_when_configured_and_from_then_on() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         harness.pod.removes.borrow_mut().extend([Remove::GoesWrong; 1000]);
         harness.act(Action::Remove(claim(1)));
         harness.pass(300 * SECOND).await;
@@ -140,7 +131,7 @@ async fn force_is_used_when_configured_and_from_then_on() {
 #[tokio::test(start_paused = true)]
 async fn a_model_without_configuration_is_waited_for() {
     play(vec![], async |harness| {
-        up(harness).await;
+        harness.up(1).await;
         harness.unconfigure();
         harness.act(Action::Remove(claim(1)));
         harness.pass(300 * SECOND).await;
@@ -152,15 +143,17 @@ async fn a_model_without_configuration_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_are_deleted_where_they_were_written() {
-    play(vec![], async |harness| {
-        up(harness).await;
-        harness.settings.ipuof_dir = Some(PathBuf::from("/elsewhere").into());
-        harness.configure();
-        remove(harness).await;
-        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
-    })
-    .await;
+async fn files_are_deleted_where_they_were_written_whatever_others_get_now() {
+    for now in [Some("/elsewhere"), None] {
+        play(vec![], async |harness| {
+            harness.up(1).await;
+            harness.settings.ipuof_dir = now.map(|path| Path::new(path).into());
+            harness.configure();
+            remove(harness).await;
+            assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
+        })
+        .await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,41 +161,17 @@ async fn a_partition_without_files_is_made_and_removed_as_others_are() {
     play(vec![], async |harness| {
         harness.settings.ipuof_dir = None;
         harness.configure();
-        up(harness).await;
+        harness.up(1).await;
         remove(harness).await;
-        assert!(
-            !harness.log.lines().iter().any(|line| line.starts_with("files")),
-            "{:?}",
-            harness.log.lines()
-        );
+        assert_eq!(harness.log.beginning("files"), [""; 0]);
         assert_eq!(harness.log.count("journal created slurm_1"), 1);
-    })
-    .await;
-}
-
-/// Those it has from before go all the same.
-#[tokio::test(start_paused = true)]
-async fn what_has_files_keeps_them_when_others_get_none() {
-    play(vec![], async |harness| {
-        up(harness).await;
-        harness.settings.ipuof_dir = None;
-        harness.configure();
-        remove(harness).await;
-        assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
-    let record = LiveRecord {
-        claim: claim(1),
-        ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Stage::Created,
-        kept_until: None,
-        launched: None,
-    };
-    play(vec![record], async |harness| {
+    play(vec![record(1, "/old", Stage::Created)], async |harness| {
         harness.pod.put(&id(1), Some(Duration::ZERO));
         remove(harness).await;
         assert_eq!(harness.log.count("files of slurm_1 deleted from /old"), 1);
@@ -212,15 +181,8 @@ async fn a_partition_of_an_earlier_slurmctld_is_removed_with_its_files() {
 
 #[tokio::test(start_paused = true)]
 async fn files_move_with_their_directory() {
-    let record = LiveRecord {
-        claim: claim(1),
-        ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Stage::Creating,
-        kept_until: None,
-        launched: None,
-    };
-    play(vec![record], async |harness| {
-        up(harness).await;
+    play(vec![record(1, "/old", Stage::Creating)], async |harness| {
+        harness.up(1).await;
         assert_eq!(harness.log.count("files of slurm_1 deleted from /old"), 1);
         remove(harness).await;
         assert_eq!(harness.log.count("files of slurm_1 deleted from /ipuof"), 1);
@@ -230,14 +192,7 @@ async fn files_move_with_their_directory() {
 
 #[tokio::test(start_paused = true)]
 async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_now() {
-    let record = LiveRecord {
-        claim: claim(1),
-        ipuof_dir: Some(PathBuf::from("/ipuof")),
-        stage: Stage::Creating,
-        kept_until: None,
-        launched: None,
-    };
-    play(vec![record], async |harness| {
+    play(vec![record(1, "/ipuof", Stage::Creating)], async |harness| {
         harness.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
         harness.act(Action::Create(claim(1)));
         harness.pass(SECOND).await;
@@ -265,13 +220,12 @@ async fn the_same_name_can_be_used_again() {
         harness.pod.put(&id(1), None);
         harness.act(Action::Create(claim(1)));
         assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
         // Its owner takes it away; what was learnt of the name is forgotten.
         harness.pod.creates.borrow_mut().push_back(Create::Good);
         driver::Controller::remove(&harness.pod, &id(1), true).await.unwrap();
         harness.pass(2 * SECOND).await;
-        up(harness).await;
+        harness.up(1).await;
         remove(harness).await;
     })
     .await;

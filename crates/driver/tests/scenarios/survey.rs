@@ -5,7 +5,7 @@ use std::time::Duration;
 use driver::Failure;
 use ledger::{Action, Event, Millis};
 
-use crate::harness::{Harness, claim, id, play, pod};
+use crate::harness::{Harness, id, play, pod};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -129,27 +129,11 @@ async fn a_new_configuration_does_not_wait_for_the_old_controller() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn partitions_are_listed() {
-    play(vec![], async |harness| {
-        harness.survey().await;
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
-        ask(harness).await;
-        match harness.survey().await.1 {
-            Event::Inventory { partitions, .. } => assert_eq!(partitions[0].partition, id(1)),
-            other => panic!("{other:?}"),
-        }
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn one_that_falls_silent_is_not_asked_of_each_partition() {
     play(vec![], async |harness| {
         harness.survey().await;
         for job in [1, 2, 3] {
-            harness.act(Action::Create(claim(job)));
-            assert_eq!(harness.answer().await.1, Event::Up(id(job)));
+            harness.up(job).await;
         }
         ask(harness).await;
         let (before, _) = harness.survey().await;

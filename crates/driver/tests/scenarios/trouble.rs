@@ -1,6 +1,5 @@
 //! What all jobs need is in trouble: no job pays for it, and all go on by themselves.
 
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use driver::JournalError;
 use ledger::{Action, Claim, Event};
 use vipu_types::JobRun;
 
-use crate::controllers::answer;
 use crate::harness::{Harness, claim, id, play};
 use crate::pod::Create;
 
@@ -17,17 +15,6 @@ const READ_ONLY: &str = "cannot write to /ipuof: Read-only file system";
 
 fn read_only(harness: &Harness, is: bool) {
     harness.shelf.refusal.replace(is.then(|| READ_ONLY.to_owned()));
-}
-
-/// Says when the last of these came up; all of them do.
-async fn all_up(harness: &mut Harness, jobs: RangeInclusive<u32>) -> Duration {
-    let (mut left, mut last) = (jobs.count(), Duration::ZERO);
-    while left > 0 {
-        let (when, event) = answer(harness).await;
-        assert!(matches!(event, Event::Up(_)), "{event:?}");
-        (left, last) = (left - 1, when);
-    }
-    last
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,7 +34,7 @@ async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
         assert_eq!(aloud, [line.to_owned(), format!("{line}, waiting: IpuofDir: {READ_ONLY}")]);
         read_only(harness, false);
         let over = harness.elapsed();
-        let last = all_up(harness, 1..=200).await;
+        let last = harness.all_up(1..=200).await;
         assert!(last - over < 20 * SECOND, "{:?}", last - over);
     })
     .await;
@@ -71,7 +58,7 @@ async fn who_meets_it_with_a_partition_keeps_that_and_has_its_files_later() {
         harness.act(Action::Create(waiting));
         harness.pass(1000 * SECOND).await;
         read_only(harness, false);
-        all_up(harness, 1..=13).await;
+        harness.all_up(1..=13).await;
         assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
     .await;
@@ -84,7 +71,7 @@ async fn a_directory_that_hangs_is_in_trouble_too() {
         harness.shelf.hanging.borrow_mut().insert("slurm_1".into());
         harness.shelf.probe_time.set(4000 * SECOND);
         harness.act(Action::Create(claim(1)));
-        let (when, event) = answer(harness).await;
+        let (when, event) = harness.answer().await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when > 3600 * SECOND, "{when:?}");
         let words = "event trouble: IpuofDir: /ipuof does not answer (is its file server up?)";
@@ -100,12 +87,11 @@ async fn a_file_that_alone_cannot_be_written_is_tried_as_often_as_a_create() {
         harness.configure();
         harness.shelf.refuses_one.replace(Some((id(1), "a directory is in the way".into())));
         harness.act(Action::Create(claim(1)));
-        let (_, event) = answer(harness).await;
+        let (_, event) = harness.answer().await;
         let reason = "partition slurm_1 failed 3 times: no IPUoF file: a directory is in the way";
         assert_eq!(event, Event::CreateFailed { partition: id(1), reason: reason.into() });
         // What was not written is not deleted: the directory may never come back.
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
         assert!(harness.pod.partitions().is_empty());
     })
     .await;
@@ -128,7 +114,7 @@ async fn a_journal_that_cannot_be_written_costs_no_job_more_than_a_wait() {
         let [told] = told[..] else { panic!("{told:?}") };
         assert!(told.contains("/state/vipu_journal: cannot write it: No space left on device"), "{told}");
         harness.journal_trouble.take();
-        all_up(harness, 1..=12).await;
+        harness.all_up(1..=12).await;
     })
     .await;
 }
@@ -146,7 +132,7 @@ async fn another_configuration_ends_it_as_well() {
         harness.settings.ipuof_dir = Some(Path::new("/right").into());
         harness.shelf.probe_time.set(Duration::ZERO);
         harness.configure();
-        let (when, event) = answer(harness).await;
+        let (when, event) = harness.answer().await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when < 1020 * SECOND, "{when:?}");
         assert_eq!(harness.log.count("files written to /right for 1001: config of slurm_1"), 1);
@@ -187,8 +173,7 @@ async fn a_cancel_ends_the_wait() {
 #[tokio::test(start_paused = true)]
 async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         read_only(harness, true);
         harness.act(Action::Remove(claim(1)));
         let began = harness.elapsed();
@@ -209,8 +194,7 @@ async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_removed_while_it_cannot_be_found_out_who_is_in_charge() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(answer(harness).await.1, Event::Up(id(1)));
+        harness.up(1).await;
         let stale = JournalError::blind(Path::new("/state/vipu_journal"), &"Stale file handle");
         harness.journal_trouble.replace(Some(stale));
         harness.act(Action::Remove(claim(1)));
@@ -234,7 +218,7 @@ async fn a_controller_that_refuses_three_jobs_in_a_row_refuses_all() {
         }
         for job in 1..=2 {
             let reason = "controller pod:8090: Refused".to_owned();
-            assert_eq!(answer(harness).await.1, Event::CreateFailed { partition: id(job), reason });
+            assert_eq!(harness.answer().await.1, Event::CreateFailed { partition: id(job), reason });
         }
         harness.pass(50 * SECOND).await;
         let refuses = "event refuses: Some(\"controller pod:8090: Refused\")";
@@ -243,7 +227,7 @@ async fn a_controller_that_refuses_three_jobs_in_a_row_refuses_all() {
             "job 3: vipu: creating partition slurm_3: 1 IPU on pod64, waiting: controller pod:8090: Refused";
         assert_eq!(harness.told.borrow().iter().filter(|line| *line == told).count(), 1);
         // Another try of each a minute later; the first success lets all go on.
-        let last = all_up(harness, 3..=5).await;
+        let last = harness.all_up(3..=5).await;
         assert!(last > 110 * SECOND && last < 130 * SECOND, "{last:?}");
         assert_eq!(harness.log.count("event refuses: None"), 1);
     })
@@ -259,12 +243,12 @@ async fn who_is_refused_when_others_are_not_is_at_fault() {
             harness.act(Action::Create(claim(job)));
         }
         for _ in 1..=2 {
-            assert!(matches!(answer(harness).await.1, Event::CreateFailed { .. }));
+            assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
         }
         harness.pass(10 * SECOND).await;
         harness.pod.refused.borrow_mut().insert(id(3));
         harness.act(Action::Create(claim(4)));
-        let mut answers = [answer(harness).await.1, answer(harness).await.1];
+        let mut answers = [harness.answer().await.1, harness.answer().await.1];
         answers.sort_by_key(|answer| matches!(answer, Event::Up(_)));
         assert!(
             matches!(&answers[0], Event::CreateFailed { partition, .. } if *partition == id(3)),

@@ -1,20 +1,23 @@
 //! Partitions that no job has: late ones of ours, and those of which nobody knows.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use driver::{Controller, LiveRecord, Stage};
+use driver::{Controller, Stage};
 use ledger::{Action, Event, SeenPartition};
 
-use crate::harness::{Harness, claim, id, play, pod, pod_at};
+use crate::harness::{Harness, claim, id, play, pod_at, record};
 use crate::pod::{Create, Remove};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The ledger found partition 1 in a listing, and no claim that has it.
 fn unclaimed(harness: &Harness) {
+    unclaimed_on(harness, "vipu");
+}
+
+fn unclaimed_on(harness: &Harness, host: &str) {
     let seen = SeenPartition { partition: id(1), places: Vec::new(), fault: None, leaving: false };
-    harness.act(Action::Unclaimed { pod: pod(), seen });
+    harness.act(Action::Unclaimed { pod: pod_at(host), seen });
 }
 
 /// A create that takes effect so late is given up, and what it may have made is removed.
@@ -24,8 +27,7 @@ async fn give_up(harness: &mut Harness, late: Duration) {
     assert_eq!(harness.event().await.1, Event::CreateStarted(id(1)));
     harness.act(Action::CancelCreate(id(1)));
     assert_eq!(harness.event().await.1, Event::CreateCancelled(id(1)));
-    harness.act(Action::Remove(claim(1)));
-    assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+    harness.gone(1).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,16 +89,8 @@ async fn what_cannot_be_removed_is_tried_by_one() {
 #[tokio::test(start_paused = true)]
 async fn so_is_what_an_earlier_slurmctld_asked_for() {
     for stage in [Stage::Creating, Stage::GivenUp] {
-        let record = LiveRecord {
-            claim: claim(1),
-            ipuof_dir: Some(PathBuf::from("/old")),
-            stage,
-            kept_until: None,
-            launched: None,
-        };
-        play(vec![record], async |harness| {
-            harness.act(Action::Remove(claim(1)));
-            assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        play(vec![record(1, "/old", stage)], async |harness| {
+            harness.gone(1).await;
             harness.pass(100 * SECOND).await;
             harness.pod.put(&id(1), None);
             unclaimed(harness);
@@ -112,23 +106,21 @@ async fn so_is_what_an_earlier_slurmctld_asked_for() {
 async fn an_effect_that_was_seen_is_not_waited_for() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().push_back(Create::LostReply);
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.up(1).await;
+        assert_eq!(harness.log.count("call create slurm_1"), 1);
+        harness.gone(1).await;
         assert_eq!(harness.log.count("journal gone slurm_1"), 1);
     })
     .await;
 }
 
-/// Two calls, and what the first one makes comes when the partition of the second is long gone: whoever opens the
-/// journal by then has to know of it.
+/// Two calls, and what the first one makes comes when the partition of the second is long gone: whoever opens
+/// the journal by then has to know of it.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_never_answered_is_on_record_though_another_was() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().push_back(Create::Late(300 * SECOND));
-        harness.act(Action::Create(claim(1)));
-        assert_eq!(harness.answer().await.1, Event::Up(id(1)));
+        harness.up(1).await;
         assert_eq!(harness.log.count("journal created slurm_1"), 0);
     })
     .await;
@@ -142,8 +134,7 @@ async fn one_of_that_name_on_another_controller_is_somebody_elses() {
         harness.pod.network.borrow_mut().insert("vipu".into(), harness.pod.clone());
         harness.configure_hosts(&["vipu", "vipu2"]);
         other.put(&id(1), Some(Duration::ZERO));
-        let seen = SeenPartition { partition: id(1), places: Vec::new(), fault: None, leaving: false };
-        harness.act(Action::Unclaimed { pod: pod_at("vipu2"), seen });
+        unclaimed_on(harness, "vipu2");
         harness.pass(10 * SECOND).await;
         assert_eq!(other.partitions(), ["slurm_1"]);
     })
@@ -153,14 +144,7 @@ async fn one_of_that_name_on_another_controller_is_somebody_elses() {
 /// An earlier version gave one id to both jobs when a killed slurmctld handed out a job id twice.
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_job_has_is_removed_where_it_is_and_not_taken() {
-    let record = LiveRecord {
-        claim: claim(1),
-        ipuof_dir: Some(PathBuf::from("/old")),
-        stage: Stage::Created,
-        kept_until: None,
-        launched: None,
-    };
-    play(vec![record], async |harness| {
+    play(vec![record(1, "/old", Stage::Created)], async |harness| {
         let other = harness.at("vipu2");
         harness.pod.network.borrow_mut().insert("vipu".into(), harness.pod.clone());
         harness.configure_hosts(&["vipu", "vipu2"]);
@@ -195,8 +179,7 @@ async fn what_nobody_knows_is_left_alone_unless_the_site_says_otherwise() {
         harness.pod.put(&id(1), Some(Duration::ZERO));
         unclaimed(harness);
         // Nor does the end of a job that has it by name, but not by the journal, remove it.
-        harness.act(Action::Remove(claim(1)));
-        assert_eq!(harness.event().await.1, Event::Gone(id(1)));
+        harness.gone(1).await;
         harness.pass(600 * SECOND).await;
         assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         assert_eq!(harness.log.count("call remove slurm_1"), 0);

@@ -1,8 +1,8 @@
 //! The ledger's actions that are carried out under Slurm's locks.
 
-use conf::OnPartitionError;
 use ledger::{Action, Claim, Event};
 use tracing::{info, warn};
+use vipu_conf::OnPartitionError;
 
 use super::end_job::{Outcome, end, fail_run, starting, tell};
 use crate::frontend::Frontend;

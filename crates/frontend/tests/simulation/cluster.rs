@@ -214,7 +214,7 @@ impl Cluster {
                 controllers.pop();
             }
             let text = config.text(&controllers.join(","), self.schedule.prepares);
-            let settings = conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
+            let settings = vipu_conf::Settings::parse(&text, Path::new("vipu.conf")).unwrap();
             (ModelName::new(*name).unwrap(), Model { largest: *ipus, settings: Some(settings) })
         };
         Models(self.schedule.models.iter().map(model).collect())

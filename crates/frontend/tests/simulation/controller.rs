@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
 use ledger::{Place, SeenPartition};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, Nanos, Pod, Refusal, Settings};
+use mock_vipu::{Effect, Fault, Hardware, Incident, Nanos, Pod, Refusal, Settings};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use vipu_client::wire::{
@@ -226,7 +226,7 @@ impl Machine {
 
 fn pod(ipus: u32) -> Pod {
     let settings = Settings {
-        create: Latency::Fixed(Duration::from_millis(250)),
+        create: Duration::from_millis(250),
         remove: Duration::from_millis(100),
         ..Settings::default()
     };

@@ -1,5 +1,5 @@
-//! libFuzzer's loop around the target that the variable FUZZ_TARGET names; with FUZZ_SEEDS, it leaves the target's seeds
-//! in that folder, for the next run.
+//! libFuzzer's loop around the target that the variable FUZZ_TARGET names. With FUZZ_SEEDS, it writes the target's seeds and
+//! corpus into that folder, for the next run.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -11,9 +11,9 @@ static CHECK: LazyLock<fn(&[u8])> = LazyLock::new(|| {
     match Target::named(&name) {
         Some(target) => {
             if let Some(folder) = std::env::var_os("FUZZ_SEEDS") {
-                for (number, seed) in (target.seeds)().into_iter().enumerate() {
+                for (number, input) in target.inputs().into_iter().enumerate() {
                     let written =
-                        std::fs::write(std::path::Path::new(&folder).join(format!("seed{number}")), seed);
+                        std::fs::write(std::path::Path::new(&folder).join(format!("seed{number}")), input);
                     assert!(written.is_ok(), "the folder FUZZ_SEEDS cannot be written");
                 }
             }

@@ -1,10 +1,10 @@
-//! What people and files say.
+//! Texts of people and files: vipu.conf, requests, the journal, the table file.
 
 use std::path::Path;
 
-use conf::Settings;
 use driver::journal;
 use slurm_release::table_file;
+use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, GresRequest, ModelName};
 
 /// `vipu.conf`: whatever is wrong with it can be told, on one line and on several.
@@ -18,7 +18,7 @@ pub(super) fn conf(bytes: &[u8]) {
 }
 
 pub(super) fn conf_seeds() -> Vec<Vec<u8>> {
-    let all = conf::KEYS.iter().map(|key| format!("{}=1\n", key.name)).collect::<String>();
+    let all = vipu_conf::KEYS.iter().map(|key| format!("{}=1\n", key.name)).collect::<String>();
     let good = "ApiHost=a.example.org:1,[::1]\nIpuofDir=/x # y\nMaxIpusPerJob=64\nIpusPerSlurmPartition=debug:16,short:32\n\
                 Placement=explicit\nCluster=c\nLayer=linear\nApiTlsCa=/ca\nApiAccessFile=/a\nPartitionPrefix=p\n";
     [good, &all, "ApiHost=\"x\\\n", "=\n", "VipuIpuofDir = /x\r\n\tApiPort:2"].map(Into::into).into()

@@ -1,4 +1,4 @@
-//! What a controller answers: any bytes, and any values in a reply that is well-formed.
+//! A controller's replies: any bytes, and any values in a reply that is well-formed.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use prost::Message;
 use vipu_client::wire::{
     self, ListIpuAttributesReply, ListPartitionsReply, PartitionConfig, PartitionStatus,
 };
-use vipu_client::{Ipu, PartitionInfo, Status};
+use vipu_client::{Ipu, PartitionInfo};
 use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 
 /// A status; or, after a byte, a listing of partitions and one of IPUs, which goes to the ledger.
 pub(super) fn replies(bytes: &[u8]) {
     if let Ok(status) = PartitionStatus::decode(bytes) {
-        let _ = format!("{:?}", Status::from(status));
+        let _ = format!("{:?}", vipu_client::PartitionStatus::from(status));
     }
     let Some((cut, both)) = bytes.split_first() else { return };
     let (partitions, ipus) = both.split_at(both.len() * usize::from(*cut) / 256);

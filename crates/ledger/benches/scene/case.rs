@@ -68,7 +68,8 @@ impl Case {
         }
     }
 
-    /// Whether a Pod of this size can be asked: one with a single domain has no other than the first in line waits for.
+    /// Whether a Pod of this size can be asked: one with a single domain has no other than the first in line
+    /// waits for.
     pub fn is_possible(self, ipus: u32) -> bool {
         self != Self::GoAnywhere || ipus > super::DOMAIN
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ledger::{
     AdoptedAs, Candidate, Claim, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
-    Seconds, SeenPartition, Wish,
+    Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -47,7 +47,7 @@ impl Scene {
     fn ending(ipus: u32, end: impl Fn(u32) -> i64) -> Self {
         let running = || (1..=ipus).filter(|job| job % FREE != 0);
         let ends = running().map(|job| (job, Seconds(end(job)))).collect();
-        let slurm = KnownJobs { now: Seconds(NOW), ends, expected: HashMap::new(), patience: PATIENCE };
+        let slurm = KnownJobs { now: Seconds(NOW), ends, expected: HashMap::new(), patience: span(PATIENCE) };
         let mut scene = Self { ledger: Ledger::new(), slurm, ipus };
         scene.tell(Event::Models(vec![facts()]));
         running().for_each(|job| scene.tell(Event::Adopt(claim(job), AdoptedAs::Running)));
@@ -62,7 +62,8 @@ impl Scene {
         scene
     }
 
-    /// The same with [`LINE`] jobs that wait: the first for a domain, the others for one half down to a sixteenth.
+    /// The same with [`LINE`] jobs that wait: the first for a domain, the others for one half down to a
+    /// sixteenth.
     pub fn with_line(ipus: u32) -> Self {
         Self::new(ipus).queued()
     }
@@ -177,5 +178,5 @@ fn size(ipus: u32) -> IpuCount {
 /// What a job would like; the older goes first.
 fn wish(job: u32, ipus: u32, duration: i64) -> Wish {
     let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
-    Wish { model: pod().model, size: size(ipus), rank, duration }
+    Wish { model: pod().model, size: size(ipus), rank, duration: span(duration) }
 }

@@ -68,7 +68,8 @@ fn lists(scripted: &mut Scripted, faulty: u32, partitions: &[SeenPartition]) -> 
     scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty, partitions })
 }
 
-/// Job 1 wants so many IPUs and is refused them as often as it takes to believe that; what it is given up for.
+/// Job 1 wants so many IPUs and is refused them as often as it takes to believe that; what it is given up
+/// for.
 fn refused(scripted: &mut Scripted, ipus: u64, faulty: u32, there: &[SeenPartition], at: &[u32]) {
     let places = at.iter().map(|&index| Place { domain: 0, index }).collect();
     scripted.tell(Event::Begin(Claim { size: IpuCount::new(ipus).unwrap(), ipus: places, ..claim("1") }));

@@ -1,7 +1,7 @@
 //! A ledger driven by a script: events and actions as short words.
 //!
-//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further partition of
-//! the same run.
+//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
+//! partition of the same run.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ledger::{
     Action, AdoptedAs, Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
-    Seconds, SeenPartition, Wish,
+    Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -118,13 +118,18 @@ pub fn empty_pod() -> Scripted {
 /// Slurm's jobs: when those run out that run; the others wait.
 pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
     let ends = ends.iter().map(|&(job, end)| (job, Seconds(end))).collect();
-    KnownJobs { now: Seconds(now), ends, expected: HashMap::new(), patience: 60 }
+    KnownJobs { now: Seconds(now), ends, expected: HashMap::new(), patience: Duration::from_secs(60) }
 }
 
 /// What a job of this age would like of pod64; the older goes first.
 pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
     let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
-    Wish { model: ModelName::new("pod64").unwrap(), size: IpuCount::new(ipus).unwrap(), rank, duration }
+    Wish {
+        model: ModelName::new("pod64").unwrap(),
+        size: IpuCount::new(ipus).unwrap(),
+        rank,
+        duration: span(duration),
+    }
 }
 
 /// At 0: when that many IPUs fit, given when jobs end; a job not named has ended.

@@ -64,7 +64,7 @@ impl Jobs for Users {
     fn expected(&self, job: u32) -> Option<Seconds> {
         self.0.expected(job)
     }
-    fn patience(&self) -> i64 {
+    fn patience(&self) -> std::time::Duration {
         self.0.patience()
     }
     fn user_of(&self, job: u32) -> u32 {

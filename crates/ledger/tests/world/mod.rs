@@ -165,7 +165,8 @@ impl World {
         self.tell(Event::Prepare(claim));
     }
 
-    /// A job gets its nodes for which a partition was prepared; or while it is being made, if there is room for another.
+    /// A job gets its nodes for which a partition was prepared; or while it is being made, if there is room
+    /// for another.
     pub fn begin_prepared(&mut self, job: u32) {
         let Some(Preparation { claim: early, ready }) = self.ledger.preparation(job) else { return };
         if ready.is_none() && self.ledger.fits_now(&Self::model(), early.size) != Ok(early.controller.clone())

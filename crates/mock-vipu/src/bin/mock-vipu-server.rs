@@ -9,10 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, ValueEnum};
-use mock_vipu::{
-    Allocation, Allocations, Hardware, Latency, MockServer, Options, Placement, Settings, Tls, Topology,
-    User, parse_time,
-};
+use mock_vipu::{Allocation, Allocations, Hardware, MockServer, Options, Placement, Settings, Tls, User};
 use vipu_types::IpuCount;
 
 /// A mock V-IPU controller: CreatePartition and the rest of the public user API over gRPC.
@@ -28,18 +25,15 @@ struct Arguments {
     /// IPUs of an IPU-Link domain
     #[arg(long, default_value = "64")]
     link_domain: u32,
-    /// How the IPUs of a domain are linked
-    #[arg(long, value_enum, default_value = "torus")]
-    topology: TopologyArgument,
     /// The agents of an allocation, as in a=1-8; repeat for more [default: one of all agents]
     #[arg(long = "allocation", value_name = "NAME=FIRST-LAST", value_parser = parse_allocation)]
     allocations: Vec<Allocation>,
     /// Where partitions go: the lowest place that fits, or far from the others
     #[arg(long, value_enum, default_value = "lowest")]
     placement: PlacementArgument,
-    /// How long making a partition takes, as in 2s or 150ms; or 'model': 2 s and 0.25 s per IPU
-    #[arg(long, default_value = "2s")]
-    create_latency: Latency,
+    /// How long making a partition takes, as in 2s or 150ms
+    #[arg(long, default_value = "2s", value_parser = parse_time)]
+    create_latency: Duration,
     /// How long removing a partition takes
     #[arg(long, default_value = "1s", value_parser = parse_time)]
     remove_latency: Duration,
@@ -49,9 +43,6 @@ struct Arguments {
     /// The version to report
     #[arg(long, default_value = "1.18.0")]
     server_version: String,
-    /// Of the jitter of the latency model
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
     /// Keep partitions and history in this file, and go on from it
     #[arg(long)]
     state_file: Option<PathBuf>,
@@ -84,15 +75,20 @@ enum Preset {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum TopologyArgument {
-    Mesh,
-    Torus,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum PlacementArgument {
     Lowest,
     Scatter,
+}
+
+/// A time such as `2s`, `1.5s` or `150ms`.
+fn parse_time(text: &str) -> Result<Duration> {
+    let seconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => number.parse::<f64>().map(|number| number / 1000.0).ok(),
+        (None, Some(number)) => number.parse().ok(),
+        (None, None) => None,
+    };
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.with_context(|| format!("'{text}' is no time; write for example 2s, 1.5s, 150ms"))
 }
 
 fn parse_allocation(text: &str) -> Result<Allocation> {
@@ -130,10 +126,6 @@ impl Arguments {
         let named = || Hardware::preset(preset).context("the preset is not known");
         let mut hardware = self.ipus.map_or_else(named, |ipus| Ok(Hardware::new(ipus)))?;
         hardware.domain_size = IpuCount::try_from(self.link_domain).context("--link-domain")?;
-        hardware.topology = match self.topology {
-            TopologyArgument::Mesh => Topology::Mesh,
-            TopologyArgument::Torus => Topology::Torus,
-        };
         if !self.allocations.is_empty() {
             hardware.allocations.clone_from(&self.allocations);
         }
@@ -150,7 +142,6 @@ impl Arguments {
             remove: self.remove_latency,
             removed: self.removed_latency,
             version: self.server_version.clone(),
-            seed: self.seed,
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a caller may touch.
+//! The rights of a caller: which allocations it may use.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use vipu_client::wire::{
 
 use super::hardware::Hardware;
 use super::{Pod, Refusal};
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 /// Which allocations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Caller<'_> {
 
     pub(crate) fn ipu_attributes(&mut self, agents: &[String], now: Nanos) -> Result<Vec<Entry>, Refusal> {
         let mut listed = self.pod.ipu_attributes(agents, now)?;
-        let hardware = &self.pod.ground.hardware;
+        let hardware = &self.pod.ipus.hardware;
         let granted =
             |name: &str| hardware.agent(name).is_some_and(|agent| self.granted.have_agent(agent, hardware));
         if let Some(denied) = agents.iter().find(|name| !granted(name)) {

@@ -11,7 +11,7 @@ use super::partition::{Partition, State, Step};
 use super::placement::Block;
 use super::spec::Spec;
 use super::{PartitionRecord, Pod, Refusal};
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 impl Pod {
     /// CreatePartition: the partition has its IPUs from now on, and is usable later.
@@ -30,12 +30,12 @@ impl Pod {
         now: Nanos,
     ) -> Result<String, Refusal> {
         self.advance(now);
-        let spec = Spec::of(request, &self.ground.hardware, allocations)?;
+        let spec = Spec::of(request, &self.ipus.hardware, allocations)?;
         if self.partitions.contains_key(&spec.id) {
             let text = format!("partition '{}' exists", spec.id);
             return Err(Refusal { code: tonic::Code::AlreadyExists, text });
         }
-        let (block, allocation) = self.ground.place(&spec)?;
+        let (block, allocation) = self.ipus.place(&spec)?;
         let id = spec.id.clone();
         let next = self.how_it_comes_up(&spec, now);
         self.settle(spec, (block, allocation), next, now, false);
@@ -51,7 +51,7 @@ impl Pod {
             Effect::SlowCreate { factor } => Some(*factor),
             _ => None,
         });
-        let usual = self.settings.create.of(spec.size, &mut self.random).as_secs_f64();
+        let usual = self.settings.create.as_secs_f64();
         let time = Duration::try_from_secs_f64(usual * factor.unwrap_or(1.0)).unwrap_or(Duration::MAX);
         let error = self.faults.take(&spec.id, |effect| match effect {
             Effect::CreateError { text } => Some(Step::Fail(text.clone())),
@@ -69,7 +69,7 @@ impl Pod {
         now: Nanos,
         foreign: bool,
     ) {
-        self.ground.take(block);
+        self.ipus.take(block);
         let mut record = PartitionRecord {
             id: spec.id.clone(),
             foreign,
@@ -141,7 +141,7 @@ impl Pod {
         partition.resets = 0;
         partition.errors.clear();
         partition.enter(State::Resetting, now, &mut self.records);
-        let up_at = now + self.settings.create.of(partition.spec.size, &mut self.random);
+        let up_at = now + self.settings.create;
         partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
         self.advance(now);
         Ok(())

@@ -1,11 +1,11 @@
-//! What a test can make go wrong.
+//! Faults that a test injects.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use vipu_client::Call;
 
-use super::words::{Pattern, Rpc, StatusCode};
+use super::json_names::{Pattern, Rpc, StatusCode};
 
 /// Something that goes wrong from now on.
 ///

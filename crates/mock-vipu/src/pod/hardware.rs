@@ -1,4 +1,4 @@
-//! What a Pod consists of.
+//! The parts of a Pod.
 //!
 //! IPUs are numbered through. Four in a row make an IPU-Machine with one agent, a domain size of
 //! them an IPU-Link domain.
@@ -22,19 +22,8 @@ pub struct Hardware {
     pub ipus: u32,
     /// IPUs of an IPU-Link domain; whole IPU-Machines.
     pub domain_size: IpuCount,
-    /// How the IPUs of a domain are linked.
-    pub topology: Topology,
     /// Which users' partitions can be where; no agent in two of them.
     pub allocations: Vec<Allocation>,
-}
-
-/// How the IPUs of a domain are linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
-    /// Open at the ends.
-    Mesh,
-    /// Closed to a loop.
-    Torus,
 }
 
 /// Agents that share their users.
@@ -71,7 +60,6 @@ impl Hardware {
             cluster: "cluster".to_owned(),
             ipus,
             domain_size: IpuCount::try_from(64).unwrap_or(IpuCount::ONE),
-            topology: Topology::Torus,
             allocations: vec![Allocation {
                 name: "default".to_owned(),
                 agents: 0..=(ipus / MACHINE).saturating_sub(1),

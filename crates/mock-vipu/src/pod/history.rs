@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 /// The life of one partition. A name used again is another record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! What a test can make happen at once.
+//! Incidents: events that a test brings about at once.
 
 use serde::{Deserialize, Serialize};
 use vipu_types::IpuCount;
@@ -8,7 +8,7 @@ use super::partition::{State, Step};
 use super::placement::Block;
 use super::spec::Spec;
 use super::{Pod, Refusal};
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 /// Something that happens at once. In JSON for example `{"agent-down": {"agent": "ag3"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,13 +69,13 @@ impl Pod {
         self.advance(now);
         match incident {
             Incident::AgentDown { agent } => {
-                self.ground.agent_down(self.agent(agent)?);
+                self.ipus.agent_down(self.agent(agent)?);
                 self.break_unsound(now);
             }
-            Incident::AgentUp { agent } => self.ground.agent_up(self.agent(agent)?),
+            Incident::AgentUp { agent } => self.ipus.agent_up(self.agent(agent)?),
             Incident::IpuFault { agent, ipu } => {
                 let found = ipu_of(self.agent(agent)?, *ipu);
-                self.ground.ipu_fault(found.ok_or_else(|| Refusal::not_found("IPU", &ipu.to_string()))?);
+                self.ipus.ipu_fault(found.ok_or_else(|| Refusal::not_found("IPU", &ipu.to_string()))?);
                 self.break_unsound(now);
             }
             Incident::PartitionError { partition, text } => {
@@ -94,7 +94,7 @@ impl Pod {
     }
 
     fn agent(&self, name: &str) -> Result<u32, Refusal> {
-        self.ground.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
+        self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
     }
 
     fn foreign(&mut self, id: &str, size: u32, first: Option<u32>, now: Nanos) -> Result<(), Refusal> {
@@ -102,12 +102,12 @@ impl Pod {
             return Err(Refusal::invalid(format!("partition '{id}' exists")));
         }
         let size = IpuCount::try_from(size).map_err(|bad| Refusal::invalid(bad.to_string()))?;
-        let mut spec = Spec::foreign(id, size, &self.ground.hardware);
+        let mut spec = Spec::foreign(id, size, &self.ipus.hardware);
         spec.chosen = first.map(|first| Block { first, size: size.get() });
         if first.is_some_and(|first| !first.is_multiple_of(size.get())) {
             return Err(Refusal::invalid(format!("a partition of {size} starts at a multiple of {size}")));
         }
-        let place = self.ground.place(&spec)?;
+        let place = self.ipus.place(&spec)?;
         self.settle(spec, place, Some((now, Step::ComeUp)), now, true);
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Pod {
     fn break_unsound(&mut self, now: Nanos) {
         let active = self.partitions.values().filter(|partition| partition.state == State::Active);
         let broken = active
-            .filter_map(|partition| Some((partition.spec.id.clone(), self.ground.trouble(partition.block)?)));
+            .filter_map(|partition| Some((partition.spec.id.clone(), self.ipus.trouble(partition.block)?)));
         for (id, trouble) in broken.collect::<Vec<_>>() {
             self.break_down(&id, trouble, now);
         }

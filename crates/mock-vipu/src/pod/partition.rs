@@ -5,7 +5,7 @@ use vipu_client::wire::{PartitionOperationState, PartitionReadyState};
 
 use super::placement::Block;
 use super::spec::Spec;
-use crate::moment::Nanos;
+use crate::nanos::Nanos;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Partition {

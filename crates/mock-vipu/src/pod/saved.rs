@@ -1,4 +1,4 @@
-//! What outlives a restart of the server.
+//! The state that outlives a restart of the server.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,8 @@ impl Pod {
         Saved {
             partitions: self.partitions.values().cloned().collect(),
             records: self.records.clone(),
-            down_agents: self.ground.down_agents.clone(),
-            faulty_ipus: self.ground.faulty_ipus.clone(),
+            down_agents: self.ipus.down_agents.clone(),
+            faulty_ipus: self.ipus.faulty_ipus.clone(),
         }
     }
 
@@ -47,14 +47,14 @@ impl Pod {
         if !agents_there || !ipus_there {
             return Err(NotOurs);
         }
-        saved.down_agents.into_iter().for_each(|agent| self.ground.agent_down(agent));
-        saved.faulty_ipus.into_iter().for_each(|ipu| self.ground.ipu_fault(ipu));
+        saved.down_agents.into_iter().for_each(|agent| self.ipus.agent_down(agent));
+        saved.faulty_ipus.into_iter().for_each(|ipu| self.ipus.ipu_fault(ipu));
         self.records = saved.records;
         for mut partition in saved.partitions {
-            if !self.ground.is_free(partition.block) || self.records.get(partition.record).is_none() {
+            if !self.ipus.is_free(partition.block) || self.records.get(partition.record).is_none() {
                 return Err(NotOurs);
             }
-            self.ground.take(partition.block);
+            self.ipus.take(partition.block);
             let next = partition.next.clone();
             partition.plan(next, &mut self.agenda);
             self.partitions.insert(partition.spec.id.clone(), partition);

@@ -1,4 +1,4 @@
-//! Judging what a partition shall be, and filling in what the request leaves open.
+//! Checking a request for a partition, and filling in defaults.
 
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{
@@ -9,7 +9,7 @@ use vipu_types::{IpuCount, PartitionId};
 
 use super::Refusal;
 use super::caller::Allocations;
-use super::hardware::{Hardware, Topology, agent_name, agent_of};
+use super::hardware::{Hardware, agent_name, agent_of};
 use super::history::Made;
 use super::placement::Block;
 
@@ -174,11 +174,10 @@ fn check_granted(
 
 fn default_routing(size: IpuCount, pod: &Hardware) -> (IpuLinkRoutingType, GatewayRoutingType) {
     let none = GatewayRoutingType::GrtUndefined;
-    match (size.cmp(&pod.domain_size), pod.topology) {
-        (std::cmp::Ordering::Less, _) => (IpuLinkRoutingType::IrtDnc, none),
-        (std::cmp::Ordering::Equal, Topology::Mesh) => (IpuLinkRoutingType::IrtSwnc, none),
-        (std::cmp::Ordering::Equal, Topology::Torus) => (IpuLinkRoutingType::IrtRingswnc, none),
-        (std::cmp::Ordering::Greater, _) => (IpuLinkRoutingType::IrtRingswnc, GatewayRoutingType::GrtRing),
+    match size.cmp(&pod.domain_size) {
+        std::cmp::Ordering::Less => (IpuLinkRoutingType::IrtDnc, none),
+        std::cmp::Ordering::Equal => (IpuLinkRoutingType::IrtRingswnc, none),
+        std::cmp::Ordering::Greater => (IpuLinkRoutingType::IrtRingswnc, GatewayRoutingType::GrtRing),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A Pod on the network.
 
-mod authority;
-mod door;
+mod certificates;
+mod listener;
 mod service;
 mod state_file;
 mod tls;
@@ -23,12 +23,12 @@ use vipu_client::wire::user_service_server::UserServiceServer;
 use vipu_client::wire::version_service_server::VersionServiceServer;
 
 use crate::control;
-use crate::moment::{Clock, Nanos};
+use crate::nanos::{Clock, Nanos};
 use crate::pod::{
     BadHardware, CallFate, DoubleOwner, Fault, Hardware, Incident, NotOurs, PartitionRecord, Pod, Refusal,
     Rpc, Settings, double_owners,
 };
-pub use authority::{Authority, Signed};
+pub use certificates::{Authority, Signed};
 use service::Service;
 use state_file::StateFile;
 pub use tls::Tls;
@@ -120,16 +120,17 @@ impl MockServer {
         }
         let stop = CancellationToken::new();
         let address = options.listen;
-        let opened = door::open(address, stop.clone());
-        let (address, door, lines) = opened.map_err(|source| StartError::Listen { address, source })?;
+        let opened = listener::open(address, stop.clone());
+        let (address, listener, connections) =
+            opened.map_err(|source| StartError::Listen { address, source })?;
         let shared = Shared { pod, rpcs: BTreeMap::new() };
         let (shared, clock, cleared) = (Mutex::new(shared), Clock::start(), Arc::default());
-        let mock = Arc::new(Mock { shared, clock, door, state_file, users, cleared });
+        let mock = Arc::new(Mock { shared, clock, listener, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
             .add_service(UserServiceServer::new(service.clone()))
             .add_service(VersionServiceServer::new(service))
-            .serve_with_incoming(ReceiverStream::new(lines));
+            .serve_with_incoming(ReceiverStream::new(connections));
         tokio::spawn(async move {
             if let Err(error) = serving.await {
                 tracing::error!(%error, "cannot serve any more");
@@ -174,7 +175,7 @@ fn recall(pod: &mut Pod, file: &StateFile) -> io::Result<()> {
 pub struct Mock {
     shared: Mutex<Shared>,
     clock: Clock,
-    door: door::Handle,
+    listener: listener::Listener,
     state_file: Option<StateFile>,
     users: Users,
     /// Told whenever the faults are cleared.
@@ -231,13 +232,13 @@ impl Mock {
 
     /// Sends noise in place of all replies from now on.
     pub fn garble(&self) {
-        self.door.garble(true);
+        self.listener.garble(true);
     }
 
     /// Lets nothing go wrong any more, sends held replies, and accepts connections again.
     pub async fn clear(&self) {
         self.look(|pod, _| pod.clear_faults());
-        self.door.garble(false);
+        self.listener.garble(false);
         self.accept().await;
         self.cleared.notify_waiters();
     }
@@ -252,12 +253,12 @@ impl Mock {
 
     /// Cuts all connections and refuses new ones.
     pub async fn refuse(&self) {
-        self.door.set_open(false).await;
+        self.listener.set_open(false).await;
     }
 
     /// Accepts connections again.
     pub async fn accept(&self) {
-        self.door.set_open(true).await;
+        self.listener.set_open(true).await;
     }
 
     /// What the server did.

@@ -16,8 +16,8 @@ use vipu_client::wire::{
 };
 
 use super::Mock;
-use super::door::Cut;
-use crate::moment::Nanos;
+use super::listener::Cut;
+use crate::nanos::Nanos;
 use crate::pod::{CallFate, Caller, Refusal};
 
 #[derive(Clone)]

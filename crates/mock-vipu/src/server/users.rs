@@ -1,4 +1,4 @@
-//! Who may call: anybody, as long as there are no users.
+//! Users and their access keys. Without users, anybody may call.
 
 use std::collections::BTreeSet;
 

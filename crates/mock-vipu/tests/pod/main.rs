@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod invariants;
-mod life;
+mod queries;
 mod requests;
-mod views;
+mod transitions;
 
 use std::time::Duration;
 
-use mock_vipu::{Hardware, Latency, Nanos, Pod, Refusal, Settings};
+use mock_vipu::{Hardware, Nanos, Pod, Refusal, Settings};
 use vipu_client::wire::{
     CreatePartitionRequest, PartitionOperationState as Operation, PartitionReadyState as Ready,
     PartitionRequirements,
@@ -28,7 +28,7 @@ fn gone_after(seconds: u64) -> Nanos {
 
 /// Making takes 2 s, removing 1 s, and what is removed is shown as that for 300 ms.
 fn pod(hardware: Hardware) -> Pod {
-    let settings = Settings { create: Latency::Fixed(Duration::from_secs(2)), ..Settings::default() };
+    let settings = Settings { create: Duration::from_secs(2), ..Settings::default() };
     Pod::new(hardware, settings).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! What is refused, and with which code.
+//! Refused requests, and the codes of the refusals.
 
 use std::ops::RangeInclusive;
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mock_vipu::control::{Control, ControlError};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Latency, MockServer, Options, Report, Rpc, Settings};
+use mock_vipu::{Effect, Fault, Hardware, Incident, MockServer, Options, Report, Rpc, Settings};
 use vipu_client::{Call, Client, Endpoint, ErrorClass, ReadyState, Requirements};
 use vipu_types::{IpuCount, PartitionId};
 
@@ -193,7 +193,7 @@ async fn a_dropped_server_lets_go_of_everything() {
 
 #[tokio::test]
 async fn time_can_stand_still() {
-    let settings = Settings { create: Latency::Fixed(Duration::from_secs(3600)), ..Settings::default() };
+    let settings = Settings { create: Duration::from_secs(3600), ..Settings::default() };
     let options = Options { settings, ..Options::new(Hardware::preset("pod64").unwrap()) };
     let server = MockServer::start(options).await.unwrap();
     let client = client_at(server.address());
@@ -213,7 +213,7 @@ async fn time_can_stand_still() {
 /// unoptimised code.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_partitions_are_handled_at_ease() {
-    let settings = Settings { create: Latency::Fixed(Duration::ZERO), ..Settings::default() };
+    let settings = Settings { create: Duration::ZERO, ..Settings::default() };
     let options = Options { settings, ..Options::new(Hardware::new(65_536)) };
     let server = MockServer::start(options).await.unwrap();
     let client = client_at(server.address());

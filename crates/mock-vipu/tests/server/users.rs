@@ -4,8 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mock_vipu::{
-    Allocation, Allocations, BadUser, Hardware, Incident, Latency, MockServer, Options, Settings, StartError,
-    User,
+    Allocation, Allocations, BadUser, Hardware, Incident, MockServer, Options, Settings, StartError, User,
 };
 use tonic::metadata::AsciiMetadataValue;
 use tonic::service::interceptor::InterceptedService;
@@ -80,7 +79,7 @@ async fn server(users: Vec<User>) -> Result<MockServer, StartError> {
         ..Hardware::preset("pod16").unwrap()
     };
     let now = Duration::ZERO;
-    let settings = Settings { create: Latency::Fixed(now), remove: now, ..Settings::default() };
+    let settings = Settings { create: now, remove: now, ..Settings::default() };
     MockServer::start(Options { settings, users, ..Options::new(hardware) }).await
 }
 

@@ -1,5 +1,5 @@
-//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector, which gets its turn and has its
-//! say also when the asking panics: hence a guard for each.
+//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector, which gets its turn and
+//! has its say also when the asking panics: hence a guard for each.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -9,13 +9,14 @@ use slurm_host::job::JobRef;
 use slurm_host::job_test::RawTest;
 use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::symbols::{self, RawJob};
-use slurm_host::{blind, boundary, log, release};
+use slurm_host::{boundary, log, release, request_without_layout};
 use vipu_types::JobOption;
 
 /// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
 static PLUGIN_TABLE: OnceLock<Option<&'static PluginTable>> = OnceLock::new();
 
-/// Whether slurm.conf was read since the last reconfigure: select_p_node_init is called then only, and before it.
+/// Whether slurm.conf was read since the last reconfigure: select_p_node_init is called then only, and before
+/// it.
 static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
 fn plugin_table() -> Option<&'static PluginTable> {
@@ -55,8 +56,8 @@ fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
 /// By its GRES, or by options that nobody has translated.
 fn wants_ipus(job: RawJob) -> bool {
     // SAFETY: the job of the running callback, under the job write lock.
-    let is_mentioned = unsafe { blind::wants_ipus(job) };
-    // SAFETY: as above.
+    let is_mentioned = unsafe { request_without_layout::wants_ipus(job) };
+    // SAFETY: the job of the running callback, under the job write lock.
     let seen = || unsafe { JobRef::from_callback(job) };
     is_mentioned || seen().is_some_and(|job| !job.options(JobOption::PREFIX).is_empty())
 }
@@ -102,8 +103,8 @@ pub(super) fn node_init(code: c_int) -> c_int {
     code
 }
 
-/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary; and when nothing was
-/// read, which loads nothing.
+/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary; and
+/// when nothing was read, which loads nothing.
 pub(super) fn reconfigure(code: c_int) -> c_int {
     boundary::guard(&|| "hook_reconfigure".into(), (), || {
         if !symbols::in_slurmctld() {

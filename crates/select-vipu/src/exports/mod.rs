@@ -1,5 +1,5 @@
 //! What Slurm looks up in the object, and nothing else.
 
 mod hooks;
-mod identity;
+mod init;
 mod selector;

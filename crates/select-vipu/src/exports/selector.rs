@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
 
-use slurm_host::inner::Selector;
 use slurm_host::job_test::RawTest;
 use slurm_host::release::Series;
+use slurm_host::stock_selector::Selector;
 use slurm_host::symbols::RawJob;
 use slurm_host::{boundary, log, running_release};
 
@@ -36,9 +36,9 @@ pub(super) fn load() -> Result<Selector, String> {
     Ok(selector)
 }
 
-/// One line per function: its signature in Slurm, the releases that have it when it is not all, what it returns
-/// when it cannot be forwarded, and what is done `before` (may answer in the selector's place) and `after` (may
-/// change its answer).
+/// One line per function: its signature in Slurm, the releases that have it when it is not all, what it
+/// returns when it cannot be forwarded, and what is done `before` (may answer in the selector's place) and
+/// `after` (may change its answer).
 macro_rules! selector {
     ( $(
         fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?,
@@ -97,8 +97,8 @@ selector! {
     fn select_p_state_restore(dir: *mut c_char) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_job_init(jobs: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_node_init() -> c_int, otherwise ERROR, after hooks::node_init;
-    // `will_run` came with 24.11. Before, Slurm passes nine arguments: whatever lies on its stack where a tenth would
-    // be is handed on as the tenth, to a function that does not look at it.
+    // `will_run` came with 24.11. Before, Slurm passes nine arguments: whatever lies on its stack where a
+    // tenth would be is handed on as the tenth, to a function that does not look at it.
     fn select_p_job_test(
         job: RawJob, nodes: Ptr, min_nodes: u32, max_nodes: u32, req_nodes: u32, mode: u16,
         candidates: Ptr, preemptees: *mut Ptr, excluded_cores: Ptr, will_run: Ptr

@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::installation::Installation;
 use crate::object::{Object, Plugin};
 use crate::record::Record;
 use crate::releases::Release;
-use crate::room::Room;
 
 /// Bits of `SelectTypeParameters`, the same in every release.
 const CR_CORE_MEMORY: u16 = 0x0014;
@@ -56,9 +56,9 @@ impl Function {
 
 impl Host {
     /// Loads the libraries, as a daemon is linked with them, and lays out slurm.conf.
-    pub fn start(room: &Room, release: &'static Release) -> Self {
+    pub fn start(installation: &Installation, release: &'static Release) -> Self {
         let library =
-            Object::open(&room.plugins().join("libslurmfull.so"), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+            Object::open(&installation.plugins().join("libslurmfull.so"), libc::RTLD_NOW | libc::RTLD_GLOBAL);
         let host = Self { library: library.unwrap(), release };
         host.set("fake_version", release.version);
         host.set("fake_soname", c_long::try_from(release.soname).unwrap());
@@ -67,10 +67,10 @@ impl Host {
         let conf = host.slurm_conf();
         conf.poison();
         let text = |path: &Path| host.text(path.to_str().unwrap());
-        conf.put("plugindir", text(&room.plugins()));
-        conf.put("slurm_conf", text(&room.slurm_conf()));
-        conf.put("state_save_location", text(&room.state()));
-        conf.put("select_type", host.text(room.select_type()));
+        conf.put("plugindir", text(&installation.plugins()));
+        conf.put("slurm_conf", text(&installation.slurm_conf()));
+        conf.put("state_save_location", text(&installation.state()));
+        conf.put("select_type", host.text(installation.select_type()));
         conf.put("select_type_param", CR_CORE_MEMORY);
         conf.put("cluster_name", host.text("fake"));
         conf.put("sched_params", host.text("bf_interval=1,defer"));
@@ -92,7 +92,7 @@ impl Host {
 
     /// A variable of the libraries.
     pub fn get<T: Copy>(self, name: &str) -> T {
-        // SAFETY: as in `set`.
+        // SAFETY: the caller names a variable of this type, and no other thread writes it meanwhile.
         unsafe { self.library.symbol(name).unwrap().cast::<T>().read() }
     }
 
@@ -121,7 +121,7 @@ impl Host {
         // SAFETY: they lock and unlock a mutex.
         unsafe { hold() };
         let result = body();
-        // SAFETY: as above.
+        // SAFETY: it unlocks the mutex that `hold` locked on this thread.
         unsafe { release() };
         result
     }

@@ -1,19 +1,20 @@
 //! The plugins in a fake Slurm of every release number that is known, and of some that are not.
 //!
-//! Each release is a process of its own: a daemon that offers the functions, variables and records that this release
-//! has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock selectors with its
-//! exact version and interface, and Slurm's rules for loading plugins. The plugin files are the same in all of them.
+//! Each release is a process of its own: a daemon that offers the functions, variables and records that this
+//! release has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock
+//! selectors with its exact version and interface, and Slurm's rules for loading plugins. The plugin files
+//! are the same in all of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "all of this is a test")]
 
 mod cluster;
+mod fake_slurms;
 mod host;
+mod installation;
 mod object;
 mod record;
 mod releases;
-mod room;
-mod scenes;
-mod workshop;
+mod scenarios;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,36 +24,36 @@ use slurm_release::Version;
 use slurm_release::table_file::{self, Measured};
 use testbed::programs;
 
+use crate::fake_slurms::{FakeSlurms, compile_selector, in_parallel, run};
+use crate::installation::{Installation, Scenario};
 use crate::releases::Release;
-use crate::room::{Room, Scene};
-use crate::workshop::{Workshop, compile_selector, in_parallel, play};
 
-/// The test that plays a scene instead when [`Room::of_this_process`] says so.
+/// The test that runs a scenario instead when [`Installation::of_this_process`] says so.
 const ENTRY: &str = "matrix_fake_every_release";
 
 #[test]
 fn matrix_fake_every_release() -> Result<()> {
-    if let Some((room, release, scene)) = Room::of_this_process() {
-        scenes::play(&room, &release, scene);
+    if let Some((installation, release, scenario)) = Installation::of_this_process() {
+        scenarios::run(&installation, &release, scenario);
         return Ok(());
     }
     let releases = Release::all();
     ensure!(releases.len() == 72, "{} releases", releases.len());
     let sonames: BTreeSet<_> = releases.iter().map(|release| (release.series, release.soname)).collect();
     ensure!(sonames.iter().map(|(_, soname)| *soname).eq(38..=45), "libslurm has other numbers: {sonames:?}");
-    let workshop = Workshop::new(&releases)?;
-    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::Whole).map(drop))
+    let slurms = FakeSlurms::new(&releases)?;
+    in_parallel(&releases, |release| run(&slurms.install(release)?, release, Scenario::Whole).map(drop))
 }
 
 /// Slurm looks for `cons_tres` in SelectType in places: the file may have such a name.
 #[test]
 fn matrix_fake_alias_name() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     in_parallel(&releases, |release| {
-        let room = workshop.room(release)?;
-        room.use_alias()?;
-        play(&room, release, Scene::Whole).map(drop)
+        let installation = slurms.install(release)?;
+        installation.use_alias()?;
+        run(&installation, release, Scenario::Whole).map(drop)
     })
 }
 
@@ -60,12 +61,14 @@ fn matrix_fake_alias_name() -> Result<()> {
 #[test]
 fn matrix_fake_layer() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     in_parallel(&releases, |release| {
-        for (scene, is_word) in [(Scene::Load, false), (Scene::LoadOtherConsTres, release.series <= 2311)] {
-            let room = workshop.room(release)?;
-            fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
-            let said = play(&room, release, scene)?;
+        for (scenario, is_word) in
+            [(Scenario::Load, false), (Scenario::LoadOtherConsTres, release.series <= 2311)]
+        {
+            let installation = slurms.install(release)?;
+            fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
+            let said = run(&installation, release, scenario)?;
             let (layer, id) = if is_word { ("cons_tres", 109) } else { ("linear", 102) };
             let id = if release.series <= 2411 { 22096 } else { id };
             let expected =
@@ -76,15 +79,16 @@ fn matrix_fake_layer() -> Result<()> {
     })
 }
 
-/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to complain of.
+/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to
+/// complain of.
 #[test]
 fn matrix_fake_slurmstepd() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     in_parallel(releases.iter().filter(|release| release.series <= 2411), |release| {
-        let room = workshop.room(release)?;
-        fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
-        let said = play(&room, release, Scene::LoadInStepd)?;
+        let installation = slurms.install(release)?;
+        fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
+        let said = run(&installation, release, Scenario::LoadInStepd)?;
         let expected = ["select_vipu.so: loaded with id 22096", "select_vipu.so: linear: init"];
         ensure!(of(&said, "select_vipu.so") == expected, "Slurm {}: {said}", release.name);
         Ok(())
@@ -97,17 +101,17 @@ fn of<'a>(said: &'a str, plugin: &str) -> Vec<&'a str> {
 }
 
 /// Writes the table file for a release.
-fn write_table(room: &Room, release: &Release, measured: &Measured) -> Result<()> {
+fn write_table(installation: &Installation, release: &Release, measured: &Measured) -> Result<()> {
     let (version, soname): (_, u32) = (Version(release.version), release.soname.try_into()?);
-    Ok(fs::write(room.conf().join(table_file::NAME), table_file::render(version, soname, measured))?)
+    Ok(fs::write(installation.conf().join(table_file::NAME), table_file::render(version, soname, measured))?)
 }
 
 #[test]
 fn matrix_fake_unknown_release() -> Result<()> {
     let releases = ["26.05.4", "27.11.0"].map(Release::named);
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     for release in &releases {
-        let said = play(&workshop.room(release)?, release, Scene::Load)?;
+        let said = run(&slurms.install(release)?, release, Scenario::Load)?;
         for plugin in ["select_vipu.so", "job_submit_vipu.so", "gres_vipu.so"] {
             let [refused, why] = of(&said, plugin)[..] else { bail!("not one line: {said}") };
             ensure!(refused.ends_with("refused for its version 0x0"), "{said}");
@@ -126,9 +130,9 @@ fn matrix_fake_unknown_release() -> Result<()> {
         let lines = of(&said, "spank_ipuof: libslurm.so.47 is of no release known to this build");
         ensure!(lines.len() == why, "{said}");
 
-        let room = workshop.room(release)?;
-        write_table(&room, release, &release.measured())?;
-        play(&room, release, Scene::Whole)?;
+        let installation = slurms.install(release)?;
+        write_table(&installation, release, &release.measured())?;
+        run(&installation, release, Scenario::Whole)?;
     }
     Ok(())
 }
@@ -137,7 +141,7 @@ fn matrix_fake_unknown_release() -> Result<()> {
 #[test]
 fn matrix_fake_wrong_table() -> Result<()> {
     let release = Release::named("26.05.4");
-    let workshop = Workshop::new([&release])?;
+    let slurms = FakeSlurms::new([&release])?;
     let texts = [
         ("job_record", "tres_per_node"),
         ("job_record", "tres_per_task"),
@@ -154,55 +158,62 @@ fn matrix_fake_wrong_table() -> Result<()> {
         ("job_desc_msg", "spank_job_env_size"),
     ];
     in_parallel(texts, |(kind, member)| {
-        let room = workshop.room(&release)?;
+        let installation = slurms.install(&release)?;
         let mut measured = release.measured();
         let place = format!("{kind}.{member}");
         let c_type = measured[&place].split_once(' ').context("a place without a kind")?.1.to_owned();
         measured.insert(place, format!("{} {c_type}", release.size(kind) - 8));
-        write_table(&room, &release, &measured)?;
-        play(&room, &release, Scene::Misled).map(drop).with_context(|| format!("{kind}.{member}"))
+        write_table(&installation, &release, &measured)?;
+        run(&installation, &release, Scenario::WrongTable)
+            .map(drop)
+            .with_context(|| format!("{kind}.{member}"))
     })
 }
 
-/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as Slurm's.
+/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as
+/// Slurm's.
 #[test]
 fn matrix_fake_shifted_table() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
-    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::Shifted).map(drop))
+    let slurms = FakeSlurms::new(&releases)?;
+    in_parallel(&releases, |release| {
+        run(&slurms.install(release)?, release, Scenario::ShiftedTable).map(drop)
+    })
 }
 
 /// The test build takes the place of the plugin.
 #[test]
 fn matrix_fake_adoption_panics() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     in_parallel(&releases, |release| {
-        let room = workshop.room(release)?;
-        let installed = room.plugins().join(programs::WITH_FAILPOINTS);
+        let installation = slurms.install(release)?;
+        let installed = installation.plugins().join(programs::WITH_FAILPOINTS);
         fs::remove_file(&installed)?;
         fs::copy(programs::test_plugin()?, installed)?;
-        fs::create_dir(room.failpoints())?;
-        play(&room, release, Scene::HalfWayPanic).map(drop)
+        fs::create_dir(installation.failpoints())?;
+        run(&installation, release, Scenario::AdoptionPanics).map(drop)
     })
 }
 
 #[test]
 fn matrix_fake_adoption_without_threads() -> Result<()> {
     let releases = Release::last_of_each_series();
-    let workshop = Workshop::new(&releases)?;
-    in_parallel(&releases, |release| play(&workshop.room(release)?, release, Scene::HalfWayThreads).map(drop))
+    let slurms = FakeSlurms::new(&releases)?;
+    in_parallel(&releases, |release| {
+        run(&slurms.install(release)?, release, Scenario::AdoptionWithoutThreads).map(drop)
+    })
 }
 
 #[test]
 fn matrix_fake_missing_selector() -> Result<()> {
     let release = Release::named("24.11.5");
-    let workshop = Workshop::new([&release])?;
-    let room = workshop.room(&release)?;
-    fs::write(room.conf().join("vipu.conf"), "Layer=linear\n")?;
-    let selector = room.plugins().join("select_linear.so");
+    let slurms = FakeSlurms::new([&release])?;
+    let installation = slurms.install(&release)?;
+    fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
+    let selector = installation.plugins().join("select_linear.so");
     fs::remove_file(&selector)?;
-    let said = play(&room, &release, Scene::Load)?;
+    let said = run(&installation, &release, Scenario::Load)?;
     let [refused, why] = of(&said, "select_vipu.so")[..] else { bail!("not one line: {said}") };
     ensure!(refused.ends_with("its init returned -1"), "{said}");
     for part in [&selector.display().to_string(), "install Slurm's basic plugins", "Layer in vipu.conf"] {
@@ -215,12 +226,13 @@ fn matrix_fake_missing_selector() -> Result<()> {
 #[test]
 fn matrix_fake_own_selector_under_the_stock_name() -> Result<()> {
     let release = Release::named("24.11.5");
-    let workshop = Workshop::new([&release])?;
-    let room = workshop.room(&release)?;
-    let [own, stock] = ["select_vipu.so", "select_cons_tres.so"].map(|name| room.plugins().join(name));
+    let slurms = FakeSlurms::new([&release])?;
+    let installation = slurms.install(&release)?;
+    let [own, stock] =
+        ["select_vipu.so", "select_cons_tres.so"].map(|name| installation.plugins().join(name));
     fs::remove_file(&stock)?;
     fs::copy(own, stock)?;
-    let said = play(&room, &release, Scene::Load)?;
+    let said = run(&installation, &release, Scenario::Load)?;
     let told = of(&said, "select_vipu.so").into_iter().any(|line| {
         line.contains("select_cons_tres.so is select_vipu.so of slurm-vipu") && line.contains("anew")
     });
@@ -232,12 +244,12 @@ fn matrix_fake_own_selector_under_the_stock_name() -> Result<()> {
 fn matrix_fake_selector_without_a_function() -> Result<()> {
     let lacking = [("22.05.8", "select_p_update_node_config"), ("26.05.5", "select_p_job_mem_reduce")];
     let releases = lacking.map(|(release, _)| Release::named(release));
-    let workshop = Workshop::new(&releases)?;
+    let slurms = FakeSlurms::new(&releases)?;
     for (release, (_, function)) in releases.iter().zip(lacking) {
-        let room = workshop.room(release)?;
+        let installation = slurms.install(release)?;
         let renamed = format!("-D{function}=other");
-        compile_selector(&room.plugins(), release.series, "cons_tres", &[&renamed])?;
-        let said = play(&room, release, Scene::Load)?;
+        compile_selector(&installation.plugins(), release.series, "cons_tres", &[&renamed])?;
+        let said = run(&installation, release, Scenario::Load)?;
         let [refused, .., why] = of(&said, "select_vipu.so")[..] else { bail!("not told: {said}") };
         ensure!(refused.ends_with("its init returned -1") && why.contains(function), "{said}");
     }

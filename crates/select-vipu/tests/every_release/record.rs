@@ -1,7 +1,7 @@
 //! A struct of Slurm's, laid out as a release has it.
 //!
-//! Every byte that the test did not put there is poison, and nothing can be read behind its end: a wrong place in
-//! the plugins' table gives no plausible value.
+//! Every byte that the test did not put there is poison, and nothing can be read behind its end: a wrong
+//! place in the plugins' table gives no plausible value.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,7 +11,8 @@ use crate::releases::Release;
 
 static BACKGROUND: AtomicU8 = AtomicU8::new(0xa5);
 
-/// From now on what the test did not put there is 0, as what slurmctld has never set: a hard test for who looks for a wrong table.
+/// From now on what the test did not put there is 0, as what slurmctld has never set: a hard test for who
+/// looks for a wrong table.
 pub fn leave_the_rest_zero() {
     BACKGROUND.store(0, Ordering::Relaxed);
 }

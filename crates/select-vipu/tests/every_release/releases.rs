@@ -9,7 +9,8 @@ use slurm_release::{CONSTANTS, STRUCTS};
 static TABLE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../../slurm-release/layouts.json")).unwrap());
 
-/// Releases that are in no table: name, soname number of their libslurm, and the one that they are laid out like here.
+/// Releases that are in no table: name, soname number of their libslurm, and the one that they are laid out
+/// like here.
 const UNKNOWN: [(&str, u64, &str); 2] = [("26.05.4", 45, "26.05.3"), ("27.11.0", 47, "26.05.5")];
 
 /// A release of Slurm, known or not.

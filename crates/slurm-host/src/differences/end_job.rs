@@ -28,11 +28,12 @@ impl EndJob {
     /// Ends a job in root's name, as if it had returned `status` (a wait status).
     ///
     /// # Safety
-    /// The job write, node write and fed read locks are held, and `job` is the record of the job with this id.
+    /// The job write, node write and fed read locks are held, and `job` is the record of the job with this
+    /// id.
     pub(crate) unsafe fn call(&self, id: u32, job: RawJob, status: u32) {
         const ROOT: u32 = 0;
-        // SAFETY: locks and job by the caller's promise; no requeue, no node failure. From 25.11 on a job record
-        // begins with the job's step id, which Slurm's own header asks to be left so.
+        // SAFETY: locks and job by the caller's promise; no requeue, no node failure. From 25.11 on a job
+        // record begins with the job's step id, which Slurm's own header asks to be left so.
         unsafe {
             match self {
                 Self::ById(complete) => complete(id, ROOT, false, false, status),

@@ -1,4 +1,5 @@
-//! How Slurm writes a GRES request into `tres_per_node`: as `gres:<name>...` up to 23.02, as `gres/<name>...` since.
+//! How Slurm writes a GRES request into `tres_per_node`: as `gres:<name>...` up to 23.02, as `gres/<name>...`
+//! since.
 
 use slurm_release::Series;
 

@@ -1,7 +1,7 @@
 //! Whether slurmctld has new job records when it has read its nodes.
 //!
-//! Up to 23.02 a reconfigure reads the nodes, too, and keeps the jobs. From 23.11 on a new process does it, and a process
-//! reads its nodes when it starts and when it takes over.
+//! Up to 23.02 a reconfigure reads the nodes, too, and keeps the jobs. From 23.11 on a new process does it,
+//! and a process reads its nodes when it starts and when it takes over.
 
 use slurm_release::Series;
 

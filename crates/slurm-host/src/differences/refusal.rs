@@ -1,10 +1,10 @@
 //! How a job that waits for IPUs is refused so that those behind it go on.
 //!
-//! "Nodes are busy" makes the main scheduler pass over the whole Slurm partition for the rest of its pass, for
-//! fear of taking nodes from the job that waits. From 23.02 on there is an answer for what is not nodes: a
-//! missing licence. 22.05 has only one that comes close: a job that could run on all nodes, but not on those in
-//! service, waits for a node that is not available, and nothing is kept for it. It is told so by refusing the
-//! first of the two tests that follow a refused start: the one on the nodes in service.
+//! "Nodes are busy" makes the main scheduler pass over the whole Slurm partition for the rest of its pass,
+//! for fear of taking nodes from the job that waits. From 23.02 on there is an answer for what is not nodes:
+//! a missing licence. 22.05 has only one that comes close: a job that could run on all nodes, but not on
+//! those in service, waits for a node that is not available, and nothing is kept for it. It is told so by
+//! refusing the first of the two tests that follow a refused start: the one on the nodes in service.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -48,8 +48,8 @@ pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
     }
 }
 
-/// The code that refuses this test for whether the job could ever run, if it is the one that follows a refused
-/// start. To be asked first of every test, of whatever mode: the next one only is meant.
+/// The code that refuses this test for whether the job could ever run, if it is the one that follows a
+/// refused start. To be asked first of every test, of whatever mode: the next one only is meant.
 #[must_use]
 pub fn of_test(job: JobRef<'_>, mode: u16) -> Option<c_int> {
     let is_next = TESTED_NEXT.take() == Some(job.id());

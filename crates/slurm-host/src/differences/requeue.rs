@@ -29,7 +29,8 @@ impl Requeue {
     /// Requeues a job in root's name; false when it cannot be requeued.
     ///
     /// # Safety
-    /// The job write, node write and fed read locks are held, and `job` is the record of the job with this id.
+    /// The job write, node write and fed read locks are held, and `job` is the record of the job with this
+    /// id.
     pub(crate) unsafe fn call(&self, id: u32, job: RawJob, flags: u32) -> bool {
         const ROOT: u32 = 0;
         // SAFETY: locks and job by the caller's promise; there is no message to answer (NULL).

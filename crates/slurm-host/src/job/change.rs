@@ -25,7 +25,8 @@ impl<'lock> Deref for JobMut<'lock> {
 }
 
 impl<'lock> JobMut<'lock> {
-    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test, reconfigure).
+    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test,
+    /// reconfigure).
     ///
     /// # Safety
     /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
@@ -62,15 +63,16 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
-    /// Has a job that was suspended while its launch gate was raised, and resumed, be CONFIGURING again: Slurm has forgotten
-    /// that, and launches nobody else when the gate is opened. To be called right before that.
+    /// Has a job that was suspended while its launch gate was raised, and resumed, be CONFIGURING again:
+    /// Slurm has forgotten that, and launches nobody else when the gate is opened. To be called right before
+    /// that.
     pub fn configure_again(&mut self) {
         let state = self.state() | facts::JOB_CONFIGURING;
         self.record.write(self.layout().job_record.job_state, state);
     }
 
-    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending; nothing where it was
-    /// not raised.
+    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending; nothing
+    /// where it was not raised.
     pub fn take_back_launch_gate(&mut self) {
         let layout = self.layout();
         let Some(details) = self.details() else { return };
@@ -80,14 +82,16 @@ impl<'lock> JobMut<'lock> {
         let field = layout.job_details.prolog_running;
         let others = details.read(field).saturating_sub(1);
         details.write(field, others);
-        // Before job_begin returns, a burst buffer alone can have made it CONFIGURING too, with a count of its own.
+        // Before job_begin returns, a burst buffer alone can have made it CONFIGURING too, with a count of
+        // its own.
         if others == 0 {
             let state = self.state() & !facts::JOB_CONFIGURING;
             self.record.write(layout.job_record.job_state, state);
         }
     }
 
-    /// Holds the job in COMPLETING until the gate is opened; see [`crate::locks::HostThread::open_completion_gate`].
+    /// Holds the job in COMPLETING until the gate is opened; see
+    /// [`crate::locks::HostThread::open_completion_gate`].
     pub fn raise_completion_gate(&mut self) {
         let job = &self.layout().job_record;
         let count = self.record.read(job.prep_epilog_cnt);
@@ -116,8 +120,8 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
-    /// Has a job that was launched late end by its deadline. Slurm cuts the time limit of a job to that when it gets its
-    /// nodes, and lets it count from the launch on.
+    /// Has a job that was launched late end by its deadline. Slurm cuts the time limit of a job to that when
+    /// it gets its nodes, and lets it count from the launch on.
     pub fn end_by_deadline(&mut self) {
         let is_launched = self.is_running() && !self.is_configuring();
         if let Some(deadline) = self.deadline().filter(|deadline| is_launched && *deadline < self.end_time())
@@ -126,8 +130,8 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
-    /// Has Slurm launch no batch script when it finds the job ready; what [`JobMut::is_batch_job_again`] needs. Under the same
-    /// lock it has to be taken back.
+    /// Has Slurm launch no batch script when it finds the job ready; what [`JobMut::is_batch_job_again`]
+    /// needs. Under the same lock it has to be taken back.
     pub(crate) fn pass_for_no_batch_job(&mut self) -> u16 {
         let field = self.layout().job_record.batch_flag;
         let flag = self.record.read(field);
@@ -147,20 +151,22 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
-    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test only.
+    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test
+    /// only.
     pub fn expect_start(&mut self, time: i64) {
         self.record.write(self.layout().job_record.start_time, time);
     }
 
-    /// Gives back what the stock selector has chosen for a start that is refused after all. Slurm does the same where an
-    /// account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and nothing else. Until the next
-    /// start is tried it would be shown and saved as the job's; where the cons selectors are asked more, they free it.
+    /// Gives back what the stock selector has chosen for a start that is refused after all. Slurm does the
+    /// same where an account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and
+    /// nothing else. Until the next start is tried it would be shown and saved as the job's; where the cons
+    /// selectors are asked more, they free it.
     ///
     /// After a RUN_NOW test that said yes only.
     pub fn give_up_resources(&mut self) {
         let resources = self.record.member(self.layout().job_record.job_resrcs);
-        // SAFETY: under the job write lock; the member is NULL or what the selector made, which Slurm's own function
-        // frees, and sets the member to NULL.
+        // SAFETY: under the job write lock; the member is NULL or what the selector made, which Slurm's own
+        // function frees, and sets the member to NULL.
         unsafe { (self.host.slurmctld.call.free_job_resources)(resources.cast()) };
     }
 
@@ -174,8 +180,9 @@ impl<'lock> JobMut<'lock> {
         self.clear_text(self.layout().job_record.state_desc);
     }
 
-    /// Shows no text any more for a job that waits in line, and that it waits for its turn: what name the reason had, Slurm has
-    /// from the code by which the job was refused ([`crate::differences::refusal`]), as that it waits for a licence.
+    /// Shows no text any more for a job that waits in line, and that it waits for its turn: what name the
+    /// reason had, Slurm has from the code by which the job was refused ([`crate::differences::refusal`]), as
+    /// that it waits for a licence.
     pub fn wait_for_its_turn(&mut self) {
         self.record.write(self.layout().job_record.state_reason, facts::WAIT_PRIORITY);
         self.clear_reason();
@@ -206,7 +213,8 @@ impl<'lock> JobMut<'lock> {
         self.clear_text(field);
         let text = c_string(text);
         let member: *mut *mut c_void = self.record.member(field).cast();
-        // SAFETY: under the job write lock; xstrdup's result is of Slurm's allocator, as the member's is to be.
+        // SAFETY: under the job write lock; xstrdup's result is of Slurm's allocator, as the member's is to
+        // be.
         unsafe { member.write((self.host.slurmctld.call.xstrdup)(text.as_ptr()).cast()) };
     }
 

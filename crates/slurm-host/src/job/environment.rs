@@ -1,10 +1,11 @@
-//! The variables that slurmctld has for a job: those of `env_sup`, which Slurm hands to the batch script, to salloc and to srun,
-//! and those of `spank_job_env`, which it hands to Prolog and Epilog, on nodes and in slurmctld.
+//! The variables that slurmctld has for a job: those of `env_sup`, which Slurm hands to the batch script, to
+//! salloc and to srun, and those of `spank_job_env`, which it hands to Prolog and Epilog, on nodes and in
+//! slurmctld.
 
 use std::ffi::c_void;
 
 use super::{JobMut, JobRef};
-use crate::host::Host;
+use crate::slurmctld::Host;
 use crate::text::{c_string, from_c};
 
 /// Before a name in `spank_job_env`: Slurm drops what has another.
@@ -24,7 +25,8 @@ impl JobRef<'_> {
         self.slots(List::EnvSup).find_map(|slot| value_of(slot, name))
     }
 
-    /// A variable that is there, of those for Prolog and Epilog; `name` without the `SPANK_` that they see before it.
+    /// A variable that is there, of those for Prolog and Epilog; `name` without the `SPANK_` that they see
+    /// before it.
     #[must_use]
     pub fn script_environment(self, name: &str) -> Option<String> {
         let name = format!("{OF_SCRIPTS}{name}");
@@ -90,8 +92,8 @@ impl JobMut<'_> {
         let Some(slot) = known.or_else(|| self.grow(list)) else { return };
         let call = &self.host.slurmctld.call;
         let entry = c_string(&format!("{name}={value}"));
-        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes back,
-        // and xstrdup's result is of the same allocator.
+        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes
+        // back, and xstrdup's result is of the same allocator.
         unsafe {
             (call.xfree)(slot);
             slot.write((call.xstrdup)(entry.as_ptr()).cast());
@@ -111,7 +113,8 @@ impl JobMut<'_> {
 
     fn remove_all(&mut self, list: List, is_unwanted: impl FnMut(&str) -> bool) {
         let slots: Vec<_> = self.slots(list).collect();
-        // SAFETY: job write lock; the slots of one of the job's arrays, whose strings are of Slurm's allocator.
+        // SAFETY: job write lock; the slots of one of the job's arrays, whose strings are of Slurm's
+        // allocator.
         let kept = unsafe { remove_entries(self.host, &slots, is_unwanted) };
         if kept < slots.len() {
             self.set_count(list, kept);
@@ -126,8 +129,8 @@ impl JobMut<'_> {
         let (file, function) = (c"slurm-vipu".as_ptr(), c"grow".as_ptr());
         let bytes = size_of::<*mut c_void>();
         let call = &self.host.slurmctld.call;
-        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes longer, as Slurm itself does for burst
-        // buffers; what is behind its last entry is nobody's.
+        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes longer, as Slurm
+        // itself does for burst buffers; what is behind its last entry is nobody's.
         let new = unsafe {
             (call.xrecalloc)(array.cast(), slots, bytes, true, false, file, 0, function);
             let new = (*array).add(count);
@@ -154,8 +157,8 @@ impl JobMut<'_> {
     }
 }
 
-/// Frees those of an array's strings that are unwanted; the others move together, and leave NULL behind them. The array keeps
-/// its memory. Returns how many are left.
+/// Frees those of an array's strings that are unwanted; the others move together, and leave NULL behind them.
+/// The array keeps its memory. Returns how many are left.
 ///
 /// # Safety
 /// The slots are neighbours that nobody else reads meanwhile, and hold NULL or strings of Slurm's allocator.

@@ -2,7 +2,6 @@
 
 use slurm_release::{Field, Text};
 
-use super::job::is_null_or;
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::running_release::loaded;
@@ -29,7 +28,7 @@ pub(super) fn look(probe: &Probe) -> Result<(), String> {
         ("PlugStackConfig", layout.plugstack),
         ("SlurmctldParameters", layout.slurmctld_params),
     ] {
-        if !is_null_or(text(field), |text| probe.is_text(text)) {
+        if !probe.is_null_or_text(text(field)) {
             return Err(format!("{name} is no text"));
         }
     }

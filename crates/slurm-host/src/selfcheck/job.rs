@@ -1,9 +1,10 @@
 //! A job record and what it points to, early members and late ones: those move most often.
 //!
-//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets itself. One
-//! record decides, so nothing may decide that a user can write, be it by a client of the user's own: the words of a text
-//! (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin` may be any later second), `wait_all_nodes`,
-//! `deadline`, or the Slurm partition's name among those asked for (with `--reservation` it may be that of the reservation).
+//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets
+//! itself. One record decides, so nothing may decide that a user can write, be it by a client of the user's
+//! own: the words of a text (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin`
+//! may be any later second), `wait_all_nodes`, `deadline`, or the Slurm partition's name among those asked
+//! for (with `--reservation` it may be that of the reservation).
 
 use std::ffi::c_void;
 
@@ -13,9 +14,6 @@ use slurm_release::Layout;
 use crate::job::JobRef;
 use crate::probe::Probe;
 use crate::record::Record;
-
-/// The first word of a `bitstr_t`, the same in every release.
-const BITMAP_MAGIC: u32 = 0x4243_4445;
 
 /// No time that a clock of today shows lies beyond this, and every address does.
 const LATEST: i64 = 1 << 40;
@@ -54,7 +52,8 @@ fn wanted(right: bool, member: &'static str) -> Looked {
     if right { Ok(()) } else { Err(member) }
 }
 
-/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out twice.
+/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out
+/// twice.
 fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
     let texts = [
@@ -71,24 +70,20 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     let mut seen: Vec<_> = others.map(|field| record.pointer(field).cast_const()).into();
     for (member, field) in texts {
         let text = record.text_pointer(field);
-        wanted(is_null_or(text, |text| probe.can_read(text, 1) && !seen.contains(&text)), member)?;
+        wanted(probe.is_null_or_readable(text, 1) && (text.is_null() || !seen.contains(&text)), member)?;
         seen.push(text);
     }
     let name = record.text_pointer(fields.user_name);
-    wanted(is_null_or(name, |name| probe.is_text(name)), "user_name")?;
+    wanted(probe.is_null_or_text(name), "user_name")?;
     for (member, field) in [("node_bitmap", fields.node_bitmap), ("node_bitmap_cg", fields.node_bitmap_cg)] {
-        wanted(is_null_or(record.pointer(field), |bitmap| is_bitmap(probe, bitmap)), member)?;
+        wanted(is_null_or_bitmap(probe, record.pointer(field)), member)?;
     }
     let options = record.texts_pointer(fields.spank_job_env);
-    wanted(super::is_list(probe, options, record.read(fields.spank_job_env_size)), "spank_job_env")
+    wanted(probe.is_list(options, record.read(fields.spank_job_env_size)), "spank_job_env")
 }
 
-pub(super) fn is_bitmap(probe: &Probe, at: *const c_void) -> bool {
-    probe.number(at) == Some(BITMAP_MAGIC)
-}
-
-pub(super) fn is_null_or(pointer: *const c_void, is_right: impl Fn(*const c_void) -> bool) -> bool {
-    pointer.is_null() || is_right(pointer)
+fn is_null_or_bitmap(probe: &Probe, at: *const c_void) -> bool {
+    at.is_null() || probe.is_bitmap(at)
 }
 
 fn numbers(job: JobRef<'_>) -> Looked {
@@ -115,28 +110,25 @@ fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
     wanted(details.read(fields.requeue) <= 1, "requeue")?;
     wanted((1..LATEST).contains(&details.read(fields.submit_time)), "submit_time")?;
     let env_sup = details.texts_pointer(fields.env_sup);
-    wanted(super::is_list(probe, env_sup, details.read(fields.env_cnt).into()), "env_sup")
+    wanted(probe.is_list(env_sup, details.read(fields.env_cnt).into()), "env_sup")
 }
 
 /// What is freed when a start is refused late: of a job that has none, nothing can be told.
 fn resources(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, layout) = (job.record(), job.host().layout);
     let (field, fields) = (layout.job_record.job_resrcs, &layout.job_resources);
-    let readable = |resources| probe.can_read(resources, fields.size.into());
-    wanted(is_null_or(record.pointer(field), readable), "job_resrcs")?;
+    wanted(probe.is_null_or_readable(record.pointer(field), fields.size.into()), "job_resrcs")?;
     // SAFETY: under the job lock; NULL, or memory that was just read in its whole size.
     let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
-    let nodes = found.pointer(fields.node_bitmap);
-    wanted(is_null_or(nodes, |bitmap| is_bitmap(probe, bitmap)), "job_resrcs")
+    wanted(is_null_or_bitmap(probe, found.pointer(fields.node_bitmap)), "job_resrcs")
 }
 
 fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, layout) = (job.record(), job.host().layout);
     let field = layout.job_record.part_ptr;
-    let readable = |part| probe.can_read(part, layout.part_record.size.into());
-    wanted(is_null_or(record.pointer(field), readable), "part_ptr")?;
-    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job write
-    // lock too, and the locks of `locks` include a partition read lock.
+    wanted(probe.is_null_or_readable(record.pointer(field), layout.part_record.size.into()), "part_ptr")?;
+    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job
+    // write lock too, and the locks of `locks` include a partition read lock.
     let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
     wanted(found.read(layout.part_record.magic) == facts::PART_MAGIC, "part_ptr")?;
     wanted(probe.is_text(found.text_pointer(layout.part_record.name)), "the name of the partition")

@@ -2,7 +2,6 @@
 
 use slurm_release::{CONFIG_MAGIC, Layout, NODE_MAGIC};
 
-use super::job::is_null_or;
 use crate::probe::Probe;
 use crate::record::Record;
 
@@ -11,27 +10,25 @@ use crate::record::Record;
 pub(super) fn look(probe: &Probe, node: Record<'_>, layout: &Layout) -> Result<(), String> {
     let (fields, of_config) = (&layout.node_record, &layout.config_record);
     let wrong = |member: &str| Err(format!("{member} of a node record reads wrong"));
-    let is_text = |at| probe.is_text(at);
     if !probe.can_read(node.address(), fields.size.into()) {
         return Err(format!("a node record has less than {} bytes", fields.size));
     }
     if node.read(fields.magic) != NODE_MAGIC {
         return wrong("magic");
     }
-    if !is_text(node.text_pointer(fields.name)) {
+    if !probe.is_text(node.text_pointer(fields.name)) {
         return wrong("name");
     }
-    if !is_null_or(node.text_pointer(fields.gres), is_text) {
+    if !probe.is_null_or_text(node.text_pointer(fields.gres)) {
         return wrong("gres");
     }
-    let at = node.pointer(fields.config_ptr);
-    if !is_null_or(at, |at| probe.can_read(at, of_config.size.into())) {
+    if !probe.is_null_or_readable(node.pointer(fields.config_ptr), of_config.size.into()) {
         return wrong("config_ptr");
     }
     // SAFETY: NULL, or memory that was just read in its whole size; node lock, as for the node.
     match unsafe { node.follow(fields.config_ptr) } {
         Some(config) if config.read(of_config.magic) != CONFIG_MAGIC => wrong("config_ptr"),
-        Some(config) if !is_null_or(config.text_pointer(of_config.gres), is_text) => {
+        Some(config) if !probe.is_null_or_text(config.text_pointer(of_config.gres)) => {
             wrong("config_ptr's gres")
         }
         _ => Ok(()),

@@ -11,10 +11,10 @@ use std::sync::mpsc;
 use slurm::{Call, FakeJob, TEST_JOB};
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::HostThread;
-use slurm_host::{blind, locks, running_release, selfcheck};
+use slurm_host::{locks, request_without_layout, running_release, selfcheck};
 
 #[test]
-fn the_door_opens_onto_a_daemon_of_a_known_release() {
+fn a_daemon_of_a_known_release_is_read_and_changed() {
     slurm::install_stock_selector();
     assert_eq!(running_release::loaded().unwrap().release.version.to_string(), "22.05.8");
     slurm_host::check().unwrap();
@@ -91,7 +91,7 @@ fn lists_every_job(job: &FakeJob) {
         assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) }, "all of them");
     });
     assert_eq!(ids, [TEST_JOB]);
-    // SAFETY: as above.
+    // SAFETY: no other thread touches the fake's job list.
     assert!(!unsafe { locks::for_each_job(&mut |_| {}) }, "there is no list");
 }
 
@@ -142,17 +142,17 @@ fn a_wrong_layout_ends_all_reading(good: &FakeJob) {
     // SAFETY: a record of the fake slurmctld; no other thread is there.
     assert!(unsafe { JobRef::from_callback(bad.raw()) }.is_none());
     assert!(selfcheck::is_pass_through());
-    // SAFETY: as above.
+    // SAFETY: a record of the fake slurmctld; no other thread is there.
     assert!(unsafe { JobRef::from_callback(good.raw()) }.is_none(), "one lie is enough");
-    // SAFETY: as above.
-    assert!(unsafe { blind::wants_ipus(bad.raw()) }, "still told apart, without its layout");
+    // SAFETY: a record of the fake slurmctld; no other thread is there.
+    assert!(unsafe { request_without_layout::wants_ipus(bad.raw()) }, "still told apart, without its layout");
     slurm::with_job_list(&[good], || {
-        // SAFETY: as above.
+        // SAFETY: no other thread touches the fake's job list.
         assert!(!unsafe { locks::for_each_job(&mut |_| {}) }, "who was not seen need not be gone");
     });
     let other = FakeJob::new(8, "gres:gpu:2");
-    // SAFETY: as above.
-    assert!(!unsafe { blind::wants_ipus(other.raw()) });
+    // SAFETY: a record of the fake slurmctld; no other thread is there.
+    assert!(!unsafe { request_without_layout::wants_ipus(other.raw()) });
     assert!(
         slurm::calls()
             .iter()

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use vipu_types::{AfterFailure, Asked, JobOption, Shape};
 
-use super::host::{self, Context, Registrar, c_string};
+use super::callback::{FAILURE, SUCCESS};
+use super::host::{self, Context, Handle, MissingSymbol, c_string, function, log};
 use crate::input;
 
 /// `struct spank_option` of spank.h, the same in every release.
@@ -23,6 +24,34 @@ pub(super) struct SpankOption {
     callback: unsafe extern "C" fn(c_int, *const c_char, c_int) -> c_int,
 }
 
+type Register = unsafe extern "C" fn(Handle, *mut SpankOption) -> c_int;
+
+/// Slurm's handle of a command or step that begins, to which options can be added.
+pub(super) struct Registrar {
+    handle: Handle,
+    register: Register,
+}
+
+impl Registrar {
+    /// Finds the functions.
+    ///
+    /// # Safety
+    /// `handle` is the one Slurm gave to the `slurm_spank_init` that is running, and is not used after it.
+    pub(super) unsafe fn new(handle: Handle) -> Result<Self, MissingSymbol> {
+        // SAFETY: spank.h declares these functions so in every release.
+        unsafe { Ok(Self { handle, register: function(c"spank_option_register")? }) }
+    }
+
+    /// Adds an option.
+    pub(super) fn add(&self, option: &mut SpankOption) {
+        // SAFETY: the handle is valid; Slurm copies the struct, whose texts are never freed.
+        let code = unsafe { (self.register)(self.handle, option) };
+        if code != 0 {
+            log("an option could not be added: another plugin has one of its name");
+        }
+    }
+}
+
 /// What the options of this process say so far: of the command that the user typed, or of the step that runs.
 static ASKED: Mutex<Asked> =
     Mutex::new(Asked { ipus: None, model: None, shape: Shape::OPEN, after_failure: AfterFailure::NONE });
@@ -34,8 +63,8 @@ pub(super) fn asked() -> Asked {
 
 /// Adds the options to the command, or to the step, that has begun.
 pub(super) fn register(registrar: &Registrar) {
-    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of one that it
-    // makes itself.
+    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of
+    // one that it makes itself.
     if host::context() != Context::Slurmstepd {
         forget_inherited();
         for given in given() {
@@ -54,7 +83,8 @@ fn given() -> Vec<input::Given> {
     input::given(program, |name| std::env::var_os(name))
 }
 
-/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this command starts.
+/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this
+/// command starts.
 fn forget_inherited() {
     for option in JobOption::ALL {
         host::forget(&option.variable());
@@ -62,8 +92,8 @@ fn forget_inherited() {
     }
 }
 
-/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own variables: before
-/// the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
+/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own
+/// variables: before the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
 fn inherited(option: JobOption) -> String {
     format!("SLURM_SPANK_{}", option.variable())
 }
@@ -91,18 +121,18 @@ unsafe extern "C" fn take(index: c_int, value: *const c_char, remote: c_int) -> 
         // SAFETY: not null, so a C string (caller).
         let value = if value.is_null() { c"" } else { unsafe { CStr::from_ptr(value) } }.to_string_lossy();
         let Some(option) = usize::try_from(index).ok().and_then(|index| JobOption::ALL.get(index)) else {
-            return super::FAILURE;
+            return FAILURE;
         };
         let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
         match asked.set(*option, &value) {
             Err(why) if remote == 0 => {
                 let source = given().into_iter().find(|it| it.option == *option && it.value == *value);
                 let source = source.map(|it| format!(" ({})", it.variable)).unwrap_or_default();
-                host::log(&format!("{why}{source}"));
-                super::FAILURE
+                log(&format!("{why}{source}"));
+                FAILURE
             }
-            _ => super::SUCCESS,
+            _ => SUCCESS,
         }
     };
-    catch_unwind(take).unwrap_or(super::FAILURE)
+    catch_unwind(take).unwrap_or(FAILURE)
 }

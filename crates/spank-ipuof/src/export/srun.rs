@@ -14,22 +14,25 @@ type Free = unsafe extern "C" fn(*mut *mut c_void);
 /// Whether a component of this srun's step has IPUs: all share one environment.
 static HAS_IPUS: AtomicBool = AtomicBool::new(false);
 
-/// Puts it into srun's environment, which its tasks get. Called for each component of the step, once its options are read.
+/// Puts it into srun's environment, which its tasks get. Called for each component of the step, once its
+/// options are read.
 pub(super) fn tell_tasks() {
     let this_has = has_ipus(option(c"gres").as_deref()) || options::asked().ipus.is_some();
     let has = HAS_IPUS.fetch_or(this_has, Ordering::Relaxed) || this_has;
     match option(c"jobid") {
-        // SAFETY: srun has started no thread of its own yet, and changes its environment itself at this stage.
+        // SAFETY: srun has started no thread of its own yet, and changes its environment itself at this
+        // stage.
         Some(job) if !has => unsafe { std::env::set_var(VARIABLE, job) },
-        // SAFETY: as above.
+        // SAFETY: srun has no other thread yet.
         _ => unsafe { std::env::remove_var(VARIABLE) },
     }
 }
 
-/// What srun was given for an option, by its long name. Slurm finds it by itself: `slurm_opt_t` is laid out differently in each
-/// release.
+/// What srun was given for an option, by its long name. Slurm finds it by itself: `slurm_opt_t` is laid out
+/// differently in each release.
 fn option(name: &CStr) -> Option<String> {
-    // SAFETY: `char *slurm_option_get(slurm_opt_t *, const char *)` and `void slurm_xfree(void **)` in every release.
+    // SAFETY: `char *slurm_option_get(slurm_opt_t *, const char *)` and `void slurm_xfree(void **)` in every
+    // release.
     let (get, free) =
         unsafe { (function::<OptionGet>(c"slurm_option_get").ok()?, function::<Free>(c"slurm_xfree").ok()?) };
     // SAFETY: RTLD_DEFAULT is always a valid place to look, and the name is a C string.

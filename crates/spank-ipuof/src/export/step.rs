@@ -6,15 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vipu_types::{Delivery, Grant};
 
-use super::host::{self, Spank};
-use super::{SUCCESS, answer};
+use super::callback::{SUCCESS, answer};
+use super::host;
+use super::spank::Spank;
 use crate::arguments::Arguments;
-use crate::fetch::{Order, Trouble};
-use crate::plan::grant;
+use crate::fetch_program::{Order, Trouble};
 use crate::step::{StepDir, sweep};
 use crate::task::Task;
+use crate::task_environment::grant;
 
-/// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look here.
+/// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look
+/// here.
 static STEP: Mutex<Option<Result<StepDir, String>>> = Mutex::new(None);
 
 fn step() -> MutexGuard<'static, Option<Result<StepDir, String>>> {
@@ -39,8 +41,8 @@ pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), String> {
     sweep(run_dir).map_err(|error| format!("what killed steps left in {} stays: {error}", run_dir.display()))
 }
 
-/// Fetches the step's files, where its job is to have them so. A failure is kept for the tasks, which tell their user of it:
-/// a step that does not even come to its tasks would be the node's fault to Slurm.
+/// Fetches the step's files, where its job is to have them so. A failure is kept for the tasks, which tell
+/// their user of it: a step that does not even come to its tasks would be the node's fault to Slurm.
 pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String> {
     let Some(outcome) = fetch(spank, arguments) else { return Ok(()) };
     let told = match &outcome {

@@ -7,7 +7,7 @@ use mock_vipu::{Fault, PartitionRecord, Report};
 use serde_json::{Value, json};
 
 use super::Host;
-use crate::wait_for;
+use crate::{mock_controller::record_of, wait_for};
 
 /// The mock controller.
 #[derive(Debug)]
@@ -53,9 +53,7 @@ impl Controller {
     /// # Errors
     /// When there never was one.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
-        let report = self.report()?;
-        let record = report.partition(partition).cloned();
-        record.with_context(|| format!("there never was a partition {partition}"))
+        record_of(&self.report()?, partition)
     }
 
     /// Waits until a partition of this name is as wanted, and returns its life.

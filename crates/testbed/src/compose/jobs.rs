@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::{Cluster, HostCommand, USER};
-use crate::{JobId, JobRecord, JobView, cluster::held, job::await_view, wait_for};
+use crate::{JobId, JobRecord, JobView, cluster::locked, slurm::job::await_view, wait_for};
 
 impl Cluster {
     /// A command of the user on the login host.
@@ -21,13 +21,13 @@ impl Cluster {
     pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
         let sbatch = self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args);
         let job = sbatch.input(&format!("#!/bin/bash\n{script}\n")).success()?.stdout.parse()?;
-        held(&self.submitted).insert(job);
+        locked(&self.submitted).insert(job);
         Ok(job)
     }
 
     /// Takes a job off the list of those that must still be known at the end.
     pub fn may_be_lost(&self, job: JobId) {
-        held(&self.submitted).remove(&job);
+        locked(&self.submitted).remove(&job);
     }
 
     /// A file in the user's home, which all hosts share; empty while it is not there.

@@ -31,14 +31,14 @@ const NETWORK_TRIES: u32 = 20;
 
 /// What clusters are made of on this machine.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(super) struct BuiltFiles {
     compose: &'static [&'static str],
     suite: String,
     files: PathBuf,
     folder: PathBuf,
 }
 
-impl Site {
+impl BuiltFiles {
     /// Looks for the engine, compose, the image and the plugins.
     pub(super) fn find() -> Result<Self> {
         find_engine()?;
@@ -71,7 +71,7 @@ impl Site {
 /// The containers, network and volumes of one cluster; all go when this is dropped.
 #[derive(Debug)]
 pub(super) struct Project {
-    site: Site,
+    built: BuiltFiles,
     name: String,
     subnet: String,
     create_time: Duration,
@@ -79,7 +79,7 @@ pub(super) struct Project {
 
 impl Project {
     /// Starts all containers on a network that is free.
-    pub(super) fn up(site: Site, create_time: Duration) -> Result<Self> {
+    pub(super) fn up(built: BuiltFiles, create_time: Duration) -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("vipu-matrix-{}-{number}", process::id());
@@ -88,8 +88,8 @@ impl Project {
             let chosen = format!("{NETWORKS}.{}", process::id().wrapping_add(number + n) % 256);
             given.clone().unwrap_or(chosen)
         };
-        let mut project = Self { site, name, subnet: nth_subnet(0), create_time };
-        say(format!("{}: starting Debian {}'s Slurm in containers", project.name, project.site.suite));
+        let mut project = Self { built, name, subnet: nth_subnet(0), create_time };
+        say(format!("{}: starting Debian {}'s Slurm in containers", project.name, project.built.suite));
         for n in 1..=NETWORK_TRIES {
             let output = project.compose(&["up", "--detach", "--no-build"]).output(COMPOSE_LIMIT)?;
             match output.code {
@@ -105,22 +105,22 @@ impl Project {
     }
 
     fn compose(&self, args: &[&str]) -> Program {
-        let folder = self.site.folder.display().to_string();
-        let file = self.site.folder.join("compose.yaml").display().to_string();
+        let folder = self.built.folder.display().to_string();
+        let file = self.built.folder.join("compose.yaml").display().to_string();
         let project = ["--project-name", &self.name, "--project-directory", &folder, "--file", &file];
-        Program::new(&[self.site.compose, &project[..], args].concat())
-            .env("SUITE", &self.site.suite)
+        Program::new(&[self.built.compose, &project[..], args].concat())
+            .env("SUITE", &self.built.suite)
             .env("SUBNET", &self.subnet)
-            .env("VIPU_FILES", &self.site.files.display().to_string())
+            .env("VIPU_FILES", &self.built.files.display().to_string())
             .env("VIPU_CREATE", &format!("{}ms", self.create_time.as_millis()))
     }
 
-    pub(super) fn site(&self) -> &Site {
-        &self.site
+    pub(super) fn built(&self) -> &BuiltFiles {
+        &self.built
     }
 
     pub(super) fn image(&self) -> String {
-        image(&self.site.suite)
+        image(&self.built.suite)
     }
 
     /// The name of the network or of a volume in the engine.

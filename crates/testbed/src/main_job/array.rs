@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, time::Duration};
 
 use anyhow::{Result, ensure};
 
-use super::{IpuRun, SHOW, account};
+use super::{IpuRun, SHOW, check_run};
 use crate::{Cluster, JobId, JobView, wait_until};
 
 /// How long the whole array may take.
@@ -56,7 +56,7 @@ pub fn watch_array(
     let mut ids: Vec<JobId> =
         cluster.jobs()?.into_iter().filter(|job| job.array == Some(first)).map(|job| job.id).collect();
     ids.sort_unstable();
-    let runs = ids.iter().map(|&job| account(cluster, job, "array", 16, &cluster.job_output(job)));
+    let runs = ids.iter().map(|&job| check_run(cluster, job, "array", 16, &cluster.job_output(job)));
     let runs: Vec<_> = runs.collect::<Result<_>>()?;
     let most_at_once = most_at_once(cluster, &runs)?;
     ensure!(most_at_once == 4, "{most_at_once} tasks of 16 IPUs had IPUs at once, there is room for four");

@@ -1,4 +1,4 @@
-//! Requests that cannot be met, and such that have to be completed.
+//! Requests that are refused, and requests that are completed.
 
 use anyhow::{Context, Result, ensure};
 

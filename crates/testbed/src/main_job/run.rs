@@ -52,10 +52,10 @@ pub fn sbatch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
 /// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
 ///
 /// # Errors
-/// As [`account`].
+/// As [`check_run`].
 pub fn batch_ended(cluster: &Cluster, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
-    account(cluster, job, "sbatch", ipus, &cluster.job_output(job))
+    check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
 }
 
 /// `srun`.
@@ -86,7 +86,7 @@ fn attended(cluster: &Cluster, by: &'static str, ipus: u32) -> Result<IpuRun> {
     let job = cluster.await_job_named(&name, JOB_LIMIT)?;
     let output = running.success(JOB_LIMIT)?;
     cluster.await_end(job, JOB_LIMIT)?;
-    account(cluster, job, by, ipus, &output.stdout)
+    check_run(cluster, job, by, ipus, &output.stdout)
 }
 
 /// Waits until squeue shows the job as CF while its partition is being made.
@@ -124,7 +124,7 @@ pub fn is_seen_creating(cluster: &Cluster, job: JobId) -> Result<bool> {
 ///
 /// # Errors
 /// When anything is not as it must be.
-pub fn account(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, output: &str) -> Result<IpuRun> {
+pub fn check_run(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, output: &str) -> Result<IpuRun> {
     let shown = Shown::parse(output).with_context(|| format!("job {job} ({by})"))?;
     let partition = shown.partition()?.to_owned();
     ensure!(is_of_run(&partition, job, 0), "job {job} has partition {partition}");

@@ -1,4 +1,4 @@
-//! What a job saw of its IPUs.
+//! A job's own view of its IPUs.
 
 use std::collections::BTreeMap;
 

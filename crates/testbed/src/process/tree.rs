@@ -1,4 +1,4 @@
-//! Who is whose child.
+//! Processes, their children, and signals to them.
 
 use std::{collections::BTreeMap, fs, io};
 

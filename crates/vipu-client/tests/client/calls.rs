@@ -1,7 +1,8 @@
 //! One test for each call.
 
 use mock_vipu::{Effect, Fault, Incident};
-use vipu_client::{ErrorClass, OperationState, Place, ReadyState, SyncType};
+use vipu_client::{OperationState, ReadyState};
+use vipu_types::Place;
 
 use super::*;
 
@@ -16,7 +17,6 @@ async fn create_asks_for_what_is_required() {
         ipus: (8..16).map(place).collect(),
         num_gcds: 2,
         num_replicas: 4,
-        sync_type: SyncType::PodNativeDefault,
         ..wanted("p", 8)
     };
     client.create_partition(&requirements).await.unwrap();
@@ -24,8 +24,6 @@ async fn create_asks_for_what_is_required() {
     assert_eq!(listed.id, "p");
     assert_eq!(listed.places, requirements.ipus);
     assert_eq!((listed.num_gcds, listed.num_replicas, listed.reconfigurable), (2, 4, false));
-    let config = client.partition_config(&id("p")).await.unwrap();
-    assert_eq!(config.sync_type, SyncType::PodNativeDefault);
 }
 
 #[tokio::test]
@@ -71,20 +69,17 @@ async fn status_tells_states_errors_and_resets() {
 }
 
 #[tokio::test]
-async fn config_comes_whole_or_by_gcd() {
+async fn config_has_all_gcds_with_their_devices() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     client.create_partition(&Requirements { num_gcds: 2, ..wanted("p", 8) }).await.unwrap();
-    let whole = client.partition_config(&id("p")).await.unwrap();
-    assert_eq!(whole.gcds.iter().map(|gcd| gcd.devices.len()).collect::<Vec<_>>(), [4, 4]);
-    assert_eq!(whole.num_segments, 1);
-    let second = client.gcd_config(&id("p"), 1).await.unwrap();
-    assert_eq!(second, whole.gcds[1]);
+    let config = client.partition_config(&id("p")).await.unwrap();
+    assert_eq!(config.gcds.iter().map(|gcd| gcd.devices.len()).collect::<Vec<_>>(), [4, 4]);
+    let second = &config.gcds[1];
     assert_eq!(second.attributes["GCD Id"], "1");
     let device = &second.devices[0];
     assert_eq!((device.ip.as_str(), device.server_port, device.rdma_port), ("10.1.5.2", 50_052, 10_000));
     assert_eq!((device.routing_id, device.ipu_id, device.chip_id.as_str()), (4, 3, "mock-1-3"));
-    assert_eq!(client.gcd_config(&id("p"), 2).await.unwrap_err().class(), ErrorClass::NotFound);
 }
 
 #[tokio::test]

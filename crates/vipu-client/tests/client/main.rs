@@ -8,7 +8,7 @@ mod secure;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mock_vipu::{Hardware, Latency, MockServer, Options, Settings};
+use mock_vipu::{Hardware, MockServer, Options, Settings};
 use vipu_client::{Client, Endpoint, Requirements};
 use vipu_types::{IpuCount, PartitionId};
 
@@ -17,7 +17,7 @@ const PATIENT: Duration = Duration::from_secs(30);
 
 /// A Pod64 on which making a partition takes this long.
 async fn pod64(create: Duration) -> MockServer {
-    let settings = Settings { create: Latency::Fixed(create), remove: Duration::ZERO, ..Settings::default() };
+    let settings = Settings { create, remove: Duration::ZERO, ..Settings::default() };
     let options = Options { settings, ..Options::new(Hardware::preset("pod64").unwrap()) };
     MockServer::start(options).await.unwrap()
 }

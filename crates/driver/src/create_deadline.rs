@@ -1,0 +1,107 @@
+//! When a create is given up: CreateTimeout, a cancellation, and the time that troubles add.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+
+use tokio::time::{Duration, Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use vipu_types::JobRun;
+
+use crate::resource::Resource;
+
+/// Why a create ends without its partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The ledger asked for it.
+    Cancelled,
+    /// CreateTimeout is over.
+    TimedOut,
+    /// Not now, and not there; for people.
+    PutOff(String),
+    /// Something that trying again would not mend.
+    Failed(String),
+    /// Nothing can be made under this id any more.
+    IdSpent,
+}
+
+/// How long a create is tried: half as long for a job that still waits in line, which tries once more, and
+/// for all of that time, when it has its nodes.
+pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
+    if run.has_begun() { create_timeout } else { create_timeout / 2 }
+}
+
+/// Ends waiting when the create is cancelled or its time is over. That stands still while something is in
+/// trouble that all jobs need.
+pub(crate) struct CreateDeadline {
+    cancel: CancellationToken,
+    limit: Duration,
+    deadline: Cell<Instant>,
+    /// What all jobs need, and for how long each was not well when that began to count.
+    needs: RefCell<Vec<(Rc<Resource>, Duration)>>,
+}
+
+impl CreateDeadline {
+    /// Begins now.
+    pub fn new(cancel: CancellationToken, limit: Duration) -> Self {
+        Self { cancel, limit, deadline: Cell::new(Instant::now() + limit), needs: RefCell::default() }
+    }
+
+    /// How long it is, in whole seconds.
+    pub fn seconds(&self) -> u64 {
+        self.limit.as_secs()
+    }
+
+    /// These are needed from now on.
+    pub fn minds(&self, needs: &[Rc<Resource>]) {
+        self.deadline.set(self.end());
+        self.needs.replace(needs.iter().map(|need| (Rc::clone(need), need.time_lost())).collect());
+    }
+
+    fn end(&self) -> Instant {
+        let needs = self.needs.borrow();
+        self.deadline.get() + needs.iter().map(|(need, before)| need.time_lost() - *before).sum::<Duration>()
+    }
+
+    /// Waits for its end.
+    async fn over(&self) {
+        loop {
+            let end = self.end();
+            sleep_until(end).await;
+            let needs: Vec<_> = self.needs.borrow().iter().map(|(need, _)| Rc::clone(need)).collect();
+            for need in needs {
+                need.well().await;
+            }
+            if self.end() == end {
+                return;
+            }
+        }
+    }
+
+    /// Waits for `work`; drops it when the deadline comes first.
+    pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Stop::Cancelled),
+            done = work => Ok(done),
+            () = self.over() => Err(Stop::TimedOut),
+        }
+    }
+
+    /// Waits for what no job is at fault for: that time does not count.
+    pub async fn hold_unhurried<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
+        let began = Instant::now();
+        let held = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Stop::Cancelled),
+            done = work => Ok(done),
+        };
+        self.deadline.update(|deadline| deadline + began.elapsed());
+        held
+    }
+
+    /// Waits for `pause`.
+    pub async fn pause(&self, pause: Duration) -> Result<(), Stop> {
+        self.hold(sleep(pause)).await
+    }
+}

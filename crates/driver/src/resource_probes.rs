@@ -1,0 +1,248 @@
+//! What all jobs share, and how it is used: the journal, and the directories of IPUoF files.
+//!
+//! Whoever meets a failure has the resource probed; when it is in trouble, the ledger is told for each model
+//! that needs it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ledger::{Claim, Event};
+use tokio::task::spawn_local;
+use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{error, info};
+use vipu_types::ModelName;
+
+use crate::context::Context;
+use crate::pod::Pod;
+use crate::resource::{Health, News, PERIOD, Resource, SLOW};
+use crate::restart_on_panic::restarted_on_panic;
+use crate::{Entry, Environment, Files, FilesError, Journal, JournalError};
+
+/// The resources of a driver.
+pub(crate) struct ResourceProbes {
+    journal: Rc<Resource>,
+    directories: RefCell<HashMap<Arc<Path>, Rc<Resource>>>,
+    probes: RefCell<HashMap<Arc<Path>, AbortOnDropHandle<()>>>,
+    journal_probes: RefCell<Option<AbortOnDropHandle<()>>>,
+    /// Why no job of a model can start, as the ledger was told last.
+    told: RefCell<BTreeMap<ModelName, Option<Rc<str>>>>,
+    /// Counts changes of configuration and of health.
+    news: News,
+}
+
+impl Default for ResourceProbes {
+    fn default() -> Self {
+        Self {
+            journal: Rc::new(Resource::new("the journal".into(), Health::Well)),
+            directories: RefCell::default(),
+            probes: RefCell::default(),
+            journal_probes: RefCell::default(),
+            told: RefCell::default(),
+            news: News::default(),
+        }
+    }
+}
+
+/// Why something was not done with files.
+pub(crate) struct FilesTrouble {
+    pub words: String,
+    /// The directory is in trouble: nobody's files can be written or deleted.
+    pub is_shared: bool,
+    pub directory: Rc<Resource>,
+}
+
+impl<W: Environment> Context<W> {
+    /// Pods were configured: what they need is probed, and what nobody needs is not any more.
+    pub(crate) fn probe_what_is_needed(self: &Rc<Self>) {
+        let probes = &self.resources;
+        probes.journal_probes.borrow_mut().get_or_insert_with(|| {
+            let probe = async |context: &Context<W>| {
+                let confirmed = context.unless_final(context.environment.journal().confirm()).await;
+                confirmed.map_err(|error| words_of(&error))
+            };
+            self.watch(&probes.journal, probe)
+        });
+        let needed: Vec<_> =
+            self.listed().values().filter_map(|pod| pod.settings.ipuof_dir.clone()).collect();
+        // The map has it in any case, and the one who probes twice: to probe, and to begin anew after a
+        // fault.
+        let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 3;
+        let is_needed =
+            |path: &Arc<Path>, resource: &Rc<Resource>| needed.contains(path) || is_in_use(resource);
+        probes.directories.borrow_mut().retain(|path, resource| is_needed(path, resource));
+        probes.probes.borrow_mut().retain(|path, _| probes.directories.borrow().contains_key(path));
+        needed.iter().for_each(|path| drop(self.directory(path)));
+        self.tell_trouble();
+    }
+
+    /// The directory of this path.
+    pub(crate) fn directory(self: &Rc<Self>, path: &Arc<Path>) -> Rc<Resource> {
+        if let Some(known) = self.resources.directories.borrow().get(path) {
+            return Rc::clone(known);
+        }
+        let name = format!("IpuofDir: {}", path.display());
+        let resource = Rc::new(Resource::new(name, Health::Unknown));
+        self.resources.directories.borrow_mut().insert(Arc::clone(path), Rc::clone(&resource));
+        let directory = Arc::clone(path);
+        let probe = async move |context: &Context<W>| context.usable(&directory).await;
+        self.resources.probes.borrow_mut().insert(Arc::clone(path), self.watch(&resource, probe));
+        resource
+    }
+
+    async fn usable(&self, directory: &Path) -> Result<(), String> {
+        self.environment.files().probe(directory).await.map_err(|error| format!("IpuofDir: {error}"))
+    }
+
+    fn watch(
+        self: &Rc<Self>,
+        resource: &Rc<Resource>,
+        probe: impl AsyncFn(&Context<W>) -> Result<(), String> + 'static,
+    ) -> AbortOnDropHandle<()> {
+        let (context, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
+        let work = move || {
+            let (context, resource, probe) = (Rc::clone(&context), Rc::clone(&resource), Rc::clone(&probe));
+            async move {
+                tokio::select! {
+                    biased;
+                    () = resource.watch_over(async || probe(&context).await) => {}
+                    () = tell(&context, &resource) => {}
+                }
+            }
+        };
+        AbortOnDropHandle::new(spawn_local(restarted_on_panic("probes", work)))
+    }
+
+    /// What the partitions of a Pod need.
+    pub(crate) fn needs(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Vec<Rc<Resource>> {
+        let directory = pod.settings.ipuof_dir.as_ref().map(|path| self.directory(path));
+        [Rc::clone(&self.resources.journal)].into_iter().chain(directory).collect()
+    }
+
+    /// Why the partitions of a Pod can have no files or no record, if so. An error while that is not known.
+    fn trouble_on(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Result<Option<Rc<str>>, ()> {
+        let mut healths = self.needs(pod).into_iter().map(|need| need.health());
+        match healths.find(|health| *health != Health::Well) {
+            Some(Health::Trouble(words)) => Ok(Some(words)),
+            Some(Health::Unknown) => Err(()),
+            Some(Health::Well) | None => Ok(None),
+        }
+    }
+
+    /// Why no partition can be made where this claim is, as configuration is now.
+    pub(crate) fn trouble_of(self: &Rc<Self>, claim: &Claim) -> Option<Rc<str>> {
+        self.pod(claim).ok().and_then(|pod| self.trouble_on(&pod).ok()?)
+    }
+
+    /// Changes of configuration and of health.
+    pub(crate) fn news(&self) -> &News {
+        &self.resources.news
+    }
+
+    /// Tells the ledger of each model whether its jobs can start, if that is news.
+    fn tell_trouble(self: &Rc<Self>) {
+        let listed = self.listed();
+        self.resources.told.borrow_mut().retain(|model, _| listed.keys().any(|id| id.model == *model));
+        for (id, pod) in listed {
+            let Ok(trouble) = self.trouble_on(&pod) else { continue };
+            let before = self.resources.told.borrow_mut().insert(id.model.clone(), trouble.clone());
+            if before.as_ref() != Some(&trouble) {
+                let reason = trouble.map(|words| words.to_string());
+                self.environment.report(Event::Trouble { model: id.model, reason });
+            }
+        }
+        self.resources.news.add();
+    }
+
+    /// Does `work` on the files in a directory. When that fails, or takes long, the directory is probed.
+    pub(crate) async fn with_files(
+        self: &Rc<Self>,
+        path: &Arc<Path>,
+        work: impl Future<Output = Result<(), FilesError>>,
+    ) -> Result<(), FilesTrouble> {
+        let directory = self.directory(path);
+        let Err(FilesError(words)) = slowly(&directory, work).await else { return Ok(()) };
+        let usable = slowly(&directory, self.usable(path)).await;
+        let is_shared = usable.inspect_err(|words| directory.fail(words)).is_err();
+        Err(FilesTrouble { words, is_shared, directory })
+    }
+
+    /// Records what is not worth stopping for when it cannot be recorded: the worst is that the next
+    /// slurmctld looks for something that is done already. Whoever cannot find out who is in charge waits
+    /// until it can.
+    pub(crate) async fn note(&self, entry: Entry, claim: &Claim) {
+        while let Err(error) = self.record(entry.clone()).await {
+            tracing::debug!("partition {} of {}: {error}", claim.partition, claim.run);
+            if !error.is_blind() {
+                return;
+            }
+            sleep(PERIOD).await;
+        }
+    }
+
+    /// Returns once it is certain that this slurmctld is still in charge; never if another has taken over.
+    pub(crate) async fn confirm(&self) -> Result<(), JournalError> {
+        self.in_journal(self.environment.journal().confirm()).await
+    }
+
+    /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
+    pub(crate) async fn record(&self, entry: Entry) -> Result<(), JournalError> {
+        self.in_journal(self.environment.journal().record(entry)).await
+    }
+
+    async fn in_journal(
+        &self,
+        work: impl Future<Output = Result<(), JournalError>>,
+    ) -> Result<(), JournalError> {
+        let journal = &self.resources.journal;
+        let done = slowly(journal, self.unless_final(work)).await;
+        done.inspect_err(|error| journal.fail(&words_of(error)))
+    }
+
+    async fn unless_final(
+        &self,
+        work: impl Future<Output = Result<(), JournalError>>,
+    ) -> Result<(), JournalError> {
+        match work.await {
+            Err(error) if error.is_final() => std::future::pending().await,
+            result => result,
+        }
+    }
+}
+
+/// Says in the log how it stands with a resource, and tells the ledger.
+async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
+    let mut health = Health::Unknown;
+    loop {
+        health = resource.changed(&health).await;
+        match &health {
+            Health::Unknown => {}
+            Health::Trouble(words) => {
+                error!("{words}; what needs it waits, and goes on by itself when that is mended")
+            }
+            Health::Well => info!("{} can be written", resource.name()),
+        }
+        context.tell_trouble();
+    }
+}
+
+/// Does `work`; if that takes long, the resource that it needs is probed.
+async fn slowly<T>(resource: &Resource, work: impl Future<Output = T>) -> T {
+    let ask = async {
+        sleep(SLOW).await;
+        resource.ask();
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        never = ask => never,
+    }
+}
+
+fn words_of(error: &JournalError) -> String {
+    format!("{error} (StateSaveLocation needs room, and SlurmUser has to be able to write there)")
+}

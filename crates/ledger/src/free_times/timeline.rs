@@ -1,0 +1,227 @@
+//! When the IPUs of one Pod become free, and what is kept there for plans.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use vipu_types::IpuCount;
+
+use super::block_times::{BlockTimes, NEVER};
+use crate::Seconds;
+use crate::free_blocks::usable_domain;
+
+/// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
+pub(crate) type Ipus = Vec<Range<usize>>;
+
+/// IPUs of this Pod that could be a partition from `start` on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) start: Seconds,
+    pub(crate) ipus: Ipus,
+}
+
+/// IPUs that a plan has for itself during a time.
+#[derive(Clone, Debug)]
+struct Reserved {
+    /// Which plan, in the order of rank.
+    plan: usize,
+    slot: Slot,
+    end: Seconds,
+}
+
+impl Reserved {
+    fn overlaps(&self, unit: &Range<usize>) -> bool {
+        self.slot.ipus.iter().any(|kept| kept.start < unit.end && unit.start < kept.end)
+    }
+}
+
+/// One Pod's IPUs in time. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Timeline {
+    /// When whoever has a block now will be gone.
+    blocks: Arc<BlockTimes>,
+    /// In the order of the plans.
+    reserved: Vec<Reserved>,
+}
+
+impl Timeline {
+    /// A Pod of which these IPUs are taken until then.
+    pub(crate) fn new(
+        ipus: u32,
+        domain_size: IpuCount,
+        taken: impl IntoIterator<Item = (Range<usize>, Seconds)>,
+    ) -> Self {
+        let domain = usable_domain(ipus, domain_size) as usize;
+        Self { blocks: Arc::new(BlockTimes::new(ipus as usize, domain, taken)), reserved: Vec::new() }
+    }
+
+    #[cfg(test)]
+    /// Somebody has these IPUs until then.
+    pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Seconds) {
+        Arc::make_mut(&mut self.blocks).occupy(ipus, until);
+    }
+
+    /// Keeps a slot for a plan of lower rank than all that have one.
+    pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Seconds) {
+        self.reserved.push(Reserved { plan, slot, end });
+    }
+
+    /// The same Pod without plans.
+    pub(crate) fn without_plans(&self) -> Self {
+        Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
+    }
+
+    /// How a partition is put together: the IPUs in one piece, and how many pieces.
+    pub(super) fn shape(&self, size: IpuCount) -> (usize, usize) {
+        let size = size.get() as usize;
+        let domain = self.blocks.domain();
+        (size.min(domain), size.div_ceil(domain))
+    }
+
+    /// The units of a size: its aligned blocks, or the domains.
+    pub(super) fn units(&self, unit: usize) -> impl Iterator<Item = Range<usize>> {
+        units(0..self.blocks.ipus(), unit)
+    }
+
+    /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for
+    /// the `above` plans of highest rank. Of several, one that breaks up as little as possible.
+    pub(crate) fn earliest(
+        &self,
+        size: IpuCount,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Option<Slot> {
+        let (unit, pieces) = self.shape(size);
+        if pieces > 1 {
+            return self.earliest_domains(pieces, duration, from, above);
+        }
+        let soonest = |domain: &Range<usize>| self.blocks.soonest(domain, unit).max(from);
+        let domains = || self.units(self.blocks.domain());
+        let bound = domains().map(|domain| soonest(&domain)).min()?;
+        let (mut first, mut least, mut found) = (NEVER, usize::MAX, None);
+        for domain in domains() {
+            if soonest(&domain) > first {
+                continue;
+            }
+            for block in units(domain, unit) {
+                let start = self.free_from(&block, duration, from, above);
+                if start == NEVER || start > first {
+                    continue;
+                }
+                let whole = self.free_around(&block, duration, start, above);
+                if (start, whole) < (first, least) {
+                    (first, least, found) = (start, whole, Some(block));
+                }
+            }
+            if (first, least) == (bound, unit) {
+                break; // There is nothing better.
+            }
+        }
+        found.map(|block| Slot { start: first, ipus: vec![block] })
+    }
+
+    /// IPUs in the largest block around this one that is free at the same time.
+    fn free_around(&self, block: &Range<usize>, duration: Duration, start: Seconds, above: usize) -> usize {
+        let mut whole = block.clone();
+        loop {
+            let twice = 2 * whole.len();
+            let first = whole.start / twice * twice;
+            let next = first..first + twice;
+            if twice > self.blocks.domain() || self.free_from(&next, duration, start, above) > start {
+                return whole.len();
+            }
+            whole = next;
+        }
+    }
+
+    /// The first time at which that many domains are free together.
+    fn earliest_domains(
+        &self,
+        pieces: usize,
+        duration: Duration,
+        from: Seconds,
+        above: usize,
+    ) -> Option<Slot> {
+        let mut start = from;
+        loop {
+            let mut domains: Vec<_> = self
+                .units(self.blocks.domain())
+                .map(|domain| (self.free_from(&domain, duration, start, above), domain.start, domain))
+                .filter(|(free, ..)| *free != NEVER)
+                .collect();
+            domains.sort_unstable_by_key(|(free, first, _)| (*free, *first));
+            let last = domains.get(pieces - 1)?.0;
+            if last == start {
+                let ipus = domains.into_iter().take(pieces).map(|(.., domain)| domain).collect();
+                return Some(Slot { start, ipus });
+            }
+            // A domain that is free before may be kept again by then: looked at anew.
+            start = last;
+        }
+    }
+
+    /// From when on a unit can be used for this long.
+    fn free_from(&self, unit: &Range<usize>, duration: Duration, from: Seconds, above: usize) -> Seconds {
+        let mut start = self.blocks.free_at(unit).max(from);
+        if start == NEVER || self.reserved.is_empty() {
+            return start;
+        }
+        let kept = || self.reserved.iter().take_while(|kept| kept.plan < above);
+        while let Some(in_the_way) = kept().find(|kept| {
+            kept.slot.start < start.later_by(duration) && start < kept.end && kept.overlaps(unit)
+        }) {
+            start = in_the_way.end;
+        }
+        start
+    }
+
+    /// Whether any of these IPUs is kept, at whatever time, for one of the `above` plans of highest rank.
+    pub(super) fn is_kept(&self, ipus: &Range<usize>, above: usize) -> bool {
+        self.reserved.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
+    }
+
+    /// Whether any of these IPUs is kept for one of the `above` plans of highest rank from before `end` on.
+    pub(super) fn is_kept_before(&self, place: &Ipus, end: Seconds, above: usize) -> bool {
+        let kept = self.reserved.iter().take_while(|kept| kept.plan < above);
+        kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
+    }
+
+    /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one
+    /// can be turned into the other by exchanging free buddies are of the same kind. Those that break up the
+    /// least come first.
+    pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
+        let (unit, pieces) = self.shape(size);
+        let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
+        if pieces > 1 {
+            let free: Ipus = self.units(self.blocks.domain()).filter(is_free).take(pieces).collect();
+            return if free.len() == pieces { vec![free] } else { Vec::new() };
+        }
+        let mut places: Vec<(usize, Range<usize>)> = Vec::new();
+        let (mut at, all, domain) = (0, self.blocks.ipus(), self.blocks.domain());
+        let mut free_domain_seen = false;
+        while at < all {
+            let block = at..at + unit;
+            if !is_free(&block) {
+                at += unit;
+                continue;
+            }
+            let mut whole = unit;
+            while whole < domain && at % (2 * whole) == 0 && is_free(&(at..at + 2 * whole)) {
+                whole *= 2;
+            }
+            if whole < domain || !free_domain_seen {
+                places.push((whole, block));
+            }
+            free_domain_seen |= whole == domain;
+            at += whole;
+        }
+        places.sort_by_key(|(whole, _)| *whole);
+        places.into_iter().map(|(_, block)| vec![block]).collect()
+    }
+}
+
+/// What a range divides into.
+fn units(within: Range<usize>, unit: usize) -> impl Iterator<Item = Range<usize>> {
+    within.step_by(unit).map(move |first| first..first + unit)
+}

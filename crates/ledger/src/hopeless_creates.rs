@@ -1,0 +1,58 @@
+//! Creates that the controller has no room for: which of them to give up.
+
+use vipu_types::{IpuCount, PartitionId, PodId};
+
+use crate::claim::Serial;
+use crate::ipu_holders::IpuHolder;
+use crate::lifecycle::Signal;
+use crate::pod::Occupant;
+use crate::{Action, Ledger, Millis};
+
+const REFUSED: &str = "its controller refuses them although they look free";
+
+impl Ledger {
+    /// A controller had no room for a partition.
+    pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
+        let Some((serial, record)) = self.claims.holder(partition) else { return };
+        let pod = self.pods.get(&record.claim.pod());
+        let is_being_cleared = pod.is_some_and(|pod| pod.is_being_cleared(now));
+        self.claims.refused(now, serial, is_being_cleared);
+    }
+
+    /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their
+    /// hands.
+    pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
+        let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
+            record.phase.is_asked_for() && record.no_room.is_some_and(|no_room| no_room.is_seen_by(asked))
+        });
+        let in_vain: Vec<(Serial, IpuCount)> =
+            in_vain.map(|(serial, record)| (serial, record.claim.size)).collect();
+        for (serial, size) in in_vain {
+            if let Some(why) = self.hopeless(now, id, asked, serial) {
+                let reason = format!("no room for {size} IPUs on {id}: {why}");
+                self.signal(now, serial, Signal::Hopeless(reason), todo);
+            }
+        }
+    }
+
+    /// Why a refused create will not succeed soon, if so.
+    fn hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, serial: Serial) -> Option<&'static str> {
+        let pod = self.pods.get_mut(id)?;
+        let stays = |who: Occupant| match who {
+            Occupant::Partition(holder) => holder != IpuHolder::Leaving,
+            Occupant::Claim(other, holder) => other < serial && holder != IpuHolder::Leaving,
+            Occupant::Nobody => true,
+        };
+        if !pod.has_room(serial, stays)? {
+            return Some(if pod.has_suspects() { REFUSED } else { "others have come to use it" });
+        }
+        // What is on its way out is worth waiting for.
+        let has_room_now = pod.has_room(serial, |_| true)?;
+        let is_being_cleared = pod.is_being_cleared(asked);
+        if !self.claims.no_room(serial)?.contradicted(asked, has_room_now, is_being_cleared) {
+            return None;
+        }
+        pod.suspect(now, serial);
+        Some(REFUSED)
+    }
+}

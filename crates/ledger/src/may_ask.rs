@@ -1,0 +1,43 @@
+//! Which jobs may still ask a controller that refuses every partition.
+
+use vipu_types::{ControllerName, PodId};
+
+use crate::pod::Pod;
+use crate::refusing_controller::RefusingController;
+use crate::{Action, Jobs, Ledger, Wish};
+
+impl Ledger {
+    /// A controller refuses all jobs, as was said before or not; or it does not any more.
+    pub(crate) fn refuses(&mut self, id: &PodId, reason: Option<String>, todo: &mut Vec<Action>) {
+        let before = self.largest_now(&id.model);
+        let asking = self.claims.of_pod(id).filter(|(_, record)| record.phase.is_asked_for());
+        let users: Vec<u32> = asking.map(|(_, record)| record.claim.user).collect();
+        let Some(pod) = self.pods.get_mut(id) else { return };
+        let may_more_ask = match (reason, &mut pod.refusing) {
+            (Some(reason), Some(known)) => known.said_again(reason, !users.is_empty()),
+            (Some(reason), None) => {
+                pod.refusing = Some(RefusingController::new(reason));
+                users.into_iter().for_each(|user| pod.asks(user));
+                true
+            }
+            (None, _) => {
+                pod.refusing = None;
+                self.largest_now(&id.model) > before
+            }
+        };
+        if may_more_ask {
+            todo.push(Action::KickScheduler);
+        }
+    }
+
+    /// A controller that refuses all jobs, with room for a job that may ask it all the same.
+    pub(crate) fn may_ask(&self, wish: &Wish, jobs: &impl Jobs) -> Option<ControllerName> {
+        let model = self.models.get(&wish.model).filter(|model| self.usable(model).is_ok())?;
+        let user = jobs.user_of(wish.job());
+        let mut pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
+        let has_room = |pod: &Pod| wish.size.get() <= pod.free_blocks().largest().min(model.facts().largest);
+        let lets_ask = |pod: &Pod| pod.refusing.as_ref().is_some_and(|refusing| refusing.lets_ask(user));
+        let found = pods.find(|(_, pod)| pod.is_reached() && lets_ask(pod) && has_room(pod));
+        found.map(|(id, _)| id.controller.clone())
+    }
+}

@@ -1,0 +1,199 @@
+//! What a scheduler asks: may this job start, when could it, and who would have to go for it.
+
+use std::time::Duration;
+
+use vipu_types::{ControllerName, ModelName, Place, PodId};
+
+use crate::free_times::{AfterPreemption, FreeTimes, NEVER};
+use crate::free_times_cache::CachedFreeTimes;
+use crate::model::Model;
+use crate::pod::Pod;
+use crate::{Jobs, Ledger, Placement, Seconds, Wait, Wish};
+
+/// A running job that Slurm would let another preempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The job.
+    pub job: u32,
+    /// It was told to go already.
+    pub dying: bool,
+}
+
+impl Candidate {
+    /// What becomes of its IPUs, as the candidate of this number.
+    fn after_preemption(self, number: usize) -> AfterPreemption {
+        if self.dying { AfterPreemption::Free } else { AfterPreemption::Candidate(number) }
+    }
+}
+
+impl Ledger {
+    /// Whether a job may start now, and on which controller: a partition of its size fits, and no job before
+    /// it in line has to wait longer for that, wherever the controller puts it.
+    ///
+    /// Whoever has to wait for IPUs is in line from then on: [`Ledger::plan`].
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn may_start(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
+        let verdict = self.why_not_now(wish, jobs);
+        if let Err(why) = &verdict
+            && why.is_for_room()
+        {
+            self.note(wish, None, jobs);
+            self.put_behind(wish, why);
+        }
+        verdict
+    }
+
+    /// The same for a job that is only asked about.
+    ///
+    /// # Errors
+    /// The reason to wait.
+    pub fn why_not_now(&mut self, wish: &Wish, jobs: &impl Jobs) -> Result<ControllerName, Wait> {
+        let first = match self.fits_now(&wish.model, wish.size) {
+            Ok(first) => first,
+            Err(why) => return self.may_ask(wish, jobs).ok_or(why),
+        };
+        if self.line.nobody_before(wish) {
+            return Ok(first);
+        }
+        let fitting: Vec<_> = self
+            .usable_pods(&wish.model)
+            .enumerate()
+            .filter(|(_, (_, pod))| pod.free_blocks().largest() >= wish.size.get())
+            .map(|(n, (id, _))| (n, id.controller.clone()))
+            .collect();
+        let is_explicit = self.is_explicit(&wish.model);
+        let (free_times, now) = (self.free_times(&wish.model, jobs), jobs.now());
+        let mut in_the_way = Vec::new();
+        for (n, controller) in fitting {
+            let harmless = match is_explicit {
+                true => free_times.harmless_place(n, wish, now).map(drop),
+                false => free_times.leaves_alone(n, wish, now),
+            };
+            match harmless {
+                Ok(()) => return Ok(controller),
+                Err(job) => in_the_way.push(job),
+            }
+        }
+        let soonest = in_the_way.into_iter().min_by_key(|job| free_times.start_of(*job).unwrap_or(NEVER));
+        let job = soonest.unwrap_or(wish.job());
+        Err(Wait::Planned { model: wish.model.clone(), job })
+    }
+
+    /// Whether configuration has us choose the IPUs of partitions.
+    fn is_explicit(&self, model: &ModelName) -> bool {
+        self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
+    }
+
+    /// Whom a job has to let start first that waits because nobody knows where it would be put. Its plan is
+    /// laid behind that one's from now on.
+    fn put_behind(&mut self, wish: &Wish, why: &Wait) -> Option<u32> {
+        let behind = match why {
+            Wait::Planned { job, .. } if !self.is_explicit(&wish.model) => Some(*job),
+            _ => None,
+        };
+        if self.line.set_behind(wish.job(), behind) {
+            self.free_times_cache.changed(wish);
+        }
+        behind
+    }
+
+    /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none,
+    /// and so the controller's choice, where configuration leaves it that or no place is known to be free.
+    pub fn place(&mut self, wish: &Wish, controller: &ControllerName, jobs: &impl Jobs) -> Vec<Place> {
+        let facts = self.models.get(&wish.model).map(Model::facts);
+        let Some(facts) = facts.filter(|facts| facts.placement == Placement::Explicit) else { return vec![] };
+        let domain_size = facts.domain_size;
+        let number = self.usable_pods(&wish.model).position(|(id, _)| id.controller == *controller);
+        let Some(n) = number else { return vec![] };
+        let found = self.free_times(&wish.model, jobs).harmless_place(n, wish, jobs.now());
+        let place = |ipu: usize| Place::numbered(ipu, domain_size);
+        found.unwrap_or_default().into_iter().flatten().map(place).collect()
+    }
+
+    /// When a job could start, not before `from`, if all before it in line start when they can: now exactly
+    /// when it may. `None` when nobody can say: controllers do not answer, or others have the IPUs.
+    pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
+        let (now, from) = (jobs.now(), from.max(jobs.now()));
+        let behind = if from == now {
+            let Err(why) = self.why_not_now(wish, jobs) else { return Some(now) };
+            self.put_behind(wish, &why)
+        } else {
+            self.line.behind(wish.job())
+        };
+        let free_times = self.free_times(&wish.model, jobs);
+        // There may be a slot before that, but nobody knows whether it would get that one.
+        let not_before = behind
+            .map(|first| free_times.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
+        free_times.start(wish, not_before.map_or(from, |later| later.max(from)))
+    }
+
+    /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
+    ///
+    /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting
+    /// any more, or was not looked at for [`Jobs::patience`]. Returns its [forecast](Ledger::forecast).
+    pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
+        self.note(wish, Some(not_before), jobs);
+        let start = self.forecast(wish, not_before, jobs);
+        self.line.tell(wish.job(), start);
+        // The scheduler may expect it later by the next question.
+        self.free_times_cache.changed(wish);
+        start
+    }
+
+    fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {
+        if self.line.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
+            self.free_times_cache.changed(wish);
+        }
+    }
+
+    /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none
+    /// when what is on its way out already suffices. `None` when even all of them do not help.
+    pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
+        let numbered = candidates.iter().enumerate();
+        let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
+        let cached = self.cached(&wish.model, jobs);
+        let after: Vec<_> = cached.holders.iter().map(|holders| holders.after_preemption(&of_job)).collect();
+        let free_times = &cached.free_times;
+        let choices = after.iter().enumerate().filter_map(|(n, after)| free_times.fewest(n, after, wish));
+        let fewest = choices.min_by_key(|choice| (choice.len(), choice.iter().sum::<usize>()))?;
+        Some(fewest.into_iter().map(|n| candidates[n].job).collect())
+    }
+
+    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs
+    /// that failed and have them still, and jobs that wait for which a partition is, or is being, made.
+    #[must_use]
+    pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
+        let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
+            claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)
+        });
+        let all = self.claims.tally().in_slurm_partition(model, slurm_partition);
+        all.saturating_sub(own.map_or(0, |claim| claim.size.get().into()))
+    }
+
+    /// The Pods of a model whose controllers answer, in the order in which they are tried.
+    fn usable_pods(&self, model: &ModelName) -> impl Iterator<Item = (&PodId, &Pod)> {
+        let model = self.models.get(model).filter(|model| self.usable(model).is_ok());
+        model.into_iter().flat_map(|model| self.reached(model))
+    }
+
+    fn free_times(&mut self, model: &ModelName, jobs: &impl Jobs) -> &FreeTimes {
+        &self.cached(model, jobs).free_times
+    }
+
+    /// The free times of a model, calculated anew when anything happened or a second went by.
+    fn cached(&mut self, model: &ModelName, jobs: &impl Jobs) -> &CachedFreeTimes {
+        let (events, now) = (self.events, jobs.now());
+        if !self.free_times_cache.is_fresh(model, events, now) {
+            let before = self.free_times_cache.take_holders(model, events);
+            let anew = || self.usable_pods(model).map(|(_, pod)| pod.ipu_holders()).collect();
+            let holders: Vec<_> = before.unwrap_or_else(anew);
+            let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
+            let free_times = FreeTimes::new(pods, self.line.in_force(model, jobs));
+            let cached = CachedFreeTimes { events, holders, free_times, at: Some(now) };
+            self.free_times_cache.keep(model, cached);
+        }
+        self.free_times_cache.of(model)
+    }
+}

@@ -1,0 +1,31 @@
+//! The two clocks: the caller's and Slurm's.
+
+use std::time::Duration;
+
+/// A point in time, in milliseconds since an epoch that the caller chooses. The ledger has no clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+/// A point in time, in seconds since the Unix epoch, as Slurm counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seconds(pub i64);
+
+impl Seconds {
+    /// The time a span later; the last there is when that is beyond all.
+    #[must_use]
+    pub fn later_by(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(span.as_secs()).unwrap_or(i64::MAX)))
+    }
+
+    /// The span since an earlier time; zero when that is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A span of that many of Slurm's seconds; none when it is negative.
+#[must_use]
+pub fn span(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}

@@ -1,0 +1,149 @@
+//! State changes of partitions that no call brings about.
+//!
+//! ```text
+//! create -> Creating -> Active -> (error) -> Resetting -> Active        up to three times,
+//!                   \-> Failed                        \-> Failed        if auto-reset is on
+//! remove -> Removing -> Removed -> gone
+//!                   \-> Failed    an agent is down, and not forced
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::faults::Effect;
+use super::partition::{Partition, State, Step};
+use super::{PartitionRecord, Pod, StateChange};
+use crate::nanos::Nanos;
+
+/// How often the controller tries by itself to mend a partition.
+pub(crate) const MAX_AUTO_RESETS: u32 = 3;
+
+impl Pod {
+    /// Lets everything take place that is due by `now`.
+    pub fn advance(&mut self, now: Nanos) {
+        while let Some((at, _)) = self.agenda.first()
+            && *at <= now
+        {
+            let Some((at, id)) = self.agenda.pop_first() else { return };
+            let Some((_, step)) = self.partitions.get_mut(&id).and_then(|partition| partition.next.take())
+            else {
+                continue;
+            };
+            match step {
+                Step::ComeUp => self.come_up(&id, at),
+                Step::Fail(text) => self.fail(&id, text, at),
+                Step::Break(text) => self.break_down(&id, text, at),
+                Step::Leave { forced } => self.leave(&id, forced, at),
+                Step::Vanish => self.vanish(&id, at),
+            }
+        }
+    }
+
+    fn come_up(&mut self, id: &str, at: Nanos) {
+        if let Some(trouble) =
+            self.partitions.get(id).and_then(|partition| self.ipus.trouble(partition.block))
+            && !self.relocate(id, at)
+        {
+            return self.break_down(id, trouble, at);
+        }
+        let Some(partition) = self.partitions.get_mut(id) else { return };
+        partition.errors.clear();
+        partition.enter(State::Active, at, &mut self.records);
+        if let Some(record) = self.records.get_mut(partition.record) {
+            record.active.get_or_insert(at);
+        }
+        let breaks = self.faults.take(id, |effect| match effect {
+            Effect::GoError { after_ms, text } => {
+                let after = std::time::Duration::from_millis(*after_ms);
+                Some((at + after, Step::Break(text.clone())))
+            }
+            _ => None,
+        });
+        partition.plan(breaks, &mut self.agenda);
+    }
+
+    /// Moves a partition to sound IPUs, if it may be moved and there are some.
+    fn relocate(&mut self, id: &str, at: Nanos) -> bool {
+        let Some(partition) = self.partitions.get_mut(id) else { return false };
+        if !partition.spec.relocatable {
+            return false;
+        }
+        partition.spec.chosen = None;
+        let Ok((block, allocation)) = self.ipus.place(&partition.spec) else { return false };
+        self.ipus.release(partition.block);
+        self.ipus.take(block);
+        partition.block = block;
+        partition.allocation = allocation;
+        if let Some(record) = self.records.get_mut(partition.record) {
+            record.moves_to(block.ipus(), at);
+        }
+        true
+    }
+
+    /// An error that the controller tries to mend by itself.
+    pub(crate) fn break_down(&mut self, id: &str, text: String, at: Nanos) {
+        let Some(partition) = self.partitions.get_mut(id) else { return };
+        if !partition.spec.auto_reset || partition.resets >= MAX_AUTO_RESETS {
+            return self.fail(id, text, at);
+        }
+        partition.errors = vec![text];
+        partition.resets += 1;
+        partition.last_reset = Some(at);
+        partition.enter(State::Resetting, at, &mut self.records);
+        let up_at = at + self.settings.create;
+        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
+    }
+
+    fn fail(&mut self, id: &str, text: String, at: Nanos) {
+        let Some(partition) = self.partitions.get_mut(id) else { return };
+        partition.errors = vec![text];
+        partition.enter(State::Failed, at, &mut self.records);
+        partition.plan(None, &mut self.agenda);
+    }
+
+    /// It is removed, and shown as that for a while.
+    fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
+        let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
+        if let Some(trouble) = self.ipus.unreachable(block).filter(|_| !forced) {
+            return self.fail(id, trouble, at);
+        }
+        if self.settings.removed.is_zero() {
+            return self.vanish(id, at);
+        }
+        let Some(partition) = self.partitions.get_mut(id) else { return };
+        partition.enter(State::Removed, at, &mut self.records);
+        partition.plan(Some((at + self.settings.removed, Step::Vanish)), &mut self.agenda);
+    }
+
+    /// It is gone, and its IPUs are free.
+    pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
+        let Some(partition) = self.partitions.remove(id) else { return };
+        self.ipus.release(partition.block);
+        if let Some(record) = self.records.get_mut(partition.record) {
+            record.leaves(at);
+            record.removed = Some(at);
+        }
+    }
+}
+
+impl Partition {
+    /// Changes the state and records it.
+    pub(crate) fn enter(&mut self, state: State, at: Nanos, records: &mut [PartitionRecord]) {
+        self.state = state;
+        let (ready, operation) = state.told();
+        if let Some(record) = records.get_mut(self.record) {
+            let (ready, operation) = (ready.as_str_name().to_owned(), operation.as_str_name().to_owned());
+            record.events.push(StateChange { at, ready, operation });
+        }
+    }
+
+    /// Puts something else on the agenda for it, or nothing.
+    pub(crate) fn plan(&mut self, next: Option<(Nanos, Step)>, agenda: &mut BTreeSet<(Nanos, String)>) {
+        if let Some((at, _)) = self.next.take() {
+            agenda.remove(&(at, self.spec.id.clone()));
+        }
+        if let Some((at, _)) = &next {
+            agenda.insert((*at, self.spec.id.clone()));
+        }
+        self.next = next;
+    }
+}

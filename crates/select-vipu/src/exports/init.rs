@@ -1,0 +1,33 @@
+//! Name, type, version and id of the plugin, and its `init`.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use slurm_host::{boundary, differences, log, running_release};
+
+use super::selector;
+
+slurm_host::plugin_identity! { name: "V-IPU partitions over a stock selector", type: "select/vipu" }
+
+/// 0 until `init`, which Slurm calls before it reads this.
+// SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
+#[unsafe(no_mangle)]
+pub static plugin_id: AtomicU32 = AtomicU32::new(0);
+
+// SAFETY: `int init(void)` of the plugin interface.
+#[unsafe(no_mangle)]
+extern "C" fn init() -> c_int {
+    boundary::guard(&|| "init".into(), -1, || match prepare() {
+        Ok(()) => 0,
+        Err(why) => {
+            log::error(&format!("select/vipu: {why}"));
+            -1
+        }
+    })
+}
+
+fn prepare() -> Result<(), String> {
+    let inner = selector::load()?;
+    plugin_id.store(differences::plugin_id::choose(running_release::loaded()?, &inner)?, Ordering::Relaxed);
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Taking over the jobs of an earlier slurmctld stops half-way: IPU jobs wait, and none waits for what does
+//! not come.
+
+use std::ffi::{CString, c_int, c_void};
+use std::fs;
+use std::time::Duration;
+
+use testbed::wait_until;
+
+use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, gres};
+use crate::host::{Host, notes};
+use crate::installation::Installation;
+use crate::object::Plugin;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What stops it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A panic, at the second of two jobs.
+    Panic,
+    /// No thread can be started.
+    Threads,
+}
+
+pub fn run(host: Host, installation: &Installation, stop: Stop) {
+    let cluster = Cluster::new(host);
+    let Cluster { running, waiting: second, plain: new, .. } = cluster;
+    let state = |words: &[&str]| words.iter().fold(0, |all, word| all | host.release.constant(word));
+    for (job, id) in [(running, RUNNING), (second, WAITING)] {
+        give_partition(job, id);
+    }
+    new.record.put("tres_per_node", gres(host, "vipu:pod64:16"));
+    match stop {
+        Stop::Panic => {
+            second.record.put("job_state", state(&["JOB_RUNNING", "JOB_CONFIGURING"]));
+            fs::write(installation.failpoints().join(format!("adopt_{WAITING}")), "as the test wants it")
+                .unwrap();
+        }
+        Stop::Threads => {
+            second.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
+            // More than there is.
+            // SAFETY: this is the only thread.
+            unsafe { std::env::set_var("RUST_MIN_STACK", (1_u64 << 47).to_string()) };
+        }
+    }
+    let plugin = Plugin::load(&installation.plugins().join("select_vipu.so"), host.release).unwrap();
+    let select = Select { host, plugin };
+    host.set("fake_agrees", true);
+    notes();
+    host.read_conf(plugin);
+    let told = notes();
+    let errors: Vec<_> = told.iter().filter(|note| note.starts_with("log 2: ")).collect();
+    let why = match stop {
+        Stop::Panic => "not all of Slurm's jobs could be read",
+        Stop::Threads => "cannot start thread vipu-host",
+    };
+    let is_told = |part: &str| errors.iter().any(|line| line.contains(part));
+    assert!(is_told("no IPU job starts") && is_told(why), "{errors:?}");
+
+    select.has_new_jobs_wait(new, (stop == Stop::Panic).then_some(why));
+    running.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
+    select.call("select_p_job_fini", Some(running));
+    assert_eq!(gates(running), (0, 0), "nobody may be there to let it go");
+    assert_eq!(gates(second), (0, 0));
+    if stop == Stop::Panic {
+        notes();
+        assert_eq!(select.call("select_p_job_ready", Some(second)), 0);
+        let asked: Vec<_> = notes().into_iter().filter(|note| note.contains("job_ready")).collect();
+        assert_eq!(asked, [""; 0], "its partition may not be ready, whatever its nodes are");
+    }
+}
+
+/// As an earlier slurmctld did.
+fn give_partition(job: Job, id: u32) {
+    let variable = format!("SLURM_VIPU_JOB_{id}=slurm_{id},pod64,16,1,127.0.0.1:9");
+    let environment = vec![CString::new(variable).unwrap().into_raw()].leak();
+    job.details.put("env_sup", environment.as_mut_ptr().cast::<c_void>());
+    job.details.put("env_cnt", 1_u16);
+}
+
+/// The completion gate and the launch gate.
+fn gates(job: Job) -> (u32, u8) {
+    (job.record.get("prep_epilog_cnt"), job.details.get("prolog_running"))
+}
+
+/// `select_vipu.so` in slurmctld.
+struct Select {
+    host: Host,
+    plugin: Plugin,
+}
+
+impl Select {
+    fn call(&self, name: &str, job: Option<Job>) -> c_int {
+        // SAFETY: it takes a job or nothing, and returns an int, in every release.
+        let function: unsafe extern "C" fn(*mut c_void) -> c_int =
+            unsafe { std::mem::transmute::<*mut c_void, _>(self.plugin.wanted(name)) };
+        let job = job.map_or(std::ptr::null_mut(), |job| job.record.address());
+        // SAFETY: called as slurmctld does.
+        self.host.under_locks(|| unsafe { function(job) })
+    }
+
+    fn has_new_jobs_wait(&self, job: Job, why: Option<&str>) {
+        let start = self.host.release.constant("SELECT_MODE_RUN_NOW");
+        let code = self.host.job_test(self.plugin.wanted("select_p_job_test"), job.record, start);
+        assert!(code != 0, "job {PLAIN} starts");
+        let Some(why) = why else { return };
+        let reason = || self.host.under_locks(|| job.record.text("state_desc"));
+        wait_until("the reason to be written", LIMIT, || Ok(reason().is_some())).unwrap();
+        let reason = reason().unwrap();
+        assert!(reason.contains(why) && reason.contains("restart slurmctld"), "{reason}");
+    }
+}

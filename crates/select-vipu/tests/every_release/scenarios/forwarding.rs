@@ -1,0 +1,49 @@
+//! `select_vipu.so` as slurmctld loads it, before it knows of any controller: all goes to the stock selector.
+
+use crate::host::{Host, notes};
+use crate::installation::Installation;
+use crate::object::Plugin;
+
+/// The id of our own, where it may not be that of a stock selector.
+const OWN: u32 = 22096;
+
+/// Returns the plugin, all of whose functions were called but `reconfigure`.
+pub fn run(host: Host, installation: &Installation) -> Plugin {
+    let all = load(host, installation);
+    let ids: Vec<_> = all.iter().map(|plugin| plugin.number("plugin_id")).collect();
+    let select = *all.last().unwrap();
+    match host.release.series {
+        ..=2411 => assert_eq!(ids, [109, 102, OWN], "Slurm wants each id once, and at least 100"),
+        _ => assert_eq!(ids, [109], "Slurm knows a cluster of cons_tres by this id"),
+    }
+    assert_eq!(notes().last().unwrap(), "cons_tres: init", "by our plugin, after Slurm's own calls");
+    for function in host.select_interface() {
+        let name = function.name().to_str().unwrap();
+        let address = select.wanted(name);
+        if name != "select_p_reconfigure" {
+            host.under_locks(|| function.call(address));
+            arrived("cons_tres", &notes());
+        }
+    }
+    select
+}
+
+/// Loads what Slurm loads: up to 24.11 every selector of PluginDir, later the configured one.
+fn load(host: Host, installation: &Installation) -> Vec<Plugin> {
+    let own = format!("{}.so", installation.select_type().replace('/', "_"));
+    let stock = ["select_cons_tres.so", "select_linear.so"].into_iter();
+    let names = stock.filter(|_| host.release.series <= 2411).chain([own.as_str()]);
+    let load = |name| {
+        let plugin = Plugin::load(&installation.plugins().join(name), host.release);
+        plugin.unwrap_or_else(|why| panic!("{name}: {why}: {:?}", notes()))
+    };
+    names.map(load).collect()
+}
+
+/// What was sent came to the stock selector unchanged, and its answer came back.
+pub fn arrived(layer: &str, notes: &[String]) {
+    let [sent, heard, got] = notes else { panic!("not sent and heard once: {notes:?}") };
+    let sent = sent.strip_prefix("sent: ").unwrap();
+    assert_eq!(*heard, format!("{layer}: {sent}"));
+    assert_eq!(got, "got its result", "of {sent}");
+}

@@ -1,0 +1,136 @@
+//! `select_vipu.so` with `vipu_slurmctld.so`, on a site that has no vipu.conf yet: IPU jobs wait and say why,
+//! others run.
+
+use std::ffi::{c_int, c_void};
+use std::time::Duration;
+
+use testbed::wait_until;
+
+use crate::cluster::{Cluster, gres};
+use crate::host::{Host, notes};
+use crate::object::Plugin;
+use crate::record::Record;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// `select_vipu.so` in slurmctld.
+struct Selector {
+    host: Host,
+    plugin: Plugin,
+}
+
+pub fn run(host: Host, plugin: Plugin, cluster: &Cluster) {
+    let selector = Selector { host, plugin };
+    cluster.list(host, &[cluster.running]);
+    selector.reconfigure();
+    host.set("fake_agrees", true);
+    selector.places_reservations(cluster.reservation.record);
+    cluster.list(host, &[cluster.running, cluster.waiting, cluster.plain]);
+    selector.starts_jobs_without_ipus(cluster.plain.record);
+    selector.refuses_what_no_pod_has(cluster.waiting.record);
+    selector.has_ipu_jobs_wait(cluster.waiting.record);
+    selector.forecasts(cluster.waiting.record);
+}
+
+impl Selector {
+    fn address(&self, name: &str) -> *mut c_void {
+        self.plugin.wanted(name)
+    }
+
+    fn job_test(&self, job: Record, mode: &str) -> (c_int, usize) {
+        let mode = self.host.release.constant(&format!("SELECT_MODE_{mode}"));
+        notes();
+        let code = self.host.job_test(self.address("select_p_job_test"), job, mode);
+        (code, notes().iter().filter(|note| note.starts_with("cons_tres: job_test")).count())
+    }
+
+    /// Calls a function that takes a job.
+    fn of_job(&self, name: &str, job: Record) -> c_int {
+        let function: unsafe extern "C" fn(*mut c_void) -> c_int =
+            // SAFETY: `job_begin`, `job_ready` and `job_fini` have this type in every release.
+            unsafe { std::mem::transmute(self.address(name)) };
+        // SAFETY: a job record, under slurmctld's locks.
+        self.host.under_locks(|| unsafe { function(job.address()) })
+    }
+
+    /// The first one, in which the controller's object is loaded.
+    fn reconfigure(&self) {
+        let functions = self.host.select_interface();
+        let reconfigure = functions.iter().find(|known| known.name() == c"select_p_reconfigure").unwrap();
+        self.host.under_locks(|| reconfigure.call(self.address("select_p_reconfigure")));
+        let (logged, calls): (Vec<_>, Vec<_>) =
+            notes().into_iter().partition(|note| note.starts_with("log "));
+        super::forwarding::arrived("cons_tres", &calls);
+        let errors: Vec<_> = logged.iter().filter(|line| line.starts_with("log 2: ")).collect();
+        let expected = ["pod16", "pod64"].map(|model| format!("model {model}: its jobs wait: "));
+        let told = errors.iter().zip(&expected).all(|(line, part)| line.contains(part));
+        assert!(errors.len() == expected.len() && told, "{logged:?}");
+    }
+
+    /// Before the first waiting job: nothing is to be concluded from such a record.
+    fn places_reservations(&self, record: Record) {
+        assert_eq!(self.job_test(record, "WILL_RUN"), (0, 1));
+    }
+
+    fn starts_jobs_without_ipus(&self, job: Record) {
+        assert_eq!(self.job_test(job, "RUN_NOW"), (0, 1));
+        for name in ["select_p_job_begin", "select_p_job_ready", "select_p_job_fini"] {
+            notes();
+            assert_eq!(self.of_job(name, job), 0);
+            let heard =
+                format!("cons_tres: {} {:#x}", name.trim_start_matches("select_p_"), job.address().addr());
+            assert_eq!(notes(), [heard]);
+        }
+        assert_eq!(job.text("state_desc"), None);
+    }
+
+    fn refuses_what_no_pod_has(&self, job: Record) {
+        job.put("tres_per_node", gres(self.host, "vipu:pod64:3"));
+        let never = self.host.release.constant("ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE");
+        assert_eq!(self.job_test(job, "TEST_ONLY"), (never.cast_signed(), 0));
+        job.put("tres_per_node", gres(self.host, "vipu:pod64:16"));
+        assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
+    }
+
+    fn has_ipu_jobs_wait(&self, job: Record) {
+        self.host.set("last_job_update", 0_i64);
+        self.leaves_the_line_to_others(job);
+        let reason = || self.host.under_locks(|| job.text("state_desc"));
+        wait_until("the reason to be written", LIMIT, || Ok(reason().is_some())).unwrap();
+        let reason = reason().unwrap();
+        assert!(reason.starts_with("vipu: ") && reason.contains("vipu.conf"), "{reason}");
+        assert!(self.host.get::<i64>("last_job_update") > 0, "clients must see the reason");
+        assert_eq!(self.of_job("select_p_job_begin", job), -1, "the job stays pending");
+    }
+
+    /// The refusal keeps nobody else off the nodes: see `differences/refusal.rs`.
+    fn leaves_the_line_to_others(&self, job: Record) {
+        let busy = self.host.release.constant("ESLURM_NODES_BUSY").cast_signed();
+        if self.host.release.series < 2302 {
+            assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (busy, 0), "not on the nodes in service");
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1), "but on all nodes");
+            assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+            assert_eq!(self.job_test(job, "WILL_RUN"), (0, 1));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1), "it does not follow the refused start");
+        } else {
+            let licenses = self.host.release.constant("ESLURM_LICENSES_UNAVAILABLE").cast_signed();
+            assert_eq!(self.job_test(job, "RUN_NOW"), (licenses, 0));
+            assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
+        }
+        // As srun and salloc are tried before they are in line: they would tell the user what is wrong.
+        job.put("state_reason", 0_u32);
+        assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
+        assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
+        job.put("state_reason", 3_u32);
+    }
+
+    fn forecasts(&self, job: Record) {
+        assert_eq!(self.job_test(job, "WILL_RUN"), (0, 1));
+        const MONTHS: i64 = 300 * 24 * 3600;
+        assert!(
+            job.get::<i64>("start_time") > 1_700_000_000 + MONTHS,
+            "nobody knows when there will be IPUs"
+        );
+    }
+}

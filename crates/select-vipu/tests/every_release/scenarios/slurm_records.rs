@@ -1,0 +1,253 @@
+//! slurm-host itself on the records and functions of the release.
+
+use std::ffi::{c_char, c_void};
+use std::sync::mpsc;
+
+use slurm_host::job::{JobMut, JobRef};
+use slurm_host::locks::HostThread;
+use slurm_host::{conf, locks, nodes, running_release};
+
+use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
+use crate::host::{Host, notes, text_at};
+
+pub fn run(host: Host, cluster: &Cluster) {
+    assert_eq!(running_release::loaded().unwrap().release.version.0, host.release.version);
+    slurm_host::check().unwrap();
+    let select_type = conf::select_type().unwrap_or_else(|| panic!("{:?}", notes()));
+    assert!(select_type.starts_with("select/vipu"));
+    assert!(conf::state_save_location().unwrap().ends_with("state"));
+    assert!(conf::folder().unwrap().ends_with("conf"));
+    host.under_locks(|| {
+        reads(cluster.running);
+        writes(host, cluster.running);
+        raises_gates(host, cluster.running);
+        fails_and_is_late(host, cluster.running);
+        lists_jobs_and_nodes();
+    });
+    opens_gates(host, cluster.running);
+    sends_back(host, cluster);
+}
+
+fn change(job: &Job) -> JobMut<'_> {
+    // SAFETY: a job record under slurmctld's locks.
+    unsafe { JobMut::from_callback(job.record.address()) }.unwrap_or_else(|| panic!("{:?}", notes()))
+}
+
+fn reads(job: Job) {
+    // SAFETY: a job record under slurmctld's locks.
+    let seen = unsafe { JobRef::from_callback(job.record.address()) };
+    let seen = seen.unwrap_or_else(|| panic!("{:?}", notes()));
+    assert_eq!((seen.id(), seen.user(), seen.restart_count(), seen.het_job()), (RUNNING, 1000, 2, 7));
+    assert_eq!((seen.start_time(), seen.end_time()), (1_700_000_000, 1_700_003_600));
+    assert!(seen.tres_per_node().unwrap().ends_with("vipu:pod64:16") && seen.mentions_vipu());
+    assert!(seen.is_batch() && seen.is_running() && !seen.is_configuring() && !seen.is_completing());
+    assert!(!seen.waits_in_line() && !seen.nodes_done());
+    job.record.put("node_bitmap_cg", bitmap(-1));
+    assert!(seen.nodes_done());
+    let [waiting, plain] = [WAITING, PLAIN].map(|id| seen.other(id).unwrap());
+    assert!(waiting.is_pending() && waiting.waits_in_line() && !waiting.is_batch());
+    assert!(!plain.mentions_vipu());
+    assert!(waiting.is_awaited() && !plain.is_awaited());
+}
+
+fn writes(host: Host, job: Job) {
+    let mut seen = change(&job);
+    seen.set_reason("first");
+    seen.set_reason("second");
+    seen.add_system_comment("one");
+    seen.add_system_comment("two");
+    seen.set_environment("A", "1");
+    seen.set_environment("B", "2");
+    seen.remove_environment("A");
+    for (name, value) in [("A", "1"), ("B", "2"), ("C", "3"), ("B", "4")] {
+        seen.set_script_environment(name, value);
+    }
+    seen.remove_script_environment("A");
+    forgets_what_is_forged(host, job, &mut seen);
+    assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
+    seen.expect_start(1_800_000_000);
+    job.details.put("begin_time", 0_i64);
+    seen.begin_soon();
+    assert!(!job.record.get::<*const c_void>("job_resrcs").is_null());
+    seen.give_up_resources();
+    assert!(job.record.get::<*const c_void>("job_resrcs").is_null());
+    assert_eq!(job.record.text("state_desc").as_deref(), Some("second"));
+    assert_eq!(job.record.text("system_comment").as_deref(), Some("one; two"));
+    assert_eq!(job.record.get::<i64>("start_time"), 1_800_000_000);
+    assert!(job.details.get::<i64>("begin_time") > 1_700_000_000);
+    assert_eq!(job.details.get::<u16>("env_cnt"), 1);
+    let environment: *const *const c_char = job.details.get("env_sup");
+    // SAFETY: env_sup holds env_cnt texts.
+    assert_eq!(text_at(unsafe { environment.read() }).as_deref(), Some("B=2"));
+    assert_eq!(job.record.get::<u32>("spank_job_env_size"), 2);
+    let scripts: *const *const c_char = job.record.get("spank_job_env");
+    // SAFETY: two texts and a NULL behind them.
+    let scripts = [0, 1, 2].map(|i| text_at(unsafe { scripts.add(i).read() }));
+    assert_eq!(scripts, [Some("SPANK_C=3".into()), Some("SPANK_B=4".into()), None]);
+    assert!(host.get::<i64>("last_job_update") > 0, "clients must see the change");
+}
+
+/// Slurm takes a list of a client's own, in which a name can be there twice.
+fn forgets_what_is_forged(host: Host, job: Job, seen: &mut JobMut<'_>) {
+    let all = ["SPANK_VIPU_A=1", "SPANK_C=3", "SPANK_VIPU_A=2", "SPANK_VIPU_B=1", "SPANK_B=0", "SPANK_B=4"];
+    let sent: *mut *mut c_char = all.map(|entry| host.text(entry)).to_vec().leak().as_mut_ptr();
+    job.record.put("spank_job_env", sent);
+    job.record.put("spank_job_env_size", 6_u32);
+    seen.remove_script_environment_of("VIPU_");
+    assert_eq!(seen.script_environment("B").as_deref(), Some("0"));
+    seen.set_script_environment("B", "4");
+}
+
+fn raises_gates(host: Host, job: Job) {
+    let mut seen = change(&job);
+    let [running, pending, configuring] =
+        ["JOB_RUNNING", "JOB_PENDING", "JOB_CONFIGURING"].map(|state| host.release.constant(state));
+    // With a burst buffer that waits too, and without.
+    for (others, before) in [(1_u8, pending | configuring), (0, pending)] {
+        job.record.put("job_state", before);
+        job.details.put("prolog_running", others);
+        seen.raise_launch_gate();
+        assert_eq!(job.record.get::<u32>("job_state"), pending | configuring);
+        seen.take_back_launch_gate();
+        assert_eq!(
+            (job.record.get::<u32>("job_state"), job.details.get::<u8>("prolog_running")),
+            (before, others)
+        );
+    }
+    job.record.put("job_state", running);
+    seen.raise_launch_gate();
+    seen.raise_completion_gate();
+    assert_eq!(job.record.get::<u32>("job_state"), running | configuring);
+    assert_eq!(job.details.get::<u8>("prolog_running"), 1);
+    assert_eq!((job.record.get::<u32>("prep_epilog_cnt"), job.record.get::<u8>("epilog_running")), (1, 1));
+}
+
+fn fails_and_is_late(host: Host, job: Job) {
+    let (state, ends) = (job.record.get::<u32>("job_state"), job.record.get::<i64>("end_time"));
+    let mut seen = change(&job);
+    job.record.put("deadline", i64::from(host.release.constant("NO_VAL")));
+    assert_eq!(seen.deadline(), None);
+    job.record.put("deadline", ends - 60);
+    seen.end_by_deadline();
+    assert_eq!(seen.end_time(), ends, "it is CONFIGURING");
+    job.record.put("job_state", host.release.constant("JOB_RUNNING"));
+    seen.end_by_deadline();
+    assert_eq!((seen.end_time(), seen.has_ended(), seen.has_failed()), (ends - 60, false, false));
+    job.record.put("exit_code", 42_u32 << 8);
+    for (word, has_failed, code) in [
+        ("JOB_FAILED", true, Some(42)),
+        ("JOB_TIMEOUT", true, None),
+        ("JOB_OOM", true, None),
+        ("JOB_COMPLETE", false, None),
+        ("JOB_CANCELLED", false, None),
+        ("JOB_PREEMPTED", false, None),
+    ] {
+        let flags = host.release.constant("JOB_COMPLETING");
+        job.record.put("job_state", host.release.constant(word) | flags);
+        let found = (seen.has_ended(), seen.has_failed(), seen.failed_with());
+        assert_eq!(found, (true, has_failed, code), "{word}");
+    }
+    for may in [false, true] {
+        job.details.put("requeue", u16::from(may));
+        assert_eq!(seen.may_be_requeued(), may);
+    }
+    job.record.put("job_state", state);
+    job.record.put("end_time", ends);
+    job.record.put("deadline", 0_i64);
+}
+
+fn lists_jobs_and_nodes() {
+    let mut ids = Vec::new();
+    // SAFETY: under slurmctld's locks.
+    assert!(unsafe { locks::for_each_job(&mut |job| ids.push(job.id())) });
+    assert_eq!(ids, [RUNNING, WAITING, PLAIN]);
+    // SAFETY: under slurmctld's locks.
+    let nodes = unsafe { nodes::gres_of_all() };
+    let nodes: Vec<_> = nodes.iter().map(|node| (node.node.as_str(), node.gres.as_str())).collect();
+    assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
+}
+
+/// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous
+/// one.
+fn sends_back(host: Host, cluster: &Cluster) {
+    let jobs = [cluster.running, cluster.waiting, cluster.plain];
+    let requeue = |job: Job| job.details.get::<u16>("requeue");
+    for (leader, marked) in [(0_u32, vec![RUNNING]), (RUNNING, vec![RUNNING, WAITING])] {
+        for (job, is_part) in jobs.into_iter().zip([true, true, false]) {
+            job.record.put("het_job_id", if is_part { leader } else { 0 });
+            job.details.put("requeue", 0_u16);
+        }
+        let places = jobs.map(|job| job.details.address_of::<u16>("requeue"));
+        host.set("fake_requeue", places);
+        let (done, wait) = mpsc::channel();
+        HostThread::spawn("vipu-host", move |mut slurm| {
+            host.set("fake_agrees", true);
+            let is_back = slurm.write().send_back(RUNNING, false);
+            host.set("fake_agrees", false);
+            done.send(is_back).unwrap();
+        })
+        .unwrap();
+        assert!(wait.recv().unwrap());
+        let seen = [RUNNING, WAITING, PLAIN].map(|id| u16::from(marked.contains(&id)).to_string()).join(" ");
+        let told = notes();
+        assert!(told.contains(&format!("may be requeued: {seen}")), "{seen}: {told:?}");
+        assert_eq!(jobs.map(requeue), [0, 0, 0]);
+    }
+    host.set("fake_requeue", [std::ptr::null_mut::<u16>(); 3]);
+    for job in jobs {
+        job.record.put("het_job_id", 7_u32);
+        job.details.put("requeue", 1_u16);
+    }
+}
+
+/// Everything that the one thread does that may take locks.
+fn opens_gates(host: Host, job: Job) {
+    let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
+    assert_eq!(errors, [""; 0]);
+    let (done, wait) = mpsc::channel();
+    HostThread::spawn("vipu-host", move |mut slurm| {
+        let mut locked = slurm.write();
+        assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
+        locked.open_launch_gate(RUNNING);
+        host.set("fake_agrees", true);
+        assert!(locked.requeue(RUNNING, true));
+        host.set("fake_agrees", false);
+        assert!(!locked.requeue(RUNNING, true));
+        locked.end_failed(RUNNING);
+        locked.tell_user(RUNNING, "hello");
+        drop(locked);
+        let nodes_done = slurm.look_at(&[RUNNING], |job| !job.is_completing() || job.nodes_done());
+        assert_eq!(nodes_done, [Some(true)]);
+        slurm.open_completion_gate(RUNNING);
+        slurm.kick_scheduler();
+        done.send(()).unwrap();
+    })
+    .unwrap();
+    wait.recv().expect("the thread's work to be done");
+
+    let at = job.record.address();
+    let sixth = if host.release.size("slurmctld_lock") == 24 { " 0" } else { "" };
+    let [write, read_jobs, read_conf] =
+        ["1 2 2 1 1", "0 1 0 1 0", "1 0 0 0 0"].map(|five| format!("{five}{sixth}"));
+    let requeue = match host.release.series <= 2505 {
+        true => format!("job_requeue 0 {RUNNING} (nil) 0 0x800"),
+        false => format!("job_requeue_internal 0 {at:p} 0 0x800"),
+    };
+    let expected = [
+        format!("lock {write}"),
+        format!("prolog_running_decr {at:p}"),
+        "schedule_job_save".to_owned(),
+        requeue.clone(),
+        requeue,
+        format!("job_complete {RUNNING} 0 0 0 0x100"),
+        format!("srun_user_message {at:p} hello"),
+        format!("unlock {write}"),
+        format!("lock {read_jobs}"),
+        format!("unlock {read_jobs}"),
+        format!("prep_epilog_slurmctld_callback 0 {RUNNING} 0"),
+        format!("lock {read_conf}"),
+        format!("unlock {read_conf}"),
+        "queue_job_scheduler".to_owned(),
+    ];
+    assert_eq!(notes(), expected);
+}

@@ -1,0 +1,83 @@
+//! A slurmctld that is not laid out as the table says: it lives on, IPU jobs wait, all others start.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use slurm_release::STRUCTS;
+
+use super::submit::job_submit;
+use crate::cluster::{Cluster, gres};
+use crate::host::{Host, notes};
+use crate::installation::Installation;
+use crate::object::Plugin;
+use crate::record::{Record, leave_the_rest_zero};
+
+/// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged
+/// once per process.
+pub fn run_each_shift(host: Host, installation: &Installation) {
+    leave_the_rest_zero();
+    let of_jobs = STRUCTS.iter().filter(|found| ["job_record", "job_details"].contains(&found.name));
+    let members = of_jobs.flat_map(|found| found.members.iter().map(|(member, _)| (found.name, *member)));
+    // Nothing that slurmctld alone writes is read behind this one, which is looked at for a forecast only.
+    let last = ("job_details", "whole_node");
+    let unnoticed: Vec<_> = members
+        .filter(|place| *place != last)
+        .filter(|place| !is_noticed(host, installation, *place))
+        .collect();
+    assert!(unnoticed.is_empty(), "Slurm {}: a shift from there on: {unnoticed:?}", host.release.name);
+}
+
+fn is_noticed(host: Host, installation: &Installation, (kind, first): (&str, &str)) -> bool {
+    let place = |member: &str| host.release.member(kind, member).unwrap().0;
+    if place(first) < 8 {
+        return true;
+    }
+    let mut measured = host.release.measured();
+    for (key, value) in &mut measured {
+        let member = key.strip_prefix(kind).and_then(|key| key.strip_prefix('.'));
+        let Some(member) = member.filter(|member| place(member) >= place(first)) else { continue };
+        let c_type = value.split_once(' ').unwrap().1;
+        *value = format!("{} {c_type}", place(member) - 8);
+    }
+    crate::write_table(installation, host.release, &measured).unwrap();
+    // SAFETY: the child goes on with this thread alone, which holds no lock, and ends without returning.
+    match unsafe { libc::fork() } {
+        0 => {
+            let outcome = std::panic::catch_unwind(|| run(host, installation));
+            // SAFETY: ends this process.
+            unsafe { libc::_exit(outcome.is_err().into()) }
+        }
+        child => {
+            let mut status = -1;
+            // SAFETY: our child, and a variable for its status.
+            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+            status == 0
+        }
+    }
+}
+
+pub fn run(host: Host, installation: &Installation) {
+    let cluster = Cluster::new(host);
+    let load = |name: &str| Plugin::load(&installation.plugins().join(name), host.release).unwrap();
+    let (select, submit) = (load("select_vipu.so"), load("job_submit_vipu.so"));
+    host.set("fake_agrees", true);
+    host.read_conf(select);
+
+    let message = Record::new(host.release, "job_desc_msg");
+    let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
+    for text in tres.into_iter().chain(["partition", "qos", "reservation", "script"]) {
+        message.put(text, gres(host, "gpu:1"));
+    }
+    message.put("spank_job_env", null_mut::<c_void>());
+    message.put("spank_job_env_size", 0_u32);
+    assert_eq!(job_submit(host, submit.wanted("job_submit"), message).0, 0);
+
+    let job_test = |job| host.job_test(select.wanted("select_p_job_test"), job, 0);
+    let busy = host.release.constant("ESLURM_NODES_BUSY").cast_signed();
+    assert_eq!(job_test(cluster.waiting.record), busy);
+    assert_eq!(job_test(cluster.plain.record), 0);
+    let notes = notes();
+    let errors: Vec<_> = notes.iter().filter(|note| note.starts_with("log 2: ")).collect();
+    let told = errors.iter().filter(|line| line.contains("no IPU job will start")).count();
+    assert_eq!(told, 1, "{errors:?}");
+}

@@ -1,0 +1,75 @@
+//! The policies of scheduling that are compared.
+
+use std::fmt;
+
+use ledger::Placement;
+
+use crate::best_packing::BestPacking;
+use crate::controller::{Controller, Manner};
+use crate::ipu_counter::IpuCounter;
+use crate::ledger_scheduler::LedgerScheduler;
+use crate::slurm::{Outcome, play};
+use crate::workload::Workload;
+
+/// Which jobs may start, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Free IPUs are counted; the controller refuses where no block is free, and the job is tried again.
+    Counting,
+    /// Free blocks are known; nobody is in line.
+    Blocks,
+    /// Blocks are kept for who is first in line.
+    Plans,
+    /// Blocks are kept, but the controller always breaks up the largest free block.
+    PlansOnBadController,
+    /// The ledger chooses the IPUs, too.
+    Explicit,
+    /// Any free IPUs make a partition: the best possible packing.
+    BestPacking,
+}
+
+impl Policy {
+    /// All of them, in the order of a table.
+    pub const ALL: [Self; 6] = [
+        Self::Counting,
+        Self::Blocks,
+        Self::Plans,
+        Self::PlansOnBadController,
+        Self::Explicit,
+        Self::BestPacking,
+    ];
+
+    /// What becomes of these jobs.
+    #[must_use]
+    pub fn play(self, workload: &Workload) -> Outcome {
+        let (jobs, span, ipus) = (workload.jobs(), workload.span(), workload.ipus);
+        let manner = if self == Self::PlansOnBadController { Manner::Worst } else { Manner::Lowest };
+        let controller = Controller::new(ipus, manner);
+        match self {
+            Self::Counting => play(&jobs, span, &mut IpuCounter::new(ipus, controller)),
+            Self::BestPacking => play(&jobs, span, &mut BestPacking::new(ipus)),
+            _ => {
+                let is_explicit = self == Self::Explicit;
+                let placement = if is_explicit { Placement::Explicit } else { Placement::Controller };
+                play(
+                    &jobs,
+                    span,
+                    &mut LedgerScheduler::new(ipus, controller, placement, self != Self::Blocks),
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Counting => "counting only",
+            Self::Blocks => "blocks",
+            Self::Plans => "blocks with plans",
+            Self::PlansOnBadController => "the same, bad controller",
+            Self::Explicit => "explicit placement",
+            Self::BestPacking => "best possible packing",
+        })
+    }
+}

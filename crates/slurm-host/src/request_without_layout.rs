@@ -1,0 +1,37 @@
+//! Telling IPU jobs apart when the layout of records cannot be trusted.
+//!
+//! A plugin that has switched itself off must not let an IPU job start without its partition, and cannot
+//! read the request at its place. But somewhere in the record there is a pointer to it: this looks at
+//! everything the record points to, through a [`Probe`]. Some hundred system calls, for one job, in a state
+//! that an administrator is going to end.
+
+use std::ffi::c_void;
+
+use crate::probe::Probe;
+use crate::running_release::loaded;
+use crate::symbols::RawJob;
+
+/// Where nothing is known of the release: no known one has a smaller `job_record_t`.
+const LEAST_RECORD_BYTES: usize = 1024;
+
+/// Whether the job's record points to a text that asks for a `vipu` GRES; yes also when that cannot be found
+/// out.
+///
+/// # Safety
+/// `job` is the `job_record_t *` of a running select callback.
+#[must_use]
+pub unsafe fn wants_ipus(job: RawJob) -> bool {
+    let Some(probe) = Probe::new() else { return true };
+    let known = loaded().map(|loaded| usize::from(loaded.release.layout.job_record.size));
+    let mut record = vec![0; known.unwrap_or(LEAST_RECORD_BYTES)];
+    if probe.copy(job, &mut record) == 0 {
+        return true;
+    }
+    let words = record.chunks_exact(size_of::<usize>()).filter_map(|word| word.try_into().ok());
+    words.map(usize::from_ne_bytes).any(|word| asks_for_vipu(&probe, word as *const c_void))
+}
+
+fn asks_for_vipu(probe: &Probe, address: *const c_void) -> bool {
+    let text = probe.beginning(address);
+    text.starts_with(b"gres") && text.windows(4).any(|word| word == b"vipu")
+}

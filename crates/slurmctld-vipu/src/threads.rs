@@ -1,0 +1,44 @@
+//! The start of the plugin's threads.
+
+use std::path::PathBuf;
+use std::sync::Weak;
+
+use driver::Orders;
+use tracing::error;
+use vipu_client::Client;
+
+use crate::plugin::{Ends, Plugin};
+use crate::start_line::Surroundings;
+use crate::{host_thread, io_thread, saved_conf};
+
+/// What the driver reads from, and whose it is.
+pub(crate) struct DriverEnds {
+    plugin: Weak<Plugin>,
+    orders: Orders<Client>,
+}
+
+impl Ends {
+    /// Starts vipu-host and vipu-conf: before any job of an earlier slurmctld is held for vipu-host to let go.
+    ///
+    /// # Errors
+    /// When vipu-host cannot be started; one line.
+    pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
+        let Self { plugin, tasks, orders, texts } = self;
+        host_thread::start(tasks, plugin.clone())?;
+        if let Err(why) = saved_conf::start(texts) {
+            error!("{why}: a later slurmctld will not know the settings that are in force now");
+        }
+        Ok(DriverEnds { plugin, orders })
+    }
+}
+
+impl DriverEnds {
+    /// Starts vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of their partitions looks
+    /// forgotten. Without a journal it makes and removes nothing.
+    ///
+    /// # Errors
+    /// When the thread cannot be started; one line.
+    pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
+        io_thread::start(self.orders, journal, around, self.plugin)
+    }
+}

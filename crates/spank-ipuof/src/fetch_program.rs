@@ -1,0 +1,140 @@
+//! Has a step's config files fetched from the controller, as root, before its tasks start (Delivery=node).
+//!
+//! gRPC and TLS are not for what every Slurm command loads: the program `ipuof-fetch`, beside this plugin,
+//! has them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use vipu_types::Grant;
+
+use crate::step::StepDir;
+
+/// The program's name.
+const PROGRAM: &str = "ipuof-fetch";
+
+/// What is to be fetched.
+pub(crate) struct Order<'a> {
+    /// The folder of the plugin.
+    pub(crate) beside: &'a Path,
+    /// The folder of vipu.conf.
+    pub(crate) conf_dir: &'a Path,
+    /// Where steps have their directories.
+    pub(crate) run_dir: &'a Path,
+    /// The job.
+    pub(crate) job: u32,
+    /// Its user's id.
+    pub(crate) user: u32,
+    /// What the step says it was given.
+    pub(crate) grant: &'a Grant,
+}
+
+/// Why there are no files.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// For the job's user; one line.
+    pub(crate) line: String,
+    /// For the administrator only.
+    pub(crate) detail: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(line: String) -> Self {
+        Self { line, detail: String::new() }
+    }
+}
+
+impl Order<'_> {
+    /// Makes the step's directory, with its files in it.
+    pub(crate) fn carry_out(&self) -> Result<StepDir, Trouble> {
+        let directory = StepDir::make(self.run_dir, self.job).map_err(|error| {
+            let run_dir = self.run_dir.display();
+            Trouble::new(format!(
+                "nothing can be kept in {run_dir}: {error}; the administrator should see to it"
+            ))
+        })?;
+        match self.fetch(directory.path()) {
+            Ok(()) => Ok(directory),
+            Err(trouble) => {
+                // The error that matters is the one at hand; a leftover goes with the next start of slurmd.
+                let _ = directory.remove();
+                Err(trouble)
+            }
+        }
+    }
+
+    fn fetch(&self, into: &Path) -> Result<(), Trouble> {
+        let program = self.beside.join(PROGRAM);
+        let mut command = Command::new(&program);
+        command.arg(self.conf_dir).args([
+            self.job.to_string(),
+            self.user.to_string(),
+            self.grant.to_string(),
+        ]);
+        let output = command.arg(into).env_clear().stdin(Stdio::null()).output().map_err(|error| {
+            let program = program.display();
+            Trouble::new(format!("cannot run {program}: {error}; the administrator should install it there"))
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().replace(char::is_control, " ");
+        let line = match text(&output.stdout) {
+            line if line.is_empty() => format!("{} ended with {}", program.display(), output.status),
+            line => line,
+        };
+        Err(Trouble { line, detail: text(&output.stderr) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// What comes of a program of this text, and what is in the run directory then.
+    fn outcome(script: Option<&str>) -> (Result<StepDir, Trouble>, Vec<String>, tempfile::TempDir) {
+        let root = tempfile::tempdir().unwrap();
+        if let Some(script) = script {
+            let program = root.path().join(PROGRAM);
+            fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let run_dir = root.path().join("run");
+        let grant = "slurm_42,pod64,4,1,v:1,node".parse().unwrap();
+        let order = Order {
+            beside: root.path(),
+            conf_dir: Path::new("/etc/slurm"),
+            run_dir: &run_dir,
+            job: 42,
+            user: 1001,
+            grant: &grant,
+        };
+        let outcome = order.carry_out();
+        let left = fs::read_dir(&run_dir).unwrap().map(|entry| entry.unwrap().path().display().to_string());
+        (outcome, left.collect(), root)
+    }
+
+    #[test]
+    fn the_program_is_told_what_to_fetch_and_nothing_else() {
+        let (made, _, _root) = outcome(Some("echo \"$1 $2 $3 $4 $HOME\" > \"$5/told\""));
+        let told = fs::read_to_string(made.unwrap().path().join("told")).unwrap();
+        assert_eq!(told, "/etc/slurm 42 1001 slurm_42,pod64,4,1,v:1,node \n");
+    }
+
+    #[test]
+    fn a_failure_leaves_one_line_and_no_directory() {
+        for (script, line, detail) in [
+            (Some("echo controller v:1: away; echo secret >&2; exit 1"), "controller v:1: away", "secret"),
+            (Some("exit 3"), "ipuof-fetch ended with exit status: 3", ""),
+            (None, "the administrator should install it there", ""),
+        ] {
+            let (failed, left, _root) = outcome(script);
+            let trouble = failed.unwrap_err();
+            assert!(trouble.line.contains(line) && !trouble.line.contains('\n'), "{trouble:?}");
+            assert_eq!((trouble.detail.as_str(), left.len()), (detail, 0));
+        }
+    }
+}

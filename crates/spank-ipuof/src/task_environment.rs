@@ -1,0 +1,273 @@
+//! What a task's environment has to become: a decision from values, without any effect.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ipuof::environment::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES};
+use ipuof::file_name;
+use vipu_types::{ControllerName, Delivery, Grant};
+
+use crate::arguments::{Arguments, BadArguments};
+use crate::without;
+
+/// What to do to a task's environment.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct EnvironmentChange {
+    /// Variables to take away.
+    pub(crate) unset: Vec<&'static str>,
+    /// The partition the task works on, when its job has one.
+    pub(crate) target: Option<Target>,
+}
+
+/// A job's partition and how the task finds it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The partition.
+    pub(crate) grant: Grant,
+    /// The task's GCD.
+    pub(crate) gcd: u32,
+    /// What leads the task to it.
+    pub(crate) access: Result<GcdAccess, BadArguments>,
+}
+
+/// What leads a task to its GCD.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum GcdAccess {
+    /// A config file, which [`CONFIG_PATH`] has to name.
+    File(PathBuf),
+    /// These variables.
+    Api(Vec<(&'static str, String)>),
+    /// A config file of this name, in the step's own directory.
+    Fetched(String),
+}
+
+/// What slurmctld gave the job of this id, if it gave it IPUs and this step has them.
+pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<Grant> {
+    let given = || env(&Grant::variable(job)).and_then(|text| text.to_str()?.parse().ok());
+    if without::is_told(job, &env) { None } else { given() }
+}
+
+impl EnvironmentChange {
+    /// Decides for the task of this rank of job `job` with the environment `env`.
+    ///
+    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for
+    /// those of which srun says otherwise ([`without`]): these see nothing of either family, whoever set it.
+    /// What is there of another job was inherited: its names and the file it came with are taken away, while
+    /// a job that never had any of it keeps its environment as the user made it.
+    pub(crate) fn of_task(
+        arguments: &Arguments,
+        job: u32,
+        rank: u32,
+        env: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        if without::is_told(job, &env) {
+            return Self {
+                unset: [&FAMILIES[..], &Grant::NAMES, &Grant::NAMES_IN_TASK, &[without::VARIABLE]].concat(),
+                target: None,
+            };
+        }
+        if let Some(grant) = grant(job, &env) {
+            return Self { unset: FAMILIES.into(), target: Some(Target::of(arguments, rank, grant)) };
+        }
+        let names = Grant::NAMES.into_iter().chain(Grant::NAMES_IN_TASK);
+        let mut unset: Vec<_> = names.filter(|name| env(name).is_some()).collect();
+        if !unset.is_empty() {
+            let is_of_jobs = |path: &OsString| {
+                let mut directories = arguments.directory.iter().chain([&arguments.run_dir]);
+                directories.any(|directory| Path::new(path).starts_with(directory))
+            };
+            unset.extend(env(CONFIG_PATH).filter(is_of_jobs).map(|_| CONFIG_PATH));
+            let [partition, ..] = Grant::NAMES;
+            if env(API_PARTITION_ID).is_some_and(|id| env(partition) == Some(id)) {
+                unset.extend([API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID]);
+            }
+        }
+        Self { unset, target: None }
+    }
+}
+
+impl Target {
+    /// GCDs go to tasks by rank; with more tasks than GCDs it starts again at the first.
+    fn of(arguments: &Arguments, rank: u32, grant: Grant) -> Self {
+        let gcd = rank % grant.gcds;
+        let name = file_name(&grant.partition, gcd, grant.gcds);
+        let access = match (grant.delivery, arguments.wrong()) {
+            (Delivery::File, _) => {
+                arguments.directory.clone().map(|directory| GcdAccess::File(directory.join(name)))
+            }
+            (_, Some(wrong)) => Err(wrong.clone()),
+            (Delivery::Api, None) => Ok(GcdAccess::Api(api(&grant, gcd))),
+            (Delivery::Node, None) => Ok(GcdAccess::Fetched(name)),
+        };
+        Self { gcd, access, grant }
+    }
+}
+
+/// The variables for a program that asks the controller. One that is the only one of its partition needs no
+/// GCD.
+fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
+    let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
+    let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
+    let gcd = (grant.gcds > 1).then(|| (API_GCD_ID, gcd.to_string()));
+    let partition = Some((API_PARTITION_ID, grant.partition.to_string()));
+    [host, port, partition, gcd].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "/shared/ipuof/slurm_42.conf";
+    const OTHER: &str = "/shared/ipuof/slurm_41.conf";
+    const GRANT: (&str, &str) = ("SLURM_VIPU_JOB_42", "slurm_42,pod64,4,1");
+    const PARTITION: &str = Grant::NAMES[0];
+
+    /// The change for the first task of job 42 in this environment.
+    fn change(words: &[&str], env: &[(&str, &str)]) -> EnvironmentChange {
+        change_of(0, words, env)
+    }
+
+    fn change_of(rank: u32, words: &[&str], env: &[(&str, &str)]) -> EnvironmentChange {
+        let arguments = Arguments::parse(words);
+        EnvironmentChange::of_task(&arguments, 42, rank, |name| {
+            env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn a_job_with_ipus_gets_its_file_in_place_of_whatever_it_had() {
+        let env = [GRANT, (PARTITION, "slurm_41"), (CONFIG_PATH, OTHER), ("IPUOF_VIPU_API_HOST", "x")];
+        let change = change(&["ipuof_dir=/shared/ipuof"], &env);
+        assert_eq!(change.unset, FAMILIES);
+        let target = change.target.unwrap();
+        assert_eq!(
+            (target.grant.to_string().as_str(), target.access),
+            (GRANT.1, Ok(GcdAccess::File(OWN.into())))
+        );
+    }
+
+    #[test]
+    fn each_rank_gets_the_file_of_its_gcd() {
+        let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2")];
+        for (rank, file) in
+            [(0, "/d/slurm_42_gcd0.conf"), (1, "/d/slurm_42_gcd1.conf"), (2, "/d/slurm_42_gcd0.conf")]
+        {
+            let target = change_of(rank, &["ipuof_dir=/d"], &env).target.unwrap();
+            assert_eq!(target.access, Ok(GcdAccess::File(file.into())), "rank {rank}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_asks_the_controller_is_told_where_and_for_what() {
+        let told = |grant: &str, rank: u32| {
+            let env = [("SLURM_VIPU_JOB_42", grant), (CONFIG_PATH, OTHER)];
+            let EnvironmentChange { unset, target } = change_of(rank, &[], &env);
+            assert_eq!(unset, FAMILIES);
+            target.unwrap().access.unwrap()
+        };
+        let api = |variables: &[(&'static str, &str)]| {
+            GcdAccess::Api(variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect())
+        };
+        let one = [(API_HOST, "::1"), (API_PORT, "8091"), (API_PARTITION_ID, "slurm_42")];
+        assert_eq!(told("slurm_42,pod64,4,1,[::1]:8091,api", 1), api(&one));
+        let second = [(API_HOST, "v"), (API_PORT, "1"), (API_PARTITION_ID, "slurm_42"), (API_GCD_ID, "1")];
+        assert_eq!(told("slurm_42,pod128,128,2,v:1,api", 3), api(&second));
+    }
+
+    #[test]
+    fn a_file_that_the_node_fetches_needs_no_shared_directory() {
+        for (rank, file) in [(0, "slurm_42_gcd0.conf"), (1, "slurm_42_gcd1.conf")] {
+            let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2,v:1,node")];
+            let target = change_of(rank, &[], &env).target.unwrap();
+            assert_eq!(target.access, Ok(GcdAccess::Fetched(file.into())));
+        }
+    }
+
+    #[test]
+    fn only_a_grant_under_the_jobs_own_id_counts() {
+        for (name, value) in [
+            ("SLURM_VIPU_JOB_41", "slurm_41,pod64,4,1"),
+            ("SLURM_VIPU_JOB_421", "slurm_42,pod64,4,1"),
+            ("SLURM_VIPU_JOB_42", "../slurm_42,pod64,4,1"),
+            ("SLURM_VIPU_JOB_42", ""),
+        ] {
+            assert_eq!(
+                change(&["ipuof_dir=/d"], &[(name, value)]),
+                EnvironmentChange::default(),
+                "{name}={value}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_without_ipus_sees_nothing_of_its_jobs() {
+        let env = [GRANT, (CONFIG_PATH, OWN), (without::VARIABLE, "42")];
+        let change = change(&["ipuof_dir=/shared/ipuof"], &env);
+        assert_eq!(change.target, None);
+        for name in FAMILIES.into_iter().chain(Grant::NAMES).chain([without::VARIABLE]) {
+            assert!(change.unset.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_step_of_another_job_left_means_nothing() {
+        let env = [GRANT, (without::VARIABLE, "41")];
+        assert!(change(&["ipuof_dir=/d"], &env).target.is_some());
+    }
+
+    #[test]
+    fn a_job_without_ipus_keeps_its_environment() {
+        for env in [&[][..], &[("HOME", "/root")], &[(CONFIG_PATH, OTHER), ("IPUOF_VIPU_API_HOST", "x")]] {
+            assert_eq!(change(&["ipuof_dir=/shared/ipuof"], env), EnvironmentChange::default(), "{env:?}");
+            assert_eq!(change(&[], env), EnvironmentChange::default(), "{env:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_job_left_is_taken_away_and_nothing_else() {
+        let ours = &["ipuof_dir=/shared/ipuof"][..];
+        for (words, env, unset) in [
+            (ours, &[(PARTITION, "slurm_41")][..], &[PARTITION][..]),
+            (ours, &[("SLURM_VIPU_MODEL", "pod64")], &["SLURM_VIPU_MODEL"]),
+            (ours, &[(PARTITION, "slurm_41"), (CONFIG_PATH, OTHER)], &[PARTITION, CONFIG_PATH]),
+            (ours, &[(PARTITION, "slurm_41"), (CONFIG_PATH, "/shared/ipuof2/x")], &[PARTITION]),
+            (ours, &[(PARTITION, "slurm_41"), ("IPUOF_VIPU_API_HOST", "x")], &[PARTITION]),
+            (&[], &[(PARTITION, "slurm_41"), (CONFIG_PATH, OTHER)], &[PARTITION]),
+            (
+                &[],
+                &[(PARTITION, "slurm_41"), (CONFIG_PATH, "/run/slurm-vipu/41-7/x")],
+                &[PARTITION, CONFIG_PATH],
+            ),
+            (
+                &[],
+                &[(PARTITION, "slurm_41"), (API_PARTITION_ID, "slurm_41")],
+                &[PARTITION, API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID],
+            ),
+        ] {
+            assert_eq!(
+                change(words, env),
+                EnvironmentChange { unset: unset.into(), target: None },
+                "{env:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn bad_arguments_stop_jobs_with_ipus() {
+        for delivery in ["", ",v:1", ",v:1,api", ",v:1,node"] {
+            let grant = format!("slurm_42,pod64,4,1{delivery}");
+            let target = change(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
+            assert_eq!(target.access, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
+        }
+    }
+
+    #[test]
+    fn an_environment_need_not_be_text() {
+        use std::os::unix::ffi::OsStringExt;
+        let arguments = Arguments::parse(&["ipuof_dir=/d"]);
+        let change = EnvironmentChange::of_task(&arguments, 42, 0, |name| {
+            (name == GRANT.0).then(|| OsString::from_vec(vec![b's', 0xff]))
+        });
+        assert_eq!(change, EnvironmentChange::default());
+    }
+}

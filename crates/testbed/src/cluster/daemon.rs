@@ -1,0 +1,130 @@
+//! How each daemon is started.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use crate::{
+    Account, Layout,
+    cluster::folder_layout::permit,
+    conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, node_name},
+    process::{Lead, Leashed, Start},
+    programs,
+    settings::Settings,
+};
+
+/// One daemon, in the foreground.
+#[derive(Clone, Debug)]
+pub(crate) struct Daemon {
+    program: &'static str,
+    args: Vec<String>,
+    account: Account,
+    hostname: Option<&'static str>,
+    /// The small disk that it holds.
+    disk: Option<PathBuf>,
+    /// What its log is called.
+    log: String,
+}
+
+impl Daemon {
+    pub(crate) fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Self { program, args, account: account.clone(), hostname: None, disk: None, log: program.into() }
+    }
+
+    /// With a log of this name.
+    pub(crate) fn logging_as(self, log: String) -> Self {
+        Self { log, ..self }
+    }
+
+    pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
+        lead.start(&Start {
+            program: &programs::find(self.program)?,
+            args: &self.args,
+            account: &self.account,
+            hostname: self.hostname,
+            disk: self.disk.as_deref(),
+            environment: &environment(layout, &self.account),
+            directory: layout.root(),
+            output: Path::new("/dev/null"),
+            errors: &layout.logs().join(format!("{}.stderr", self.log)),
+        })
+    }
+}
+
+/// The environment of everything that runs in the cluster.
+pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, String)> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let conf = layout.conf("slurm.conf").display().to_string();
+    let home = layout.jobs().display().to_string();
+    let failpoints = layout.failpoints();
+    let failpoints = failpoints.is_dir().then(|| ("VIPU_FAILPOINTS", failpoints.display().to_string()));
+    let pairs = [
+        ("PATH", format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin")),
+        ("SLURM_CONF", conf),
+        ("HOME", home),
+        ("USER", account.name.clone()),
+        ("LANG", "C.UTF-8".into()),
+    ];
+    pairs.into_iter().chain(failpoints).map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The key that this cluster's munged and no other knows.
+pub(crate) fn write_munge_key(layout: &Layout) -> Result<()> {
+    let mut key = [0_u8; 128];
+    std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut key)?;
+    let path = munge_key(layout);
+    fs::write(&path, key)?;
+    permit(&path, 0o400)
+}
+
+fn munge_key(layout: &Layout) -> std::path::PathBuf {
+    layout.root().join("munge/key")
+}
+
+pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
+    let option = |name: &str, path: &Path| format!("--{name}={}", path.display());
+    let dir = layout.root().join("munge");
+    let args = [
+        "--foreground".to_owned(),
+        option("key-file", &munge_key(layout)),
+        option("socket", &layout.munge_socket()),
+        option("pid-file", &dir.join("pid")),
+        option("log-file", &dir.join("log")),
+        option("seed-file", &dir.join("seed")),
+    ];
+    Daemon::new("munged", &args.each_ref().map(String::as_str), account)
+}
+
+/// slurmctld with these options besides.
+pub(crate) fn slurmctld(account: &Account, settings: &Settings, options: &[&str]) -> Daemon {
+    let hostname = settings.backup.then_some(CONTROLLERS[0]);
+    Daemon { hostname, ..Daemon::new("slurmctld", &[&["-D"], options].concat(), account) }
+}
+
+/// What makes a folder a small disk of `account`'s.
+pub(crate) fn disk(account: &Account, folder: PathBuf) -> Daemon {
+    let disk = Some(folder);
+    Daemon { disk, ..Daemon::new("sleep", &["infinity"], account) }
+}
+
+pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
+    let conf = layout.conf(BACKUP_CONF).display().to_string();
+    let hostname = Some(CONTROLLERS[1]);
+    Daemon { hostname, log: BACKUP.into(), ..Daemon::new("slurmctld", &["-D", "-f", &conf], account) }
+}
+
+pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
+    let name = node_name(index);
+    Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
+}
+
+/// As after its node has booted.
+pub(crate) fn slurmd_after_boot(account: &Account, index: u16) -> Daemon {
+    let mut slurmd = slurmd(account, index);
+    slurmd.args.push("-b".into());
+    slurmd
+}

@@ -1,0 +1,130 @@
+//! The folder of a cluster: its files and their owners.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, chown},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::Account;
+
+/// The folder of one cluster.
+#[derive(Debug)]
+pub struct Layout {
+    root: TempDir,
+}
+
+impl Layout {
+    /// Makes the folder; what slurmctld writes belongs to `slurm`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make(slurm: &Account) -> Result<Self> {
+        let root = tempfile::Builder::new().prefix("vipu-testbed-").tempdir()?;
+        let layout = Self { root };
+        permit(layout.root(), 0o755)?;
+        for (dir, mode) in
+            [("etc", 0o755), ("munge", 0o755), ("spool", 0o755), ("plugins", 0o755), ("mock", 0o755)]
+        {
+            layout.make_dir(dir, mode)?;
+        }
+        for (dir, mode) in [("state", 0o700), ("ipuof", 0o755)] {
+            let made = layout.make_dir(dir, mode)?;
+            chown(&made, Some(slurm.uid), Some(slurm.gid))?;
+        }
+        // Written by daemons of several accounts, or by any user's jobs.
+        for dir in ["log", "run", "jobs", "commands"] {
+            layout.make_dir(dir, 0o1777)?;
+        }
+        Ok(layout)
+    }
+
+    /// Where nodes put the files that they fetch: `/run/slurm-vipu` of this cluster. The first to need it makes it.
+    #[must_use]
+    pub fn steps(&self) -> PathBuf {
+        self.root().join("steps")
+    }
+
+    /// Makes the folder in which tests stop the plugin, which writes there as `slurm`.
+    pub(crate) fn make_failpoints(&self, slurm: &Account) -> Result<()> {
+        Ok(chown(self.make_dir("failpoints", 0o755)?, Some(slurm.uid), Some(slurm.gid))?)
+    }
+
+    fn make_dir(&self, name: &str, mode: u32) -> Result<PathBuf> {
+        let path = self.root().join(name);
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        permit(&path, mode)?;
+        Ok(path)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// A file of the configuration, such as `slurm.conf`.
+    #[must_use]
+    pub fn conf(&self, name: &str) -> PathBuf {
+        self.root().join("etc").join(name)
+    }
+
+    /// The folder of the logs.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.root().join("log")
+    }
+
+    /// Where the IPUoF files go.
+    #[must_use]
+    pub fn ipuof(&self) -> PathBuf {
+        self.root().join("ipuof")
+    }
+
+    /// slurmctld's StateSaveLocation.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.root().join("state")
+    }
+
+    /// Where tests stop the plugin: see the crate `failpoints`.
+    #[must_use]
+    pub fn failpoints(&self) -> PathBuf {
+        self.root().join("failpoints")
+    }
+
+    /// Our plugins under the names Slurm looks for.
+    #[must_use]
+    pub fn plugins(&self) -> PathBuf {
+        self.root().join("plugins")
+    }
+
+    /// Where jobs run and leave their output.
+    #[must_use]
+    pub fn jobs(&self) -> PathBuf {
+        self.root().join("jobs")
+    }
+
+    /// munged's socket.
+    #[must_use]
+    pub fn munge_socket(&self) -> PathBuf {
+        self.root().join("munge/socket")
+    }
+
+    /// Leaves the folder where it is when this value is dropped.
+    pub fn keep(&mut self) {
+        self.root.disable_cleanup(true);
+    }
+}
+
+/// Sets the mode of `path`, whatever the umask.
+///
+/// # Errors
+/// When the system refuses.
+pub fn permit(path: &Path, mode: u32) -> Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .with_context(|| format!("cannot set the mode of {}", path.display()))
+}

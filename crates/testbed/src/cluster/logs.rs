@@ -1,0 +1,160 @@
+//! The daemons' logs: reading them, and printing them when a test fails.
+
+use std::{collections::BTreeSet, fs, path::PathBuf, thread};
+
+use crate::Layout;
+
+/// How much of each log a failed test shows.
+const TAIL_LINES: usize = 60;
+
+/// What has no business in slurmctld's log unless the test said so: a fault of ours often shows as Slurm's error.
+const FAULTS: [&str; 3] = ["panic", "fatal", "error:"];
+
+/// What any slurmctld says on machines like these: on its first start, without mail or PMIx, under load, to an srun
+/// that has just left (it asks for its job itself, and may be through before the answers that slurmctld sends it; 22.05
+/// has the numbers of these messages in place of their names), when it ends while a thread of its own saves the nodes
+/// or reservations (`dump_all_node_state` and `dump_all_resv_state` have these two locks, nothing of ours has), and what
+/// ours says of a controller that a test takes away.
+const HARMLESS: [&str; 14] = [
+    "no IPU job of model ",
+    "Could not open ",
+    "state save file. ",
+    "No fed_mgr state file",
+    "MailProg",
+    "mpi/pmix",
+    "pmi/pmix",
+    "High latency",
+    "(msg_type=SRUN_JOB_COMPLETE) failed",
+    "msg_type=7004: ",
+    "(msg_type=RESPONSE_RESOURCE_ALLOCATION) failed",
+    "msg_type=4002: ",
+    "Locks left set config:R, job:, node:R, partition:, ",
+    "Semaphores still set after ",
+];
+
+/// What has no business in a node's log unless the test said so. Slurm's own errors are no fault there: tests break
+/// networks and kill slurmctld, and each release complains of that in its own words.
+const NODE_FAULTS: [&str; 4] = ["error: select/vipu", "error: gres/vipu", "error: spank_ipuof", "panicked"];
+
+/// The lines of slurmctld's log that are faults, those excepted that hold one of the `expected` parts.
+pub(crate) fn faults(log: &str, expected: &[String]) -> Vec<String> {
+    let has = |line: &str, parts: &[&str]| parts.iter().any(|part| line.contains(part));
+    unexpected(log, expected, |line| has(line, &FAULTS) && !has(line, &HARMLESS))
+}
+
+/// The same of the log of a slurmd and its slurmstepd processes, each line after the node's name.
+pub(crate) fn node_faults(node: &str, log: &str, expected: &[String]) -> Vec<String> {
+    let lines = unexpected(log, expected, |line| NODE_FAULTS.iter().any(|fault| line.contains(fault)));
+    lines.into_iter().map(|line| format!("{node}: {line}")).collect()
+}
+
+fn unexpected(log: &str, expected: &[String], is_fault: impl Fn(&str) -> bool) -> Vec<String> {
+    let is_expected = |line: &str| expected.iter().any(|part| line.contains(part));
+    log.lines().filter(|line| is_fault(line) && !is_expected(line)).map(str::to_owned).collect()
+}
+
+/// The logs of one cluster.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    dir: PathBuf,
+}
+
+impl Logs {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { dir: layout.logs() }
+    }
+
+    /// The whole log of a daemon, such as `slurmctld`, `mock-vipu-server` or a node's name: the file it
+    /// keeps, else what it printed.
+    #[must_use]
+    pub fn read(&self, daemon: &str) -> String {
+        let read = |end: &str| fs::read(self.dir.join(format!("{daemon}.{end}")));
+        let bytes = read("log").or_else(|_| read("stderr")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The ends of all logs.
+    #[must_use]
+    pub fn tails(&self) -> String {
+        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let stem = |file: fs::DirEntry| Some(file.path().file_stem()?.to_string_lossy().into_owned());
+        let daemons: BTreeSet<_> = files.filter_map(stem).collect();
+        let mut text = String::new();
+        for daemon in daemons {
+            let log = self.read(&daemon);
+            let lines: Vec<_> = log.lines().collect();
+            let tail = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+            text += &format!("--- the end of {daemon}'s log\n{}\n", tail.join("\n"));
+        }
+        text
+    }
+}
+
+/// Makes sure that somebody judges a cluster before it goes.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    logs: Logs,
+    given: bool,
+}
+
+impl Verdict {
+    pub(crate) fn pending(logs: Logs) -> Self {
+        Self { logs, given: false }
+    }
+
+    pub(crate) fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    /// Has nothing printed.
+    pub(crate) fn passed(mut self) {
+        self.given = true;
+    }
+
+    /// Tells what was wrong before the logs: who shortens a long output cuts its end.
+    pub(crate) fn failed(mut self, why: &anyhow::Error) {
+        eprintln!("failed: {why:#}\n{}", self.logs.tails());
+        self.given = true;
+    }
+}
+
+impl Drop for Verdict {
+    fn drop(&mut self) {
+        if self.given {
+            return;
+        }
+        eprintln!("{}", self.logs.tails());
+        assert!(thread::panicking(), "a cluster was dropped without finish(): nothing was checked");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_errors_are_faults_of_a_node() {
+        let log = "[2026-11-20T16:00:00.123] [7.0] error: select/vipu: this Slurm is not laid out as its release\n\
+                   [2026-11-20T16:00:00.124] [7.batch] error: spank_ipuof: no IPUs: partition slurm_7 on node n\n\
+                   thread '<unnamed>' panicked at src/lib.rs:1:1:\n\
+                   [2026-11-20T16:00:00.125] debug:  select/vipu: the layout is read from a file\n\
+                   [2026-11-20T16:00:00.126] error: Unable to register: Unable to contact slurm controller\n";
+        let found = node_faults("n1", log, &[]);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("n1: [2026-11-20T16:00:00.123] [7.0] error: select/vipu"), "{found:?}");
+        let expected = ["not laid out".to_owned(), "partition slurm_7 ".to_owned()];
+        let found = node_faults("n1", log, &expected);
+        assert!(found.len() == 1 && found[0].contains("panicked"), "{found:?}");
+    }
+
+    #[test]
+    fn every_error_is_a_fault_of_slurmctld_but_the_usual_ones() {
+        let log = "error: something broke\nerror: Could not open node state file\ninfo: fine\nfatal: gone\n";
+        assert_eq!(faults(log, &[]), ["error: something broke", "fatal: gone"]);
+        assert_eq!(faults(log, &["broke".into()]), ["fatal: gone"]);
+        let srun_left = "error: slurm_msg_sendto: address:port=127.0.0.1:40036 msg_type=4002: Broken pipe\n\
+                         error: slurm_send_node_msg: [[localhost]:40036] \
+                         slurm_bufs_sendto(msg_type=RESPONSE_RESOURCE_ALLOCATION) failed: Broken pipe\n";
+        assert_eq!(faults(srun_left, &[]), [""; 0]);
+    }
+}

@@ -1,0 +1,221 @@
+//! The mock controllers of a cluster, seen through their control channels.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use mock_vipu::{
+    Fault, Incident, PartitionRecord, Report,
+    control::{Control, ControlError},
+};
+use rustix::process::Signal;
+
+use crate::{
+    Account, Layout,
+    cluster::daemon::Daemon,
+    cluster::locked,
+    process::{Lead, Leashed},
+    settings::Settings,
+    wait_for, wait_until,
+};
+
+/// How long it may take to end, and to answer again.
+const RESTART_LIMIT: Duration = Duration::from_secs(30);
+
+/// A running `mock-vipu-server`.
+#[derive(Debug)]
+pub struct Mock {
+    daemon: Daemon,
+    process: Mutex<Leashed>,
+    control: Mutex<Option<Control>>,
+    control_at: SocketAddr,
+    state_file: PathBuf,
+    port: u16,
+}
+
+/// Where it listens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MockPorts {
+    pub(crate) api: u16,
+    pub(crate) control: u16,
+}
+
+impl Mock {
+    /// Starts that of the controller of this number.
+    pub(crate) fn start(
+        lead: &Lead,
+        layout: &Layout,
+        account: &Account,
+        (number, ports): (usize, MockPorts),
+        settings: &Settings,
+    ) -> Result<Self> {
+        let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let control_at = at(ports.control);
+        let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
+        let state_file = layout.root().join(format!("mock/state-{number}.json"));
+        let own = [
+            format!("--listen={}", at(ports.api)),
+            format!("--control={control_at}"),
+            format!("--create-latency={}", milliseconds(settings.create_time)),
+            format!("--remove-latency={}", milliseconds(settings.remove_time)),
+            format!("--removed-latency={}", milliseconds(settings.removed_time)),
+        ];
+        let state = settings.keeps_state.then(|| format!("--state-file={}", state_file.display()));
+        let more = number.checked_sub(1).map_or(&settings.mock, |later| &settings.more_mocks[later]);
+        let args: Vec<_> = own.iter().chain(&state).chain(more).map(String::as_str).collect();
+        let daemon = Daemon::new("mock-vipu-server", &args, account);
+        let daemon = match number {
+            0 => daemon,
+            _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
+        };
+        let process = Mutex::new(daemon.start(lead, layout)?);
+        Ok(Self { daemon, process, control: Mutex::default(), control_at, state_file, port: ports.api })
+    }
+
+    /// Waits until it answers.
+    pub(crate) fn connect(&self, limit: Duration) -> Result<()> {
+        let control = wait_for("mock-vipu-server to answer", limit, || {
+            anyhow::ensure!(locked(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
+            Ok(Control::connect(self.control_at).ok())
+        })?;
+        *locked(&self.control) = Some(control);
+        Ok(())
+    }
+
+    /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
+    pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
+        let mut process = locked(&self.process);
+        process.signal(Signal::KILL)?;
+        wait_until("the end of mock-vipu-server", RESTART_LIMIT, || Ok(process.ended()?.is_some()))?;
+        if forgotten {
+            fs::remove_file(&self.state_file)?;
+        }
+        *process = self.daemon.start(lead, layout)?;
+        drop(process);
+        self.connect(RESTART_LIMIT)
+    }
+
+    /// Steers it.
+    fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T, ControlError>) -> Result<T> {
+        let mut control = locked(&self.control);
+        Ok(steer(control.as_mut().context("mock-vipu-server was never reached")?)?)
+    }
+
+    /// The port of its API.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Everything it did.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn report(&self) -> Result<Report> {
+        self.control(Control::report)
+    }
+
+    /// The names of the partitions that exist, those of others excepted.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn partitions(&self) -> Result<Vec<String>> {
+        let report = self.report()?;
+        let ours = report.present().filter(|record| !record.foreign);
+        Ok(ours.map(|record| record.id.clone()).collect())
+    }
+
+    /// The latest life of the partition of this name.
+    ///
+    /// # Errors
+    /// When there never was one.
+    pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
+        record_of(&self.report()?, partition)
+    }
+
+    /// Waits until a create call for this partition has come.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub fn await_created(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
+        wait_for(&format!("partition {partition} to be asked for"), limit, || {
+            Ok(self.report()?.partition(partition).cloned())
+        })
+    }
+
+    /// Waits until this partition is gone, and returns its life.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
+        wait_for(&format!("partition {partition} to go"), limit, || {
+            Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
+        })
+    }
+
+    /// Every case in which an IPU had two owners.
+    pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
+        Ok(owned_twice(&self.report()?))
+    }
+
+    /// Lets something go wrong from now on.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn inject(&self, fault: Fault) -> Result<()> {
+        self.control(|control| control.inject(fault))
+    }
+
+    /// Makes something happen.
+    ///
+    /// # Errors
+    /// When it cannot happen.
+    pub fn cause(&self, incident: Incident) -> Result<()> {
+        self.control(|control| control.cause(incident))
+    }
+
+    /// Cuts its connections and refuses new ones, as a controller that is down does.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn refuse(&self) -> Result<()> {
+        self.control(Control::refuse)
+    }
+
+    /// Sends noise in place of all its replies.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn garble(&self) -> Result<()> {
+        self.control(Control::garble)
+    }
+
+    /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
+    ///
+    /// # Errors
+    /// When the mock does not answer.
+    pub fn clear(&self) -> Result<()> {
+        self.control(Control::clear)
+    }
+
+    pub(crate) fn into_process(self) -> Leashed {
+        self.process.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The latest life of the partition of this name.
+pub(crate) fn record_of(report: &Report, partition: &str) -> Result<PartitionRecord> {
+    let record = report.partition(partition).cloned();
+    record.with_context(|| format!("there never was a partition {partition}"))
+}
+
+/// Every case in which an IPU had two owners.
+pub(crate) fn owned_twice(report: &Report) -> Vec<String> {
+    let cases = report.ever_double_owned.iter();
+    cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect()
+}

@@ -1,0 +1,141 @@
+//! A process's objects, threads, files, connections and time, to tell whether it does what it should not do.
+
+use std::{fs, io, path::PathBuf, time::Duration};
+
+use nix::{time::ClockId, unistd::Pid};
+
+use super::Process;
+
+impl Process {
+    /// Whether it has loaded the object of this file name.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn has_loaded(&self, object: &str) -> io::Result<bool> {
+        let maps = fs::read_to_string(self.entry("maps"))?;
+        Ok(maps.lines().any(|line| line.rsplit('/').next() == Some(object)))
+    }
+
+    /// The names of its threads.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn threads(&self) -> io::Result<Vec<String>> {
+        let threads = fs::read_dir(self.entry("task"))?.flatten();
+        // A thread may end while it is looked at.
+        let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+        Ok(names.map(|name| name.trim_end().to_owned()).collect())
+    }
+
+    /// What it has open: paths, and such as `socket:[1234]`.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn open_files(&self) -> io::Result<Vec<PathBuf>> {
+        let files = fs::read_dir(self.entry("fd"))?.flatten();
+        Ok(files.filter_map(|file| fs::read_link(file.path()).ok()).collect())
+    }
+
+    /// Whether it has a TCP connection to this port, whatever the address.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn is_connected_to(&self, port: u16) -> io::Result<bool> {
+        let own = self.open_files()?;
+        let mut tables = String::new();
+        for table in ["net/tcp", "net/tcp6"] {
+            tables += &fs::read_to_string(self.entry(table))?;
+        }
+        let remote = format!(":{port:04X}");
+        Ok(tables.lines().any(|line| {
+            let mut fields = line.split_ascii_whitespace().skip(2);
+            let is_there = fields.next().is_some_and(|address| address.ends_with(&remote));
+            is_there && fields.nth(6).is_some_and(|inode| own.contains(&format!("socket:[{inode}]").into()))
+        }))
+    }
+
+    /// How much processor time its threads have used, those that have ended too.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn processor_time(&self) -> io::Result<Duration> {
+        let pid = i32::try_from(self.pid).map_err(|_| io::ErrorKind::NotFound)?;
+        let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?;
+        Ok(clock.now()?.into())
+    }
+
+    fn entry(&self, name: &str) -> PathBuf {
+        format!("/proc/{}/{name}", self.pid).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::{TcpListener, TcpStream},
+        thread,
+        time::Instant,
+    };
+
+    use super::*;
+
+    fn own() -> Process {
+        Process::look(std::process::id()).unwrap()
+    }
+
+    #[test]
+    fn a_loaded_library_is_seen() {
+        assert!(own().has_loaded("libc.so.6").unwrap());
+        assert!(!own().has_loaded("libc.so").unwrap());
+    }
+
+    #[test]
+    fn a_thread_is_seen_by_its_name() {
+        let (end, ended) = std::sync::mpsc::channel();
+        let thread = thread::Builder::new().name("seen-by-name".into());
+        let thread = thread
+            .spawn(move || {
+                end.send(()).unwrap();
+                thread::park();
+            })
+            .unwrap();
+        // It has its name once it runs.
+        ended.recv().unwrap();
+        assert!(own().threads().unwrap().contains(&"seen-by-name".into()));
+        thread.thread().unpark();
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn an_open_file_is_seen() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().canonicalize().unwrap();
+        assert!(own().open_files().unwrap().contains(&path));
+        let (file, _kept) = file.keep().unwrap();
+        drop(file);
+        assert!(!own().open_files().unwrap().contains(&path));
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn processor_time_grows_with_work() {
+        let before = own().processor_time().unwrap();
+        let start = Instant::now();
+        while own().processor_time().unwrap() < before + Duration::from_millis(20) {
+            assert!(start.elapsed() < Duration::from_secs(60), "a minute of work took no processor time");
+        }
+        let missing = Process { pid: u32::MAX, parent: 0, start: 0 };
+        assert!(missing.processor_time().is_err());
+    }
+
+    #[test]
+    fn a_connection_is_seen_by_the_port_it_goes_to() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(!own().is_connected_to(port).unwrap());
+        let connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        assert!(own().is_connected_to(port).unwrap());
+        drop(connection);
+        assert!(!own().is_connected_to(port).unwrap());
+    }
+}

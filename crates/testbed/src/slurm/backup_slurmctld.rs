@@ -1,0 +1,65 @@
+//! The backup controller.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::{Cluster, cluster::locked, conf_files::CONTROLLERS, process::Process, wait_until};
+
+/// How long the backup may take to answer, and to take over: it waits for ten seconds on purpose.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Cluster {
+    /// The process of the backup that waits.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn backup(&self) -> Result<Process> {
+        let mut backup = locked(&self.backup);
+        let leashed = backup.as_mut().context("no backup waits")?;
+        leashed.process()?.context("the backup has ended")
+    }
+
+    /// Waits until the backup, if there is to be one, is ready to take over.
+    pub(crate) fn await_backup(&self) -> Result<()> {
+        if !self.settings.backup {
+            return Ok(());
+        }
+        let ready = format!("(backup) at {} is UP", CONTROLLERS[1]);
+        wait_until("the backup to answer", LIMIT, || {
+            self.backup()?;
+            Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains(&ready))
+        })
+    }
+
+    /// Waits until the backup has taken over from a slurmctld that was ended: it is the cluster's slurmctld
+    /// from then on.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn await_takeover(&self) -> Result<()> {
+        *locked(&self.slurmctld) = Some(locked(&self.backup).take().context("no backup waits")?);
+        wait_until("the backup to take over", LIMIT, || {
+            self.slurmctld()?;
+            // Slurm's own ping says UP of a backup that waits, too.
+            Ok(self.command("sinfo").output()?.code == 0)
+        })
+    }
+
+    /// Starts the first slurmctld again after the backup took over, and waits until it has control back: the backup
+    /// waits again.
+    ///
+    /// # Errors
+    /// When it does not get it.
+    pub fn return_control(&self) -> Result<()> {
+        *locked(&self.backup) = locked(&self.slurmctld).take();
+        self.launch_slurmctld(&[])?;
+        wait_until("the first slurmctld to have control", LIMIT, || {
+            self.slurmctld()?;
+            // While control is handed over nobody answers.
+            let nodes = self.command("scontrol").args(&["show", "node"]).output()?;
+            Ok(nodes.code == 0 && !nodes.stdout.contains("SlurmdStartTime=None"))
+        })?;
+        self.await_backup()
+    }
+}

@@ -1,0 +1,224 @@
+//! Slurm's commands, run against a cluster as any user.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::Signal;
+
+use crate::{
+    Account, Cluster,
+    cluster::daemon::environment,
+    process::{Leashed, Process, Start},
+    programs, wait_for,
+};
+
+/// How long a command may take that is not meant to wait for anything.
+const COMMAND_LIMIT: Duration = Duration::from_secs(60);
+
+/// A command that ends within this time is noticed at once.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
+/// A command to be run.
+#[derive(Debug)]
+pub struct ClusterCommand<'a> {
+    cluster: &'a Cluster,
+    program: String,
+    args: Vec<String>,
+    account: Account,
+    environment: Vec<(String, String)>,
+}
+
+/// What a command left behind.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The exit code; signals are added to 128.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How long the command took.
+    pub took: Duration,
+}
+
+impl Output {
+    /// Wants the command, named by `what`, to have succeeded.
+    pub(crate) fn succeeded(self, what: &str) -> Result<Self> {
+        let Self { code, stdout, stderr, .. } = &self;
+        ensure!(*code == 0, "`{what}` ended with {code}: {stdout}{stderr}");
+        Ok(self)
+    }
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    process: Leashed,
+    what: String,
+    started: Instant,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Cluster {
+    /// A command on this cluster, as root unless told otherwise.
+    #[must_use]
+    pub fn command(&self, program: &str) -> ClusterCommand<'_> {
+        let (program, account) = (program.to_owned(), self.root.clone());
+        ClusterCommand { cluster: self, program, args: Vec::new(), account, environment: Vec::new() }
+    }
+
+    /// How long a command without arguments takes, on the average of fifty calls.
+    ///
+    /// # Errors
+    /// When one of them fails.
+    pub fn answer_time(&self, program: &str) -> Result<Duration> {
+        let calls = format!("set -e; for i in {{1..50}}; do {program} > /dev/null; done");
+        Ok(self.command("bash").args(&["-c", &calls]).success()?.took / 50)
+    }
+
+    /// `scontrol` with these arguments; its standard output.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn scontrol(&self, args: &[&str]) -> Result<String> {
+        Ok(self.command("scontrol").args(args).success()?.stdout)
+    }
+}
+
+impl ClusterCommand<'_> {
+    /// More arguments.
+    #[must_use]
+    pub fn args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|&arg| arg.to_owned()));
+        self
+    }
+
+    /// As this account.
+    #[must_use]
+    pub fn account(mut self, account: &Account) -> Self {
+        self.account = account.clone();
+        self
+    }
+
+    /// With this variable.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.environment.push((key.into(), value.into()));
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(self) -> Result<Running> {
+        let Self { cluster, program, args, account, environment: more } = self;
+        let number = cluster.commands.fetch_add(1, Ordering::Relaxed);
+        let file = |end: &str| cluster.layout.root().join(format!("commands/{program}-{number}.{end}"));
+        let (stdout, stderr) = (file("out"), file("err"));
+        let mut all = environment(&cluster.layout, &account);
+        all.extend(more);
+        let process = cluster.lead.start(&Start {
+            program: &programs::find(&program)?,
+            args: &args,
+            account: &account,
+            hostname: None,
+            disk: None,
+            environment: &all,
+            directory: &cluster.layout.jobs(),
+            output: &stdout,
+            errors: &stderr,
+        })?;
+        // Of a script in the arguments the first line will do.
+        let what = format!("{program} {}", args.join(" "));
+        let what = what.lines().next().unwrap_or_default().to_owned();
+        Ok(Running { process, what, started: Instant::now(), stdout, stderr })
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not end.
+    pub fn output(self) -> Result<Output> {
+        self.start()?.output(COMMAND_LIMIT)
+    }
+
+    /// Runs it and wants it to succeed.
+    ///
+    /// # Errors
+    /// When it does not; its own words are in the message.
+    pub fn success(self) -> Result<Output> {
+        self.start()?.success(COMMAND_LIMIT)
+    }
+}
+
+impl Running {
+    /// Its standard output up to now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn stdout(&self) -> Result<String> {
+        Ok(fs::read_to_string(&self.stdout)?)
+    }
+
+    /// Its standard error up to now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn stderr(&self) -> Result<String> {
+        Ok(fs::read_to_string(&self.stderr)?)
+    }
+
+    /// Sends a signal to the command.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
+        Ok(self.process.signal(signal)?)
+    }
+
+    /// The command's process; `None` when it has ended.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn process(&mut self) -> Result<Option<Process>> {
+        Ok(self.process.process()?)
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// When the system cannot say.
+    pub fn runs(&mut self) -> Result<bool> {
+        Ok(self.process.ended()?.is_none())
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When it has not ended after `limit`: what it said is in the message.
+    pub fn output(mut self, limit: Duration) -> Result<Output> {
+        let what = format!("the end of `{}`", self.what);
+        let ended = wait_for(&what, limit, || Ok(self.process.ended_within(AT_ONCE)?));
+        let took = self.started.elapsed();
+        let (stdout, stderr) = (self.stdout()?, self.stderr()?);
+        let status = ended.with_context(|| format!("it said: {stdout}{stderr}"))?;
+        let Some(code) = status.code() else { bail!("the leash of `{}` was killed", self.what) };
+        Ok(Output { code, stdout, stderr, took })
+    }
+
+    /// Waits for its end and wants it to succeed.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn success(self, limit: Duration) -> Result<Output> {
+        let what = self.what.clone();
+        self.output(limit)?.succeeded(&what)
+    }
+}

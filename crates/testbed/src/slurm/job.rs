@@ -1,0 +1,179 @@
+//! Jobs: submitting them and looking at them.
+
+use std::{fmt, fs, str::FromStr, time::Duration};
+
+use anyhow::{Context, Result};
+
+use crate::{Cluster, ClusterCommand, JobRecord, cluster::folder_layout::permit, cluster::locked, wait_for};
+
+/// The number of a job; each task of an array has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u32);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = anyhow::Error;
+    fn from_str(text: &str) -> Result<Self> {
+        // With several clusters `sbatch --parsable` adds `;cluster`.
+        let number = text.trim().split(';').next().unwrap_or_default();
+        Ok(Self(number.parse().with_context(|| format!("'{text}' is no job id"))?))
+    }
+}
+
+/// A job as `scontrol show job` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// Its number.
+    pub id: JobId,
+    /// The job that its array was submitted as.
+    pub array: Option<JobId>,
+    /// Its name.
+    pub name: String,
+    /// Its state, as `CONFIGURING`.
+    pub state: String,
+    /// Why it waits or ended, with underscores for spaces.
+    pub reason: String,
+    /// What the administrator's side wrote.
+    pub system_comment: String,
+    /// Its exit code and signal, as `0:0`.
+    pub exit_code: String,
+    /// How often it was requeued.
+    pub restarts: u16,
+    /// Its nodes in Slurm's notation; empty while it has none.
+    pub nodes: String,
+}
+
+impl JobView {
+    /// Whether nothing will happen to it any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        ![
+            "PENDING",
+            "CONFIGURING",
+            "RUNNING",
+            "COMPLETING",
+            "SUSPENDED",
+            "REQUEUED",
+            "REQUEUE_HOLD",
+            "STOPPED",
+        ]
+        .contains(&self.state.as_str())
+    }
+}
+
+impl Cluster {
+    /// Submits a batch script; its output goes to [`Cluster::job_output`].
+    ///
+    /// # Errors
+    /// When Slurm refuses it.
+    pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
+        self.submit(self.sbatch_command(script, args)?)
+    }
+
+    /// Runs a command of [`Cluster::sbatch_command`] that has to succeed.
+    ///
+    /// # Errors
+    /// When Slurm refuses it.
+    pub fn submit(&self, sbatch: ClusterCommand<'_>) -> Result<JobId> {
+        let job: JobId = sbatch.success()?.stdout.parse()?;
+        locked(&self.submitted).insert(job);
+        Ok(job)
+    }
+
+    /// The command that submits a batch script, for submits that are to be refused or come from other users.
+    ///
+    /// # Errors
+    /// When the script cannot be written.
+    pub fn sbatch_command(&self, script: &str, args: &[&str]) -> Result<ClusterCommand<'_>> {
+        let number = self.commands.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = self.layout.jobs().join(format!("script-{number}.sh"));
+        fs::write(&path, format!("#!/bin/bash\n{script}\n"))?;
+        permit(&path, 0o755)?;
+        let path = path.display().to_string();
+        Ok(self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args).args(&[&path]))
+    }
+
+    /// What a batch job printed up to now.
+    #[must_use]
+    pub fn job_output(&self, job: JobId) -> String {
+        fs::read_to_string(self.layout.jobs().join(format!("{job}.out"))).unwrap_or_default()
+    }
+
+    /// All jobs that slurmctld remembers.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn jobs(&self) -> Result<Vec<JobView>> {
+        JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
+    }
+
+    /// One job.
+    ///
+    /// # Errors
+    /// When slurmctld does not know it.
+    pub fn job(&self, job: JobId) -> Result<JobView> {
+        let text = self.scontrol(&["show", "job", &job.to_string()])?;
+        let views: Vec<_> = JobRecord::parse_all(&text).iter().map(JobRecord::view).collect::<Result<_>>()?;
+        let found = views.into_iter().find(|view| view.id == job);
+        found.with_context(|| format!("scontrol shows no job {job}: {text}"))
+    }
+
+    /// Waits until a job is as wanted, and returns it.
+    ///
+    /// # Errors
+    /// When it is not after `limit`; how it is then is in the message.
+    pub fn await_job(
+        &self,
+        job: JobId,
+        what: &str,
+        limit: Duration,
+        wanted: impl Fn(&JobView) -> bool,
+    ) -> Result<JobView> {
+        await_view(&format!("job {job} {what}"), limit, || self.job(job), wanted)
+    }
+
+    /// Waits until a job is over, and returns it.
+    ///
+    /// # Errors
+    /// When it is not after `limit`.
+    pub fn await_end(&self, job: JobId, limit: Duration) -> Result<JobView> {
+        self.await_job(job, "to end", limit, JobView::is_over)
+    }
+
+    /// The jobs of a user's own `srun` and `salloc` have no id before they start: this finds one by its name.
+    ///
+    /// # Errors
+    /// When there is no such job after `limit`.
+    pub fn await_job_named(&self, name: &str, limit: Duration) -> Result<JobId> {
+        wait_for(&format!("a job named {name}"), limit, || {
+            Ok(self.jobs()?.into_iter().find(|job| job.name == name).map(|job| job.id))
+        })
+    }
+}
+
+/// Looks at a job until it is as wanted; if it is not after `limit`, the message says how it was last.
+pub(crate) fn await_view(
+    what: &str,
+    limit: Duration,
+    look: impl Fn() -> Result<JobView>,
+    wanted: impl Fn(&JobView) -> bool,
+) -> Result<JobView> {
+    let mut last = None;
+    let found = wait_for(what, limit, || {
+        let view = look()?;
+        let as_wanted = wanted(&view);
+        last = Some(view.clone());
+        Ok(as_wanted.then_some(view))
+    });
+    found.with_context(|| match last {
+        Some(JobView { id, state, reason, system_comment, .. }) => {
+            format!("job {id} is {state} for {reason} ({system_comment})")
+        }
+        None => "the job was never seen".into(),
+    })
+}

@@ -1,0 +1,111 @@
+//! What `sdiag` says of the schedulers.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::{Cluster, wait_for};
+
+/// What `sdiag` says of one of the schedulers. Times are those of the clock on the wall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycles {
+    /// How many cycles there were.
+    pub count: u64,
+    /// How long the last one took.
+    pub last: Duration,
+    /// How long the longest one took.
+    pub longest: Duration,
+}
+
+/// What `sdiag` says of both schedulers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Of the main scheduler.
+    pub main: Cycles,
+    /// Of backfill.
+    pub backfill: Cycles,
+    /// Whether backfill was at it.
+    pub backfilling: bool,
+    /// How many jobs backfill's last cycle went over, or the present one up to now.
+    pub backfill_depth: u64,
+    /// How many jobs backfill has started.
+    pub backfilled: u64,
+}
+
+impl Diagnosis {
+    fn parse(text: &str) -> Result<Self> {
+        let (main, backfill) =
+            text.split_once("\nBackfilling stats").context("sdiag tells nothing of backfill")?;
+        let (_, main) =
+            main.split_once("\nMain schedule statistics").context("sdiag tells nothing of main")?;
+        Ok(Self {
+            main: cycles(main)?,
+            backfill: cycles(backfill)?,
+            backfilling: backfill.lines().next().is_some_and(|rest| rest.contains("in the middle of")),
+            backfill_depth: number(backfill, "Last depth cycle:")?,
+            backfilled: number(backfill, "Total backfilled jobs (since last slurm start):")?,
+        })
+    }
+}
+
+fn cycles(section: &str) -> Result<Cycles> {
+    let time = |key| Ok::<_, anyhow::Error>(Duration::from_micros(number(section, key)?));
+    Ok(Cycles {
+        count: number(section, "Total cycles:")?,
+        last: time("Last cycle:")?,
+        longest: time("Max cycle:")?,
+    })
+}
+
+fn number(section: &str, key: &str) -> Result<u64> {
+    let value = section.lines().find_map(|line| line.trim_start().strip_prefix(key));
+    value.and_then(|value| value.trim().parse().ok()).with_context(|| format!("sdiag says no '{key}'"))
+}
+
+impl Cluster {
+    /// What `sdiag` says.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn sdiag(&self) -> Result<Diagnosis> {
+        Diagnosis::parse(&self.command("sdiag").success()?.stdout)
+    }
+
+    /// Waits until a cycle of backfill has ended that began after this call, or shortly before it.
+    ///
+    /// # Errors
+    /// When none does.
+    pub fn backfill_cycle(&self, limit: Duration) -> Result<Diagnosis> {
+        let before = self.sdiag()?.backfill.count;
+        wait_for("a cycle of backfill", limit, || {
+            let now = self.sdiag()?;
+            Ok((now.backfill.count > before).then_some(now))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sdiag_is_read_section_by_section() {
+        let text = "Jobs started:   3\n\nMain schedule statistics (microseconds):\n\tLast cycle:   12\n\
+                    \tMax cycle:    34\n\tTotal cycles: 5\n\tMean cycle:   20\n\tLast queue length: 0\n\n\
+                    Main scheduler exit:\n\tEnd of job queue: 5\n\n\
+                    Backfilling stats (WARNING: data obtained in the middle of backfilling execution.)\n\
+                    \tTotal backfilled jobs (since last slurm start): 2\n\tTotal cycles: 7\n\
+                    \tLast cycle when: Fri Nov 20 18:00:00 2026 (1795197600)\n\tLast cycle: 910\n\tMax cycle:  1112\n\
+                    \tLast depth cycle: 13\n\tLast depth cycle (try sched): 4\n";
+        let micros = Duration::from_micros;
+        let wanted = Diagnosis {
+            main: Cycles { count: 5, last: micros(12), longest: micros(34) },
+            backfill: Cycles { count: 7, last: micros(910), longest: micros(1112) },
+            backfilling: true,
+            backfill_depth: 13,
+            backfilled: 2,
+        };
+        assert_eq!(Diagnosis::parse(text).unwrap(), wanted);
+        assert!(Diagnosis::parse("Jobs started: 3\n").is_err());
+    }
+}

@@ -1,0 +1,83 @@
+//! Which file a model's settings are in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use vipu_types::ModelName;
+
+use crate::choice::Layer;
+use crate::error::LoadError;
+use crate::keys::{Key, Settings};
+use crate::syntax;
+
+/// The file of all models that have none of their own.
+const SHARED: &str = "vipu.conf";
+
+/// What was read for each model.
+pub type Loaded = BTreeMap<ModelName, Result<Good, LoadError>>;
+
+/// A file without an error.
+#[derive(Clone, Debug)]
+pub struct Good {
+    /// What it says.
+    pub settings: Settings,
+    /// The whole of it.
+    pub text: String,
+}
+
+/// Reads the settings of every model from the directory of `slurm.conf`.
+///
+/// Each model has a result of its own: a broken file hurts only the models that read it.
+#[must_use]
+pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
+    models.iter().map(|model| (model.clone(), load_model(dir, model))).collect()
+}
+
+/// The `Layer` of `vipu.conf` in `dir`, if the file is there and gives a valid one.
+///
+/// Whatever else is wrong with the file or its directory means nothing here: Slurm's commands ask this,
+/// and have to run with a broken file too.
+#[must_use]
+pub fn layer_of(dir: &Path) -> Option<Layer> {
+    let text = read(&dir.join(SHARED)).ok()?;
+    let mut assignments = syntax::parse(&text).into_iter().flatten();
+    let given = assignments.find(|item| Key::find(&item.key.text) == Some(&Key::Layer))?;
+    Layer::read(&given.value.text).ok()
+}
+
+fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
+    let own = dir.join(format!("{model}.conf"));
+    let shared = dir.join(SHARED);
+    let (path, text) = match read(&own) {
+        Ok(text) => (own, text),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if let Ok(target) = fs::read_link(&own) {
+                return Err(LoadError::DanglingLink { path: own, target });
+            }
+            match read(&shared) {
+                Ok(text) => (shared, text),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(LoadError::Missing { own, shared });
+                }
+                Err(source) => return Err(LoadError::Unreadable { path: shared, source }),
+            }
+        }
+        Err(source) => return Err(LoadError::Unreadable { path: own, source }),
+    };
+    Ok(Good { settings: Settings::parse(&text, &path)?, text })
+}
+
+/// Reads a file that can be a configuration file: a FIFO would make slurmctld wait for ever.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    const LARGEST: u64 = 64 << 10;
+    let facts = fs::metadata(path)?;
+    if !facts.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    if facts.len() > LARGEST {
+        return Err(io::Error::other(format!("larger than {LARGEST} bytes, no configuration file is")));
+    }
+    fs::read_to_string(path)
+}

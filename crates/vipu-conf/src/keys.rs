@@ -1,0 +1,221 @@
+//! The table of keys: one row says all there is to say about a key.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use vipu_types::{ControllerName, Delivery, IpuCount};
+
+use crate::choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+use crate::problem::Problem;
+use crate::settings::Given;
+use crate::value::{
+    agents, amount, amount_or_none, boolean, controllers, delivery, ipus_by_partition, ipus_by_qos, metadata,
+    name, path, placement, port, prefix, seconds, seconds_or_none, size,
+};
+
+/// What a key stands for when the file does not give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The file must give it.
+    Required,
+    /// This text, as if the file had it.
+    Value(&'static str),
+    /// No value; the text says what then happens.
+    Absent(&'static str),
+}
+
+/// A key of `vipu.conf`, as the documentation tells it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The name; case does not matter in the file.
+    pub name: &'static str,
+    /// Other names for the same key.
+    pub synonyms: &'static [&'static str],
+    /// What holds when it is not given.
+    pub preset: Preset,
+    /// The unit or kind of its value.
+    pub unit: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+impl Key {
+    /// The key of this name or synonym, whatever its case.
+    pub(crate) fn find(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.names().any(|known| known.eq_ignore_ascii_case(name)))
+    }
+
+    /// The name of a key that `text` is a likely misspelling of.
+    pub(crate) fn nearest(text: &str) -> Option<&'static str> {
+        // Comparing more than twice the longest name would only cost time.
+        let text: String = text.to_ascii_lowercase().chars().take(40).collect();
+        let distance = |name: &str| strsim::levenshtein(&text, &name.to_ascii_lowercase());
+        let names = KEYS.iter().flat_map(Key::names);
+        let (distance, name) = names.map(|name| (distance(name), name)).min()?;
+        (distance <= 1 + name.len() / 4).then_some(name)
+    }
+
+    /// The name, then the synonyms.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.synonyms.iter().copied())
+    }
+}
+
+/// Makes of each row a [`Key`], its place in [`KEYS`], a field of [`Settings`], and the reading of that field.
+///
+/// A row is `Key | Synonym, field: type = preset, unit, reader, help;`. A reader may look at other keys, through
+/// the name that stands before the rows. A key that may be absent has a field of an optional type or a collection.
+macro_rules! keys {
+    ($given:ident; $(
+        $(#[$doc:meta])*
+        $key:ident $(| $synonym:ident)*, $field:ident: $type:ty = $preset:ident $(($default:literal))?,
+        $unit:expr, $read:expr, $help:literal;
+    )+) => {
+        /// All keys, in the order in which an error lists them; docs/configuration.md groups them.
+        pub static KEYS: &[Key] = &[$(Key::$key),+];
+
+        #[allow(non_upper_case_globals, reason = "spelled as in the file")]
+        impl Key {
+            $(pub(crate) const $key: Self = Self {
+                name: stringify!($key),
+                synonyms: &[$(stringify!($synonym))*],
+                preset: Preset::$preset $(($default))?,
+                unit: $unit,
+                help: $help,
+            };)+
+        }
+
+        /// What a model's file says, defaults filled in.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Settings {
+            $(
+                #[doc = concat!("`", stringify!($key), "`: ", $help, ".")]
+                $(#[$doc])*
+                pub $field: $type,
+            )+
+        }
+
+        impl Settings {
+            /// The settings, if every value is good. Every key is read, so that all problems are found.
+            pub(crate) fn read($given: &Given, problems: &mut Vec<Problem>) -> Option<Self> {
+                $(let $field = $given.get(&Key::$key, $read).unwrap_or_else(|problem| {
+                    problems.push(problem);
+                    None
+                });)+
+                Some(Self { $($field: keys!(@$preset $field as $type),)+ })
+            }
+        }
+    };
+    (@Absent $read:ident as $type:ty) => { $read.map(<$type>::from).unwrap_or_default() };
+    (@$given:ident $read:ident as $type:ty) => { $read? };
+}
+
+keys! { given;
+    /// In the order in which they are tried; at least one, none twice.
+    ApiHost, controllers: Vec<ControllerName> = Required, "host name or address",
+        |text| controllers(text, given.api_port()),
+        "the V-IPU controller; or several, tried in this order: `host,host:port,...`";
+    ApiPort, api_port: u16 = Value("8090"), "port", port,
+        "port of the controller's user API, used where ApiHost gives none";
+    /// Left out of the settings with another [`Delivery`].
+    IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
+        |text| path(text).map(|dir| given.delivers_files().then_some(dir)),
+        "shared directory for the IPUoF config files: the Slurm user writes it, all nodes read it";
+    Delivery, delivery: Delivery = Value("file"), "file, api or node", delivery,
+        "how tasks find their IPUs: by a file in IpuofDir, by the controller's address, or by a file that each node fetches";
+    MaxIpusPerJob, max_ipus_per_job: u32 = Value("256"), "IPUs", amount,
+        "largest partition that a job may ask for";
+    MaxIpusPerJobInSlurmPartition, max_ipus_in_slurm_partition: BTreeMap<String, u32> = Absent("no limit"),
+        "names and IPUs", ipus_by_partition,
+        "largest partition for each job in the named Slurm partitions, as in `debug:16,short:32`";
+    /// Names in small letters.
+    MaxIpusPerJobInQos, max_ipus_in_qos: BTreeMap<String, u32> = Absent("no limit"),
+        "names and IPUs", ipus_by_qos,
+        "largest partition for each job of the named QOS, as in `low:8,normal:64`";
+    SizePolicy, size_policy: SizePolicy = Value("reject"), SizePolicy::UNIT, SizePolicy::read,
+        "whether a request for a number of IPUs that no partition has is refused, or rounded up to the next size with a notice";
+    IpusPerSlurmPartition, ipus_per_slurm_partition: BTreeMap<String, u32> = Absent("no limit"),
+        "names and IPUs", ipus_by_partition,
+        "how many IPUs all jobs of a Slurm partition may have together, as in `debug:16,short:32`";
+    ApiTimeout, api_timeout: Duration = Value("50"), "seconds", seconds,
+        "how long one call to the controller may take";
+    ForceDeletePartition, force_delete_partition: bool = Value("0"), "yes or no", boolean,
+        "make the controller ignore errors when it removes a partition";
+    UseReconfigPartition, use_reconfig_partition: bool = Value("0"), "yes or no", boolean,
+        "create reconfigurable partitions unless a job asks otherwise";
+    /// `None`: `slurm.conf` decides.
+    Layer, layer: Option<Layer> = Absent("cons_tres"), Layer::UNIT, Layer::read,
+        "stock selector underneath select/vipu; read from vipu.conf only, when slurmctld starts";
+    /// Every job and requeue gets a valid id with it.
+    PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
+        "beginning of each partition id; the job id follows";
+    Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
+        "V-IPU allocation in which partitions are created";
+    /// None twice.
+    AllocationAgents, allocation_agents: Vec<String> = Absent("all of the controller"), "names",
+        |text| agents(text, given.names(&Key::Allocation)),
+        "agents of that allocation, as in `ag1,ag2`; only their IPUs are counted";
+    Placement, placement: Placement = Value("controller"), Placement::UNIT,
+        |text| placement(text, given.names(&Key::Cluster), given.names(&Key::Allocation)),
+        "who chooses the IPUs of a partition: the controller or slurm-vipu; explicit needs Cluster and excludes Allocation";
+    Cluster, cluster: Option<String> = Absent("not needed"), "name", name,
+        "V-IPU cluster from which slurm-vipu chooses IPUs with Placement=explicit";
+    LinkDomainSize, link_domain_size: IpuCount = Value("64"), "IPUs, a power of two", size,
+        "number of IPUs in one IPU-Link domain";
+    CreateTimeout, create_timeout: Duration = Value("300"), "seconds", seconds,
+        "how long slurm-vipu tries to create a partition; then a batch job is held, and srun or salloc ends";
+    MaxRetries, max_retries: u32 = Value("10"), "tries", amount_or_none,
+        "how often a failed creation is tried again, with the same end as CreateTimeout; waiting for room does not count";
+    Prepare, prepare: Prepare = Value("interactive"), Prepare::UNIT, Prepare::read,
+        "which jobs get a partition before they have nodes: none, those of srun and salloc, or batch jobs as well";
+    PrepareWait, prepare_wait: Duration = Value("60"), "seconds", seconds_or_none,
+        "how long a prepared partition waits for its job's nodes before it is removed";
+    PrepareMax, prepare_max: u32 = Value("2"), "partitions", amount_or_none,
+        "how many prepared partitions of the model one user may have at the same time; 0: none";
+    RemoveWait, remove_wait: Duration = Value("60"), "seconds", seconds_or_none,
+        "how long a removal waits for the job's nodes to finish, and how long a job may stay COMPLETING for its removal";
+    ReconcileInterval, reconcile_interval: Duration = Value("30"), "seconds", seconds,
+        "how often the controller's partitions are compared with the jobs and the journal";
+    RemoveUnknown, remove_unknown: bool = Value("0"), "yes or no", boolean,
+        "remove partitions that have this cluster's prefix but are in no job and no journal; never with two clusters on one controller";
+    OnPartitionError, on_partition_error: OnPartitionError = Value("leave"), OnPartitionError::UNIT, OnPartitionError::read,
+        "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case";
+    MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
+        "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
+    MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
+        "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
+    MaxConcurrentCreates, max_concurrent_creates: u32 = Value("64"), "partitions", amount,
+        "how many partitions one controller creates at the same time";
+
+    ApiTlsCa, api_tls_ca: Option<PathBuf> = Absent("cleartext"), "absolute path", path,
+        "certificates (PEM) of the CAs that may sign the controller's certificate; with this key all calls use TLS";
+    ApiTlsServerName, api_tls_server_name: Option<String> = Absent("the host in ApiHost"), "host name or address",
+        |text| given.needs(&[Key::ApiTlsCa]).and_then(|()| name(text)),
+        "name to which the controller's certificate is issued";
+    ApiTlsCert, api_tls_cert: Option<PathBuf> = Absent("none"), "absolute path",
+        |text| given.needs(&[Key::ApiTlsCa, Key::ApiTlsKey]).and_then(|()| path(text)),
+        "client certificate (PEM), for a controller that asks for one";
+    ApiTlsKey, api_tls_key: Option<PathBuf> = Absent("none"), "absolute path",
+        |text| given.needs(&[Key::ApiTlsCa, Key::ApiTlsCert]).and_then(|()| path(text)),
+        "private key (PEM) of the client certificate; only the Slurm user may be able to open the file";
+    ApiAccessFile, api_access_file: Option<PathBuf> = Absent("none"), "absolute path", path,
+        "file with user id and access key, for a controller in secure mode; only the Slurm user may be able to open it";
+    ApiUserIdMetadata, api_user_id_metadata: String = Value("api-user-id"), "gRPC metadata key", metadata,
+        "metadata key under which calls send the user id of ApiAccessFile";
+    ApiAccessKeyMetadata, api_access_key_metadata: String = Value("api-access-key"), "gRPC metadata key", metadata,
+        "metadata key under which calls send the access key of ApiAccessFile";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_find_their_key_and_others_none() {
+        assert_eq!(Key::nearest("apiprt"), Some("ApiPort"));
+        assert_eq!(Key::nearest("IpuOfDirectory"), None);
+        assert_eq!(Key::nearest("MaxIPUperJob"), Some("MaxIpusPerJob"));
+        assert_eq!(Key::nearest("SelectType"), None);
+    }
+}

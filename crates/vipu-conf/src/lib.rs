@@ -1,0 +1,26 @@
+//! `vipu.conf` and the model files: parsing, defaults, errors with file, line and caret.
+//!
+//! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the
+//! model has no file of its own. [`load`] reads them for every model, [`InForce`] remembers what a model
+//! had when its file is broken, [`SavedConf`] does so for the next process, and [`layer_of`] is all that Slurm's
+//! commands need.
+#![forbid(unsafe_code)]
+
+mod choice;
+mod error;
+mod files;
+mod in_force;
+mod keys;
+mod problem;
+mod saved_conf;
+mod settings;
+mod syntax;
+mod value;
+
+pub use choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+pub use error::{Broken, KeepError, LoadError};
+pub use files::{Good, Loaded, layer_of, load};
+pub use in_force::{InForce, Standing};
+pub use keys::{KEYS, Key, Preset, Settings};
+pub use problem::{Problem, Reason, Spot};
+pub use saved_conf::SavedConf;

@@ -1,0 +1,66 @@
+//! The last good text of each model, kept for a later slurmctld.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::process;
+
+use vipu_types::ModelName;
+
+use crate::error::{KeepError, LoadError};
+use crate::files;
+use crate::keys::Settings;
+
+/// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good file.
+#[derive(Clone, Debug)]
+pub struct SavedConf(PathBuf);
+
+impl SavedConf {
+    /// What is kept in `dir`. Nothing is read yet.
+    pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    /// The last good settings of a model; `None` when none were kept.
+    ///
+    /// # Errors
+    /// When what was kept cannot be read, or has come to be wrong.
+    pub fn settings(&self, model: &ModelName) -> Result<Option<Settings>, LoadError> {
+        let path = self.path(model);
+        match files::read(&path) {
+            Ok(text) => Ok(Some(Settings::parse(&text, &path)?)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(LoadError::Unreadable { path, source }),
+        }
+    }
+
+    /// Keeps the text of a good file; it is durable when this returns. What is kept already is not written again.
+    ///
+    /// # Errors
+    /// When the file system refuses; what was kept before is still there then.
+    pub fn keep(&self, model: &ModelName, text: &str) -> Result<(), KeepError> {
+        let path = self.path(model);
+        if files::read(&path).is_ok_and(|kept| kept == text) {
+            return Ok(());
+        }
+        self.replace(model, text).map_err(|source| KeepError { path, source })
+    }
+
+    /// Writes a new file and renames it: a crash leaves the old text or the new one.
+    fn replace(&self, model: &ModelName, text: &str) -> io::Result<()> {
+        // No model is called so: its name has no dot. Another slurmctld, which this one replaces, may be writing too.
+        let new = self.0.join(format!("vipu_conf.{model}.new.{}", process::id()));
+        // Left by a crash of a process with this number.
+        let _ = fs::remove_file(&new);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        let renamed = written.and_then(|()| fs::rename(&new, self.path(model)));
+        renamed.inspect_err(|_| drop(fs::remove_file(&new)))?;
+        File::open(&self.0)?.sync_all()
+    }
+
+    fn path(&self, model: &ModelName) -> PathBuf {
+        self.0.join(format!("vipu_conf.{model}"))
+    }
+}

@@ -1,0 +1,145 @@
+//! From the text of a file to the settings of one Pod model.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use vipu_types::{Access, Delivery, Tls, TlsIdentity};
+
+use crate::error::Broken;
+use crate::keys::{Key, Preset, Settings};
+use crate::problem::{Problem, Reason, Spot};
+use crate::syntax::{Piece, parse};
+use crate::value::{self, Value};
+
+impl Settings {
+    /// Reads the text of a file; `path` is only told in errors.
+    ///
+    /// # Errors
+    /// All that is wrong with the text, not only the first of it.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Broken> {
+        let (given, mut problems) = Given::sort(text);
+        let settings = Self::read(&given, &mut problems);
+        if given.delivers_files() && !given.has(&Key::IpuofDir) {
+            problems.push(missing(&Key::IpuofDir));
+        }
+        match settings {
+            Some(settings) if problems.is_empty() => Ok(settings),
+            _ => Err(Broken { path: path.into(), problems: in_order(problems) }),
+        }
+    }
+
+    /// TLS to the controllers; `None`: cleartext. Its files are read when they are needed.
+    #[must_use]
+    pub fn tls(&self) -> Option<Tls> {
+        let files = self.api_tls_cert.clone().zip(self.api_tls_key.clone());
+        Some(Tls {
+            ca: self.api_tls_ca.clone()?,
+            server_name: self.api_tls_server_name.clone(),
+            identity: files.map(|(certificate, key)| TlsIdentity { certificate, key }),
+        })
+    }
+
+    /// The user to be on controllers in secure mode.
+    #[must_use]
+    pub fn access(&self) -> Option<Access> {
+        Some(Access {
+            file: self.api_access_file.clone()?,
+            user_id_metadata: self.api_user_id_metadata.clone(),
+            access_key_metadata: self.api_access_key_metadata.clone(),
+        })
+    }
+}
+
+/// The values that a text gives, by the names of their keys.
+pub(crate) struct Given<'a> {
+    text: &'a str,
+    values: HashMap<&'static str, Piece>,
+}
+
+impl<'a> Given<'a> {
+    /// Sorts the assignments of a text by key; also returns what is wrong with them, whatever their values.
+    fn sort(text: &'a str) -> (Self, Vec<Problem>) {
+        let mut given = Self { text, values: HashMap::new() };
+        let mut problems = Vec::new();
+        for item in parse(text) {
+            if let Err((reason, span)) = item.and_then(|item| given.add(item.key, item.value)) {
+                problems.push(given.problem(reason, &span));
+            }
+        }
+        (given, problems)
+    }
+
+    fn add(&mut self, key: Piece, value: Piece) -> Result<(), (Reason, Range<usize>)> {
+        let Some(known) = Key::find(&key.text) else {
+            let nearest = Key::nearest(&key.text);
+            return Err((Reason::UnknownKey { key: key.text, nearest }, key.span));
+        };
+        if let Some(first) = self.values.get(known.name) {
+            let first_line = Spot::of(self.text, &first.span).line;
+            return Err((Reason::Duplicate { key: known.name, first_line }, key.span));
+        }
+        self.values.insert(known.name, value);
+        Ok(())
+    }
+
+    /// The value of `key`, or its default; nothing if it has none.
+    pub(crate) fn get<T>(&self, key: &Key, read: impl Fn(&str) -> Value<T>) -> Result<Option<T>, Problem> {
+        let (text, span) = match (self.values.get(key.name), key.preset) {
+            (Some(value), _) => (value.text.as_str(), &value.span),
+            (None, Preset::Value(text)) => (text, &(0..0)),
+            (None, Preset::Absent(_)) => return Ok(None),
+            (None, Preset::Required) => return Err(missing(key)),
+        };
+        let control = text.chars().any(char::is_control);
+        let result = if control { Err("has a control character".to_owned()) } else { read(text) };
+        let bad = |valid| Reason::BadValue { key: key.name, value: text.to_owned(), valid };
+        result.map(Some).map_err(|valid| self.problem(bad(valid), span))
+    }
+
+    fn problem(&self, reason: Reason, span: &Range<usize>) -> Problem {
+        Problem { reason, spot: Some(Spot::of(self.text, span)) }
+    }
+
+    /// Whether the text has a value for `key`, good or bad.
+    fn has(&self, key: &Key) -> bool {
+        self.values.contains_key(key.name)
+    }
+
+    /// Whether the value of `key` is a good name.
+    pub(crate) fn names(&self, key: &Key) -> bool {
+        matches!(self.get(key, value::name), Ok(Some(_)))
+    }
+
+    /// The port of controllers that are listed without one. If ApiPort is wrong, any port will do: their names are
+    /// checked all the same.
+    pub(crate) fn api_port(&self) -> u16 {
+        self.get(&Key::ApiPort, value::port).ok().flatten().unwrap_or(1)
+    }
+
+    /// Whether tasks learn of their IPUs by files, for which a directory is needed.
+    pub(crate) fn delivers_files(&self) -> bool {
+        matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::File)))
+    }
+
+    /// An error if one of `others` is not given: the value means nothing without it.
+    pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
+        match others.iter().find(|other| !self.has(other)) {
+            Some(other) => Err(format!("means nothing alone: give {} too", other.name)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn missing(key: &Key) -> Problem {
+    Problem { reason: Reason::Missing { key: key.name, unit: key.unit, help: key.help }, spot: None }
+}
+
+/// The problems in the order of the file, what is missing at the end.
+fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| match &problem.spot {
+        Some(spot) => (spot.line, spot.column),
+        None => (usize::MAX, 0),
+    });
+    problems
+}

@@ -1,0 +1,139 @@
+//! Which file a model's settings come from, and what holds when one is broken.
+#![allow(clippy::unwrap_used, reason = "the helpers of a test may fail by panicking, too")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use tempfile::TempDir;
+use vipu_conf::{InForce, Layer, LoadError, Settings, layer_of, load};
+use vipu_types::ModelName;
+
+/// A directory with these files.
+fn dir(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    dir
+}
+
+fn model(name: &str) -> ModelName {
+    ModelName::new(name).unwrap()
+}
+
+/// No process was there before this one.
+fn none_earlier(_: &ModelName) -> Option<Settings> {
+    None
+}
+
+/// The settings of one model.
+fn load_one(dir: &Path, name: &str) -> Result<Settings, LoadError> {
+    load(dir, &[model(name)]).remove(&model(name)).unwrap().map(|file| file.settings)
+}
+
+fn text(host: &str) -> String {
+    format!("ApiHost={host} IpuofDir=/x")
+}
+
+#[test]
+fn a_model_has_its_own_file_or_the_shared_one() {
+    let dir = dir(&[("vipu.conf", &text("shared")), ("pod16.conf", &text("own"))]);
+    symlink("vipu.conf", dir.path().join("pod64.conf")).unwrap();
+    assert_eq!(load_one(dir.path(), "pod16").unwrap().controllers[0].host(), "own");
+    assert_eq!(load_one(dir.path(), "pod64").unwrap().controllers[0].host(), "shared");
+    assert_eq!(load_one(dir.path(), "pod128").unwrap().controllers[0].host(), "shared");
+}
+
+#[test]
+fn one_broken_file_hurts_no_other_model() {
+    let dir = dir(&[("vipu.conf", &text("shared")), ("pod16.conf", "nonsense")]);
+    let loaded = load(dir.path(), &[model("pod16"), model("pod64")]);
+    let error = loaded[&model("pod16")].as_ref().unwrap_err();
+    assert!(error.one_line().starts_with("pod16.conf:1: 'nonsense' has no value"), "{error}");
+    assert!(loaded[&model("pod64")].is_ok());
+}
+
+#[test]
+fn files_that_cannot_be_read_are_told_apart() {
+    let dir = dir(&[("pod3.conf", &" ".repeat(70_000))]);
+    fs::create_dir(dir.path().join("pod1.conf")).unwrap();
+    fs::write(dir.path().join("pod2.conf"), b"ApiHost=\xff").unwrap();
+    symlink("gone.conf", dir.path().join("pod4.conf")).unwrap();
+    for (name, part) in [
+        ("pod0", "neither "),
+        ("pod1", "pod1.conf: not a regular file"),
+        ("pod2", "valid UTF-8"),
+        ("pod3", "larger than 65536 bytes"),
+        ("pod4", "pod4.conf is a symlink to gone.conf, which does not exist"),
+    ] {
+        let error = load_one(dir.path(), name).unwrap_err();
+        assert!(error.to_string().contains(part), "{name}: {error}");
+        assert_eq!(error.one_line(), error.to_string());
+    }
+}
+
+#[test]
+fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
+    let dir = dir(&[("vipu.conf", &text("first"))]);
+    let models = [model("pod64")];
+    let mut in_force = InForce::default();
+    let mut reread = |content: Option<&str>| {
+        match content {
+            Some(content) => fs::write(dir.path().join("vipu.conf"), content).unwrap(),
+            None => fs::remove_file(dir.path().join("vipu.conf")).unwrap(),
+        }
+        in_force.update(load(dir.path(), &models), none_earlier);
+        let standing = in_force.get(&models[0]).unwrap();
+        let host = standing.settings.as_ref().map(|settings| settings.controllers[0].host().to_owned());
+        (host.unwrap_or_default(), standing.error.is_some())
+    };
+    assert_eq!(reread(Some("broken")), (String::new(), true));
+    assert_eq!(reread(Some(&text("first"))), ("first".into(), false));
+    assert_eq!(reread(Some("broken again")), ("first".into(), true));
+    assert_eq!(reread(None), ("first".into(), true));
+    assert_eq!(reread(Some(&text("second"))), ("second".into(), false));
+}
+
+#[test]
+fn what_an_earlier_process_had_counts_only_until_a_file_is_good() {
+    let dir = dir(&[("vipu.conf", "broken")]);
+    let models = [model("pod64")];
+    let mut in_force = InForce::default();
+    let mut reread = |content: &str| {
+        fs::write(dir.path().join("vipu.conf"), content).unwrap();
+        in_force
+            .update(load(dir.path(), &models), |_| Settings::parse(&text("earlier"), Path::new("kept")).ok());
+        let standing = in_force.get(&models[0]).unwrap();
+        (standing.settings.as_ref().unwrap().controllers[0].host().to_owned(), standing.error.is_some())
+    };
+    assert_eq!(reread("broken"), ("earlier".into(), true));
+    assert_eq!(reread(&text("own")), ("own".into(), false));
+    assert_eq!(reread("broken"), ("own".into(), true));
+}
+
+#[test]
+fn a_model_taken_away_and_given_back_starts_anew() {
+    let dir = dir(&[("vipu.conf", &text("x"))]);
+    let mut in_force = InForce::default();
+    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
+    in_force.update(load(dir.path(), &[]), none_earlier);
+    assert_eq!(in_force.iter().count(), 0);
+    fs::write(dir.path().join("vipu.conf"), "broken").unwrap();
+    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
+    assert!(in_force.get(&model("pod64")).unwrap().settings.is_none());
+}
+
+#[test]
+fn the_layer_is_found_whatever_else_is_wrong() {
+    for (text, layer) in [
+        ("oops\nNoKey=1\nlayer=Linear\nApiPort=0", Some(Layer::Linear)),
+        ("Layer=cons_tres", Some(Layer::ConsTres)),
+        ("Layer=other", None),
+        ("#Layer=linear", None),
+    ] {
+        let dir = dir(&[("vipu.conf", text)]);
+        assert_eq!(layer_of(dir.path()), layer, "{text}");
+        assert_eq!(layer_of(&dir.path().join("absent")), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! From the text of a file to settings.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use vipu_conf::{Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings, SizePolicy};
+use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
+
+const MINIMAL: &str = "ApiHost=vipu-server\nIpuofDir=/shared/ipuof\n";
+
+fn parse(text: &str) -> Result<Settings, Broken> {
+    Settings::parse(text, Path::new("/etc/slurm/vipu.conf"))
+}
+
+fn controller(name: &str) -> ControllerName {
+    name.parse().unwrap()
+}
+
+#[test]
+fn the_documented_defaults_hold() {
+    let settings = parse(MINIMAL).unwrap();
+    assert_eq!(settings.controllers, [controller("vipu-server:8090")]);
+    assert_eq!(settings.delivery, Delivery::File);
+    assert_eq!(settings.ipuof_dir.as_deref(), Some(Path::new("/shared/ipuof")));
+    assert_eq!(settings.max_ipus_per_job, 256);
+    assert!(settings.max_ipus_in_slurm_partition.is_empty() && settings.max_ipus_in_qos.is_empty());
+    assert_eq!(settings.size_policy, SizePolicy::Reject);
+    assert!(settings.ipus_per_slurm_partition.is_empty());
+    assert_eq!(settings.api_timeout, Duration::from_secs(50));
+    assert!(!settings.force_delete_partition);
+    assert!(!settings.use_reconfig_partition);
+    assert_eq!(settings.layer, None);
+    assert_eq!(settings.partition_prefix, "slurm");
+    assert_eq!(settings.allocation, None);
+    assert_eq!((settings.placement, &settings.cluster), (Placement::Controller, &None));
+    assert_eq!(settings.link_domain_size.get(), 64);
+    assert_eq!(settings.create_timeout, Duration::from_secs(300));
+    assert_eq!(settings.max_retries, 10);
+    assert_eq!((settings.prepare, settings.prepare_wait), (Prepare::Interactive, Duration::from_secs(60)));
+    assert_eq!(settings.prepare_max, 2);
+    assert_eq!(settings.remove_wait, Duration::from_secs(60));
+    assert_eq!(settings.reconcile_interval, Duration::from_secs(30));
+    assert!(!settings.remove_unknown);
+    assert_eq!(settings.on_partition_error, OnPartitionError::Leave);
+    assert_eq!((settings.max_keep, settings.max_requeues), (Duration::ZERO, 3));
+    assert_eq!(settings.max_concurrent_creates, 64);
+    assert_eq!((settings.tls(), settings.access()), (None, None));
+}
+
+#[test]
+fn every_key_is_read_in_any_case_and_by_its_synonym() {
+    let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
+                VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
+                MaxIpusPerJobInSlurmPartition=debug:8 MaxIpusPerJobInQos=Low:4,normal:64 sizepolicy=Round-Up\n\
+                ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
+                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
+                CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
+                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue MaxKeep=900 MaxRequeues=0\n\
+                ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
+                ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
+    let settings = parse(text).unwrap();
+    let expected = Settings {
+        controllers: vec![controller("[::1]:1"), controller("vipu2:8091")],
+        api_port: 1,
+        delivery: Delivery::File,
+        ipuof_dir: Some("/with blank".into()),
+        max_ipus_per_job: 100,
+        max_ipus_in_slurm_partition: [("debug".to_owned(), 8)].into(),
+        max_ipus_in_qos: [("low".to_owned(), 4), ("normal".to_owned(), 64)].into(),
+        size_policy: SizePolicy::RoundUp,
+        ipus_per_slurm_partition: [("debug".to_owned(), 16)].into(),
+        api_timeout: Duration::from_secs(7),
+        force_delete_partition: true,
+        use_reconfig_partition: true,
+        layer: Some(Layer::Linear),
+        partition_prefix: "c2".into(),
+        allocation: Some("alloc-1".into()),
+        placement: Placement::Controller,
+        cluster: Some("c64".into()),
+        allocation_agents: vec!["ag1".into(), "ag2".into()],
+        link_domain_size: 16.try_into().unwrap(),
+        create_timeout: Duration::from_secs(8),
+        max_retries: 0,
+        prepare: Prepare::All,
+        prepare_wait: Duration::from_secs(7),
+        prepare_max: 5,
+        remove_wait: Duration::ZERO,
+        reconcile_interval: Duration::from_secs(5),
+        remove_unknown: true,
+        on_partition_error: OnPartitionError::Requeue,
+        max_keep: Duration::from_secs(900),
+        max_requeues: 0,
+        max_concurrent_creates: 9,
+        api_tls_ca: Some("/ca.pem".into()),
+        api_tls_server_name: Some("vipu".into()),
+        api_tls_cert: Some("/c.pem".into()),
+        api_tls_key: Some("/k.pem".into()),
+        api_access_file: Some("/access".into()),
+        api_user_id_metadata: "x-user".into(),
+        api_access_key_metadata: "x-key".into(),
+    };
+    assert_eq!(settings, expected);
+    let identity = Some(TlsIdentity { certificate: "/c.pem".into(), key: "/k.pem".into() });
+    let tls = Tls { ca: "/ca.pem".into(), server_name: Some("vipu".into()), identity };
+    assert_eq!(settings.tls(), Some(tls));
+    let access = Access {
+        file: "/access".into(),
+        user_id_metadata: "x-user".into(),
+        access_key_metadata: "x-key".into(),
+    };
+    assert_eq!(settings.access(), Some(access));
+}
+
+#[test]
+fn the_table_tells_required_keys_and_valid_defaults() {
+    let required: Vec<_> = KEYS.iter().filter(|key| key.preset == Preset::Required).collect();
+    assert_eq!(required.iter().map(|key| key.name).collect::<Vec<_>>(), ["ApiHost"]);
+    let mut spelled = MINIMAL.to_owned();
+    for key in KEYS {
+        if let Preset::Value(value) = key.preset {
+            spelled.push_str(&format!("{}={value}\n", key.name));
+        }
+    }
+    assert_eq!(parse(&spelled), parse(MINIMAL));
+}
+
+#[test]
+fn files_need_a_directory_and_nothing_else_does() {
+    for (text, delivery) in
+        [("ApiHost=x Delivery=api", Delivery::Api), ("ApiHost=x Delivery=Node", Delivery::Node)]
+    {
+        let without = parse(text).unwrap();
+        assert_eq!((without.delivery, &without.ipuof_dir), (delivery, &None));
+        assert_eq!(parse(&format!("{text} IpuofDir=/left/over")).unwrap(), without);
+        assert!(parse(&format!("{text} IpuofDir=relative")).is_err());
+    }
+    for text in ["ApiHost=x", "ApiHost=x Delivery=file"] {
+        assert!(
+            parse(text)
+                .unwrap_err()
+                .to_string()
+                .contains("IpuofDir is missing: add IpuofDir=<absolute path>")
+        );
+    }
+    let told = parse("ApiHost=x Delivery=post").unwrap_err().to_string();
+    assert!(
+        told.contains("Delivery=post: not a delivery (file, api, node)") && !told.contains("missing"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_wrong_value_is_shown_with_line_and_caret() {
+    let broken = parse("ApiHost=vipu\n\n\tIpuofDir=/x  ApiPort=9x # port\n").unwrap_err();
+    assert_eq!(
+        broken.to_string(),
+        "/etc/slurm/vipu.conf:3:23: ApiPort=9x: not a port (1-65535)\n \
+         3 |  IpuofDir=/x  ApiPort=9x # port\n   \
+           |                       ^^"
+    );
+    assert_eq!(broken.one_line(), "vipu.conf:3: ApiPort=9x: not a port (1-65535)");
+}
+
+#[test]
+fn all_problems_are_told_in_the_order_of_the_file() {
+    let broken = parse("Layer=cons_res\nApiPrt=1\nLayer=linear\nApiTimeout=0\noops\n").unwrap_err();
+    let told: Vec<_> = broken.problems.iter().map(|problem| problem.reason.to_string()).collect();
+    assert_eq!(
+        told,
+        [
+            "Layer=cons_res: not a layer (cons_tres, linear)",
+            "unknown key 'ApiPrt': did you mean ApiPort?",
+            "Layer is given twice, first in line 1",
+            "ApiTimeout=0: not a time (1-86400 seconds)",
+            "'oops' has no value: write oops=<value>",
+            "ApiHost is missing: add ApiHost=<host name or address> (the V-IPU controller; or several, \
+             tried in this order: `host,host:port,...`)",
+            "IpuofDir is missing: add IpuofDir=<absolute path> (shared directory for the IPUoF config \
+             files: the Slurm user writes it, all nodes read it)",
+        ]
+    );
+    assert!(broken.to_string().contains("\nthe keys are ApiHost, ApiPort, "));
+    let line = broken.one_line();
+    assert_eq!(line, "vipu.conf:1: Layer=cons_res: not a layer (cons_tres, linear) (and 6 more errors)");
+}
+
+#[test]
+fn keys_of_tls_that_mean_nothing_alone_say_what_they_need() {
+    for (keys, told) in [
+        (
+            "ApiTlsCert=/c ApiTlsKey=/k",
+            "ApiTlsCert=/c: means nothing alone: give ApiTlsCa too (and 1 more error)",
+        ),
+        ("ApiTlsServerName=x", "ApiTlsServerName=x: means nothing alone: give ApiTlsCa too"),
+        ("ApiTlsCa=/ca ApiTlsCert=/c", "ApiTlsCert=/c: means nothing alone: give ApiTlsKey too"),
+        ("ApiTlsCa=/ca ApiTlsKey=/k", "ApiTlsKey=/k: means nothing alone: give ApiTlsCert too"),
+        ("ApiTlsCa=ca.pem", "ApiTlsCa=ca.pem: not an absolute path (/...)"),
+        ("ApiAccessFile=access", "ApiAccessFile=access: not an absolute path (/...)"),
+    ] {
+        let broken = parse(&format!("{MINIMAL}{keys}")).unwrap_err();
+        assert_eq!(broken.one_line(), format!("vipu.conf:3: {told}"));
+    }
+}
+
+#[test]
+fn a_synonym_and_its_key_are_the_same_key() {
+    let broken = parse(&format!("{MINIMAL}VipuIpuofDir=/y")).unwrap_err();
+    assert_eq!(broken.one_line(), "vipu.conf:3: IpuofDir is given twice, first in line 2");
+}
+
+#[test]
+fn what_is_missing_has_no_place() {
+    let broken = parse("ApiHost=x").unwrap_err();
+    assert!(broken.to_string().starts_with("/etc/slurm/vipu.conf: IpuofDir is missing"));
+    assert!(broken.one_line().starts_with("vipu.conf: IpuofDir is missing"));
+}
+
+#[test]
+fn nothing_of_the_file_upsets_a_terminal() {
+    let long = "x".repeat(5000);
+    for text in ["ApiHost=\u{1b}[2J", "\u{7}=1", &format!("{long}=1 ApiPort=0")] {
+        let broken = parse(text).unwrap_err();
+        for shown in [broken.to_string(), broken.one_line()] {
+            assert!(shown.lines().all(|line| line.len() < 400), "{shown}");
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        if let Err(broken) = parse(&text) {
+            prop_assert!(!broken.problems.is_empty());
+            prop_assert!(!broken.one_line().contains('\n'));
+            let _ = broken.to_string();
+        }
+    }
+
+    #[test]
+    fn no_text_of_the_grammars_own_characters_panics(text in "[ApiHost= \"#\\\\\n\r\té0-9]{0,80}") {
+        if let Err(broken) = parse(&text) {
+            prop_assert!(!broken.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn layout_means_nothing(
+        order in Just(vec!["apihost=h", "IPUOFDIR=/d", "ApiPort=9", "Layer=linear"]).prop_shuffle(),
+        gaps in proptest::collection::vec(prop_oneof![
+            Just(" "), Just("\n"), Just("\r\n"), Just(" \\\n"), Just(" # c\n"), Just("\n#\n\n")
+        ], 4),
+    ) {
+        let text: String = order.iter().zip(gaps).flat_map(|(pair, gap)| [*pair, gap]).collect();
+        prop_assert_eq!(parse(&text), parse("ApiHost=h\nIpuofDir=/d\nApiPort=9\nLayer=linear"), "{:?}", text);
+    }
+}

@@ -1,0 +1,56 @@
+//! Where an IPU is in its Pod, and who chooses the IPUs of a partition.
+
+use std::fmt;
+
+use crate::IpuCount;
+
+/// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The IPU-Link domain.
+    pub domain: u32,
+    /// The place in the domain.
+    pub index: u32,
+}
+
+impl Place {
+    /// The place of the IPU with this number in its Pod, counted domain by domain.
+    #[must_use]
+    pub fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
+        let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
+        Self { domain: ipu / domain, index: ipu % domain }
+    }
+
+    /// The number of the IPU in its Pod with domains of `domain` IPUs; none when no domain has such a place.
+    #[must_use]
+    pub fn number(self, domain: u32) -> Option<usize> {
+        (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IPU {} of domain {}", self.index, self.domain)
+    }
+}
+
+/// Who chooses the IPUs of a partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// The controller, wherever it likes.
+    #[default]
+    Controller,
+    /// slurm-vipu.
+    Explicit,
+}
+
+impl Placement {
+    /// Its name in vipu.conf.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Explicit => "explicit",
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask ci`: what every change has to pass, and with `--full` also what takes hours.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum as _;
+use testbed::{compose, programs};
+
+use crate::results::Table;
+use crate::{
+    build, dependencies, faults, fuzz, image, layout, matrix, packages, run, structure, test_run, valgrind,
+};
+
+/// How long each target is fuzzed, in seconds.
+const FUZZ_SECONDS: u32 = 600;
+
+/// Runs all checks. The quick ones come first.
+pub fn run(full: bool) -> Result<ExitCode> {
+    // It costs nothing, and without an engine half of the tests would not be run.
+    if compose::find_compose().is_err() {
+        packages::install_missing(&packages::ENGINE)?;
+    }
+    compose::find_engine()?;
+    compose::find_compose()?;
+    structure::check()?;
+    run::cargo(&["fmt", "--all", "--", "--check"])?;
+    run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    run::document()?;
+    packages::install_missing(&packages::SLURM)?;
+    layout::prepare_tests()?;
+    if full {
+        dependencies::check()?;
+    }
+    build::for_tests()?;
+    let (mut table, here) = (Table::default(), programs::slurm_version()?);
+    table.add(here.to_string(), test_run::run(None)?);
+    matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
+    if full {
+        table.add(format!("{here}, all faults"), faults::run(None)?);
+        packages::install_missing(&packages::VALGRIND)?;
+        valgrind::run()?;
+        fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
+    }
+    Ok(table.finish())
+}

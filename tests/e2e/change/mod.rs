@@ -1,0 +1,10 @@
+//! Jobs and settings that change on the way.
+
+mod cancel_and_requeue;
+mod conf_files;
+mod preempted_while_creating;
+mod requeues;
+mod resizes;
+mod suspends;
+mod time_limits;
+mod updated_requests;

@@ -1,0 +1,193 @@
+//! `--ipu-keep` and `--ipu-requeue-on`, for jobs that fail.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use testbed::{Cluster, JobId, JobView, main_job};
+
+use crate::jobs::begin_again;
+use crate::{LIMIT, quick};
+
+/// A batch job of 16 IPUs that fails.
+fn failing(cluster: &Cluster, keep: &str) -> Result<JobId> {
+    cluster.sbatch("exit 3", &["--ipus=16", &format!("--ipu-keep={keep}")])
+}
+
+/// Waits until a job has failed, and its partition, of which it is said that it is kept, is all there is.
+fn is_kept(cluster: &Cluster, job: JobId) -> Result<()> {
+    let ended = cluster.await_end(job, LIMIT)?;
+    let told = format!("vipu: partition slurm_{job} is kept until 2");
+    ensure!(ended.state == "FAILED" && ended.system_comment.contains(&told), "{ended:?}");
+    is_there(cluster, job)
+}
+
+fn is_there(cluster: &Cluster, job: JobId) -> Result<()> {
+    ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
+    ensure!(cluster.ipuof_files()?.contains(&format!("slurm_{job}.conf")), "{:?}", cluster.ipuof_files());
+    Ok(())
+}
+
+/// How long after a job's end the removal of its partition was asked for.
+fn stayed(cluster: &Cluster, job: JobId, ended: Duration) -> Result<Duration> {
+    let record = cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+    let removed = Duration::from_nanos(record.remove_request.context("it was never removed")?.0);
+    Ok(removed.saturating_sub(ended))
+}
+
+fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}
+
+#[test]
+fn user_keep_leaves_the_partition_of_a_failed_job_for_a_while() -> Result<()> {
+    quick().vipu_conf("MaxKeep=60").run(|cluster| {
+        let job = failing(cluster, "8s")?;
+        is_kept(cluster, job)?;
+        let ended = now()?;
+        let states = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
+        ensure!(states == "idle\n", "the node is {states}");
+        let waiting = cluster.sbatch(main_job::SHOW, &["--ipus=64"])?;
+        let told = |job: &JobView| job.reason.contains("48_free,_largest_block_32;_16_kept_of_failed_jobs");
+        cluster.await_job(waiting, "to say why it waits", LIMIT, told)?;
+        let stayed = stayed(cluster, job, ended)?;
+        ensure!((5..12).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
+        main_job::batch_ended(cluster, waiting, 64)?;
+        ensure!(!cluster.ipuof_files()?.contains(&format!("slurm_{job}.conf")));
+
+        // Who does not fail keeps nothing.
+        let done = cluster.sbatch("true", &["--ipus=4", "--ipu-keep=60s"])?;
+        ensure!(cluster.await_end(done, LIMIT)?.state == "COMPLETED");
+        let cancelled = cluster.sbatch("sleep 1000", &["--ipus=4", "--ipu-keep=60s"])?;
+        cluster.await_job(cancelled, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        cluster.command("scancel").args(&[&cancelled.to_string()]).success()?;
+        for job in [done, cancelled] {
+            cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_keep_is_as_long_as_the_site_allows() -> Result<()> {
+    quick().run(|cluster| {
+        for by in ["sbatch", "srun", "salloc"] {
+            let options = &["--ipus=4", "--ipu-keep=1"];
+            let command = match by {
+                "sbatch" => cluster.sbatch_command("false", options)?,
+                _ => cluster.command(by).args(options).args(&["false"]),
+            };
+            let output = command.output()?;
+            let line = "vipu: --ipu-keep: no partition of pod64 stays after its job here (MaxKeep=0";
+            ensure!(output.code != 0 && output.stderr.contains(line), "{by}: {output:?}");
+        }
+        cluster.write_vipu_conf(&["MaxKeep=3"])?;
+        cluster.reconfigure()?;
+        let output = cluster.command("srun").args(&["--ipus=4", "--ipu-keep=1h", "false"]).output()?;
+        let line = "vipu: --ipu-keep: a partition of pod64 stays for at most 3 s (MaxKeep)";
+        ensure!(output.code == 1 && output.stderr.contains(line), "{output:?}");
+        let job = cluster.jobs()?.first().context("no job")?.id;
+        let stayed = stayed(cluster, job, now()?)?;
+        ensure!((1..6).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_keep_outlives_slurmctld_killed() -> Result<()> {
+    quick().vipu_conf("MaxKeep=60").run(|cluster| {
+        let job = failing(cluster, "30s")?;
+        is_kept(cluster, job)?;
+        let ended = now()?;
+        for is_killed in [false, true] {
+            match is_killed {
+                true => cluster.kill_slurmctld()?,
+                false => cluster.stop_slurmctld()?,
+            }
+            cluster.start_slurmctld()?;
+            let waiting = cluster.sbatch("true", &["--ipus=64"])?;
+            let told = |job: &JobView| job.reason.contains("16_kept_of_failed_jobs");
+            cluster.await_job(waiting, "to say why it waits", LIMIT, told)?;
+            is_there(cluster, job)?;
+            cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+        }
+        let stayed = stayed(cluster, job, ended)?;
+        ensure!((27..35).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_keep_ends_when_the_job_is_requeued_or_the_partition_removed() -> Result<()> {
+    quick().vipu_conf("MaxKeep=600").run(|cluster| {
+        let script = "[ \"$SLURM_RESTART_COUNT\" ] || exit 3";
+        let job = cluster.sbatch(script, &["--ipus=16", "--ipu-keep=10m", "--requeue"])?;
+        is_kept(cluster, job)?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+        begin_again(cluster, job)?;
+        let ended = cluster.await_job(job, "to end again", LIMIT, |job| job.state == "COMPLETED")?;
+        ensure!(ended.restarts == 1, "{ended:?}");
+
+        let job = failing(cluster, "10m")?;
+        cluster.await_end(job, LIMIT)?;
+        is_there(cluster, job)?;
+        cluster.mock().cause(mock_vipu::Incident::Vanish { partition: format!("slurm_{job}") })?;
+        // Its controller is asked again at the next reconfigure at the latest.
+        cluster.reconfigure()?;
+        let whole = cluster.sbatch(main_job::SHOW, &["--ipus=64"])?;
+        main_job::batch_ended(cluster, whole, 64).map(drop)
+    })
+}
+
+fn waits_again(cluster: &Cluster, job: JobId, restarts: u16) -> Result<JobView> {
+    let is_pending = |job: &JobView| job.state == "PENDING" && job.restarts == restarts;
+    cluster.await_job(job, "to wait again", LIMIT, is_pending)
+}
+
+#[test]
+fn user_requeue_on_chosen_exit_codes() -> Result<()> {
+    quick().vipu_conf("MaxRequeues=2").vipu_conf("MaxKeep=60").run(|cluster| {
+        // By its own exit code, then killed by a signal, then once more than the site allows.
+        let script = "case $SLURM_RESTART_COUNT in '') exit 42;; 1) kill -9 $$;; *) exit 42;; esac";
+        let options = ["--ipus=16", "--ipu-requeue-on=42,130-140", "--ipu-keep=3s", "--requeue"];
+        let job = cluster.sbatch(script, &options)?;
+        let told = waits_again(cluster, job, 1)?.system_comment;
+        ensure!(told.contains("vipu: exit code 42: requeued, 1 of at most 2 times"), "{told}");
+        cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
+        begin_again(cluster, job)?;
+        let told = waits_again(cluster, job, 2)?.system_comment;
+        ensure!(told.contains("vipu: exit code 137: requeued, 2 of at most 2 times"), "{told}");
+        begin_again(cluster, job)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "FAILED" && ended.restarts == 2, "{ended:?}");
+        ensure!(ended.system_comment.contains(&format!("slurm_{job}r2 is kept until")), "{ended:?}");
+
+        for options in [["--ipu-requeue-on=41", "--requeue"], ["--ipu-requeue-on=42", "--no-requeue"]] {
+            let job = cluster.sbatch("exit 42", &[&["--ipus=4"][..], &options].concat())?;
+            let ended = cluster.await_end(job, LIMIT)?;
+            ensure!(ended.state == "FAILED" && ended.restarts == 0, "{options:?}: {ended:?}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_requeue_of_a_heterogeneous_job_is_of_all_of_it() -> Result<()> {
+    quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let script = "[ \"$SLURM_RESTART_COUNT\" ] || exit 42";
+        let job =
+            cluster.sbatch(script, &["--ipus=4", "--ipu-requeue-on=42", "--requeue", ":", "--ipus=8"])?;
+        waits_again(cluster, job, 1)?;
+        let second = JobId(job.0 + 1);
+        waits_again(cluster, second, 1)?;
+        for partition in [job, second].map(|job| format!("slurm_{job}")) {
+            cluster.mock().await_removed(&partition, LIMIT)?;
+        }
+        // Slurm lets each of them wait.
+        begin_again(cluster, second)?;
+        begin_again(cluster, job)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && ended.restarts == 1, "{ended:?}");
+        Ok(())
+    })
+}

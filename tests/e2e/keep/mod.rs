@@ -1,0 +1,3 @@
+//! Partitions that outlive a failed job, and jobs that begin anew.
+
+mod keep_and_requeue;

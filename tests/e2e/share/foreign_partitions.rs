@@ -1,0 +1,108 @@
+//! Partitions that somebody else makes on the same controller.
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault, Incident, Rpc};
+use testbed::{Cluster, main_job};
+use vipu_client::Call;
+
+use crate::LIMIT;
+use crate::queued_jobs::{brisk, ipus, running, runs, waits};
+
+const THEIRS: &str = "theirs";
+
+/// Somebody makes a partition of half a Pod64.
+fn appears(cluster: &Cluster) -> Result<()> {
+    cluster.mock().cause(Incident::Foreign { id: THEIRS.into(), size: 32, first: Some(0) })
+}
+
+fn vanishes(cluster: &Cluster) -> Result<()> {
+    cluster.mock().cause(Incident::Vanish { partition: THEIRS.into() })
+}
+
+#[test]
+fn sched_foreign_partition_comes_and_goes() -> Result<()> {
+    brisk().run(|cluster| {
+        appears(cluster)?;
+        cluster.reconfigure()?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        running(cluster, 16, 60, &[])?;
+        let half = ipus(cluster, 32, 60, &[])?;
+        waits(cluster, half, "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16")?;
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32")
+    })
+}
+
+#[test]
+fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
+    brisk().expect_log("no room").run(|cluster| {
+        // The job gets its nodes, the controller has no room, and nobody knows until when: it is to wait in line.
+        appears(cluster)?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        // Until a listing tells it may have been asked for again.
+        let in_vain = creates(cluster)?;
+        ensure!(cluster.job(whole)?.restarts == 1 && (1..=3).contains(&in_vain), "{in_vain} creates");
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        runs(cluster, whole)?;
+        ensure!(cluster.job(whole)?.restarts == 1 && creates(cluster)? == in_vain + 1);
+        Ok(())
+    })
+}
+
+#[test]
+fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
+    // Where its partition is made before it has nodes, it waits in line.
+    brisk().expect_log("no room").run(|cluster| {
+        appears(cluster)?;
+        let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
+        let srun = cluster.command("srun").args(&args).start()?;
+        let job = cluster.await_job_named("attended", LIMIT)?;
+        waits(cluster, job, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        vanishes(cluster)?;
+        cluster.reconfigure()?;
+        ensure!(srun.success(LIMIT)?.stdout == "ran\n");
+        Ok(())
+    })?;
+    brisk().vipu_conf("Prepare=no").expect_log("no room").run(|cluster| {
+        // It appears when the job has its nodes: no listing tells of it before.
+        let late = Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: 2000 };
+        cluster.mock().inject(Fault::new(late).times(1))?;
+        let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
+        let srun = cluster.command("srun").args(&args).start()?;
+        let job = cluster.await_job_named("attended", LIMIT)?;
+        cluster.await_job(job, "to have nodes", LIMIT, |job| job.state == "CONFIGURING")?;
+        appears(cluster)?;
+        let srun = srun.output(LIMIT)?;
+        ensure!(srun.code != 0 && srun.stdout.is_empty(), "{srun:?}");
+        // Slurm may revoke the allocation before it passes on the words that end it.
+        let causes = ["no room for 64 IPUs", "64 IPUs wanted, 32 are free"];
+        ensure!(causes.iter().any(|cause| srun.stderr.contains(cause)), "{srun:?}");
+        vanishes(cluster)
+    })
+}
+
+#[test]
+fn sched_room_that_is_refused_once_is_asked_for_again() -> Result<()> {
+    // By the listing there is room, so the job keeps its nodes and its claim.
+    let refusal = r#"{"effect": {"reject": {"rpc": "CreatePartition", "code": "RESOURCE_EXHAUSTED",
+        "text": "not now"}}, "count": 1}"#;
+    brisk().expect_log("not now").run(|cluster| {
+        cluster.mock().inject(serde_json::from_str(refusal)?)?;
+        let whole = ipus(cluster, 64, 60, &[])?;
+        main_job::await_creating(cluster, whole)?;
+        let other = ipus(cluster, 1, 30, &[])?;
+        waits(cluster, other, "vipu: 1 IPU of pod64 needed, 0 free")?;
+        runs(cluster, whole)?;
+        ensure!(cluster.job(whole)?.restarts == 0 && creates(cluster)? == 2, "{} creates", creates(cluster)?);
+        Ok(())
+    })
+}
+
+/// How often the controller was asked for a partition.
+fn creates(cluster: &Cluster) -> Result<u64> {
+    Ok(cluster.mock().report()?.calls(Call::CreatePartition))
+}

@@ -1,0 +1,172 @@
+//! For jobs that ask for no IPU, `select/vipu` is the selector below it.
+
+mod cluster;
+mod ipus;
+mod jobs;
+mod outcome;
+
+use std::{
+    collections::BTreeMap,
+    env, thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, bail};
+use slurm_release::Series;
+use testbed::{Cluster, programs::slurm_version, say};
+
+use cluster::{PARTITIONS, Pace, Selector};
+use ipus::{Nodes, Taken};
+use jobs::Job;
+use outcome::Outcome;
+
+/// The seed, unless `LAYERING_SEED` names another; `LAYERING_JOBS` names another number of jobs.
+const SEED: u64 = 20_261_120;
+const JOBS: usize = 300;
+
+/// The same where others wait for IPUs: each cycle takes longer.
+const JOBS_AMONG_OTHERS: usize = 150;
+
+/// How often backfill runs after the main scheduler: a heterogeneous job starts at its second sight.
+const ROUNDS: usize = 2;
+
+/// When jobs are looked at.
+const AFTER_MAIN: &str = "after the main scheduler";
+const AT_THE_END: &str = "at the end";
+
+/// Longer than a cycle of backfill takes.
+const LIMIT: Duration = Duration::from_secs(300);
+
+#[test]
+fn sched_layering_changes_nothing() -> Result<()> {
+    differ_in_nothing(None)
+}
+
+#[test]
+fn sched_layering_changes_nothing_while_others_wait_for_ipus() -> Result<()> {
+    // On shared nodes 22.05 does not take the one for the other: "Why jobs without IPUs are not held up" in docs/scheduling.md.
+    let apart = slurm_version()?.series() < Series::new(23, 2);
+    differ_in_nothing(Some(if apart { Nodes::Apart } else { Nodes::Shared }))
+}
+
+/// Lets two clusters schedule the same jobs, and compares all that Slurm says of them. With `waiting`, others that wait for IPUs are
+/// among them, on these nodes.
+fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
+    let seed = number("LAYERING_SEED")?.unwrap_or(SEED);
+    let usual = if waiting.is_some() { JOBS_AMONG_OTHERS } else { JOBS };
+    let count = number("LAYERING_JOBS")?.map_or(Ok(usual), usize::try_from)?;
+    let (jobs, limits) = jobs::draw(seed, count, waiting);
+    println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
+    // 22.05 is always too slow for the quicker pace where others wait for IPUs.
+    let quicker = (!matches!(waiting, Some(Nodes::Apart))).then_some(1);
+    for patience in quicker.into_iter().chain([4]) {
+        let pace = Pace::of(count, patience);
+        let begin = now()? + 60 * limits.between();
+        let play = |selector| {
+            let settings = cluster::settings(selector, pace, limits);
+            settings.run(|cluster| {
+                cluster::reserve(cluster, begin)?;
+                let take = |_| Taken::take(cluster, selector, limits.between());
+                let taken = waiting.map(take).transpose()?;
+                let outcome = Outcome::new(submit(cluster, &jobs, selector)?);
+                taken.as_ref().map_or(Ok(()), Taken::is_known)?;
+                let outcome = play(cluster, outcome, pace)?;
+                taken.as_ref().map_or(Ok(()), Taken::is_waited_for)?;
+                Ok(outcome)
+            })
+        };
+        let [one, two] = thread::scope(|scope| {
+            let players =
+                [Selector::Stock, Selector::Layered].map(|selector| scope.spawn(move || play(selector)));
+            players.map(|player| player.join().unwrap_or_else(|_| bail!("the play panicked")))
+        });
+        let (Some(one), Some(two)) = (one?, two?) else {
+            say(format!("the machine is too busy for {pace:?}"));
+            continue;
+        };
+        println!("{one}");
+        return one.compare(&two).with_context(|| format!("with LAYERING_SEED={seed} LAYERING_JOBS={count}"));
+    }
+    bail!("the schedulers did not wait for each other")
+}
+
+/// What an environment variable says.
+fn number(name: &str) -> Result<Option<u64>> {
+    env::var(name).ok().map(|text| text.parse().with_context(|| format!("{name}={text}"))).transpose()
+}
+
+/// Seconds since 1970.
+fn now() -> Result<u64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+/// Lets the main scheduler and backfill take turns with jobs that were submitted while all partitions were down. `None` if one did not
+/// wait for the other.
+fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Outcome>> {
+    cluster.backfill_cycle(LIMIT)?;
+    let (mut rests, origin) = (Instant::now(), now()?);
+    if !all_up_at_once(cluster)? {
+        return Ok(None);
+    }
+    for round in 0.. {
+        settle(cluster)?;
+        // A cycle takes less than the second that is given here to see that one is over.
+        if rests.elapsed() + Duration::from_secs(1) > pace.backfill {
+            return Ok(None);
+        }
+        if round == 0 {
+            outcome.look(cluster, AFTER_MAIN, origin)?;
+        }
+        if round == ROUNDS {
+            outcome.look(cluster, AT_THE_END, origin)?;
+            break;
+        }
+        cluster.backfill_cycle(LIMIT)?;
+        rests = Instant::now();
+    }
+    Ok(Some(outcome))
+}
+
+/// Lets all partitions come up between two cycles of the main scheduler, right after one; says whether that came true.
+fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
+    cluster.main_cycle()?;
+    let before = cluster.sdiag()?.main.count;
+    for partition in PARTITIONS {
+        cluster.scontrol(&["update", &format!("PartitionName={partition}"), "State=UP"])?;
+    }
+    Ok(cluster.sdiag()?.main.count == before)
+}
+
+/// Submits the jobs, one after the other. Returns what was said of those that were refused.
+fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<BTreeMap<usize, String>> {
+    let (mut ids, mut refused) = (Vec::new(), BTreeMap::new());
+    for (index, job) in jobs.iter().enumerate() {
+        let options = job.options(index, &ids, selector);
+        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        let output = cluster.sbatch_command("true", &options)?.output()?;
+        let id = (output.code == 0).then(|| output.stdout.parse()).transpose()?;
+        if id.is_none() {
+            refused.insert(index, output.stderr);
+        }
+        ids.push(id);
+    }
+    Ok(refused)
+}
+
+/// Has the main scheduler go over its queue until it starts nothing more: whether it went over it once more is then all the same.
+fn settle(cluster: &Cluster) -> Result<()> {
+    let waiting = || {
+        Ok::<_, anyhow::Error>(
+            cluster.command("squeue").args(&["-h", "-r", "-t", "PD", "-o", "%i"]).success()?.stdout,
+        )
+    };
+    let mut before = waiting()?;
+    loop {
+        cluster.main_cycle()?;
+        let after = waiting()?;
+        if after == before {
+            return Ok(());
+        }
+        before = after;
+    }
+}

@@ -1,0 +1,70 @@
+//! Jobs that wait for IPUs, among the others and not compared. The stock selector, which would start them, has them wait for a licence.
+
+use anyhow::{Result, ensure};
+use mock_vipu::Incident;
+use testbed::{Cluster, JobId, wait_until};
+
+use super::cluster::Selector;
+
+/// What they are called, and a partition of their own.
+pub(super) const NAME: &str = "ipus";
+
+/// Which nodes they would have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Nodes {
+    /// Those of all partitions.
+    Shared,
+    /// Those of a partition of their own.
+    Apart,
+}
+
+/// What such a job asks for.
+pub(super) fn request(selector: Selector, ipus: u32) -> String {
+    match selector {
+        Selector::Stock => "--licenses=pod".into(),
+        Selector::Layered => format!("--gres=vipu:pod64:{ipus}"),
+    }
+}
+
+/// All IPUs, or the licence: one half until a job reaches its limit, the other by somebody else.
+pub(super) struct Taken<'a> {
+    cluster: &'a Cluster,
+    selector: Selector,
+    /// A job that waits.
+    waits: JobId,
+}
+
+impl<'a> Taken<'a> {
+    /// Takes them, by a job with a limit of so many `minutes`.
+    pub(super) fn take(cluster: &'a Cluster, selector: Selector, minutes: u64) -> Result<Self> {
+        let limit = format!("--time={minutes}");
+        let submit = |ipus, node: &[&str]| {
+            let common = ["--partition=ipus", "--job-name=ipus", &limit, &request(selector, ipus)];
+            cluster.sbatch("true", &[&common, node].concat())
+        };
+        cluster.mock().cause(Incident::Foreign { id: "theirs".into(), size: 32, first: None })?;
+        let half = submit(32, &["--nodelist=ipus01"])?;
+        cluster.await_job(half, "to have its node", crate::LIMIT, |job| job.state != "PENDING")?;
+        Ok(Self { cluster, selector, waits: submit(64, &[])? })
+    }
+
+    /// Waits until the selector knows that nothing is free.
+    pub(super) fn is_known(&self) -> Result<()> {
+        wait_until("nothing to be free", crate::LIMIT, || {
+            let reason = self.cluster.squeue(self.waits, "%r")?;
+            Ok(reason.contains(", 0 free") || reason == "Licenses")
+        })
+    }
+
+    /// Makes sure that nobody else got any, and that most are told so: the others are behind jobs that wait for nodes.
+    pub(super) fn is_waited_for(&self) -> Result<()> {
+        let squeue =
+            self.cluster.command("squeue").args(&["-h", "-n", NAME, "-o", "%T %r"]).success()?.stdout;
+        let count = |words: &str| squeue.lines().filter(|line| line.starts_with(words)).count();
+        let (waiting, told) = (count("PENDING "), count("PENDING vipu: "));
+        println!("{:?}: {waiting} jobs wait for IPUs, {told} of them say so", self.selector);
+        ensure!(squeue.lines().count() == waiting + 1, "{squeue}");
+        ensure!(self.selector == Selector::Stock || 2 * told > waiting, "{squeue}");
+        Ok(())
+    }
+}

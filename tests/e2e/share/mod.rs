@@ -1,0 +1,8 @@
+//! IPUs and nodes that are shared: with other jobs, Slurm partitions, controllers and clusters.
+
+mod foreign_partitions;
+mod ipus_per_slurm_partition;
+mod layering;
+mod models_and_controllers;
+mod placement;
+mod two_slurm_clusters;

@@ -1,0 +1,91 @@
+//! Two Slurm clusters before one controller.
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault};
+use testbed::{Cluster, JobView, Settings, main_job};
+
+use crate::LIMIT;
+use crate::jobs::{brisk, let_go, running, there_are, waits};
+
+/// A cluster whose controller is that of the first.
+fn second(first: &Cluster) -> Settings {
+    brisk().vipu_conf(&first.api_host(&[0]))
+}
+
+#[test]
+fn job_of_two_clusters_with_one_prefix() -> Result<()> {
+    brisk().run(|first| {
+        second(first).vipu_conf("CreateTimeout=5").expect_log("PartitionPrefix").run(|second| {
+            let ours = running(first, 16, &[])?;
+            let theirs = second.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"])?;
+            ensure!(ours == theirs, "the names are not the same");
+            let is_held = |job: &JobView| job.state == "PENDING" && !job.system_comment.is_empty();
+            let held = second.await_job(theirs, "to be held", LIMIT, is_held)?;
+            println!("{held:?}");
+            ensure!(held.reason.contains("PartitionPrefix"), "{held:?}");
+            there_are(first, &[(ours, 0)])?;
+            ensure!(second.ipuof_files()?.is_empty(), "{:?}", second.ipuof_files()?);
+            // Its administrator's way out.
+            second.write_vipu_conf(&[&first.api_host(&[0]), "PartitionPrefix=other"])?;
+            second.reconfigure()?;
+            second.scontrol(&["release", &theirs.to_string()])?;
+            let ended = second.await_end(theirs, LIMIT)?;
+            ensure!(ended.state == "COMPLETED", "{ended:?}");
+            let shown = main_job::Shown::parse(&second.job_output(theirs))?;
+            ensure!(shown.environment["SLURM_VIPU_PARTITION"] == format!("other_{theirs}r1"), "{shown:?}");
+            let_go(first, ours)?;
+            main_job::batch_ended(first, ours, 16).map(drop)
+        })
+    })
+}
+
+#[test]
+fn job_of_two_clusters_with_two_prefixes() -> Result<()> {
+    brisk().run(|first| {
+        second(first).vipu_conf("PartitionPrefix=second").run(|second| {
+            let ours = running(first, 32, &[])?;
+            let theirs = running(second, 32, &[])?;
+            ensure!(ours == theirs, "the names are not different by the prefix alone");
+            let mut there = first.mock().partitions()?;
+            there.sort_unstable();
+            ensure!(there == [format!("second_{theirs}"), format!("slurm_{ours}")], "{there:?}");
+            // Each sees that the other has the rest.
+            for cluster in [first, second] {
+                cluster.reconfigure()?;
+                let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
+                waits(cluster, waiting, "1 IPU of pod64 needed, 0 free")?;
+            }
+            // Neither removes what is the other's, also when it looks for what is left of its own.
+            second.stop_slurmctld()?;
+            second.start_slurmctld()?;
+            let_go(second, theirs)?;
+            let ended = second.await_end(theirs, LIMIT)?;
+            ensure!(ended.state == "COMPLETED", "{ended:?}");
+            first.mock().await_removed(&format!("second_{theirs}"), LIMIT)?;
+            let still = first.mock().record(&format!("slurm_{ours}"))?;
+            ensure!(still.remove_request.is_none(), "{still:?}");
+            let_go(first, ours)?;
+            main_job::batch_ended(first, ours, 32).map(drop)
+        })
+    })
+}
+
+#[test]
+fn job_of_two_clusters_with_one_prefix_and_a_lost_reply() -> Result<()> {
+    brisk().run(|first| {
+        let conf = ["ApiTimeout=2", "CreateTimeout=8"];
+        let settings = conf.iter().fold(second(first), |settings, line| settings.vipu_conf(line));
+        settings.expect_log("slurm_1").run(|second| {
+            let ours = running(first, 16, &[])?;
+            // The second does not hear that the name is taken.
+            first.mock().inject(Fault::new(Effect::LostReply { rpc: None }).on("slurm_*").times(1))?;
+            let theirs = second.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"])?;
+            let is_held = |job: &JobView| job.state == "PENDING" && !job.system_comment.is_empty();
+            second.await_job(theirs, "to be held", LIMIT, is_held)?;
+            there_are(first, &[(ours, 0)])?;
+            ensure!(second.job_output(theirs).is_empty(), "{}", second.job_output(theirs));
+            let_go(first, ours)?;
+            main_job::batch_ended(first, ours, 16).map(drop)
+        })
+    })
+}

@@ -1,0 +1,99 @@
+//! Job arrays.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use mock_vipu::PartitionRecord;
+use testbed::{Cluster, JobId, JobView, wait_until};
+use vipu_client::Call;
+
+use crate::LIMIT;
+use crate::jobs::{brisk, let_go, staying};
+
+/// Slurm's MaxArraySize is 1001 unless told otherwise.
+const TASKS: usize = 1000;
+
+/// How long they may take on a machine that does other things, too.
+const ARRAY_LIMIT: Duration = Duration::from_secs(300);
+
+fn tasks(cluster: &Cluster, array: JobId) -> Result<Vec<JobView>> {
+    Ok(cluster.jobs()?.into_iter().filter(|job| job.array == Some(array)).collect())
+}
+
+#[test]
+fn job_array_of_1000() -> Result<()> {
+    let settings = brisk().forgetful().create_time(Duration::from_millis(20)).remove_time(Duration::ZERO);
+    settings.run(|cluster| {
+        let began = Instant::now();
+        let all = format!("--array=0-{}", TASKS - 1);
+        let array = cluster.sbatch("true", &["--gres=vipu:pod64:1", &all, "--output=/dev/null"])?;
+        let last = cluster.sbatch("true", &[&format!("--dependency=afterany:{array}")])?;
+        cluster.await_end(last, ARRAY_LIMIT)?;
+        println!("{TASKS} tasks took {:?}", began.elapsed());
+        let tasks = tasks(cluster, array)?;
+        ensure!(tasks.len() == TASKS, "there are {} tasks", tasks.len());
+        let odd = tasks.iter().find(|task| task.state != "COMPLETED" || task.restarts != 0);
+        ensure!(odd.is_none(), "{odd:?}");
+        each_had_its_own(cluster, &tasks)
+    })
+}
+
+/// One create for each task, none in vain, and as many partitions at a time as there are IPUs.
+fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
+    let report = cluster.mock().report()?;
+    for task in tasks {
+        let record = report.partition(&format!("slurm_{}", task.id));
+        let record = record.with_context(|| format!("task {} had no partition", task.id))?;
+        ensure!(record.removed.is_some() && record.ipus().len() == 1, "{record:?}");
+    }
+    let creates = creates(cluster)?;
+    ensure!(report.partitions.len() == TASKS, "{} partitions", report.partitions.len());
+    ensure!(creates == TASKS, "{creates} creates");
+    let most = most_at_once(&report.partitions);
+    println!("at most {most} partitions at a time");
+    ensure!((8..=64).contains(&most), "{most} at a time");
+    Ok(())
+}
+
+fn most_at_once(records: &[PartitionRecord]) -> usize {
+    let begun = records.iter().map(|record| (record.create_request, 1));
+    let over = records.iter().filter_map(|record| Some((record.removed?, -1)));
+    let mut changes: Vec<(_, isize)> = begun.chain(over).collect();
+    changes.sort_unstable();
+    let counts = changes.iter().scan(0, |count, (_, change)| {
+        *count += change;
+        Some(*count)
+    });
+    counts.max().unwrap_or_default().unsigned_abs()
+}
+
+#[test]
+fn job_array_with_a_limit_and_tasks_that_are_cancelled() -> Result<()> {
+    brisk().run(|cluster| {
+        let array = staying(cluster, 8, &["--array=0-5%2", "--output=%j.out"])?;
+        let count = |state: &str| {
+            let tasks = tasks(cluster, array)?;
+            anyhow::Ok(tasks.iter().filter(|task| task.state == state).count())
+        };
+        wait_until("two tasks to run", LIMIT, || Ok(count("RUNNING")? == 2))?;
+        // Two that wait, of which Slurm keeps no record, and one that runs: another may then run in its place.
+        for tasks in ["[4-5]", "0"] {
+            cluster.command("scancel").args(&[&format!("{array}_{tasks}")]).success()?;
+        }
+        wait_until("a third to run", LIMIT, || Ok(count("RUNNING")? == 2 && count("CANCELLED")? == 1))?;
+        ensure!(creates(cluster)? == 3);
+        wait_until("the others to end", LIMIT, || {
+            let tasks = tasks(cluster, array)?;
+            tasks.iter().try_for_each(|task| let_go(cluster, task.id))?;
+            Ok(tasks.iter().all(JobView::is_over))
+        })?;
+        ensure!(count("COMPLETED")? == 3, "{:?}", tasks(cluster, array)?);
+        ensure!(creates(cluster)? == 4);
+        Ok(())
+    })
+}
+
+/// How often the controller was asked for a partition.
+fn creates(cluster: &Cluster) -> Result<usize> {
+    Ok(usize::try_from(cluster.mock().report()?.calls(Call::CreatePartition))?)
+}

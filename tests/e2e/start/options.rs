@@ -1,0 +1,288 @@
+//! `--ipus` and its friends.
+
+use anyhow::{Context, Result, ensure};
+use mock_vipu::Made;
+use testbed::{Cluster, JobId, main_job};
+use vipu_types::JobOption;
+
+use crate::jobs::begin_again;
+use crate::{LIMIT, quick};
+
+const SUBMITTERS: [&str; 3] = ["sbatch", "srun", "salloc"];
+
+/// What the partition of a job's run is like.
+fn made(cluster: &Cluster, job: JobId, restarts: u16) -> Result<(usize, Made)> {
+    let record = cluster.mock().record(&main_job::partition_name(job, restarts))?;
+    Ok((record.ipus().len(), record.made))
+}
+
+#[test]
+fn user_options_are_in_the_help() -> Result<()> {
+    quick().run(|cluster| {
+        for by in SUBMITTERS {
+            let help = cluster.command(by).args(&["--help"]).success()?.stdout;
+            for option in JobOption::ALL {
+                let option = format!("--{}", option.help().name);
+                ensure!(help.contains(&option), "{by} --help has no {option}");
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_options_shape_the_partition() -> Result<()> {
+    quick().run(|cluster| {
+        let directives = [
+            "--ipus=16",
+            "--ipu-model=pod64",
+            "--ipu-gcds=4",
+            "--ipu-replicas=8",
+            "--ipu-sync=pod-native-default",
+            "--ipu-routing=ringswnc",
+            "--ipu-gateway-routing=swring",
+        ];
+        let script: String = directives.map(|option| format!("#SBATCH {option}\n")).concat() + "true";
+        let job = cluster.sbatch(&script, &[])?;
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        let wanted = Made {
+            gcds: 4,
+            replicas: 8,
+            reconfigurable: false,
+            sync_type: 3,
+            ipulink_routing: 4,
+            gateway_routing: 3,
+        };
+        ensure!(made(cluster, job, 0)? == (16, wanted), "{:?}", made(cluster, job, 0)?);
+
+        // With a model alone in --gres, and by the other two.
+        for by in ["srun", "salloc"] {
+            let command =
+                cluster.command(by).args(&["--gres=vipu:pod64", "--ipus=2", "--ipu-reconfigurable"]);
+            let command = command.args(&["bash", "-c", "echo $SLURM_JOB_ID"]);
+            let job = JobId(command.success()?.stdout.trim().parse()?);
+            let (ipus, made) = made(cluster, job, 0)?;
+            ensure!(ipus == 2 && made.reconfigurable && made.gcds == 1, "{by}: {made:?}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_options_of_a_session_are_not_those_of_what_it_starts() -> Result<()> {
+    quick().run(|cluster| {
+        let session = "srun bash -c 'echo step $SLURM_VIPU_IPUS'; srun --gres=none bash -c 'echo none $SLURM_VIPU_IPUS'; \
+                       sbatch -W -o out --wrap='echo job $SLURM_JOB_ID' && cat out";
+        let output = cluster.command("salloc").args(&["--ipus=8", "bash", "-c", session]).output()?;
+        ensure!(output.stdout == "step 8\nnone\nSubmitted batch job 2\njob 2\n", "{output:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_reconfigurable_overrides_the_site() -> Result<()> {
+    quick().vipu_conf("UseReconfigPartition=1").run(|cluster| {
+        for (options, reconfigurable) in [
+            (&["--ipus=2"][..], true),
+            (&["--ipus=2", "--ipu-reconfigurable=no"], false),
+            (&["--ipus=2", "--ipu-gcds=2"], false),
+        ] {
+            let job = cluster.sbatch("true", options)?;
+            ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+            let (_, made) = made(cluster, job, 0)?;
+            ensure!(made.reconfigurable == reconfigurable, "{options:?}: {made:?}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_bad_options_leave_no_job_behind() -> Result<()> {
+    quick().run(|cluster| {
+        for (options, line) in [
+            (&["--ipus=0"][..], "--ipus=0: a number of IPUs, 1 or more, is needed"),
+            (&["--ipus="], "--ipus=: a number of IPUs"),
+            (&["--ipus=-4"], "--ipus=-4: a number of IPUs"),
+            (&["--ipus=4\u{7}"], r"--ipus=4\u{7}: a number of IPUs"),
+            (
+                &["--ipus=4", "--ipus=99999999999999999999"],
+                "--ipus=99999999999999999999: is more than any system has",
+            ),
+            (&["--ipus=4", "--ipu-model=a/b"], "--ipu-model=a/b: the name of a Pod model is needed"),
+            (&["--ipus=4", "--ipu-reconfigurable=maybe"], "--ipu-reconfigurable=maybe: yes or no is needed"),
+            (&["--ipus=4", "--ipu-sync=x"], "--ipu-sync=x: one of c2-compatible,"),
+            (&["--ipus=3"], "vipu: 3 IPUs is not a power of two; valid: --ipus=2 or --ipus=4; models"),
+            (&["--ipus=128"], "vipu: a job on pod64 gets at most 64 IPUs"),
+            (&["--ipus=4", "--ipu-model=pod99"], "vipu: there is no model pod99"),
+            (&["--ipus=4", "--gres=vipu:8"], "--ipus=4 and --gres=vipu:8 are two numbers of IPUs"),
+            (&["--ipus=4", "--ipu-gcds=3"], "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs"),
+            (
+                &["--ipu-gcds=2"],
+                "--ipu-gcds says what a partition is to be like, and the job asks for no IPUs",
+            ),
+        ] {
+            for by in SUBMITTERS {
+                let command = match by {
+                    "sbatch" => cluster.sbatch_command("true", options)?,
+                    _ => cluster.command(by).args(options).args(&["true"]),
+                };
+                let output = command.output()?;
+                ensure!(output.code != 0 && output.stderr.contains(line), "{by} {options:?}: {output:?}");
+            }
+        }
+        let queue = cluster.command("squeue").args(&["-h", "--states=all"]).success()?.stdout;
+        ensure!(queue.trim().is_empty(), "{queue}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_options_survive_a_requeue() -> Result<()> {
+    quick().run(|cluster| {
+        let job =
+            cluster.sbatch("[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000", &["--ipus=4", "--ipu-gcds=2"])?;
+        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        cluster.await_saved()?;
+        cluster.stop_slurmctld()?;
+        cluster.start_slurmctld()?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        cluster.await_job(job, "to wait again", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
+        begin_again(cluster, job)?;
+        cluster.await_job(job, "to end", LIMIT, |job| job.state == "COMPLETED")?;
+        for restarts in [0, 1] {
+            let (ipus, made) = made(cluster, job, restarts)?;
+            ensure!((ipus, made.gcds) == (4, 2), "run {restarts}: {ipus} {made:?}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn user_options_in_arrays_and_components() -> Result<()> {
+    quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let array = cluster.sbatch("true", &["--array=0-1", "--ipus=2", "--ipu-gcds=2"])?;
+        cluster.await_end(array, LIMIT)?;
+        let het = cluster.sbatch("true", &["--ipus=4", ":", "--ipus=8", "--ipu-gcds=4"])?;
+        cluster.await_end(het, LIMIT)?;
+        let ended = || {
+            let records = cluster.mock().report()?.partitions;
+            let mut made: Vec<_> = records.iter().map(|it| (it.ipus().len(), it.made.gcds)).collect();
+            made.sort_unstable();
+            Ok(made == [(2, 2), (2, 2), (4, 1), (8, 4)])
+        };
+        testbed::wait_until("four partitions as asked for", LIMIT, ended)
+    })
+}
+
+#[test]
+fn user_steps_share_the_partition() -> Result<()> {
+    quick().extra_gres("token:1").expect_log("not enough IPUs").run(|cluster| {
+        let show = "bash -c 'echo $SLURM_VIPU_PARTITION ${IPUOF_CONFIG_PATH##*/}'";
+        let script = format!(
+            "for options in '' --ipus=4 --gres=vipu:pod64:4 '--gres=token:1 --ipus=4'; do srun --overlap $options {show}; done\n\
+             srun --ipus=32 {show} 2>&1 && echo started\n\
+             srun --overlap {show} & srun --overlap {show} & wait\n\
+             sbatch --parsable --wait --output=/dev/null --wrap true"
+        );
+        let job = cluster.sbatch(&script, &["--ipus=16", "--gres=token:1"])?;
+        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        let output = cluster.job_output(job);
+        let ours = format!("slurm_{job} slurm_{job}.conf");
+        ensure!(output.lines().filter(|line| *line == ours).count() == 6, "{output}");
+        let refused = format!("not enough IPUs: --ipus=32, and job {job} has 16; a step shares");
+        ensure!(output.contains(&refused) && !output.contains("started"), "{output}");
+        // What the job was submitted with is not for those that it submits.
+        let inner = output.lines().last().context("no inner job")?;
+        let inner = cluster.job(JobId(inner.trim().parse()?))?;
+        ensure!(inner.state == "COMPLETED" && cluster.mock().report()?.partitions.len() == 1, "{inner:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_options_without_job_submit_are_told_of() -> Result<()> {
+    quick().slurm_conf("JobSubmitPlugins=all_partitions").expect_log("no IPUs: job").run(|cluster| {
+        let output = cluster.command("srun").args(&["--ipus=4", "true"]).output()?;
+        let told = "job 1 has none, though --ipus=4 was given";
+        ensure!(output.code != 0 && output.stderr.contains(told), "{output:?}");
+        ensure!(output.stderr.contains("JobSubmitPlugins in slurm.conf has vipu"), "{output:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn job_gres_without_job_submit_gets_its_partition() -> Result<()> {
+    quick().slurm_conf("JobSubmitPlugins=all_partitions").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
+        main_job::batch_ended(cluster, job, 4)?;
+        main_job::srun(cluster, 4)?;
+        // What no partition can be is refused by Slurm, in its own words; what has no model goes to the only one.
+        let refused = cluster.sbatch_command("true", &["--gres=vipu:pod64:3"])?.output()?;
+        ensure!(refused.code != 0, "{refused:?}");
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:2"])?;
+        main_job::batch_ended(cluster, job, 2).map(drop)
+    })
+}
+
+/// The size of the partition that a command's job gets, submitted with these variables and arguments; sbatch with this script.
+fn size(cluster: &Cluster, by: &str, env: &[(&str, &str)], args: &[&str]) -> Result<usize> {
+    const SCRIPT: &str = "#SBATCH --ipus=2\ntrue";
+    let command = match by {
+        "sbatch" => cluster.sbatch_command(SCRIPT, args)?,
+        _ => cluster.command(by).args(args).args(&["bash", "-c", "echo $SLURM_JOB_ID"]),
+    };
+    let command = env.iter().fold(command, |command, (name, value)| command.env(name, value));
+    let job = match by {
+        "sbatch" => cluster.submit(command)?,
+        _ => JobId(command.success()?.stdout.trim().parse()?),
+    };
+    cluster.await_end(job, LIMIT)?;
+    Ok(made(cluster, job, 0)?.0)
+}
+
+#[test]
+fn user_options_by_variables_of_each_command() -> Result<()> {
+    quick().run(|cluster| {
+        let all = [("SLURM_IPUS", "4"), ("SBATCH_IPUS", "8"), ("SALLOC_IPUS", "16")];
+        for (by, args, ipus) in [
+            ("srun", &[][..], 4),
+            ("srun", &["--ipus=1"], 1),
+            // As Slurm's own: a variable goes before what the script has, the command line before both.
+            ("sbatch", &[], 8),
+            ("sbatch", &["--ipus=1"], 1),
+            ("salloc", &[], 16),
+            ("salloc", &["--ipus=1"], 1),
+        ] {
+            let got = size(cluster, by, &all, args)?;
+            ensure!(got == ipus, "{by} {args:?}: {got}");
+        }
+        let output = cluster.command("srun").env("SLURM_IPUS", "x").args(&["true"]).output()?;
+        let told = "--ipus=x: a number of IPUs, 1 or more, is needed (SLURM_IPUS)";
+        ensure!(output.code != 0 && output.stderr.contains(told), "{output:?}");
+        // What is in the environment of a session is no request of its steps, nor does it give one to jobs that it submits.
+        let session = "srun bash -c 'echo step $SLURM_VIPU_IPUS'; srun --gres=none bash -c 'echo none $SLURM_VIPU_IPUS'; \
+                       sbatch -W -o out --wrap='echo job $SLURM_VIPU_IPUS' && cat out";
+        let command = cluster.command("salloc").env("SLURM_IPUS", "64").env("SALLOC_IPUS", "2");
+        let output = command.args(&["bash", "-c", session]).output()?;
+        ensure!(output.stdout.starts_with("step 2\nnone\nSubmitted") && output.stdout.ends_with("job\n"), "{output:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_tasks_that_share_a_gcd_are_warned_of() -> Result<()> {
+    quick().run(|cluster| {
+        for (args, warnings) in [
+            (&["-n2", "--ipus=1"][..], 1),
+            (&["-n2", "--gres=vipu:pod64:2"], 1),
+            (&["-n2", "--ipus=2", "--ipu-gcds=2"], 0),
+            (&["-n1", "--ipus=1"], 0),
+            (&["-n2"], 0),
+        ] {
+            let output = cluster.command("srun").args(args).args(&["true"]).success()?;
+            let told = output.stderr.matches("warning: 2 tasks share 1 GCD; for one each, ").count();
+            ensure!(told == warnings, "{args:?}: {output:?}");
+        }
+        Ok(())
+    })
+}

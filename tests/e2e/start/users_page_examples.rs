@@ -1,0 +1,113 @@
+//! The page for users: its examples run as they stand there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use anyhow::{Context, Result, ensure};
+use testbed::Cluster;
+
+use crate::{LIMIT, quick};
+
+const PAGE: &str = include_str!("../../../docs/users.md");
+
+/// Stands for the programs that the examples start: notes who it is, and what it was given.
+const PROGRAM: &str = r#"#!/bin/bash
+[ -r "$IPUOF_CONFIG_PATH" ] || { echo no IPUoF file; exit 1; }
+echo "${0##*/} $SLURM_VIPU_IPUS IPUs, GCD $SLURM_VIPU_GCD of $SLURM_VIPU_GCDS" > "$(mktemp "$RAN/XXXXXX")"
+"#;
+
+/// An example: its heading, the scripts it names, and what is typed.
+struct Example {
+    heading: &'static str,
+    scripts: Vec<(&'static str, &'static str)>,
+    typed: Vec<&'static str>,
+}
+
+fn examples() -> Result<Vec<Example>> {
+    let part = PAGE.split("## Six examples").nth(1).and_then(|rest| rest.split("\n## ").next());
+    part.context("the page has no examples")?.split("\n### ").skip(1).map(example).collect()
+}
+
+fn example(text: &'static str) -> Result<Example> {
+    let mut blocks = text.split("```");
+    let heading =
+        blocks.next().and_then(|text| text.lines().next()).context("an example without a heading")?;
+    let (mut scripts, mut typed) = (Vec::new(), Vec::new());
+    for block in blocks {
+        if let Some(script) = block.strip_prefix("sh\n") {
+            let name = script.lines().nth(1).and_then(|line| line.strip_prefix("# "));
+            scripts.push((name.with_context(|| format!("a script without a name: {script}"))?, script));
+        } else if let Some(console) = block.strip_prefix("console\n") {
+            typed.extend(console.lines().filter_map(|line| line.strip_prefix("$ ")));
+        }
+    }
+    Ok(Example { heading, scripts, typed })
+}
+
+/// Types it. What follows a salloc is typed into its shell.
+fn play(cluster: &Cluster, example: &Example) -> Result<()> {
+    let home = cluster.layout().jobs();
+    for (name, script) in &example.scripts {
+        fs::write(home.join(name), script)?;
+    }
+    let ran = home.join("ran");
+    let (bin, path) = (home.join("bin"), std::env::var("PATH")?);
+    fs::create_dir_all(&ran)?;
+    let (first, rest) = example.typed.split_first().context("nothing is typed")?;
+    let line = if rest.is_empty() {
+        (*first).to_owned()
+    } else {
+        format!("{first} <<'END'\n{}\nEND", rest.join("\n"))
+    };
+    let shell = cluster.command("bash").args(&["-c", &line]);
+    shell
+        .env("PATH", &format!("{}:{path}", bin.display()))
+        .env("RAN", &ran.display().to_string())
+        .success()?;
+    Ok(())
+}
+
+/// What ran of it, once all its jobs have ended well.
+fn outcome(cluster: &Cluster) -> Result<Vec<String>> {
+    for job in cluster.jobs()? {
+        let ended = cluster.await_end(job.id, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+    }
+    let ran = cluster.layout().jobs().join("ran");
+    let notes = fs::read_dir(&ran)?.map(|note| Ok(fs::read_to_string(note?.path())?.trim().to_owned()));
+    let mut notes: Vec<_> = notes.collect::<Result<_>>()?;
+    notes.sort_unstable();
+    fs::remove_dir_all(ran)?;
+    Ok(notes)
+}
+
+#[test]
+fn user_examples_of_the_page_run() -> Result<()> {
+    let wanted: [(&str, &[&str]); 6] = [
+        ("One IPU", &["python3 1 IPUs, GCD 0 of 1"]),
+        ("Sixteen IPUs", &["python3 16 IPUs, GCD 0 of 1"]),
+        ("An array, two IPUs for each task", &["python3 2 IPUs, GCD 0 of 1"; 4]),
+        (
+            "Two nodes, a GCD for each",
+            &["poprun 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 0 of 2", "python3 16 IPUs, GCD 1 of 2"],
+        ),
+        ("A session", &["python3 4 IPUs, GCD 0 of 1"]),
+        ("Jupyter", &["jupyter 4 IPUs, GCD 0 of 1"]),
+    ];
+    quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let bin = cluster.layout().jobs().join("bin");
+        fs::create_dir(&bin)?;
+        for program in ["python3", "poprun", "jupyter"] {
+            fs::write(bin.join(program), PROGRAM)?;
+            fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755))?;
+        }
+        let examples = examples()?;
+        ensure!(examples.iter().map(|it| it.heading).eq(wanted.iter().map(|it| it.0)), "other examples");
+        for (example, (heading, notes)) in examples.iter().zip(wanted) {
+            play(cluster, example).context(heading)?;
+            let ran = outcome(cluster).context(heading)?;
+            ensure!(ran == notes, "{heading}: {ran:?}");
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,133 @@
+//! A second slurmctld that waits for the first to fail.
+
+use anyhow::{Context, Result, ensure};
+use mock_vipu::{Effect, Fault, Incident};
+use testbed::{Cluster, main_job, process::Process, wait_until};
+use vipu_client::Call;
+
+use super::slurmctld_crashes::NO_NODES_LEFT;
+use crate::{LIMIT, let_go, quick, stay};
+
+/// What the plugins have in a slurmctld.
+#[derive(Debug, PartialEq, Eq)]
+struct Traces {
+    select_plugin: bool,
+    driver: bool,
+    threads: bool,
+    connection: bool,
+    journal: bool,
+}
+
+impl Traces {
+    /// What all slurmctld have that know the plugins.
+    const INERT: Self =
+        Self { select_plugin: true, driver: false, threads: false, connection: false, journal: false };
+
+    /// What only that one has which is in charge.
+    const ACTIVE: Self =
+        Self { select_plugin: true, driver: true, threads: true, connection: true, journal: true };
+
+    fn of(slurmctld: Process, cluster: &Cluster) -> Result<Self> {
+        let journal = cluster.layout().state().join("vipu_journal").canonicalize()?;
+        let all = || {
+            std::io::Result::Ok(Self {
+                select_plugin: slurmctld.has_loaded("select_vipu.so")?,
+                driver: slurmctld.has_loaded("vipu_slurmctld.so")?,
+                threads: slurmctld.threads()?.iter().any(|name| name.starts_with("vipu-")),
+                connection: slurmctld.is_connected_to(cluster.mock().port())?,
+                // Opening it replaces it: who has written another has it open, or the one in charge has not.
+                journal: slurmctld.open_files()?.contains(&journal),
+            })
+        };
+        all().with_context(|| format!("cannot look at {slurmctld:?}"))
+    }
+}
+
+fn only_one_acts(cluster: &Cluster) -> Result<()> {
+    let (primary, backup) = (cluster.slurmctld()?, cluster.backup()?);
+    let (primary, backup) = (Traces::of(primary, cluster)?, Traces::of(backup, cluster)?);
+    ensure!(backup == Traces::INERT, "the backup that waits has {backup:?}");
+    ensure!(primary == Traces::ACTIVE, "slurmctld has {primary:?}");
+    Ok(())
+}
+
+#[test]
+fn job_backup_controller_is_inert() -> Result<()> {
+    quick().backup().run(|cluster| {
+        let job = stay(cluster, 16)?;
+        only_one_acts(cluster)?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16)?;
+        only_one_acts(cluster)
+    })
+}
+
+#[test]
+fn job_backup_controller_takes_over() -> Result<()> {
+    // In a slurmctld that took over, Slurm's main scheduler may have ended: backfill starts what waits.
+    quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        let running = stay(cluster, 64)?;
+        let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        taken_over(cluster)?;
+        ensure!(cluster.mock().partitions()? == [main_job::partition_name(running, 0)]);
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, running, 64)?;
+        main_job::batch_ended(cluster, waiting, 16)?;
+        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        main_job::batch_ended(cluster, new, 32)?;
+        // Another would have been tried while there was no room for it.
+        let report = cluster.mock().report()?;
+        let creates = report.calls(Call::CreatePartition);
+        ensure!(report.partitions.len() == 3 && creates == 3, "{creates} creates of {:?}", report.partitions);
+        Ok(())
+    })
+}
+
+#[test]
+fn job_backup_controller_takes_over_twice() -> Result<()> {
+    // The test build looks for I/O under slurmctld's locks: what it does as it takes over once more is done nowhere else.
+    let settings = quick().backup().failpoints().slurm_conf("SchedulerParameters=bf_interval=1");
+    settings.expect_log(NO_NODES_LEFT).run(|cluster| {
+        let first = stay(cluster, 16)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        taken_over(cluster)?;
+        let second = stay(cluster, 16)?;
+        cluster.await_saved()?;
+        cluster.return_control()?;
+        wait_until("the first slurmctld to act", LIMIT, || {
+            Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
+        })?;
+        let (third, ending) = (stay(cluster, 16)?, stay(cluster, 1)?);
+        cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
+        cluster.command("scancel").args(&[&ending.to_string()]).success()?;
+        cluster.await_job(ending, "to be ending", LIMIT, |job| job.state == "COMPLETING")?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        taken_over(cluster)?;
+        // It knows what began under each of them, and waits for no end twice.
+        cluster.mock().cause(Incident::Vanish { partition: main_job::partition_name(ending, 0) })?;
+        cluster.await_end(ending, LIMIT)?;
+        // What slurmctld is told within its first second may be lost, and is then told again a minute later.
+        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
+        main_job::batch_ended(cluster, new, 1)?;
+        let_go(cluster)?;
+        [first, second, third]
+            .iter()
+            .try_for_each(|job| main_job::batch_ended(cluster, *job, 16).map(drop))?;
+        let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        main_job::batch_ended(cluster, new, 64).map(drop)
+    })
+}
+
+/// Waits until the backup has taken over and acts.
+fn taken_over(cluster: &Cluster) -> Result<()> {
+    cluster.await_takeover()?;
+    wait_until(
+        "the backup to act",
+        LIMIT,
+        || Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE),
+    )
+}

@@ -1,0 +1,177 @@
+//! Partitions that belong to no job, and partitions that fail under a running job.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault, Incident, Rpc};
+use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
+use vipu_client::Call;
+
+use crate::{LIMIT, let_go, quick, slow, stay};
+
+/// The controller's partitions are looked at every second.
+fn watchful() -> Settings {
+    quick().vipu_conf("ReconcileInterval=1")
+}
+
+fn partition(job: JobId) -> String {
+    main_job::partition_name(job, 0)
+}
+
+fn says(job: &JobView, text: &str) -> bool {
+    job.system_comment.contains(text)
+}
+
+#[test]
+fn job_partition_of_nobody_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
+    watchful().expect_log("RemoveUnknown").run(|cluster| {
+        cluster.mock().cause(Incident::Foreign { id: "slurm_999".into(), size: 16, first: None })?;
+        wait_until("it to be reported", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains("slurm_999 (16 IPUs) is named as ours are"))
+        })?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        let named = |reason: &str| reason.contains("48_free");
+        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        ensure!(cluster.mock().record("slurm_999")?.remove_request.is_none());
+        cluster.write_vipu_conf(&["ReconcileInterval=1", "RemoveUnknown=1"])?;
+        cluster.reconfigure()?;
+        cluster.mock().await_removed("slurm_999", LIMIT)?;
+        main_job::batch_ended(cluster, job, 64).map(drop)
+    })
+}
+
+/// A job on 16 IPUs whose partition fails for good while it runs.
+fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
+    let job = stay(cluster, 16)?;
+    cluster.mock().cause(Incident::IpuFault { agent: "ag1".into(), ipu: 0 })?;
+    Ok(job)
+}
+
+const FAULT: &str = "IPU 0 of ag1 is in error";
+
+#[test]
+fn job_whose_partition_fails_is_told_and_left() -> Result<()> {
+    watchful().expect_log(FAULT).run(|cluster| {
+        let job = fails_under_a_job(cluster)?;
+        let told = cluster.await_job(job, "to be told", LIMIT, |job| says(job, FAULT))?;
+        ensure!(told.state == "RUNNING" && says(&told, "partition slurm_"), "{told:?}");
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> {
+    watchful().vipu_conf("OnPartitionError=requeue").expect_log(FAULT).run(|cluster| {
+        let job = fails_under_a_job(cluster)?;
+        cluster
+            .await_job(job, "to wait in line", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
+        // Slurm has a requeued job wait for two minutes.
+        cluster.scontrol(&["update", &format!("jobid={job}"), "starttime=now"])?;
+        cluster.await_job(job, "to run again", LIMIT, |job| job.restarts == 1 && job.state == "RUNNING")?;
+        let_go(cluster)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED" && says(&ended, FAULT), "{ended:?}");
+        main_job::Shown::parse(&cluster.job_output(job))?.check(&main_job::partition_name(job, 1), 16)
+    })
+}
+
+#[test]
+fn job_whose_partition_fails_is_ended_if_the_site_wants_that() -> Result<()> {
+    watchful().vipu_conf("OnPartitionError=kill").expect_log(FAULT).run(|cluster| {
+        let job = fails_under_a_job(cluster)?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "FAILED" && ended.restarts == 0 && says(&ended, FAULT), "{ended:?}");
+        cluster.mock().await_removed(&partition(job), LIMIT).map(drop)
+    })
+}
+
+#[test]
+fn job_whose_partition_vanishes_is_told() -> Result<()> {
+    watchful().expect_log("does not know it any more").run(|cluster| {
+        let job = stay(cluster, 16)?;
+        cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
+        cluster.await_job(job, "to be told", LIMIT, |job| says(job, "does not know it any more"))?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_whose_partition_moves_has_its_file_written_anew() -> Result<()> {
+    watchful().expect_log(FAULT).run(|cluster| {
+        let job = fails_under_a_job(cluster)?;
+        let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
+        let before = fs::read(&file)?;
+        cluster.await_job(job, "to be told", LIMIT, |job| says(job, FAULT))?;
+        cluster.mock().cause(Incident::Relocate { partition: partition(job) })?;
+        wait_until("its file to be written anew", LIMIT, || Ok(fs::read(&file)? != before))?;
+        cluster.await_job(job, "to be told", LIMIT, |job| says(job, "was moved to other IPUs"))?;
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_leaves_completing_though_its_partition_cannot_be_removed() -> Result<()> {
+    quick().vipu_conf("RemoveWait=2").expect_log("still there").expect_log("not removed").run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::RemoveFail { text: "agent busy".into() }))?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ensure!(cluster.mock().partitions()? == [partition(job)]);
+        let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        let named = |reason: &str| reason.contains("48_free");
+        cluster.await_job(next, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        cluster.mock().clear()?;
+        main_job::batch_ended(cluster, next, 64).map(drop)
+    })
+}
+
+#[test]
+fn job_whose_create_fails_too_often_is_held() -> Result<()> {
+    quick().vipu_conf("MaxRetries=1").expect_log("bad cable").run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::CreateError { text: "bad cable".into() }))?;
+        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
+        let held = cluster.await_job(job, "to be held", LIMIT, |job| says(job, "bad cable"))?;
+        ensure!(says(&held, "failed 2 times"), "{held:?}");
+        cluster.await_job(job, "to be pending", LIMIT, |job| job.state == "PENDING")?;
+        cluster.command("scancel").args(&[&job.to_string()]).success().map(drop)
+    })
+}
+
+#[test]
+fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
+    let conf = ["CreateTimeout=4", "ApiTimeout=1", "RemoveWait=2"];
+    let settings = conf.into_iter().fold(slow(20), Settings::vipu_conf);
+    settings.expect_log("no IPU job").expect_log("still there").run(|cluster| {
+        // The run is never launched: --no-requeue is not about it.
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
+        main_job::await_creating(cluster, job)?;
+        cluster.mock().refuse()?;
+        let sent_back = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
+        cluster.await_job(job, "to wait in line", LIMIT, sent_back)?;
+        let named = |reason: &str| reason.contains("vipu") && !reason.contains("held");
+        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cluster.mock().clear()?;
+        cluster.mock().await_removed(&partition(job), LIMIT).map(drop)
+    })
+}
+
+#[test]
+fn job_partition_that_is_made_after_its_create_was_given_up_is_removed() -> Result<()> {
+    let conf = ["ApiTimeout=1", "CreateTimeout=2", "ReconcileInterval=1"];
+    let settings = conf.into_iter().fold(quick(), Settings::vipu_conf);
+    settings.expect_log("not made within 2 s").run(|cluster| {
+        let late = Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: 12_000 };
+        cluster.mock().inject(Fault::new(late))?;
+        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
+        cluster.await_job(job, "to be held", LIMIT, |job| says(job, "not made within 2 s"))?;
+        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cluster.mock().await_removed(&partition(job), LIMIT)?;
+        wait_until("it to be said", LIMIT, || {
+            Ok(cluster.slurmctld_log().contains("was made after its create was given up"))
+        })
+    })
+}

@@ -1,0 +1,17 @@
+//! Daemons, nodes, controllers and commands that fail.
+
+mod backup;
+mod controller_away;
+mod failed_creates;
+mod killed_srun_and_salloc;
+mod lost_and_failed_partitions;
+mod nodes;
+mod partitions_shown_as_removed;
+mod plugin_files;
+mod plugin_panics;
+mod slurm_releases;
+mod slurmctld_crashes;
+mod slurmctld_restarts;
+mod slurmctld_start_line;
+mod unclean_ends;
+mod valgrind;

@@ -1,0 +1,181 @@
+//! The plugin panics: slurmctld lives, the log says which job it was for, and no job is lost.
+
+use anyhow::{Result, ensure};
+use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
+
+use crate::{LIMIT, quick, stay};
+
+const WORDS: &str = "as the test wants it";
+const SIXTEEN: &str = "--gres=vipu:pod64:16";
+
+fn settings() -> Settings {
+    // The two lines of a panic, and that of who caught it.
+    let expected = ["armed.rs", WORDS, "internal error", "IPU job", "select_g_job_begin"];
+    expected.into_iter().fold(quick().failpoints(), Settings::expect_log)
+}
+
+fn arm(cluster: &Cluster, place: &'static str) -> Result<()> {
+    cluster.arm_panic(Failpoint(place), WORDS)
+}
+
+fn is_armed(cluster: &Cluster, place: &str) -> bool {
+    cluster.layout().failpoints().join(place).exists()
+}
+
+/// Who caught the panic said so, and for which job.
+fn was_caught(cluster: &Cluster, place: &str, of: &str) -> Result<()> {
+    let line = format!("{place} of {of}: internal error, please report: ");
+    wait_until(&line, LIMIT, || Ok(cluster.slurmctld_log().contains(&line)))
+}
+
+fn says_internal_error(job: &JobView) -> bool {
+    job.reason.contains("internal_error")
+}
+
+fn is_held(job: &JobView) -> bool {
+    let hint = format!("scontrol_release_{}", job.id);
+    job.state == "PENDING" && job.system_comment.contains("internal error") && job.reason.contains(&hint)
+}
+
+/// A job with IPUs runs, and its partition goes.
+fn all_is_well(cluster: &Cluster) -> Result<()> {
+    main_job::sbatch(cluster, 16).map(drop)
+}
+
+/// Submits a job that comes to this place, panics there, and ends as if nothing had been.
+fn survives(cluster: &Cluster, place: &'static str) -> Result<()> {
+    arm(cluster, place)?;
+    let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+    was_caught(cluster, place, &format!("job {job}"))?;
+    main_job::batch_ended(cluster, job, 16)?;
+    ensure!(!is_armed(cluster, place), "{place} was not reached");
+    Ok(())
+}
+
+/// The place panics whenever a job comes there: it waits, with the reason, until that is over.
+fn waits_with_a_reason(cluster: &Cluster, place: &'static str, caught_by: &str) -> Result<()> {
+    cluster.arm_panic(Failpoint(place), &format!("always {WORDS}"))?;
+    let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+    cluster.await_job(job, "to say why it waits", LIMIT, says_internal_error)?;
+    was_caught(cluster, caught_by, &format!("job {job}"))?;
+    let plain = cluster.sbatch("true", &[])?;
+    let ended = cluster.await_end(plain, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    cluster.let_pass(Failpoint(place))?;
+    main_job::batch_ended(cluster, job, 16).map(drop)
+}
+
+#[test]
+fn fault_panic_in_each_callback() -> Result<()> {
+    settings().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=2").run(|cluster| {
+        arm(cluster, "job_submit")?;
+        let refused = cluster.sbatch_command("true", &[SIXTEEN])?.output()?;
+        ensure!(refused.code != 0 && refused.stderr.contains("internal error"), "{refused:?}");
+        for (place, caught_by) in
+            [("job_test", "job_test"), ("job_begin", "job_begin"), ("begin", "job_begin")]
+        {
+            waits_with_a_reason(cluster, place, caught_by)?;
+        }
+        for place in ["job_tested", "job_fini"] {
+            survives(cluster, place)?;
+        }
+        between_gate_and_ledger(cluster)?;
+        arm(cluster, "job_ready")?;
+        main_job::srun(cluster, 16)?;
+        ensure!(!is_armed(cluster, "job_ready"));
+        arm(cluster, "reconfigure")?;
+        cluster.reconfigure()?;
+        wait_until("reconfigure to panic", LIMIT, || Ok(!is_armed(cluster, "reconfigure")))?;
+        // Where it is a new slurmctld that panicked, this one makes good for it.
+        cluster.reconfigure()?;
+        all_is_well(cluster)
+    })
+}
+
+/// The completion gate is raised, the ledger not told yet.
+fn between_gate_and_ledger(cluster: &Cluster) -> Result<()> {
+    arm(cluster, "fini")?;
+    let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+    was_caught(cluster, "job_fini", &format!("job {job}"))?;
+    main_job::batch_ended(cluster, job, 16).map(drop)
+}
+
+#[test]
+fn fault_panic_on_the_host_thread() -> Result<()> {
+    settings().run(|cluster| {
+        survives(cluster, "open_completion")?;
+        arm(cluster, "open_launch")?;
+        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        cluster.await_job(job, "to be held with the reason", LIMIT, is_held)?;
+        was_caught(cluster, "open_launch", &format!("job {job}"))?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        // Its launch gate was opened already: it goes on.
+        arm(cluster, "launch")?;
+        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        main_job::batch_ended(cluster, job, 16)?;
+        was_caught(cluster, "open_launch", &format!("job {job}"))
+    })
+}
+
+#[test]
+fn fault_panic_in_the_ledger_as_a_job_begins() -> Result<()> {
+    settings().run(|cluster| {
+        arm(cluster, "told_begin")?;
+        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        cluster.await_job(job, "to wait with the reason", LIMIT, says_internal_error)?;
+        was_caught(cluster, "told_begin", &format!("job {job}"))?;
+        only_others_run(cluster, job)
+    })
+}
+
+#[test]
+fn fault_panic_in_the_ledger_as_a_partition_is_up() -> Result<()> {
+    settings().expect_log("ended while slurmctld was away").run(|cluster| {
+        let running = stay(cluster, 4)?;
+        arm(cluster, "told_up")?;
+        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        cluster
+            .await_job(job, "to be held", LIMIT, |job| job.state == "PENDING" && says_internal_error(job))?;
+        was_caught(cluster, "told_up", &format!("partition slurm_{job}"))?;
+        ensure!(cluster.job(running)?.state == "RUNNING");
+        crate::let_go(cluster)?;
+        main_job::batch_ended(cluster, running, 4)?;
+        // Slurm lets two minutes pass after a requeue.
+        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        only_others_run(cluster, job)
+    })
+}
+
+#[test]
+fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
+    settings().expect_log("ended while slurmctld was away").run(|cluster| {
+        arm(cluster, "told_end")?;
+        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        let ended = cluster.await_end(job, LIMIT)?;
+        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        was_caught(cluster, "told_end", &format!("job {job}"))?;
+        let waiting = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
+        cluster.await_job(waiting, "to wait with the reason", LIMIT, says_internal_error)?;
+        only_others_run(cluster, waiting)?;
+        cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT).map(drop)
+    })
+}
+
+/// Until slurmctld is restarted; then this job does, too.
+fn only_others_run(cluster: &Cluster, job: JobId) -> Result<()> {
+    let plain = cluster.sbatch("true", &[])?;
+    let ended = cluster.await_end(plain, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    cluster.await_job(job, "to wait with the reason", LIMIT, |job| {
+        job.state == "PENDING" && job.reason.contains("restart_slurmctld")
+    })?;
+    cluster.await_saved()?;
+    cluster.stop_slurmctld()?;
+    cluster.start_slurmctld()?;
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    Ok(())
+}

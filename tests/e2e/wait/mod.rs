@@ -1,0 +1,15 @@
+//! Jobs that wait: for IPUs, for their partition, in line with others.
+
+mod array_for_more_ipus_than_free;
+mod blocks;
+mod deadlines;
+mod forecast;
+mod jobs_without_ipus;
+mod line;
+mod preemption;
+mod prepare;
+mod reasons;
+mod reservations;
+mod scheduling_cost;
+mod shown_progress;
+mod terminal_messages;

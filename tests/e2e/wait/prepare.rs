@@ -1,0 +1,215 @@
+//! Partitions that are made while their jobs still wait (`Prepare`).
+
+mod which_jobs;
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault};
+use testbed::{Cluster, JobId, JobView, main_job, wait_until};
+
+use crate::{LIMIT, quick, slow};
+
+/// What a job waits for whose partition is being made.
+const PREPARING: &str = "vipu: preparing";
+
+fn words(job: &JobView) -> String {
+    job.reason.replace('_', " ")
+}
+
+fn preparing(cluster: &Cluster, job: JobId) -> Result<()> {
+    let is_it = |job: &JobView| job.state == "PENDING" && words(job) == PREPARING;
+    cluster.await_job(job, "to be prepared", LIMIT, is_it).map(drop)
+}
+
+/// Slurm has never held the job's launch.
+fn was_never_configuring(cluster: &Cluster, job: JobId) -> Result<()> {
+    let log = cluster.slurmctld_log();
+    let configured = log.lines().find(|line| line.contains(&format!("Configuration for JobId={job} ")));
+    ensure!(configured.is_none(), "{configured:?}");
+    Ok(())
+}
+
+fn there_are(cluster: &Cluster, jobs: &[JobId]) -> Result<()> {
+    let wanted: Vec<_> = jobs.iter().map(|job| main_job::partition_name(*job, 0)).collect();
+    wait_until(&format!("the partitions {wanted:?} and no others"), LIMIT, || {
+        Ok(cluster.mock().partitions()? == wanted)
+    })
+}
+
+#[test]
+fn user_prepare_starts_a_job_at_once() -> Result<()> {
+    slow(1).vipu_conf("Prepare=all").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        preparing(cluster, job)?;
+        let batch = main_job::batch_ended(cluster, job, 16)?;
+        let comment = cluster.job(job)?.system_comment;
+        ensure!(comment == format!("vipu: partition slurm_{job}: 16 IPUs on pod64"), "{comment}");
+        let runs = [batch, main_job::srun(cluster, 4)?, main_job::salloc(cluster, 1)?];
+        for run in &runs {
+            was_never_configuring(cluster, run.job)?;
+            // What a job without IPUs takes, and no poll.
+            ensure!(run.ready_to_start < Duration::from_secs(1), "{run:?}");
+        }
+        // Whose batch jobs are not prepared.
+        cluster.write_vipu_conf(&["Prepare=interactive"])?;
+        cluster.reconfigure()?;
+        main_job::batch(cluster, 2)?;
+        let run = main_job::srun(cluster, 8)?;
+        was_never_configuring(cluster, run.job)
+    })
+}
+
+#[test]
+fn user_prepare_leaves_nothing_of_a_job_that_does_not_want_it() -> Result<()> {
+    slow(3).vipu_conf("Prepare=all").run(|cluster| {
+        let submit = |args: &[&str]| -> Result<JobId> {
+            let job = cluster.sbatch(main_job::SHOW, &[args, &["--gres=vipu:pod64:16"]].concat())?;
+            preparing(cluster, job)?;
+            Ok(job)
+        };
+        let cancelled = submit(&[])?;
+        cluster.command("scancel").args(&[&cancelled.to_string()]).success()?;
+        there_are(cluster, &[])?;
+        let held = submit(&[])?;
+        cluster.scontrol(&["hold", &held.to_string()])?;
+        there_are(cluster, &[])?;
+        // Less is wanted by the time that it may start.
+        cluster.scontrol(&["update", &format!("JobId={held}"), "Gres=vipu:pod64:8"])?;
+        cluster.scontrol(&["release", &held.to_string()])?;
+        preparing(cluster, held)?;
+        cluster.scontrol(&["update", &format!("JobId={held}"), "Gres=vipu:pod64:4"])?;
+        main_job::batch_ended(cluster, held, 4)?;
+        there_are(cluster, &[])
+    })
+}
+
+#[test]
+fn user_prepare_gives_way() -> Result<()> {
+    // By multifactor, the default of later releases, all have the same priority here, whatever their --nice.
+    let settings = slow(2).slurm_conf("PriorityType=priority/basic");
+    settings.vipu_conf("Prepare=all").vipu_conf("PrepareWait=1").run(|cluster| {
+        // Schedulers take their time: what has to give way is made for ever, or for long.
+        let on = |effect, job| Fault::new(effect).on(&main_job::partition_name(JobId(job), 0)).times(1);
+        cluster.mock().inject(on(Effect::CreateStuck, 1))?;
+        cluster.mock().inject(on(Effect::SlowCreate { factor: 4.0 }, 3))?;
+        // To a job that comes first and has nodes.
+        let later = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--nice=1000"])?;
+        preparing(cluster, later)?;
+        let first = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        let ran = main_job::batch_ended(cluster, first, 64)?;
+        let again = main_job::batch_ended(cluster, later, 64)?;
+        let again = cluster.mock().record(&again.partition)?;
+        let made = cluster.mock().record(&ran.partition)?;
+        ensure!(again.create_request > made.create_request, "{again:?} was made before {made:?}");
+        // To whoever else has use for the IPUs, when its nodes are taken meanwhile.
+        let waits =
+            cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--exclusive", "--nice=1000"])?;
+        ensure!(waits == JobId(3), "{waits}");
+        preparing(cluster, waits)?;
+        let other = cluster.sbatch("sleep 1000", &["--exclusive"])?;
+        cluster.await_job(other, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        cluster.mock().await_removed(&main_job::partition_name(waits, 0), LIMIT)?;
+        there_are(cluster, &[])?;
+        cluster.command("scancel").args(&[&other.to_string()]).success()?;
+        main_job::batch_ended(cluster, waits, 64).map(drop)
+    })
+}
+
+/// The most partitions that there were at the same time.
+fn most_at_once(cluster: &Cluster) -> Result<usize> {
+    let records = cluster.mock().report()?.partitions;
+    let there = |at| {
+        records.iter().filter(move |it| it.create_request <= at && it.removed.is_none_or(|gone| gone > at))
+    };
+    Ok(records.iter().map(|one| there(one.create_request).count()).max().unwrap_or(0))
+}
+
+#[test]
+fn user_prepare_is_not_hoarded() -> Result<()> {
+    slow(2).vipu_conf("Prepare=all").run(|cluster| {
+        // Jobs that all want the whole of the only node: one of them can start at a time.
+        let submit =
+            |args: &[&str]| cluster.sbatch(main_job::SHOW, &[args, &["--gres=vipu:pod64:1"]].concat());
+        let jobs: Vec<JobId> = (0..6).map(|_| submit(&["--exclusive"])).collect::<Result<_>>()?;
+        for job in &jobs {
+            main_job::batch_ended(cluster, *job, 1)?;
+        }
+        there_are(cluster, &[])?;
+        // One that is there, or being made, and one that is being removed.
+        let most = most_at_once(cluster)?;
+        ensure!(most <= 2, "{most} partitions at once for jobs of which one can run");
+        let made = cluster.mock().report()?.partitions.len();
+        ensure!(made == jobs.len(), "{made} partitions for {} jobs", jobs.len());
+        // Of jobs that find nodes beside each other, PrepareMax are prepared; the next start the ordinary way.
+        let jobs: Vec<JobId> = (0..3).map(|_| submit(&[])).collect::<Result<_>>()?;
+        let log = |job: &JobId| cluster.slurmctld_log().contains(&format!("Configuration for JobId={job} "));
+        for job in &jobs {
+            main_job::batch_ended(cluster, *job, 1)?;
+        }
+        let configured: Vec<_> = jobs.iter().map(log).collect();
+        ensure!(configured == [false, false, true], "{configured:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
+    const TEXT: &str = "link training failed on ag3";
+    quick().vipu_conf("Prepare=all").vipu_conf("CreateTimeout=2").expect_log(TEXT).run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        let is_held = |job: &JobView| job.state == "PENDING" && words(job).contains(TEXT);
+        cluster.await_job(job, "to be held", LIMIT, is_held)?;
+        cluster.mock().clear()?;
+        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        there_are(cluster, &[])?;
+        // Nor is anything prepared for the tasks of an array, which have no id of their own yet.
+        let array = cluster.sbatch("true", &["--array=1-3", "--gres=vipu:pod64:8"])?;
+        wait_until("the array to end", LIMIT, || {
+            let jobs = cluster.jobs()?;
+            Ok(jobs.iter().filter(|job| job.array == Some(array) && job.state == "COMPLETED").count() == 3)
+        })?;
+        let held_back = format!("Configuration for JobId={array}_1");
+        ensure!(cluster.slurmctld_log().contains(&held_back), "{}", cluster.slurmctld_log());
+        there_are(cluster, &[])
+    })
+}
+
+#[test]
+fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
+    const TEXT: &str = "link training failed on ag3";
+    quick().vipu_conf("CreateTimeout=4").expect_log(TEXT).run(|cluster| {
+        let first = main_job::partition_name(JobId(1), 0);
+        cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }).on(&first))?;
+        cluster.mock().inject(Fault::new(Effect::RemoveFail { text: TEXT.into() }).on(&first))?;
+        let run = main_job::srun(cluster, 16)?;
+        ensure!(run.partition == format!("{first}p1"), "{run:?}");
+        there_are(cluster, &[JobId(1)])?;
+        cluster.mock().clear()?;
+        there_are(cluster, &[])
+    })
+}
+
+#[test]
+fn user_prepare_outlives_slurmctld() -> Result<()> {
+    // Longer than slurmctld takes to save.
+    slow(12).vipu_conf("Prepare=all").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        let gone = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
+        preparing(cluster, job)?;
+        preparing(cluster, gone)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        let record = cluster.mock().record(&main_job::partition_name(job, 0))?;
+        ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
+        cluster.start_slurmctld()?;
+        cluster.command("scancel").args(&[&gone.to_string()]).success()?;
+        main_job::batch_ended(cluster, job, 16)?;
+        was_never_configuring(cluster, job)?;
+        there_are(cluster, &[])?;
+        let records = cluster.mock().report()?.partitions;
+        ensure!(records.len() == 2, "{records:?}");
+        Ok(())
+    })
+}

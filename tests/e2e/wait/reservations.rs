@@ -1,0 +1,52 @@
+//! Nodes that are reserved in advance.
+
+use anyhow::{Result, ensure};
+use testbed::{Cluster, Settings};
+
+use crate::queued_jobs::{brisk, expected_at, ipus, let_go, running, runs, submit, waits};
+
+const NODE: &str = "ipu-pod64-001";
+
+/// Two nodes before one Pod64.
+fn two_nodes() -> Settings {
+    brisk().nodes(2)
+}
+
+fn reserve(cluster: &Cluster, what: &[&str]) -> Result<()> {
+    let create = ["create", "reservation", "ReservationName=ours", "Users=root"];
+    cluster.scontrol(&[&create, what].concat()).map(drop)
+}
+
+#[test]
+fn sched_reservation_goes_first() -> Result<()> {
+    two_nodes().run(|cluster| {
+        reserve(cluster, &[&format!("Nodes={NODE}"), "StartTime=now", "Duration=300"])?;
+        let half = running(cluster, 32, 60, &[])?;
+        ensure!(cluster.job(half)?.nodes != NODE, "it is reserved");
+        let reserved = ipus(cluster, 64, 60, &["--reservation=ours", "--priority=1000"])?;
+        waits(cluster, reserved, "vipu: 64 IPUs of pod64 needed, 32 free")?;
+        // Slurm lets jobs of a reservation go first, whatever their priority.
+        let other = ipus(cluster, 1, 90, &["--priority=2000"])?;
+        waits(cluster, other, &format!("vipu: IPUs of pod64 are kept for job {reserved}"))?;
+        let short = running(cluster, 1, 10, &["--priority=2000"])?;
+        // Nobody else gets its node, as in stock Slurm.
+        let plain = submit(cluster, &[&format!("--nodelist={NODE}"), "--priority=2000"])?;
+        waits(cluster, plain, "eserv")?;
+        let_go(cluster, half)?;
+        let_go(cluster, short)?;
+        runs(cluster, reserved)?;
+        ensure!(cluster.job(reserved)?.nodes == NODE);
+        waits(cluster, plain, "eserv")
+    })
+}
+
+#[test]
+fn sched_reservation_keeps_others_from_its_nodes() -> Result<()> {
+    two_nodes().run(|cluster| {
+        reserve(cluster, &["Nodes=ALL", "StartTime=now+30minutes", "Duration=60"])?;
+        let late = ipus(cluster, 64, 60, &[])?;
+        expected_at(cluster, late, cluster.end_of_reservation("ours")?)?;
+        // Its IPUs are not needed before.
+        running(cluster, 64, 10, &[]).map(drop)
+    })
+}

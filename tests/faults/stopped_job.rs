@@ -1,0 +1,317 @@
+//! A job that was stopped at a step, and the fault that strikes it there.
+
+use std::{fs, time::Duration};
+
+use anyhow::{Result, ensure};
+use mock_vipu::Effect;
+use testbed::{Cluster, Disk, JobId, Running, main_job, process::Process, say, wait_until};
+
+use crate::{
+    Case,
+    fault::Fault,
+    step::{Step, Stop, held},
+};
+
+/// Longer than anything takes that happens at all.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What sbatch says when slurmctld, while it reads its conf files anew, has no time to send an answer (22.05).
+const LOST_ANSWER: &str = "Zero Bytes were transmitted or received";
+
+/// How long the plugin may take to say that something is wrong.
+const NOTICE_LIMIT: Duration = Duration::from_secs(20);
+
+/// What the plugin says when something is wrong with the controller or a disk.
+const NOTICES: [&str; 4] = ["trying again", "no IPU job of model", "cannot start", "No space left"];
+
+/// The job: it says who started it, and stays until it may go.
+const SCRIPT: &str = "echo \"parent $PPID\"\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
+
+/// What the plugin says when it is made to panic.
+const PANIC: &str = "a panic, as the test wants it";
+
+/// The disk that a fault fills.
+pub fn disk(fault: Fault) -> Option<Disk> {
+    match fault {
+        Fault::IpuofDirFull => Some(Disk::Ipuof),
+        Fault::StateFull => Some(Disk::State),
+        _ => None,
+    }
+}
+
+/// Whether the fault strikes only when Slurm has saved where the job is.
+pub fn is_saved_first(fault: Fault) -> bool {
+    matches!(fault, Fault::Kill | Fault::Takeover)
+}
+
+/// A job at a step.
+pub struct StoppedJob<'a> {
+    pub cluster: &'a Cluster,
+    step: Step,
+    pub fault: Fault,
+    /// `None` while its request is looked at, and when slurmctld died meanwhile.
+    pub job: Option<JobId>,
+    sbatch: Option<Running>,
+    is_free: bool,
+}
+
+impl<'a> StoppedJob<'a> {
+    /// Brings a job of 16 IPUs to the step.
+    pub fn reach(cluster: &'a Cluster, Case { mode, fault, step }: Case) -> Result<Self> {
+        let mut stopped = Self { cluster, step, fault, job: None, sbatch: None, is_free: false };
+        let arguments = ["--gres=vipu:pod64:16", "--requeue"];
+        if step == Step::Submit {
+            stopped.stop_there()?;
+            stopped.sbatch = Some(cluster.sbatch_command(SCRIPT, &arguments)?.start()?);
+            stopped.await_there()?;
+            return Ok(stopped);
+        }
+        let saved_first = is_saved_first(fault);
+        if saved_first {
+            // What is held would come back held.
+            stopped.open_queue(false)?;
+        } else if !step.is_ending() {
+            stopped.stop_there()?;
+        }
+        let job = cluster.sbatch(SCRIPT, &arguments)?;
+        stopped.job = Some(job);
+        if saved_first {
+            cluster.await_saved()?;
+            if !step.is_ending() {
+                stopped.stop_there()?;
+            }
+            stopped.open_queue(true)?;
+        }
+        if step.is_ending() {
+            stopped.await_running(job)?;
+            if saved_first {
+                cluster.await_saved()?;
+            }
+            stopped.stop_there()?;
+            stopped.go_on()?;
+        }
+        stopped.await_there()?;
+        // Who panicked is not there any more.
+        if step.is_making() && fault != Fault::Panic {
+            let (state, wanted) = (cluster.job(job)?.state, mode.state_while_making());
+            ensure!(state == wanted, "the job is {state} while its partition is made");
+        }
+        if saved_first && !step.holds_locks() {
+            cluster.await_saved()?;
+        }
+        Ok(stopped)
+    }
+
+    /// Has jobs started, or not.
+    fn open_queue(&self, open: bool) -> Result<()> {
+        let state = if open { "State=UP" } else { "State=DOWN" };
+        self.cluster.scontrol(&["update", "PartitionName=v-ipu", state]).map(drop)
+    }
+
+    fn await_running(&self, job: JobId) -> Result<()> {
+        wait_until("the script to run", LIMIT, || Ok(self.cluster.job_output(job).contains('\n')))
+    }
+
+    fn stop_there(&self) -> Result<()> {
+        match self.step.stop() {
+            Stop::Plugin(place) if self.fault == Fault::Panic => self.cluster.arm_panic(place, PANIC),
+            Stop::Plugin(place) => self.cluster.arm(place),
+            Stop::Reply(call) => self.cluster.mock().inject(held(call)),
+            Stop::Script => Ok(()),
+        }
+    }
+
+    fn await_there(&self) -> Result<()> {
+        let (cluster, job) = (self.cluster, self.job.unwrap_or(JobId(0)));
+        match self.step.stop() {
+            Stop::Plugin(place) if self.fault == Fault::Panic => cluster.await_panic(place),
+            Stop::Plugin(place) => cluster.await_stopped(place),
+            Stop::Script => self.await_running(job),
+            Stop::Reply(_) => wait_until("the controller to be asked", LIMIT, || {
+                let report = cluster.mock().report()?;
+                let asked = report.partition(&main_job::partition_name(job, 0));
+                Ok(asked
+                    .is_some_and(|record| self.step == Step::CreateSent || record.remove_request.is_some()))
+            }),
+        }
+    }
+
+    /// Lets the job pass the step.
+    fn pass(&self) -> Result<()> {
+        match self.step.stop() {
+            Stop::Plugin(place) => self.cluster.let_pass(place),
+            Stop::Reply(_) => self.cluster.mock().clear(),
+            Stop::Script => Ok(()),
+        }
+    }
+
+    /// Lets the job end.
+    pub fn go_on(&mut self) -> Result<()> {
+        if !std::mem::replace(&mut self.is_free, true) {
+            fs::write(self.cluster.layout().jobs().join("go"), "")?;
+        }
+        Ok(())
+    }
+
+    /// Has the fault strike, lets the job pass the step, and ends the fault: all daemons are up then.
+    pub fn strike(&mut self) -> Result<()> {
+        match self.fault {
+            Fault::Kill | Fault::KillUnsaved | Fault::StateLost | Fault::CleanStart | Fault::Takeover => {
+                self.end_slurmctld()?
+            }
+            Fault::Reconfigure => self.say(&["scontrol", "reconfigure"])?,
+            Fault::Cancel => self.say_of_job(&["scancel"])?,
+            Fault::Requeue => self.say_of_job(&["scontrol", "requeue"])?,
+            Fault::NodeDeath => self.lose_node()?,
+            Fault::Refused | Fault::Hung | Fault::Garbage | Fault::ReplyLost => self.upset_controller()?,
+            Fault::Restarted | Fault::Forgetful => self.restart_controller()?,
+            Fault::IpuofDirFull | Fault::StateFull => self.fill_disk()?,
+            // It has.
+            Fault::Panic => {}
+            Fault::SlowRemove if self.job.is_none() => self.pass()?,
+            Fault::SlowRemove => self.say_of_job(&["scancel"])?,
+        }
+        self.take_number()
+    }
+
+    /// What became of a job that was not yet taken when the fault struck.
+    fn take_number(&mut self) -> Result<()> {
+        let Some(sbatch) = self.sbatch.take() else { return Ok(()) };
+        let output = sbatch.output(LIMIT)?;
+        // Slurm has nowhere to put the script, or nobody could look at the request.
+        let refuses = [Fault::StateFull, Fault::Panic].contains(&self.fault);
+        let may_refuse = self.fault.ends_slurmctld() || refuses;
+        let is_taken = self.fault == Fault::Reconfigure && output.stderr.contains(LOST_ANSWER);
+        ensure!(output.code == 0 || may_refuse || is_taken, "sbatch: {output:?}");
+        self.job = match is_taken {
+            true => self.cluster.jobs()?.first().map(|job| job.id),
+            false => output.stdout.parse().ok(),
+        };
+        Ok(())
+    }
+
+    fn end_slurmctld(&mut self) -> Result<()> {
+        let cluster = self.cluster;
+        cluster.kill_slurmctld()?;
+        self.pass()?;
+        match self.fault {
+            Fault::Takeover => {
+                cluster.await_takeover()?;
+                cluster.return_control()?;
+            }
+            Fault::CleanStart => cluster.start_slurmctld_anew()?,
+            Fault::StateLost => {
+                cluster.lose_state()?;
+                cluster.start_slurmctld()?;
+            }
+            _ => cluster.start_slurmctld()?,
+        }
+        if let Some(job) = self.job.filter(|_| self.fault == Fault::KillUnsaved) {
+            cluster.may_be_lost(job);
+        }
+        self.await_orphan()
+    }
+
+    /// Waits until the node has ended what slurmctld does not know any more: it would refuse another job of the
+    /// same number.
+    fn await_orphan(&self) -> Result<()> {
+        let Some(job) = self.job else { return Ok(()) };
+        if self.cluster.jobs()?.iter().any(|known| known.id == job) {
+            return Ok(());
+        }
+        let output = self.cluster.job_output(job);
+        let parent = output.lines().find_map(|line| line.strip_prefix("parent ")?.parse().ok());
+        let Some(parent) = parent.and_then(Process::look) else { return Ok(()) };
+        wait_until("the end of the forgotten job", LIMIT, || Ok(!parent.exists()))?;
+        // slurmd looks for that ever more rarely, and until it has seen it refuses the number, too.
+        self.cluster.kill_node(1)?;
+        self.cluster.start_node(1)
+    }
+
+    fn say_of_job(&self, words: &[&str]) -> Result<()> {
+        let job = self.job.map(|job| job.to_string());
+        let words: Vec<_> = words.iter().copied().chain(job.as_deref()).collect();
+        self.say(&words)
+    }
+
+    /// Tells slurmctld something, before the job passes the step: where slurmctld hears nobody, it is what it hears
+    /// first. It may refuse.
+    fn say(&self, words: &[&str]) -> Result<()> {
+        let mut command = self.cluster.command(words[0]).args(&words[1..]).start()?;
+        let port = self.cluster.slurmctld_port();
+        wait_until("slurmctld to be told", LIMIT, || {
+            let Some(process) = command.process()? else { return Ok(true) };
+            // It may end while it is looked at.
+            Ok(self.step.holds_locks() && process.is_connected_to(port).unwrap_or(false))
+        })?;
+        self.pass()?;
+        command.output(LIMIT).map(drop)
+    }
+
+    fn lose_node(&mut self) -> Result<()> {
+        let cluster = self.cluster;
+        cluster.kill_node(1)?;
+        self.pass()?;
+        let state = || anyhow::Ok(cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout);
+        wait_until("the node to be given up", LIMIT, || Ok(state()?.starts_with("down")))?;
+        cluster.start_node(1)?;
+        wait_until("the node to be back", LIMIT, || {
+            let state = state()?;
+            Ok(!state.starts_with("down") && !state.contains('*'))
+        })
+    }
+
+    fn upset_controller(&mut self) -> Result<()> {
+        let (cluster, seen) = (self.cluster, self.cluster.slurmctld_log().len());
+        let mock = cluster.mock();
+        let on_reply = matches!(self.step.stop(), Stop::Reply(_));
+        match self.fault {
+            Fault::Refused => mock.refuse()?,
+            Fault::Hung => mock.inject(mock_vipu::Fault::new(Effect::Hang { rpc: None }))?,
+            Fault::Garbage => mock.garble()?,
+            // The reply that is held is the one that is lost.
+            _ if on_reply => mock.refuse().and_then(|()| mock.clear())?,
+            _ => {
+                mock.inject(mock_vipu::Fault::new(Effect::LostReply { rpc: None }).on("slurm_*").times(1))?
+            }
+        }
+        if !on_reply {
+            self.pass()?;
+        }
+        self.take_number()?;
+        self.go_on()?;
+        self.await_notice(seen)?;
+        mock.clear()
+    }
+
+    fn restart_controller(&mut self) -> Result<()> {
+        self.cluster.restart_controller(self.fault == Fault::Forgetful)?;
+        self.pass()
+    }
+
+    fn fill_disk(&mut self) -> Result<()> {
+        let (cluster, seen) = (self.cluster, self.cluster.slurmctld_log().len());
+        let Some(disk) = disk(self.fault) else { return Ok(()) };
+        cluster.fill_disk(disk)?;
+        self.pass()?;
+        self.take_number()?;
+        self.go_on()?;
+        self.await_notice(seen)?;
+        cluster.free_disk(disk)
+    }
+
+    /// Waits until the plugin has met the fault, or the job has got past a disk that it did not need.
+    fn await_notice(&self, seen: usize) -> Result<()> {
+        let Some(job) = self.job else { return Ok(()) };
+        let is_notice =
+            |line: &str| line.contains("select/vipu") && NOTICES.iter().any(|notice| line.contains(notice));
+        wait_until("the fault to be met", NOTICE_LIMIT, || {
+            let log = self.cluster.slurmctld_log();
+            let met = log.get(seen..).unwrap_or_default().lines().find(|line| is_notice(line));
+            if let Some(line) = met {
+                say(format!("met: {line}"));
+            }
+            Ok(met.is_some() || disk(self.fault).is_some() && self.cluster.job(job)?.is_over())
+        })
+    }
+}
