@@ -123,7 +123,7 @@ pub(crate) async fn create<W: Environment>(
             Event::CreatePutOff { partition, reason }
         }
         Err(Stop::PutOff(reason)) => {
-            tracing::warn!("{run}: {reason}; another controller may have room the next time");
+            tracing::warn!("{run}: {reason}; it goes back into the line");
             Event::CreatePutOff { partition, reason }
         }
         Err(Stop::TimedOut) => {

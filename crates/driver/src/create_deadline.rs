@@ -8,7 +8,7 @@ use tokio::time::{Duration, Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use vipu_types::JobRun;
 
-use crate::resource::Resource;
+use crate::resource::{Health, Resource};
 
 /// Why a create ends without its partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub(crate) enum Stop {
     IdSpent,
 }
 
+/// How long a job may hold its nodes, beyond CreateTimeout, for something that no job is at fault for. After that
+/// its run goes back into the line, so that others can have the nodes.
+pub(crate) const LONGEST_TROUBLE: Duration = Duration::from_secs(12 * 3600);
+
 /// How long a create is tried: half as long for a job that still waits in line, which tries once more, and
 /// for all of that time, when it has its nodes.
 pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
@@ -37,6 +41,8 @@ pub(crate) struct CreateDeadline {
     cancel: CancellationToken,
     limit: Duration,
     deadline: Cell<Instant>,
+    /// When it ends in any case.
+    latest: Instant,
     /// What all jobs need, and for how long each was not well when that began to count.
     needs: RefCell<Vec<(Rc<Resource>, Duration)>>,
 }
@@ -44,7 +50,9 @@ pub(crate) struct CreateDeadline {
 impl CreateDeadline {
     /// Begins now.
     pub fn new(cancel: CancellationToken, limit: Duration) -> Self {
-        Self { cancel, limit, deadline: Cell::new(Instant::now() + limit), needs: RefCell::default() }
+        let end = Instant::now() + limit;
+        let (deadline, latest) = (Cell::new(end), end + LONGEST_TROUBLE);
+        Self { cancel, limit, deadline, latest, needs: RefCell::default() }
     }
 
     /// How long it is, in whole seconds.
@@ -78,6 +86,20 @@ impl CreateDeadline {
         }
     }
 
+    /// Waits until the run has held its nodes for too long, whatever for.
+    async fn outlasted(&self) -> Stop {
+        sleep_until(self.latest).await;
+        let trouble = self.needs.borrow().iter().find_map(|(need, _)| match need.health() {
+            Health::Trouble(words) => Some(words),
+            Health::Unknown | Health::Well => None,
+        });
+        let hours = LONGEST_TROUBLE.as_secs() / 3600;
+        Stop::PutOff(match trouble {
+            Some(words) => format!("no partition for {hours} h: {words}"),
+            None => format!("no partition for {hours} h"),
+        })
+    }
+
     /// Waits for `work`; drops it when the deadline comes first.
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
         tokio::select! {
@@ -85,6 +107,7 @@ impl CreateDeadline {
             () = self.cancel.cancelled() => Err(Stop::Cancelled),
             done = work => Ok(done),
             () = self.over() => Err(Stop::TimedOut),
+            stop = self.outlasted() => Err(stop),
         }
     }
 
@@ -95,6 +118,7 @@ impl CreateDeadline {
             biased;
             () = self.cancel.cancelled() => Err(Stop::Cancelled),
             done = work => Ok(done),
+            stop = self.outlasted() => Err(stop),
         };
         self.deadline.update(|deadline| deadline + began.elapsed());
         held

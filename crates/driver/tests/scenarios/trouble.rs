@@ -41,6 +41,19 @@ async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_directory_that_never_comes_back_gives_the_nodes_back_after_half_a_day() {
+    play(vec![], async |harness| {
+        read_only(harness, true);
+        harness.act(Action::Create(claim(1)));
+        let (when, event) = harness.answer().await;
+        let reason = format!("no partition for 12 h: IpuofDir: {READ_ONLY}");
+        assert_eq!(event, Event::CreatePutOff { partition: id(1), reason });
+        assert_eq!(when.as_secs(), 12 * 3600 + 300);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_meets_it_with_a_partition_keeps_that_and_has_its_files_later() {
     play(vec![], async |harness| {
         harness.settings.max_concurrent_creates = 2;

@@ -33,12 +33,16 @@ pub async fn outlast(cluster: &Rc<Cluster>) -> Result<(), String> {
 
 /// The models of which no job can start.
 fn stopped(schedule: &Schedule) -> Vec<&'static str> {
-    let of_all = |kind: Kind| matches!(kind, Kind::FilesRefused | Kind::JournalFull);
-    if schedule.faults.iter().any(|fault| of_all(fault.kind)) {
+    if waits_in_cf(schedule) {
         return schedule.models.iter().map(|(model, _)| *model).collect();
     }
     let is_at = |controller: usize| schedule.faults.iter().any(|fault| fault.pick == controller);
     if POD64.into_iter().all(is_at) { vec!["pod64"] } else { Vec::new() }
+}
+
+/// Whether jobs that have nodes wait for the end of the fault, which may take half a day: no controller is at fault.
+fn waits_in_cf(schedule: &Schedule) -> bool {
+    schedule.faults.iter().any(|fault| matches!(fault.kind, Kind::FilesRefused | Kind::JournalFull))
 }
 
 /// What is wrong with a job that is still there after an hour.
@@ -51,6 +55,8 @@ fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
         (State::Pending, Some(reason)) if reason.starts_with("vipu: ") => return None,
         (State::Pending, _) => "waits without a reason",
         (State::Held, _) => "is held",
+        // Until the driver gives it up: `a_directory_that_never_comes_back_gives_the_nodes_back_after_half_a_day`.
+        (State::Configuring, _) if waits_in_cf(&cluster.schedule) => return None,
         _ => "has nodes",
     };
     Some(format!(
