@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ledger::{Claim, Event};
+use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 
@@ -51,27 +51,34 @@ impl<W: Environment> Driver<W> {
     fn take(&self, order: Order<W::Controller>) {
         let context = &self.0;
         match order {
+            Order::Do(action) => self.carry_out(action),
             Order::Pods(setups) => context.configure(setups),
-            Order::Create(claim) => self.create(claim),
-            Order::CancelCreate(partition) => {
-                if let Some(tracked) = context.known(&partition) {
-                    tracked.cancel.borrow().cancel();
-                }
-            }
-            Order::Remove(claim) => self.remove(claim),
-            Order::Bind(claim) => {
-                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
-                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    run_records::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
-                }));
-            }
             Order::Launched(claim, at) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
                     run_records::launched(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), at)
                 }));
             }
-            Order::Keep(claim, until) => {
+        }
+    }
+
+    fn carry_out(&self, action: DriverAction) {
+        let context = &self.0;
+        match action {
+            DriverAction::Create(claim) => self.create(claim),
+            DriverAction::CancelCreate(partition) => {
+                if let Some(tracked) = context.known(&partition) {
+                    tracked.cancel.borrow().cancel();
+                }
+            }
+            DriverAction::Remove(claim) => self.remove(claim),
+            DriverAction::Bind(claim) => {
+                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                spawn_local(restarted_on_panic(claim.partition.clone(), move || {
+                    run_records::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
+                }));
+            }
+            DriverAction::Keep(claim, until) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(async move {
                     let task =
@@ -80,16 +87,16 @@ impl<W: Environment> Driver<W> {
                     context.environment.report(Event::KeepRecorded(claim.partition.clone()));
                 });
             }
-            Order::Survey(pod) => {
+            DriverAction::Survey(pod) => {
                 if !context.survey(&pod) {
                     let reason = format!("model {} is not configured", pod.model);
                     context.environment.report(Event::Unreachable { pod, reason });
                 }
             }
-            Order::Unclaimed(pod, seen) => {
+            DriverAction::Unclaimed { pod, seen } => {
                 spawn_local(unclaimed::settle_once(Rc::clone(context), pod, seen));
             }
-            Order::Refresh(claim) => {
+            DriverAction::Refresh(claim) => {
                 let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
                     refresh::refresh(Rc::clone(&context), Rc::clone(&tracked), claim.clone())

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::Path;
 
-use ledger::{Action, Claim, Event, Millis};
+use ledger::{Claim, Event, HostAction, Millis};
 use vipu_types::JobRun;
 
 use crate::{Controller, Journal};
@@ -38,8 +38,8 @@ pub trait Environment: 'static {
 
 /// Who carries out the ledger's actions on Slurm itself.
 pub trait Host {
-    /// Takes an action that is not the driver's; called from Slurm's callbacks, so it must not wait.
-    fn send(&self, action: Action);
+    /// Takes an action of the host thread; called from Slurm's callbacks, so it must not wait.
+    fn send(&self, action: HostAction);
 }
 
 /// Writes and deletes IPUoF files. Directories may be on a network file system that hangs:

@@ -1,22 +1,14 @@
 //! The way into the driver, for any thread.
 
-use ledger::{Action, Claim, Seconds, SeenPartition};
+use ledger::{Action, Claim, DriverAction, Seconds};
 use tokio::sync::mpsc;
-use vipu_types::{PartitionId, PodId};
 
 use crate::{Host, PodSetup};
 
 /// What the driver can be told.
 pub(crate) enum Order<C> {
+    Do(DriverAction),
     Pods(Vec<PodSetup<C>>),
-    Create(Claim),
-    CancelCreate(PartitionId),
-    Remove(Claim),
-    Survey(PodId),
-    Unclaimed(PodId, SeenPartition),
-    Refresh(Claim),
-    Bind(Claim),
-    Keep(Claim, Seconds),
     Launched(Claim, Seconds),
 }
 
@@ -51,28 +43,8 @@ impl<C> Handle<C> {
     pub fn route(&self, actions: impl IntoIterator<Item = Action>, host: &impl Host) {
         for action in actions {
             match action {
-                Action::Create(claim) => self.send(Order::Create(claim)),
-                Action::CancelCreate(partition) => self.send(Order::CancelCreate(partition)),
-                Action::Remove(claim) => self.send(Order::Remove(claim)),
-                Action::Bind(claim) => self.send(Order::Bind(claim)),
-                Action::Keep(claim, until) => {
-                    self.send(Order::Keep(claim.clone(), until));
-                    host.send(Action::Keep(claim, until));
-                }
-                Action::Survey(pod) => self.send(Order::Survey(pod)),
-                Action::Unclaimed { pod, seen } => self.send(Order::Unclaimed(pod, seen)),
-                Action::Relocated(claim) => {
-                    self.send(Order::Refresh(claim.clone()));
-                    host.send(Action::Relocated(claim));
-                }
-                Action::OpenLaunch(..)
-                | Action::FailRun(..)
-                | Action::SendBack(..)
-                | Action::AwaitNodes(..)
-                | Action::OpenCompletion { .. }
-                | Action::DropLaunch(..)
-                | Action::Broken(..)
-                | Action::KickScheduler => host.send(action),
+                Action::Driver(action) => self.send(Order::Do(action)),
+                Action::Host(action) => host.send(action),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ledger::{Action, AdoptedAs, Claim, ClaimView, Ending, Event, Gates, Ledger, Phase};
+use ledger::{Action, AdoptedAs, Claim, ClaimView, Ending, Event, Gates, HostAction, Ledger, Phase};
 use vipu_types::PartitionId;
 
 use crate::guard::guard;
@@ -60,10 +60,10 @@ impl About {
     pub(crate) fn let_go(&self, ledger: &Ledger) -> Vec<Action> {
         match self {
             Self::Adopted(claim, AdoptedAs::Starting) => {
-                vec![Action::FailRun(claim.clone(), INTERNAL.into())]
+                vec![Action::Host(HostAction::FailRun(claim.clone(), INTERNAL.into()))]
             }
             Self::Adopted(claim, AdoptedAs::Ending) => {
-                vec![Action::OpenCompletion { claim: claim.clone(), launch_raised: false }]
+                vec![Action::Host(HostAction::OpenCompletion { claim: claim.clone(), launch_raised: false })]
             }
             Self::End(..) | Self::Up(_) | Self::Holder(_) => {
                 let claims = guard(&|| format!("claims of {self}"), vec![], || ledger.view().claims);
@@ -75,12 +75,15 @@ impl About {
 
     /// What opens the gates of this claim if it is theirs; where the ledger was in its change is not known.
     fn opened(&self, ClaimView { claim, phase, .. }: ClaimView) -> Option<Action> {
-        let complete = |claim, launch_raised| Action::OpenCompletion { claim, launch_raised };
+        let complete =
+            |claim, launch_raised| Action::Host(HostAction::OpenCompletion { claim, launch_raised });
         match (self, &phase) {
             (Self::End(job, Ending::Held), _) if claim.run.job == *job => {
                 Some(complete(claim, phase.launch_raised()))
             }
-            (Self::Up(id), Phase::Ready) if claim.partition == *id => Some(Action::OpenLaunch(claim)),
+            (Self::Up(id), Phase::Ready) if claim.partition == *id => {
+                Some(Action::Host(HostAction::OpenLaunch(claim)))
+            }
             (
                 Self::Up(id) | Self::Holder(id),
                 Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. },
@@ -88,7 +91,7 @@ impl About {
                 (*gates != Gates::Open).then(|| complete(claim, *gates == Gates::Both))
             }
             (Self::Up(id) | Self::Holder(id), _) if claim.partition == *id && phase.launch_raised() => {
-                Some(Action::FailRun(claim, INTERNAL.into()))
+                Some(Action::Host(HostAction::FailRun(claim, INTERNAL.into())))
             }
             _ => None,
         }

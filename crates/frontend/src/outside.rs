@@ -1,6 +1,6 @@
 //! What the front end needs besides Slurm: clocks, and the ways to the threads that carry out what is decided.
 
-use ledger::{Action, Claim, Ending, Millis, Seconds};
+use ledger::{Action, Claim, Ending, HostAction, Millis, Seconds};
 use vipu_types::JobRun;
 
 /// Clocks and queues. Nothing here waits: all of it is called under slurmctld's locks, and the queues while the ledger is
@@ -26,7 +26,7 @@ pub trait Outside: Send + Sync {
 #[derive(Clone, Debug)]
 pub enum HostTask {
     /// Carry out an action of the ledger.
-    Act(Action),
+    Act(HostAction),
     /// See that Slurm does not wait for ever for the end of this run.
     Limit(Claim),
     /// See that what is prepared for a job goes when the job does not wait for it any more.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use ledger::{Action, Claim, Ending, Millis, Seconds};
+use ledger::{Action, Claim, DriverAction, Ending, HostAction, Millis, Seconds};
 use shuttle::thread;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Shape};
 
@@ -74,7 +74,12 @@ fn up_and_ended() -> Vec<Action> {
         .lock()
         .unwrap()
         .drain(..)
-        .filter(|action| !matches!(action, Action::Survey(_) | Action::CancelCreate(_)))
+        .filter(|action| {
+            !matches!(
+                action,
+                Action::Driver(DriverAction::Survey(_)) | Action::Driver(DriverAction::CancelCreate(_))
+            )
+        })
         .collect()
 }
 
@@ -83,8 +88,8 @@ fn up_and_ended() -> Vec<Action> {
 fn actions_leave_in_the_order_they_were_decided() {
     let check = || match &up_and_ended()[..] {
         // It ended first, and was not launched.
-        [Action::AwaitNodes(_)] => {}
-        [Action::OpenLaunch(_), Action::AwaitNodes(_)] => {}
+        [Action::Host(HostAction::AwaitNodes(_))] => {}
+        [Action::Host(HostAction::OpenLaunch(_)), Action::Host(HostAction::AwaitNodes(_))] => {}
         other => panic!("{other:?}"),
     };
     shuttle::check_random(check, SCHEDULES);

@@ -22,7 +22,7 @@ pub enum AdoptedAs {
 /// Why nodes and gates are told apart when a run ends: what Slurm still waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The job stays COMPLETING until [`Action::OpenCompletion`]: its completion gate was raised.
+    /// The job stays COMPLETING until [`crate::HostAction::OpenCompletion`]: its completion gate was raised.
     Held,
     /// Slurm waits for nothing; the job may be gone already.
     Unheld,
@@ -153,12 +153,12 @@ pub enum Event {
     },
     /// The controller has no room for the partition at the moment; the create goes on trying.
     NoRoom(PartitionId),
-    /// A create was given up because of [`Action::CancelCreate`]; the partition may exist.
+    /// A create was given up because of [`crate::DriverAction::CancelCreate`]; the partition may exist.
     CreateCancelled(PartitionId),
     /// The host opened the launch gate, and the job was there to start.
     Launched(PartitionId),
     /// The host found no such run when it wanted to launch it or fail it. Of a launch gate still there
-    /// [`Action::OpenLaunch`] lowers its part in any case.
+    /// [`crate::HostAction::OpenLaunch`] lowers its part in any case.
     RunVanished(PartitionId),
     /// The job's nodes are done with it, or RemoveWait is over.
     NodesDone(PartitionId),
@@ -197,65 +197,4 @@ impl ModelFacts {
             |controller: &ControllerName| PodId { model: self.model.clone(), controller: controller.clone() };
         self.controllers.iter().map(pod)
     }
-}
-
-/// Something to do. Each is carried out once; each answer named here comes back as an [`Event`].
-///
-/// What concerns one partition is carried out and answered in the order given, but for
-/// [`Action::CancelCreate`], which is for the create under way; different partitions do not wait for
-/// each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Make the partition and write its files: [`Event::CreateStarted`], then [`Event::Up`],
-    /// [`Event::CreateFailed`], [`Event::CreatePutOff`] or [`Event::CreateCancelled`].
-    Create(Claim),
-    /// End a create early: still exactly one of the four answers of [`Action::Create`] comes.
-    CancelCreate(PartitionId),
-    /// Remove the partition and its files, retrying until it is gone: [`Event::Gone`].
-    Remove(Claim),
-    /// The run failed, and its partition stays: have that on record, [`Event::KeepRecorded`], and say
-    /// [`Event::KeepOver`] at that time, or once the job has been requeued.
-    Keep(Claim, Seconds),
-    /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no
-    /// answer.
-    Bind(Claim),
-    /// Open the launch gate of the run: [`Event::Launched`] or [`Event::RunVanished`].
-    OpenLaunch(Claim),
-    /// End the run with this reason (batch jobs: requeue held): Slurm then says [`Event::Fini`];
-    /// or [`Event::RunVanished`].
-    FailRun(Claim, String),
-    /// End the run with this reason and have it wait for room once more (batch jobs: requeue): as
-    /// [`Action::FailRun`] but for the hold.
-    SendBack(Claim, String),
-    /// Wait for the job's nodes: [`Event::NodesDone`].
-    AwaitNodes(Claim),
-    /// Open the completion gate, after the launch gate when that one is still raised.
-    OpenCompletion {
-        /// The claim, gone by now unless it was overdue.
-        claim: Claim,
-        /// The launch gate was never opened.
-        launch_raised: bool,
-    },
-    /// Lower the launch gate of a run for which no completion gate is held; its job has ended, and may
-    /// have a newer run that this must not launch.
-    DropLaunch(Claim),
-    /// A partition is there that is named as ours are, and no claim has it: another cluster's, or a forgotten
-    /// one. Said once of each, and again when configuration was read. It has no answer.
-    Unclaimed {
-        /// Where it is.
-        pod: PodId,
-        /// What the listing says of it.
-        seen: SeenPartition,
-    },
-    /// The partition of a job that runs cannot be used (any more), in words for people. Said once until it
-    /// changes; it has no answer.
-    Broken(Claim, String),
-    /// The partition of a job that runs is on other IPUs now: its files have to be written anew. It has no
-    /// answer.
-    Relocated(Claim),
-    /// IPUs became free: let the scheduler look again.
-    KickScheduler,
-    /// Ask the controller for its IPUs and partitions: [`Event::Inventory`] or [`Event::Unreachable`].
-    /// Several may be answered by one listing that is asked for after the last of them.
-    Survey(PodId),
 }

@@ -4,7 +4,7 @@ use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 
 use crate::model::Model;
 use crate::pod::Pod;
-use crate::{Action, Claim, Ledger, ModelFacts, Wait};
+use crate::{Action, Claim, HostAction, Ledger, ModelFacts, Wait};
 
 impl Ledger {
     /// Whether jobs of this model can start, as far as that is not a matter of its controllers.
@@ -36,7 +36,7 @@ impl Ledger {
             None => drop(self.troubles.remove(&name)),
         }
         if self.largest_now(&name) > before {
-            todo.push(Action::KickScheduler);
+            todo.push(Action::Host(HostAction::KickScheduler));
         }
     }
 

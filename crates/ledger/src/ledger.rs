@@ -14,7 +14,8 @@ use crate::past_ids::PastIds;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
 use crate::waiting_line::WaitingLine;
 use crate::{
-    Action, AdoptedAs, Awaits, Claim, Ending, Event, Gates, Millis, ModelFacts, Phase, SeenPartition, Step,
+    Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, Gates, HostAction, Millis, ModelFacts,
+    Phase, SeenPartition, Step,
 };
 
 /// Who has which IPU. See the crate's documentation.
@@ -183,7 +184,7 @@ impl Ledger {
         self.pods.retain(|id, _| models.get(&id.model).is_some_and(|model| model.pods().contains(id)));
         self.pods.values_mut().for_each(|pod| pod.unclaimed.clear());
         if more_fits {
-            todo.push(Action::KickScheduler);
+            todo.push(Action::Host(HostAction::KickScheduler));
         }
     }
 
@@ -193,7 +194,7 @@ impl Ledger {
         for id in model.pods() {
             let pod = self.pods.entry(id.clone()).or_insert_with(|| Pod::new(now, domain_size));
             pod.set_domain_size(domain_size);
-            todo.push(Action::Survey(id.clone()));
+            todo.push(Action::Driver(DriverAction::Survey(id.clone())));
         }
         self.models.insert(model.facts().model.clone(), model);
     }
@@ -225,7 +226,7 @@ impl Ledger {
         pod.place_claims(unplaced);
         self.reconcile(now, id, findings, todo);
         if self.largest_now(&id.model) > before {
-            todo.push(Action::KickScheduler);
+            todo.push(Action::Host(HostAction::KickScheduler));
         }
         true
     }
@@ -240,7 +241,7 @@ impl Ledger {
         self.end_earlier(now, &claim, todo);
         if self.holder(&claim.partition).is_none() {
             self.add(now, claim.clone(), Phase::Claimed);
-            todo.push(Action::Create(claim));
+            todo.push(Action::Driver(DriverAction::Create(claim)));
         }
     }
 
@@ -255,7 +256,8 @@ impl Ledger {
             AdoptedAs::Ending => self.release(now, claim, Gates::Completion, todo),
             AdoptedAs::Kept(until) => {
                 self.add(now, claim.clone(), Phase::Keeping { until, gates: Gates::Open });
-                todo.push(Action::Keep(claim, until));
+                todo.push(Action::Driver(DriverAction::Keep(claim.clone(), until)));
+                todo.push(Action::Host(HostAction::EndKeep(claim, until)));
             }
         }
     }
@@ -273,7 +275,7 @@ impl Ledger {
     /// An earlier slurmctld's partition that has to go.
     fn release(&mut self, now: Millis, claim: Claim, gates: Gates, todo: &mut Vec<Action>) {
         self.add(now, claim.clone(), Phase::Releasing { step: Step::Nodes, gates });
-        todo.push(Action::AwaitNodes(claim));
+        todo.push(Action::Host(HostAction::AwaitNodes(claim)));
     }
 
     /// Ends what Slurm should have ended before, or what was prepared: a job has one run.

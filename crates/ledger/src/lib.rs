@@ -83,6 +83,7 @@
 //! tests, simulations and the checks after end-to-end tests ask it.
 #![forbid(unsafe_code)]
 
+mod action;
 mod claim;
 mod claim_record;
 mod claims;
@@ -117,6 +118,7 @@ mod view;
 mod wait_reason;
 mod waiting_line;
 
+pub use action::{Action, DriverAction, HostAction};
 pub use claim::Claim;
 pub use event::*;
 pub use invariant::Violation;

@@ -1,6 +1,6 @@
 //! What leads a claim from one phase to the next.
 
-use crate::{Action, Claim, Ending, Gates, Making, Phase, Seconds, Step};
+use crate::{Action, Claim, DriverAction, Ending, Gates, HostAction, Making, Phase, Seconds, Step};
 
 /// What can happen to one claim.
 pub(crate) enum Signal {
@@ -61,7 +61,7 @@ impl Phase {
             (Phase::Preparing(making), signal) => return making.on(signal, claim),
             (Phase::Claimed, Signal::CreateStarted) => Transition::to(Phase::Creating, []),
             (Phase::Claimed | Phase::Creating, Signal::Hopeless(reason)) => {
-                let cancel = Action::CancelCreate(claim.partition.clone());
+                let cancel = Action::Driver(DriverAction::CancelCreate(claim.partition.clone()));
                 Transition::to(Phase::GivenUp { reason }, [cancel])
             }
             (Phase::GivenUp { reason }, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
@@ -70,9 +70,10 @@ impl Phase {
             (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, may_wait: true }) => {
                 sent_back(claim, reason)
             }
-            (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => {
-                Transition::to(Phase::Ready, [Action::OpenLaunch(claim.clone()), survey(claim)])
-            }
+            (Phase::Claimed | Phase::Creating | Phase::GivenUp { .. }, Signal::Up) => Transition::to(
+                Phase::Ready,
+                [Action::Host(HostAction::OpenLaunch(claim.clone())), survey(claim)],
+            ),
             (Phase::Claimed | Phase::Creating, Signal::CreateFailed { reason, .. }) => failed(claim, reason),
             (Phase::Claimed | Phase::Creating, Signal::CreateCancelled) => {
                 failed(claim, "the partition's creation was given up".into())
@@ -81,7 +82,10 @@ impl Phase {
             (Phase::Ready | Phase::Failed { .. }, Signal::RunVanished) => self.ended(claim, Ending::Unheld),
             (Phase::Running, Signal::Failed(ending, until)) => Transition::to(
                 Phase::Keeping { until, gates: self.gates(ending) },
-                [Action::Keep(claim.clone(), until)],
+                [
+                    Action::Driver(DriverAction::Keep(claim.clone(), until)),
+                    Action::Host(HostAction::EndKeep(claim.clone(), until)),
+                ],
             ),
             (_, Signal::Ended(ending) | Signal::Failed(ending, _)) if self.is_live() => {
                 self.ended(claim, ending)
@@ -115,16 +119,16 @@ impl Phase {
         let gates = self.gates(ending);
         let mut actions = Vec::new();
         if ending == Ending::Unheld && self.launch_raised() {
-            actions.push(Action::DropLaunch(claim.clone()));
+            actions.push(Action::Host(HostAction::DropLaunch(claim.clone())));
         }
         let step = match self {
             Phase::Claimed | Phase::Creating | Phase::Preparing(_) => {
-                actions.push(Action::CancelCreate(claim.partition.clone()));
+                actions.push(Action::Driver(DriverAction::CancelCreate(claim.partition.clone())));
                 Step::CreateAnswer
             }
             Phase::GivenUp { .. } => Step::CreateAnswer,
             _ => {
-                actions.push(Action::AwaitNodes(claim.clone()));
+                actions.push(Action::Host(HostAction::AwaitNodes(claim.clone())));
                 Step::Nodes
             }
         };
@@ -136,10 +140,12 @@ impl Making {
     fn on(self, signal: Signal, claim: &Claim) -> Option<Transition> {
         let transition = match (self, signal) {
             (Self::Claimed, Signal::CreateStarted) => Transition::to(Phase::Preparing(Self::Creating), []),
-            (_, Signal::Up) => Transition::to(Phase::Prepared, [Action::KickScheduler, survey(claim)]),
+            (_, Signal::Up) => {
+                Transition::to(Phase::Prepared, [Action::Host(HostAction::KickScheduler), survey(claim)])
+            }
             (_, Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
-                Transition::to(next, [Action::AwaitNodes(claim.clone()), survey(claim)])
+                Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone())), survey(claim)])
             }
             // The job has no nodes in its hands: it waits as others do.
             (_, Signal::Hopeless(_)) => Phase::Preparing(self).ended(claim, Ending::Unheld),
@@ -161,15 +167,15 @@ impl Step {
             }
             (Step::CreateAnswer, Signal::Up | Signal::CreateFailed { .. } | Signal::CreateCancelled) => {
                 let next = Phase::Releasing { step: Step::Nodes, gates };
-                Transition::to(next, [Action::AwaitNodes(claim.clone())])
+                Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone()))])
             }
             (Step::Nodes, Signal::NodesDone) => {
                 let next = Phase::Releasing { step: Step::Removal, gates };
-                Transition::to(next, [Action::Remove(claim.clone())])
+                Transition::to(next, [Action::Driver(DriverAction::Remove(claim.clone()))])
             }
             (Step::Removal, Signal::Gone) => {
                 let mut actions = complete(claim, gates);
-                actions.extend([Action::KickScheduler, survey(claim)]);
+                actions.extend([Action::Host(HostAction::KickScheduler), survey(claim)]);
                 Transition { next: None, actions }
             }
             _ => return None,
@@ -179,28 +185,32 @@ impl Step {
 }
 
 fn failed(claim: &Claim, reason: String) -> Transition {
-    let actions = [Action::FailRun(claim.clone(), reason.clone()), survey(claim)];
+    let actions = [Action::Host(HostAction::FailRun(claim.clone(), reason.clone())), survey(claim)];
     Transition::to(Phase::Failed { reason }, actions)
 }
 
 /// The job waits in line again.
 fn sent_back(claim: &Claim, reason: String) -> Transition {
-    let actions = [Action::SendBack(claim.clone(), reason.clone()), survey(claim)];
+    let actions = [Action::Host(HostAction::SendBack(claim.clone(), reason.clone())), survey(claim)];
     Transition::to(Phase::Failed { reason }, actions)
 }
 
 /// Opens what gates are raised; nothing when none is.
 fn complete(claim: &Claim, gates: Gates) -> Vec<Action> {
     let launch_raised = gates == Gates::Both;
-    let open = (gates != Gates::Open).then(|| Action::OpenCompletion { claim: claim.clone(), launch_raised });
+    let open = (gates != Gates::Open)
+        .then(|| Action::Host(HostAction::OpenCompletion { claim: claim.clone(), launch_raised }));
     open.into_iter().collect()
 }
 
 /// The partition has to go, which is there.
 fn release(claim: &Claim, gates: Gates) -> Transition {
-    Transition::to(Phase::Releasing { step: Step::Nodes, gates }, [Action::AwaitNodes(claim.clone())])
+    Transition::to(
+        Phase::Releasing { step: Step::Nodes, gates },
+        [Action::Host(HostAction::AwaitNodes(claim.clone()))],
+    )
 }
 
 fn survey(claim: &Claim) -> Action {
-    Action::Survey(claim.pod())
+    Action::Driver(DriverAction::Survey(claim.pod()))
 }

@@ -4,7 +4,7 @@ use vipu_types::{ControllerName, PodId};
 
 use crate::pod::Pod;
 use crate::refusing_controller::RefusingController;
-use crate::{Action, Jobs, Ledger, Wish};
+use crate::{Action, HostAction, Jobs, Ledger, Wish};
 
 impl Ledger {
     /// A controller refuses all jobs, as was said before or not; or it does not any more.
@@ -26,7 +26,7 @@ impl Ledger {
             }
         };
         if may_more_ask {
-            todo.push(Action::KickScheduler);
+            todo.push(Action::Host(HostAction::KickScheduler));
         }
     }
 

@@ -97,7 +97,7 @@ pub enum Awaits {
     JobEnd,
     /// An answer of [`crate::Action::FailRun`] or [`crate::Action::SendBack`].
     RunFailed,
-    /// An answer of [`crate::Action::Keep`].
+    /// An answer of [`crate::DriverAction::Keep`].
     Record,
     /// Word that the partition of a failed run has stayed for long enough.
     KeepEnd,

@@ -4,7 +4,7 @@ use vipu_types::{ModelName, PartitionId};
 
 use crate::claim_record::Record;
 use crate::lifecycle::Signal;
-use crate::{Action, Claim, Ending, Ledger, Making, Millis, Phase};
+use crate::{Action, Claim, DriverAction, Ending, Ledger, Making, Millis, Phase};
 
 /// A partition for a job that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Ledger {
         self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
         self.add(now, claim.clone(), Phase::Preparing(Making::Claimed));
-        todo.push(Action::Create(claim));
+        todo.push(Action::Driver(DriverAction::Create(claim)));
     }
 
     /// A job is not to have what was prepared for it.
@@ -87,7 +87,7 @@ impl Ledger {
         }
         self.claims.bind(serial, claim.run, claim.slurm_partition.clone());
         self.enter(now, serial, Phase::Running);
-        todo.push(Action::Bind(claim.clone()));
+        todo.push(Action::Driver(DriverAction::Bind(claim.clone())));
         true
     }
 

@@ -10,7 +10,7 @@ use crate::claim::Serial;
 use crate::lifecycle::Signal;
 use crate::partition_health::{LOOK_AGAIN, Listing, News};
 use crate::pod::Pod;
-use crate::{Action, Ending, Ledger, Millis, SeenPartition};
+use crate::{Action, DriverAction, Ending, HostAction, Ledger, Millis, SeenPartition};
 
 /// What a listing says beyond who has which IPUs.
 pub(crate) struct Findings {
@@ -89,8 +89,13 @@ impl Ledger {
                     }
                     self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
                 }
-                Some(News::Broken(words)) => todo.push(Action::Broken(claim.clone(), words)),
-                Some(News::Relocated) => todo.push(Action::Relocated(claim.clone())),
+                Some(News::Broken(words)) => {
+                    todo.push(Action::Host(HostAction::Broken(claim.clone(), words)))
+                }
+                Some(News::Relocated) => todo.extend([
+                    Action::Driver(DriverAction::Refresh(claim.clone())),
+                    Action::Host(HostAction::TellRelocated(claim.clone())),
+                ]),
                 None => {}
             }
         }
@@ -101,6 +106,6 @@ impl Ledger {
         let there: Vec<_> = there.collect();
         pod.unclaimed = there.iter().map(|seen| seen.partition.clone()).collect::<HashSet<_>>();
         let new = there.into_iter().filter(|seen| !told.contains(&seen.partition));
-        todo.extend(new.map(|seen| Action::Unclaimed { pod: id.clone(), seen }));
+        todo.extend(new.map(|seen| Action::Driver(DriverAction::Unclaimed { pod: id.clone(), seen })));
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use driver::{Handle, Host, Orders, Ownership};
 use frontend::{Frontend, HostTask, Outside};
-use ledger::{Action, Claim, Millis, ModelFacts, Seconds};
+use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{clock, selfcheck};
@@ -48,7 +48,7 @@ impl HostQueue {
 }
 
 impl Host for HostQueue {
-    fn send(&self, action: Action) {
+    fn send(&self, action: HostAction) {
         self.push(HostTask::Act(action));
     }
 }
@@ -202,7 +202,11 @@ impl Plugin {
             self.frontend.set_models(models);
         }
         // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
-        let look: Vec<_> = facts.iter().flat_map(ModelFacts::pods).map(Action::Survey).collect();
+        let look: Vec<_> = facts
+            .iter()
+            .flat_map(ModelFacts::pods)
+            .map(|pod| Action::Driver(DriverAction::Survey(pod)))
+            .collect();
         self.frontend.tell_models(facts);
         self.frontend.carry_out(look);
     }

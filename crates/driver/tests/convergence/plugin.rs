@@ -8,7 +8,7 @@ use driver::{
     Driver, Environment, Handle, Host, IpuofFiles, LiveRecord, MemoryJournal, ModelSettings, PodSetup, Stage,
     channel,
 };
-use ledger::{Action, AdoptedAs, Event, Ledger, Millis, ModelFacts, Placement};
+use ledger::{Action, AdoptedAs, DriverAction, Event, HostAction, Ledger, Millis, ModelFacts, Placement};
 use mock_vipu::MockServer;
 use tokio::sync::Notify;
 use tokio::time::{Duration, timeout};
@@ -33,10 +33,10 @@ struct Plugin {
 }
 
 impl Host for Plugin {
-    fn send(&self, action: Action) {
+    fn send(&self, action: HostAction) {
         match action {
-            Action::AwaitNodes(claim) => self.done.borrow_mut().push(claim.partition),
-            Action::Broken(..) => self.broken.set(self.broken.get() + 1),
+            HostAction::AwaitNodes(claim) => self.done.borrow_mut().push(claim.partition),
+            HostAction::Broken(..) => self.broken.set(self.broken.get() + 1),
             _ => {}
         }
         self.news.notify_one();
@@ -52,7 +52,7 @@ impl Plugin {
     /// A minute passes: another listing tells what is lost.
     fn look_again(&self) {
         self.later.set(60_000);
-        self.driver.route([Action::Survey(pod())], self);
+        self.driver.route([Action::Driver(DriverAction::Survey(pod()))], self);
     }
 
     fn tell(&self, event: Event) {

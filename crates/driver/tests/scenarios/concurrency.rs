@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{Action, Event};
+use ledger::{Action, DriverAction, Event};
 
 use crate::harness::{Harness, claim, id, play};
 
@@ -11,7 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Creates partitions 1 to `count` and says when the last came up.
 async fn create_all(harness: &mut Harness, count: u32) -> Duration {
     for job in 1..=count {
-        harness.act(Action::Create(claim(job)));
+        harness.act(Action::Driver(DriverAction::Create(claim(job))));
     }
     harness.all_up(1..=count).await
 }
@@ -66,7 +66,7 @@ async fn files_that_hang_hold_up_nobody_else() {
         harness.settings.max_concurrent_creates = 1;
         harness.configure();
         harness.shelf.hanging.borrow_mut().insert("slurm_1".into());
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         assert_eq!(harness.event().await.1, Event::CreateStarted(id(1)));
         harness.up(2).await;
         harness.gone(2).await;
@@ -83,8 +83,8 @@ async fn files_that_hang_hold_up_nobody_else() {
 #[tokio::test(start_paused = true)]
 async fn orders_for_one_partition_wait_for_each_other() {
     play(vec![], async |harness| {
-        harness.act(Action::Create(claim(1)));
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         assert_eq!(harness.answer().await.1, Event::Up(id(1)));
         assert_eq!(harness.event().await.1, Event::Gone(id(1)));
         let lines = harness.log.lines();

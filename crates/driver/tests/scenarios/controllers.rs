@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, DriverAction, Event};
 
 use crate::harness::{Harness, claim, id, play, pod_at};
 use crate::pod::Create;
@@ -13,12 +13,12 @@ fn claim_on(host: &str) -> Claim {
 }
 
 async fn up(harness: &mut Harness, host: &str) {
-    harness.act(Action::Create(claim_on(host)));
+    harness.act(Action::Driver(DriverAction::Create(claim_on(host))));
     assert_eq!(harness.answer().await.1, Event::Up(id(1)));
 }
 
 async fn gone(harness: &mut Harness, host: &str) {
-    harness.act(Action::Remove(claim_on(host)));
+    harness.act(Action::Driver(DriverAction::Remove(claim_on(host))));
     assert_eq!(harness.event().await.1, Event::Gone(id(1)));
     assert!(harness.at(host).partitions().is_empty());
 }
@@ -56,7 +56,10 @@ async fn what_holds_for_the_model_holds_for_a_controller_that_left_the_list() {
 async fn refused(harness: &mut Harness, jobs: RangeInclusive<u32>) {
     harness.at("b").creates.borrow_mut().extend([Create::Refused; 40]);
     for job in jobs {
-        harness.act(Action::Create(Claim { controller: pod_at("b").controller, ..claim(job) }));
+        harness.act(Action::Driver(DriverAction::Create(Claim {
+            controller: pod_at("b").controller,
+            ..claim(job)
+        })));
     }
     for _ in 0..2 {
         assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
@@ -105,7 +108,7 @@ async fn each_controller_is_surveyed_and_a_survey_of_one_that_left_asks_them_all
         pods.sort();
         assert_eq!(pods, [pod_at("a"), pod_at("b")]);
         harness.pass(Duration::from_secs(1)).await;
-        harness.act(Action::Survey(pod_at("c")));
+        harness.act(Action::Driver(DriverAction::Survey(pod_at("c"))));
         for _ in 0..2 {
             let (when, event) = harness.survey().await;
             assert_eq!(when, Duration::from_secs(1), "{event:?}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use driver::{Failure, Stage};
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, DriverAction, Event};
 use vipu_types::JobRun;
 
 use crate::harness::{Harness, claim, id, play, record};
@@ -12,7 +12,7 @@ use crate::pod::{Create, Remove};
 const SECOND: Duration = Duration::from_secs(1);
 
 async fn create(harness: &mut Harness) -> (Duration, Event) {
-    harness.act(Action::Create(claim(1)));
+    harness.act(Action::Driver(DriverAction::Create(claim(1))));
     harness.answer().await
 }
 
@@ -143,7 +143,7 @@ async fn a_partition_of_others_on_its_way_out_is_waited_for() {
 async fn a_name_that_is_taken_for_a_moment_is_asked_for_again() {
     play(vec![], async |harness| {
         harness.pod.call_time.set(SECOND);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         harness.pass(Duration::from_millis(1500)).await;
         harness.pod.put(&id(1), Some(Duration::ZERO));
         harness.pod.take_away(&id(1));
@@ -196,7 +196,7 @@ async fn no_room_waits_for_room_and_has_the_controller_surveyed() {
         harness.survey().await;
         harness.pass(SECOND).await;
         harness.pod.creates.borrow_mut().extend([Create::NoRoom; 3]);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         let (when, _) = harness.survey().await;
         assert_eq!(when, SECOND);
         assert_eq!(harness.event().await.1, Event::Up(id(1)));
@@ -229,7 +229,7 @@ async fn a_stuck_create_ends_at_the_timeout_with_the_last_words_and_sooner_for_a
     for (claim, limit) in [(claim(1), 300), (waiting, 150)] {
         play(vec![], async |harness| {
             harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-            harness.act(Action::Create(claim));
+            harness.act(Action::Driver(DriverAction::Create(claim)));
             let (when, event) = harness.answer().await;
             assert_eq!(when, limit * SECOND);
             let reason = "the controller is still making it";
@@ -259,7 +259,7 @@ async fn a_create_that_was_found_says_nothing_of_how_long_creates_take() {
         harness.pod.creates.borrow_mut().push_back(Create::LostReply);
         create(harness).await;
         harness.pod.make_time.set(12 * SECOND);
-        harness.act(Action::Create(claim(2)));
+        harness.act(Action::Driver(DriverAction::Create(claim(2))));
         harness.answer().await;
         let told = harness.told.borrow();
         assert!(told.last().is_some_and(|line| line.ends_with(", 10 s")), "{told:?}");
@@ -336,10 +336,10 @@ async fn a_create_that_does_not_get_its_turn_ends_in_time_too() {
         harness.settings.max_concurrent_creates = 1;
         harness.configure();
         harness.pod.creates.borrow_mut().push_back(Create::Stuck);
-        harness.act(Action::Create(claim(2)));
+        harness.act(Action::Driver(DriverAction::Create(claim(2))));
         assert_eq!(harness.event().await.1, Event::CreateStarted(id(2)));
         let has_no_nodes = Claim { run: JobRun::waiting(1, 0, 1_700_000_000), ..claim(1) };
-        harness.act(Action::Create(has_no_nodes));
+        harness.act(Action::Driver(DriverAction::Create(has_no_nodes)));
         let (when, event) = harness.event().await;
         let reason = "partition slurm_1 could not be asked for within 150 s: other calls are under way";
         assert_eq!(event, Event::CreatePutOff { partition: id(1), reason: reason.into() });
@@ -365,7 +365,7 @@ async fn a_model_that_is_not_configured_is_named() {
         harness.unconfigure();
         assert_eq!(failed(create(harness).await.1), "model pod64 is not configured");
         // Its removal must not wait until there is a controller again.
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         assert_eq!(harness.event().await, (Duration::ZERO, Event::Gone(id(1))));
     })
     .await;
@@ -378,7 +378,7 @@ async fn who_waits_at_a_terminal_is_told_and_told_again_when_it_is_late() {
         let line = "job 1: vipu: creating partition slurm_1: 1 IPU on pod64";
         assert_eq!(*harness.told.borrow(), [line]);
         harness.pod.make_time.set(12 * SECOND);
-        harness.act(Action::Create(claim(2)));
+        harness.act(Action::Driver(DriverAction::Create(claim(2))));
         harness.answer().await;
         let line = "vipu: creating partition slurm_2: 1 IPU on pod64";
         let lines = [

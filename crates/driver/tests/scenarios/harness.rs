@@ -11,7 +11,7 @@ use driver::{
     Driver, Entry, Environment, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord,
     ModelSettings, PodSetup, Stage, channel,
 };
-use ledger::{Action, Claim, Event, Millis};
+use ledger::{Action, Claim, DriverAction, Event, HostAction, Millis};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
@@ -200,12 +200,12 @@ impl Environment for Outside {
     }
 }
 
-/// A host that must not be asked for anything, but to mind the time of what stays.
+/// A host that must not be asked for anything.
 struct NoHost;
 
 impl Host for NoHost {
-    fn send(&self, action: Action) {
-        assert!(matches!(action, Action::Keep(..)), "not the driver's to hand on: {action:?}");
+    fn send(&self, action: HostAction) {
+        panic!("not the driver's to hand on: {action:?}");
     }
 }
 
@@ -333,13 +333,13 @@ impl Harness {
 
     /// Has partition `job` made.
     pub async fn up(&mut self, job: u32) {
-        self.act(Action::Create(claim(job)));
+        self.act(Action::Driver(DriverAction::Create(claim(job))));
         assert_eq!(self.answer().await.1, Event::Up(id(job)));
     }
 
     /// Has partition `job` removed.
     pub async fn gone(&mut self, job: u32) {
-        self.act(Action::Remove(claim(job)));
+        self.act(Action::Driver(DriverAction::Remove(claim(job))));
         assert_eq!(self.event().await.1, Event::Gone(id(job)));
     }
 

@@ -1,6 +1,6 @@
 //! Partitions that stay after failed runs.
 
-use ledger::{Action, Event, Seconds};
+use ledger::{Action, DriverAction, Event, Seconds};
 
 use crate::harness::{claim, id, play};
 
@@ -9,7 +9,7 @@ async fn user_keep_is_on_record_before_anybody_hears_of_it() {
     play(vec![], async |harness| {
         harness.up(1).await;
         let before = harness.log.lines().len();
-        harness.act(Action::Keep(claim(1), Seconds(100)));
+        harness.act(Action::Driver(DriverAction::Keep(claim(1), Seconds(100))));
         assert_eq!(harness.event().await.1, Event::KeepRecorded(id(1)));
         harness.gone(1).await;
         let lines = &harness.log.lines()[before..];
@@ -23,7 +23,7 @@ async fn user_keep_is_on_record_before_anybody_hears_of_it() {
 #[tokio::test(start_paused = true)]
 async fn user_keep_of_what_is_not_ours_is_answered_and_no_more() {
     play(vec![], async |harness| {
-        harness.act(Action::Keep(claim(1), Seconds(100)));
+        harness.act(Action::Driver(DriverAction::Keep(claim(1), Seconds(100))));
         assert_eq!(harness.event().await.1, Event::KeepRecorded(id(1)));
         assert_eq!(harness.log.count("journal kept slurm_1 until 100"), 0);
     })

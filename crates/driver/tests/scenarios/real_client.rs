@@ -8,7 +8,7 @@ use driver::{
     Driver, Environment, FileJournal, Handle, Host, IpuofFiles, ModelSettings, Orders, PodSetup, Stage,
     channel,
 };
-use ledger::{Action, Claim, Event, Millis, SeenPartition};
+use ledger::{Action, Claim, DriverAction, Event, HostAction, Millis, SeenPartition};
 use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -57,7 +57,7 @@ impl Environment for Outside {
 struct NoHost;
 
 impl Host for NoHost {
-    fn send(&self, action: Action) {
+    fn send(&self, action: HostAction) {
         panic!("not the driver's to hand on: {action:?}");
     }
 }
@@ -129,13 +129,13 @@ impl Site {
     }
 
     async fn up(&mut self, size: u64) {
-        self.handle.route([Action::Create(sized(size))], &NoHost);
+        self.handle.route([Action::Driver(DriverAction::Create(sized(size)))], &NoHost);
         assert_eq!(self.event().await, Event::CreateStarted(id(1)));
         assert_eq!(self.event().await, Event::Up(id(1)));
     }
 
     async fn gone(&mut self, size: u64) {
-        self.handle.route([Action::Remove(sized(size))], &NoHost);
+        self.handle.route([Action::Driver(DriverAction::Remove(sized(size)))], &NoHost);
         assert_eq!(self.event().await, Event::Gone(id(1)));
     }
 
@@ -177,7 +177,11 @@ impl Site {
 async fn who_is_superseded_leaves_partitions_to_the_successor() {
     // The last has the id of the one that is there.
     let newer = Claim { run: JobRun { start: 60, ..sized(16).run }, ..sized(16) };
-    for order in [Action::Remove(sized(16)), Action::Create(claim(2)), Action::Create(newer)] {
+    for order in [
+        Action::Driver(DriverAction::Remove(sized(16))),
+        Action::Driver(DriverAction::Create(claim(2))),
+        Action::Driver(DriverAction::Create(newer)),
+    ] {
         let (driver, orders, mut site) = set_up(64).await;
         let scene = async {
             site.up(16).await;
@@ -208,7 +212,7 @@ async fn who_is_superseded_removes_no_partition_of_nobody() {
     site.mock().cause(&made).unwrap();
     std::fs::write(site.dir.path().join("journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
     let seen = SeenPartition { partition: id(1), places: Vec::new(), fault: None, leaving: false };
-    site.handle.route([Action::Unclaimed { pod: pod(), seen }], &NoHost);
+    site.handle.route([Action::Driver(DriverAction::Unclaimed { pod: pod(), seen })], &NoHost);
     let ended = timeout(LIMIT, driver.run(orders)).await.unwrap();
     assert!(ended.unwrap_err().is_final());
     assert_eq!(site.mock().report().present().count(), 1);
@@ -219,7 +223,7 @@ async fn a_partition_lives_and_dies() {
     play(64, async |site| {
         assert_eq!(site.inventory().await, (64, 0, 0));
         site.up(16).await;
-        site.handle.route([Action::Survey(pod())], &NoHost);
+        site.handle.route([Action::Driver(DriverAction::Survey(pod()))], &NoHost);
         assert_eq!(site.inventory().await, (64, 0, 16));
         let files = site.files();
         assert_eq!(files, [site.dir.path().join("slurm_1.conf")]);
@@ -272,8 +276,8 @@ async fn a_call_that_hangs_is_made_again() {
 async fn a_controller_that_is_away_is_waited_for() {
     play(64, async |site| {
         site.mock().refuse().await;
-        site.handle.route([Action::Create(sized(16))], &NoHost);
-        site.handle.route([Action::Survey(pod())], &NoHost);
+        site.handle.route([Action::Driver(DriverAction::Create(sized(16)))], &NoHost);
+        site.handle.route([Action::Driver(DriverAction::Survey(pod()))], &NoHost);
         while !matches!(site.events.recv().await, Some(Event::Unreachable { .. })) {}
         site.mock().accept().await;
         assert_eq!(site.event().await, Event::CreateStarted(id(1)));
@@ -301,7 +305,7 @@ async fn no_room_is_the_controllers_word() {
         let other = client(site.server.address());
         let wanted = vipu_client::Requirements::new(id(2), IpuCount::new(64).unwrap());
         other.create_partition(&wanted).await.unwrap();
-        site.handle.route([Action::Create(sized(16))], &NoHost);
+        site.handle.route([Action::Driver(DriverAction::Create(sized(16)))], &NoHost);
         assert_eq!(site.event().await, Event::CreateStarted(id(1)));
         // The refusal has a survey made, after the one in the beginning.
         while site.inventory().await != (64, 0, 64) {}

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use driver::Stage;
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, DriverAction, Event};
 use vipu_types::IpuCount;
 
 use crate::harness::{Harness, claim, id, play, pod, record};
@@ -53,7 +53,7 @@ async fn what_is_shown_as_removed_is_gone_within_a_minute() {
         assert_eq!(harness.log.count("call remove slurm_1"), 1);
         // Nor do its IPUs count as used from then on.
         harness.pass(30 * SECOND).await;
-        harness.act(Action::Survey(pod()));
+        harness.act(Action::Driver(DriverAction::Survey(pod())));
         let listed = loop {
             match harness.survey().await {
                 (when, Event::Inventory { partitions, .. }) if when >= harness.elapsed() => break partitions,
@@ -72,9 +72,9 @@ async fn who_comes_next_is_not_refused() {
         harness.pod.ipus.set(64);
         for job in [1, 2, 3] {
             let whole = Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
-            harness.act(Action::Create(whole.clone()));
+            harness.act(Action::Driver(DriverAction::Create(whole.clone())));
             assert_eq!(harness.answer().await.1, Event::Up(id(job)));
-            harness.act(Action::Remove(whole));
+            harness.act(Action::Driver(DriverAction::Remove(whole)));
             assert_eq!(harness.event().await.1, Event::Gone(id(job)));
             assert_eq!(harness.log.count(&format!("event no room {}", id(job))), 0);
         }
@@ -117,7 +117,7 @@ async fn force_is_used_when_configured_and_from_then_on() {
     play(vec![], async |harness| {
         harness.up(1).await;
         harness.pod.removes.borrow_mut().extend([Remove::GoesWrong; 1000]);
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         harness.pass(300 * SECOND).await;
         assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         harness.settings.force_remove = true;
@@ -133,7 +133,7 @@ async fn a_model_without_configuration_is_waited_for() {
     play(vec![], async |harness| {
         harness.up(1).await;
         harness.unconfigure();
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         harness.pass(300 * SECOND).await;
         harness.configure();
         assert_eq!(harness.event().await.1, Event::Gone(id(1)));
@@ -194,9 +194,9 @@ async fn files_move_with_their_directory() {
 async fn files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_now() {
     play(vec![record(1, "/ipuof", Stage::Creating)], async |harness| {
         harness.shelf.refusal.replace(Some("cannot open directory /ipuof".into()));
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         harness.pass(SECOND).await;
-        harness.act(Action::CancelCreate(id(1)));
+        harness.act(Action::Driver(DriverAction::CancelCreate(id(1))));
         assert_eq!(harness.event().await.1, Event::CreateCancelled(id(1)));
         remove(harness).await;
         harness.shelf.refusal.take();
@@ -218,7 +218,7 @@ async fn what_is_not_there_any_more_is_gone() {
 async fn the_same_name_can_be_used_again() {
     play(vec![], async |harness| {
         harness.pod.put(&id(1), None);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
         harness.gone(1).await;
         // Its owner takes it away; what was learnt of the name is forgotten.

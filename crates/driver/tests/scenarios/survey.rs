@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use driver::Failure;
-use ledger::{Action, Event, Millis};
+use ledger::{Action, DriverAction, Event, Millis};
 
 use crate::harness::{Harness, id, play, pod};
 
@@ -17,7 +17,7 @@ fn asked(event: &Event) -> u64 {
 }
 
 async fn ask(harness: &Harness) {
-    harness.act(Action::Survey(pod()));
+    harness.act(Action::Driver(DriverAction::Survey(pod())));
 }
 
 #[tokio::test(start_paused = true)]

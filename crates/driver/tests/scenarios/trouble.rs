@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use driver::JournalError;
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, DriverAction, Event};
 use vipu_types::JobRun;
 
 use crate::harness::{Harness, claim, id, play};
@@ -22,7 +22,7 @@ async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
     play(vec![], async |harness| {
         read_only(harness, true);
         for job in 1..=200 {
-            harness.act(Action::Create(claim(job)));
+            harness.act(Action::Driver(DriverAction::Create(claim(job))));
         }
         harness.pass(3 * 3600 * SECOND).await;
         // It was known before anything was asked for.
@@ -44,7 +44,7 @@ async fn a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait() {
 async fn a_directory_that_never_comes_back_gives_the_nodes_back_after_half_a_day() {
     play(vec![], async |harness| {
         read_only(harness, true);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         let (when, event) = harness.answer().await;
         let reason = format!("no partition for 12 h: IpuofDir: {READ_ONLY}");
         assert_eq!(event, Event::CreatePutOff { partition: id(1), reason });
@@ -61,14 +61,14 @@ async fn who_meets_it_with_a_partition_keeps_that_and_has_its_files_later() {
         harness.survey().await;
         read_only(harness, true);
         for job in 1..=12 {
-            harness.act(Action::Create(claim(job)));
+            harness.act(Action::Driver(DriverAction::Create(claim(job))));
         }
         harness.pass(1000 * SECOND).await;
         // Those who got past before anybody had met it.
         assert!(harness.pod.partitions().len() <= 4, "{:?}", harness.pod.partitions());
         // A partition for a job that waits in line is no other matter.
         let waiting = Claim { run: JobRun::waiting(13, 0, 1_700_000_000), ..claim(13) };
-        harness.act(Action::Create(waiting));
+        harness.act(Action::Driver(DriverAction::Create(waiting)));
         harness.pass(1000 * SECOND).await;
         read_only(harness, false);
         harness.all_up(1..=13).await;
@@ -83,7 +83,7 @@ async fn a_directory_that_hangs_is_in_trouble_too() {
         harness.survey().await;
         harness.shelf.hanging.borrow_mut().insert("slurm_1".into());
         harness.shelf.probe_time.set(4000 * SECOND);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         let (when, event) = harness.answer().await;
         assert_eq!(event, Event::Up(id(1)));
         assert!(when > 3600 * SECOND, "{when:?}");
@@ -99,7 +99,7 @@ async fn a_file_that_alone_cannot_be_written_is_tried_as_often_as_a_create() {
         harness.settings.max_retries = 2;
         harness.configure();
         harness.shelf.refuses_one.replace(Some((id(1), "a directory is in the way".into())));
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         let (_, event) = harness.answer().await;
         let reason = "partition slurm_1 failed 3 times: no IPUoF file: a directory is in the way";
         assert_eq!(event, Event::CreateFailed { partition: id(1), reason: reason.into() });
@@ -118,7 +118,7 @@ async fn a_journal_that_cannot_be_written_costs_no_job_more_than_a_wait() {
             JournalError::new(Path::new("/state/vipu_journal"), "write it", &"No space left on device");
         harness.journal_trouble.replace(Some(full));
         for job in 1..=12 {
-            harness.act(Action::Create(claim(job)));
+            harness.act(Action::Driver(DriverAction::Create(claim(job))));
         }
         harness.pass(3600 * SECOND).await;
         assert_eq!(harness.pod.partitions(), [""; 0]);
@@ -137,7 +137,7 @@ async fn a_journal_that_cannot_be_written_costs_no_job_more_than_a_wait() {
 async fn another_configuration_ends_it_as_well() {
     play(vec![], async |harness| {
         read_only(harness, true);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         harness.pass(1000 * SECOND).await;
         read_only(harness, false);
         harness.shelf.probe_time.set(4000 * SECOND);
@@ -174,9 +174,9 @@ async fn a_directory_that_nobody_needs_is_not_probed() {
 async fn a_cancel_ends_the_wait() {
     play(vec![], async |harness| {
         read_only(harness, true);
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         harness.pass(1000 * SECOND).await;
-        harness.act(Action::CancelCreate(id(1)));
+        harness.act(Action::Driver(DriverAction::CancelCreate(id(1))));
         assert_eq!(harness.event().await, (1000 * SECOND, Event::CreateCancelled(id(1))));
     })
     .await;
@@ -188,7 +188,7 @@ async fn files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else() {
     play(vec![], async |harness| {
         harness.up(1).await;
         read_only(harness, true);
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         let began = harness.elapsed();
         let (when, event) = harness.event().await;
         assert_eq!(event, Event::Gone(id(1)));
@@ -210,7 +210,7 @@ async fn nothing_is_removed_while_it_cannot_be_found_out_who_is_in_charge() {
         harness.up(1).await;
         let stale = JournalError::blind(Path::new("/state/vipu_journal"), &"Stale file handle");
         harness.journal_trouble.replace(Some(stale));
-        harness.act(Action::Remove(claim(1)));
+        harness.act(Action::Driver(DriverAction::Remove(claim(1))));
         harness.pass(1000 * SECOND).await;
         assert_eq!(harness.pod.partitions(), ["slurm_1"]);
         // A full disk is another matter: who is in charge can be read.
@@ -227,7 +227,7 @@ async fn a_controller_that_refuses_three_jobs_in_a_row_refuses_all() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::Refused; 8]);
         for job in 1..=5 {
-            harness.act(Action::Create(claim(job)));
+            harness.act(Action::Driver(DriverAction::Create(claim(job))));
         }
         for job in 1..=2 {
             let reason = "controller pod:8090: Refused".to_owned();
@@ -253,14 +253,14 @@ async fn who_is_refused_when_others_are_not_is_at_fault() {
     play(vec![], async |harness| {
         harness.pod.creates.borrow_mut().extend([Create::Refused; 3]);
         for job in 1..=3 {
-            harness.act(Action::Create(claim(job)));
+            harness.act(Action::Driver(DriverAction::Create(claim(job))));
         }
         for _ in 1..=2 {
             assert!(matches!(harness.answer().await.1, Event::CreateFailed { .. }));
         }
         harness.pass(10 * SECOND).await;
         harness.pod.refused.borrow_mut().insert(id(3));
-        harness.act(Action::Create(claim(4)));
+        harness.act(Action::Driver(DriverAction::Create(claim(4))));
         let mut answers = [harness.answer().await.1, harness.answer().await.1];
         answers.sort_by_key(|answer| matches!(answer, Event::Up(_)));
         assert!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use driver::{Controller, Stage};
-use ledger::{Action, Event, SeenPartition};
+use ledger::{Action, DriverAction, Event, SeenPartition};
 
 use crate::harness::{Harness, claim, id, play, pod_at, record};
 use crate::pod::{Create, Remove};
@@ -17,15 +17,15 @@ fn unclaimed(harness: &Harness) {
 
 fn unclaimed_on(harness: &Harness, host: &str) {
     let seen = SeenPartition { partition: id(1), places: Vec::new(), fault: None, leaving: false };
-    harness.act(Action::Unclaimed { pod: pod_at(host), seen });
+    harness.act(Action::Driver(DriverAction::Unclaimed { pod: pod_at(host), seen }));
 }
 
 /// A create that takes effect so late is given up, and what it may have made is removed.
 async fn give_up(harness: &mut Harness, late: Duration) {
     harness.pod.creates.borrow_mut().push_back(Create::Late(late));
-    harness.act(Action::Create(claim(1)));
+    harness.act(Action::Driver(DriverAction::Create(claim(1))));
     assert_eq!(harness.event().await.1, Event::CreateStarted(id(1)));
-    harness.act(Action::CancelCreate(id(1)));
+    harness.act(Action::Driver(DriverAction::CancelCreate(id(1))));
     assert_eq!(harness.event().await.1, Event::CreateCancelled(id(1)));
     harness.gone(1).await;
 }
@@ -152,9 +152,9 @@ async fn what_an_earlier_job_has_is_removed_where_it_is_and_not_taken() {
         let mut newer = claim(1);
         newer.run.start += 60;
         newer.controller = pod_at("vipu2").controller;
-        harness.act(Action::Create(newer.clone()));
+        harness.act(Action::Driver(DriverAction::Create(newer.clone())));
         assert!(matches!(harness.event().await.1, Event::CreatePutOff { .. }));
-        harness.act(Action::Remove(newer));
+        harness.act(Action::Driver(DriverAction::Remove(newer)));
         assert_eq!(harness.event().await.1, Event::Gone(id(1)));
         assert!(harness.pod.partitions().is_empty() && other.partitions().is_empty());
         assert_eq!(harness.log.count("files of slurm_1 deleted from /old"), 1);
@@ -166,7 +166,7 @@ async fn what_an_earlier_job_has_is_removed_where_it_is_and_not_taken() {
 async fn under_an_id_that_may_come_late_nothing_is_made() {
     play(vec![], async |harness| {
         give_up(harness, 10 * SECOND).await;
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         assert!(matches!(harness.event().await.1, Event::CreatePutOff { .. }));
         assert_eq!(harness.log.count("call create slurm_1"), 1);
     })
@@ -197,7 +197,7 @@ async fn it_is_not_removed_under_a_job_that_has_just_got_the_id() {
     play(vec![], async |harness| {
         harness.settings.remove_unknown = true;
         harness.configure();
-        harness.act(Action::Create(claim(1)));
+        harness.act(Action::Driver(DriverAction::Create(claim(1))));
         unclaimed(harness);
         assert_eq!(harness.answer().await.1, Event::Up(id(1)));
         harness.pass(10 * SECOND).await;

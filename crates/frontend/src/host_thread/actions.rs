@@ -1,6 +1,6 @@
 //! The ledger's actions that are carried out under Slurm's locks.
 
-use ledger::{Action, Claim, Event};
+use ledger::{Claim, Event, HostAction};
 use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
 
@@ -25,7 +25,7 @@ pub(super) struct Afterwards {
 pub(super) fn act_or_end(
     frontend: &Frontend,
     slurm: &mut impl Locked,
-    action: Action,
+    action: HostAction,
     afterwards: &mut Afterwards,
 ) {
     let (call, job) = called(&action);
@@ -40,24 +40,28 @@ pub(super) fn act_or_end(
 }
 
 /// For the error line of a panic.
-fn called(action: &Action) -> (&'static str, u32) {
+fn called(action: &HostAction) -> (&'static str, u32) {
     match action {
-        Action::OpenLaunch(claim) => ("open_launch", claim.run.job),
-        Action::FailRun(claim, _) => ("fail_run", claim.run.job),
-        Action::SendBack(claim, _) => ("send_back", claim.run.job),
-        Action::DropLaunch(claim) => ("drop_launch", claim.run.job),
-        Action::OpenCompletion { claim, .. } => ("open_completion", claim.run.job),
-        _ => ("action", 0),
+        HostAction::OpenLaunch(claim) => ("open_launch", claim.run.job),
+        HostAction::FailRun(claim, _) => ("fail_run", claim.run.job),
+        HostAction::SendBack(claim, _) => ("send_back", claim.run.job),
+        HostAction::DropLaunch(claim) => ("drop_launch", claim.run.job),
+        HostAction::OpenCompletion { claim, .. } => ("open_completion", claim.run.job),
+        HostAction::Broken(claim, _) => ("broken", claim.run.job),
+        HostAction::TellRelocated(claim) => ("tell_relocated", claim.run.job),
+        HostAction::AwaitNodes(claim) => ("await_nodes", claim.run.job),
+        HostAction::EndKeep(claim, _) => ("end_keep", claim.run.job),
+        HostAction::KickScheduler => ("kick_scheduler", 0),
     }
 }
 
 /// Ends what an action was for that panicked.
-fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwards: &mut Afterwards) {
+fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwards: &mut Afterwards) {
     match action {
-        Action::OpenLaunch(claim) if was_launched(slurm, &claim) => {
+        HostAction::OpenLaunch(claim) if was_launched(slurm, &claim) => {
             frontend.tell(Event::Launched(claim.partition));
         }
-        Action::OpenLaunch(claim) => {
+        HostAction::OpenLaunch(claim) => {
             let job = claim.run.job;
             fail_run(frontend, slurm, claim, INTERNAL, true);
             // The ledger takes it for opened, and asks for no more.
@@ -67,29 +71,31 @@ fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwa
                 afterwards.begins_soon = true;
             }
         }
-        Action::FailRun(claim, _) | Action::SendBack(claim, _) if starting(slurm, claim.run).is_some() => {
+        HostAction::FailRun(claim, _) | HostAction::SendBack(claim, _)
+            if starting(slurm, claim.run).is_some() =>
+        {
             slurm.end_failed(claim.run.job);
         }
-        Action::OpenCompletion { claim, .. } => afterwards.completed.push(claim.run.job),
+        HostAction::OpenCompletion { claim, .. } => afterwards.completed.push(claim.run.job),
         _ => {}
     }
 }
 
-fn act(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwards: &mut Afterwards) {
+fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwards: &mut Afterwards) {
     match action {
-        Action::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
-        Action::FailRun(claim, reason) => fail_run(frontend, slurm, claim, &reason, true),
-        Action::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
-        Action::Broken(claim, words) => broken(frontend, slurm, &claim, &words),
-        Action::Relocated(claim) => {
+        HostAction::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
+        HostAction::FailRun(claim, reason) => fail_run(frontend, slurm, claim, &reason, true),
+        HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
+        HostAction::Broken(claim, words) => broken(frontend, slurm, &claim, &words),
+        HostAction::TellRelocated(claim) => {
             let text = format!(
                 "vipu: partition {} was moved to other IPUs; what starts from now on finds them",
                 claim.partition
             );
             tell(slurm, claim.run.job, &text);
         }
-        Action::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
-        Action::OpenCompletion { claim, launch_raised } => {
+        HostAction::DropLaunch(claim) => slurm.open_launch_gate(claim.run.job),
+        HostAction::OpenCompletion { claim, launch_raised } => {
             if let Some(mut job) = slurm.job(claim.run.job) {
                 show_partition::forget(&mut job, &claim);
             }
@@ -102,9 +108,9 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: Action, afterwards:
             }
             afterwards.completed.push(claim.run.job);
         }
-        Action::KickScheduler => afterwards.kick = true,
-        // The others are the driver's or were taken out before: Handle::route and Worker::work.
-        other => warn!("not an action of this thread: {other:?}"),
+        HostAction::KickScheduler => afterwards.kick = true,
+        // These are looked at from time to time, until something is over.
+        HostAction::AwaitNodes(_) | HostAction::EndKeep(..) => {}
     }
 }
 

@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{Action, Claim, Ending, Event, Seconds};
+use ledger::{Claim, Ending, Event, HostAction, Seconds};
 use vipu_types::JobRun;
 
 use self::actions::{Afterwards, act_or_end};
@@ -129,8 +129,8 @@ impl HostThread {
     fn sort(&mut self, frontend: &Frontend, task: HostTask, due: &mut Due) {
         let now = frontend.now();
         match task {
-            HostTask::Act(Action::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
-            HostTask::Act(Action::Keep(claim, until)) => {
+            HostTask::Act(HostAction::AwaitNodes(claim)) => self.ended_jobs.await_nodes(frontend, claim),
+            HostTask::Act(HostAction::EndKeep(claim, until)) => {
                 self.kept.watch(after(now, kept_partitions::POLL), (claim, until));
             }
             HostTask::Limit(claim) => self.ended_jobs.limit(frontend, claim),
@@ -161,7 +161,7 @@ impl HostThread {
             claims.iter().zip(suspended).filter(is_resumed).map(|(claim, _)| claim.clone()).collect();
         self.suspended.retain(|claim| !resumed.contains(claim));
         let launches: Vec<_> =
-            resumed.into_iter().map(|claim| HostTask::Act(Action::OpenLaunch(claim))).collect();
+            resumed.into_iter().map(|claim| HostTask::Act(HostAction::OpenLaunch(claim))).collect();
         if !launches.is_empty() {
             self.do_tasks(frontend, slurm, launches);
         }
@@ -172,7 +172,7 @@ impl HostThread {
 #[derive(Default)]
 struct Due {
     lines: Vec<(JobRun, String, bool)>,
-    actions: Vec<Action>,
+    actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<JobRun>,
     /// By job: the last one holds.

@@ -1,6 +1,6 @@
 //! What happened, in a few words.
 
-use ledger::{Action, Claim, Event};
+use ledger::{Action, Claim, DriverAction, Event, HostAction};
 
 fn of_claim(claim: &Claim) -> String {
     let Claim { partition, run, controller, size, .. } = claim;
@@ -27,24 +27,26 @@ pub fn of_event(event: &Event) -> String {
 /// An action.
 pub fn of_action(action: &Action) -> String {
     match action {
-        Action::Create(claim) => format!("Create {}", claim.partition),
-        Action::Keep(claim, until) => format!("Keep {} until {}", claim.partition, until.0),
-        Action::Bind(claim) => format!("Bind {}", of_claim(claim)),
-        Action::Remove(claim) => format!("Remove {}", claim.partition),
-        Action::OpenLaunch(claim) => format!("OpenLaunch {}", claim.partition),
-        Action::FailRun(claim, why) => format!("FailRun {}: {why}", claim.partition),
-        Action::SendBack(claim, why) => format!("SendBack {}: {why}", claim.partition),
-        Action::AwaitNodes(claim) => format!("AwaitNodes {}", claim.partition),
-        Action::DropLaunch(claim) => format!("DropLaunch {}", claim.partition),
-        Action::OpenCompletion { claim, launch_raised } => {
+        Action::Driver(DriverAction::Create(claim)) => format!("Create {}", claim.partition),
+        Action::Driver(DriverAction::Keep(claim, until)) => {
+            format!("Keep {} until {}", claim.partition, until.0)
+        }
+        Action::Driver(DriverAction::Bind(claim)) => format!("Bind {}", of_claim(claim)),
+        Action::Driver(DriverAction::Remove(claim)) => format!("Remove {}", claim.partition),
+        Action::Host(HostAction::OpenLaunch(claim)) => format!("OpenLaunch {}", claim.partition),
+        Action::Host(HostAction::FailRun(claim, why)) => format!("FailRun {}: {why}", claim.partition),
+        Action::Host(HostAction::SendBack(claim, why)) => format!("SendBack {}: {why}", claim.partition),
+        Action::Host(HostAction::AwaitNodes(claim)) => format!("AwaitNodes {}", claim.partition),
+        Action::Host(HostAction::DropLaunch(claim)) => format!("DropLaunch {}", claim.partition),
+        Action::Host(HostAction::OpenCompletion { claim, launch_raised }) => {
             format!("OpenCompletion {} {launch_raised}", claim.partition)
         }
-        Action::Broken(claim, why) => format!("Broken {}: {why}", claim.partition),
-        Action::Relocated(claim) => format!("Relocated {}", claim.partition),
-        Action::Unclaimed { pod, seen } => {
+        Action::Host(HostAction::Broken(claim, why)) => format!("Broken {}: {why}", claim.partition),
+        Action::Host(HostAction::TellRelocated(claim)) => format!("Relocated {}", claim.partition),
+        Action::Driver(DriverAction::Unclaimed { pod, seen }) => {
             format!("Unclaimed {} on {}", seen.partition, pod.controller.host())
         }
-        Action::Survey(pod) => format!("Survey {}", pod.controller.host()),
+        Action::Driver(DriverAction::Survey(pod)) => format!("Survey {}", pod.controller.host()),
         other => format!("{other:?}"),
     }
 }

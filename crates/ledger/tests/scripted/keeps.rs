@@ -10,7 +10,7 @@ fn user_keep_is_a_life_of_its_own() {
             "begin 7           -> create 7
              up 7              -> launch 7, survey pod64
              launched 7        ->
-             fails 7 held      -> keep 7 until 100
+             fails 7 held      -> keep 7 until 100, end-keep 7
              recorded 7        -> complete 7
              recorded 7        ->
              fini 7 held       ->
@@ -24,7 +24,7 @@ fn user_keep_is_a_life_of_its_own() {
             "begin 7           -> create 7
              up 7              -> launch 7, survey pod64
              launched 7        ->
-             fails 7 held      -> keep 7 until 100
+             fails 7 held      -> keep 7 until 100, end-keep 7
              keep-over 7       -> await-nodes 7
              recorded 7        ->
              nodes-done 7      -> remove 7
@@ -35,7 +35,7 @@ fn user_keep_is_a_life_of_its_own() {
             "begin 7           -> create 7
              up 7              -> launch 7, survey pod64
              launched 7        ->
-             fails 7 held      -> keep 7 until 100
+             fails 7 held      -> keep 7 until 100, end-keep 7
              overdue 7         -> complete 7
              recorded 7        ->
              keep-over 7       -> await-nodes 7
@@ -47,7 +47,7 @@ fn user_keep_is_a_life_of_its_own() {
             "begin 7           -> create 7
              up 7              -> launch 7, survey pod64
              launched 7        ->
-             fails 7           -> keep 7 until 100
+             fails 7           -> keep 7 until 100, end-keep 7
              recorded 7        ->
              begin 7r1         -> await-nodes 7, create 7r1
              nodes-done 7      -> remove 7
@@ -60,7 +60,7 @@ fn user_keep_is_a_life_of_its_own() {
         ),
         (
             "another job of the same id does",
-            "adopt-kept 7      -> keep 7 until 100
+            "adopt-kept 7      -> keep 7 until 100, end-keep 7
              recorded 7        ->
              prepare 7p1       -> await-nodes 7, create 7p1
              nodes-done 7      -> remove 7
@@ -87,7 +87,7 @@ fn user_keep_counts_as_used_and_is_said() {
     let mut pod = empty_pod();
     pod.play(
         "adopt-running 7   ->
-         fails 7           -> keep 7 until 100
+         fails 7           -> keep 7 until 100, end-keep 7
          recorded 7        ->",
     );
     let there = listing(&pod, 64, vec![seen("slurm_7", 0..16)]);
@@ -106,7 +106,7 @@ fn user_keep_counts_as_used_and_is_said() {
 fn user_keep_ends_when_the_partition_is_removed_on_its_controller() {
     let mut pod = empty_pod();
     pod.play(
-        "adopt-kept 7      -> keep 7 until 100
+        "adopt-kept 7      -> keep 7 until 100, end-keep 7
          recorded 7        ->",
     );
     let broken = |pod: &Scripted| {

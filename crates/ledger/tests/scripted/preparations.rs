@@ -1,6 +1,6 @@
 //! Partitions that are made while their jobs still wait, event by event.
 
-use ledger::{Action, Claim, Event, Seconds, SeenPartition};
+use ledger::{Action, Claim, Event, HostAction, Seconds, SeenPartition};
 use vipu_types::IpuCount;
 
 use crate::script::{Scripted, asks, claim, empty_pod, jobs, listing, play, seen, wish};
@@ -169,5 +169,5 @@ fn a_create_without_hope_ends_and_the_job_waits() {
     let full = listing(&scripted, 64, vec![seen("foreign", 0..64)]);
     assert_eq!(scripted.tell(full), "cancel 7");
     let todo = scripted.ledger.apply(scripted.now, Event::CreateCancelled(claim("7").partition));
-    assert!(matches!(&todo[..], [Action::AwaitNodes(_)]), "{todo:?}");
+    assert!(matches!(&todo[..], [Action::Host(HostAction::AwaitNodes(_))]), "{todo:?}");
 }

@@ -179,17 +179,17 @@ fn an_error_is_told_when_it_is_another() {
 #[test]
 fn a_partition_elsewhere_is_relocated() {
     let mut scripted = running();
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "relocated 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
     assert_eq!(lists(&mut scripted, vec![seen("slurm_7", (16..32).rev())]), "");
     assert_eq!(lists(&mut scripted, vec![seen("slurm_7", [])]), "");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "relocated 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
 }
 
 #[test]
 fn what_was_moved_to_mend_it_is_relocated() {
     let mut scripted = launched();
     assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "relocated 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn what_is_numbered_anew_as_an_agent_drops_out_has_not_moved() {
         assert_eq!(scripted.tell(seen), follows);
     }
     scripted.now.0 += 1;
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "relocated 7");
+    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, Ending, Event, KnownJobs, Ledger, Millis, ModelFacts, Place, Placement, Rank,
-    Seconds, SeenPartition, Wish, span,
+    Action, AdoptedAs, Claim, DriverAction, Ending, Event, HostAction, KnownJobs, Ledger, Millis, ModelFacts,
+    Place, Placement, Rank, Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -176,26 +176,42 @@ fn event_of(text: &str) -> Event {
 fn short(action: &Action) -> String {
     let run = |id: &PartitionId| id.as_str().trim_start_matches("slurm_").to_owned();
     match action {
-        Action::Create(claim) => format!("create {}", run(&claim.partition)),
-        Action::CancelCreate(id) => format!("cancel {}", run(id)),
-        Action::Remove(claim) => format!("remove {}", run(&claim.partition)),
-        Action::Bind(claim) => format!("bind {}", run(&claim.partition)),
-        Action::Keep(claim, until) => format!("keep {} until {}", run(&claim.partition), until.0),
-        Action::OpenLaunch(claim) => format!("launch {}", run(&claim.partition)),
-        Action::FailRun(claim, reason) => format!("fail {} ({reason})", run(&claim.partition)),
-        Action::SendBack(claim, reason) => format!("back {} ({reason})", run(&claim.partition)),
-        Action::AwaitNodes(claim) => format!("await-nodes {}", run(&claim.partition)),
-        Action::OpenCompletion { claim, launch_raised: false } => {
+        Action::Driver(DriverAction::Create(claim)) => format!("create {}", run(&claim.partition)),
+        Action::Driver(DriverAction::CancelCreate(id)) => format!("cancel {}", run(id)),
+        Action::Driver(DriverAction::Remove(claim)) => format!("remove {}", run(&claim.partition)),
+        Action::Driver(DriverAction::Bind(claim)) => format!("bind {}", run(&claim.partition)),
+        Action::Driver(DriverAction::Keep(claim, until)) => {
+            format!("keep {} until {}", run(&claim.partition), until.0)
+        }
+        Action::Host(HostAction::OpenLaunch(claim)) => format!("launch {}", run(&claim.partition)),
+        Action::Host(HostAction::FailRun(claim, reason)) => {
+            format!("fail {} ({reason})", run(&claim.partition))
+        }
+        Action::Host(HostAction::SendBack(claim, reason)) => {
+            format!("back {} ({reason})", run(&claim.partition))
+        }
+        Action::Host(HostAction::AwaitNodes(claim)) => format!("await-nodes {}", run(&claim.partition)),
+        Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }) => {
             format!("complete {}", run(&claim.partition))
         }
-        Action::OpenCompletion { claim, .. } => format!("complete-both {}", run(&claim.partition)),
-        Action::DropLaunch(claim) => format!("drop {}", run(&claim.partition)),
-        Action::Unclaimed { seen, .. } => format!("unclaimed {}", run(&seen.partition)),
-        Action::Broken(claim, words) => format!("broken {} ({words})", run(&claim.partition)),
-        Action::Relocated(claim) => format!("relocated {}", run(&claim.partition)),
-        Action::KickScheduler => "kick".into(),
-        Action::Survey(pod) if pod.controller.host() == "vipu" => format!("survey {}", pod.model),
-        Action::Survey(pod) => format!("survey {} at {}", pod.model, pod.controller.host()),
+        Action::Host(HostAction::OpenCompletion { claim, .. }) => {
+            format!("complete-both {}", run(&claim.partition))
+        }
+        Action::Host(HostAction::DropLaunch(claim)) => format!("drop {}", run(&claim.partition)),
+        Action::Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
+        Action::Host(HostAction::Broken(claim, words)) => {
+            format!("broken {} ({words})", run(&claim.partition))
+        }
+        Action::Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run(&claim.partition)),
+        Action::Host(HostAction::EndKeep(claim, _)) => format!("end-keep {}", run(&claim.partition)),
+        Action::Host(HostAction::TellRelocated(claim)) => format!("relocated {}", run(&claim.partition)),
+        Action::Host(HostAction::KickScheduler) => "kick".into(),
+        Action::Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
+            format!("survey {}", pod.model)
+        }
+        Action::Driver(DriverAction::Survey(pod)) => {
+            format!("survey {} at {}", pod.model, pod.controller.host())
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Awaits, Claim, Ending, Event, Ledger, Millis, ModelFacts, Place, Placement,
-    Preparation, Seconds, SeenPartition,
+    Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, HostAction, Ledger, Millis, ModelFacts,
+    Place, Placement, Preparation, Seconds, SeenPartition,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 use watch::{answers, partition_of};
@@ -121,7 +121,7 @@ impl World {
         let before = self.largest();
         let actions = self.ledger.apply(self.now, event);
         assert_eq!(self.ledger.violations(), [], "after {told}");
-        let kicked = actions.contains(&Action::KickScheduler);
+        let kicked = actions.contains(&Action::Host(HostAction::KickScheduler));
         assert!(kicked || self.largest() <= before, "more fits after {told}, but nobody told the scheduler");
         for action in actions {
             self.take_on(action);
@@ -335,17 +335,20 @@ impl World {
         let Some(at) = self.pending.iter().position(|action| partition_of(action) == picked) else { return };
         let pick = pick / 7;
         match self.pending[at].clone() {
-            Action::Create(claim) if pick.is_multiple_of(4) => {
+            Action::Driver(DriverAction::Create(claim)) if pick.is_multiple_of(4) => {
                 self.tell(Event::CreateStarted(claim.partition))
             }
-            Action::Create(claim) if pick % 8 < 6 && self.is_refused(&claim, pick) => self.refuse(claim),
-            Action::Create(claim) => {
+            Action::Driver(DriverAction::Create(claim)) if pick % 8 < 6 && self.is_refused(&claim, pick) => {
+                self.refuse(claim)
+            }
+            Action::Driver(DriverAction::Create(claim)) => {
                 self.pending.remove(at);
                 let event = self.created(&claim, pick);
                 self.tell(event);
             }
             // Gone at the controller first, then in all: a listing may fall in between.
-            Action::Remove(claim) if self.of(&claim).remove(&claim.partition) && pick.is_multiple_of(2) => {}
+            Action::Driver(DriverAction::Remove(claim))
+                if self.of(&claim).remove(&claim.partition) && pick.is_multiple_of(2) => {}
             other => {
                 self.pending.remove(at);
                 self.answer(other, pick);
@@ -385,19 +388,21 @@ impl World {
     fn answer(&mut self, action: Action, pick: u32) {
         let held = if pick.is_multiple_of(2) { Ending::Held } else { Ending::Unheld };
         match action {
-            Action::OpenLaunch(claim) if self.run(&claim).alive => {
+            Action::Host(HostAction::OpenLaunch(claim)) if self.run(&claim).alive => {
                 self.tell(Event::Launched(claim.partition))
             }
-            Action::FailRun(claim, _) | Action::SendBack(claim, _) if self.run(&claim).alive => {
+            Action::Host(HostAction::FailRun(claim, _)) | Action::Host(HostAction::SendBack(claim, _))
+                if self.run(&claim).alive =>
+            {
                 self.fini(claim.run.job, held)
             }
-            Action::OpenLaunch(claim) | Action::FailRun(claim, _) | Action::SendBack(claim, _) => {
-                self.tell(Event::RunVanished(claim.partition))
-            }
-            Action::Keep(claim, _) => self.tell(Event::KeepRecorded(claim.partition)),
-            Action::AwaitNodes(claim) => self.tell(Event::NodesDone(claim.partition)),
-            Action::Remove(claim) => self.tell(Event::Gone(claim.partition)),
-            Action::Survey(pod) => self.ask(pod),
+            Action::Host(HostAction::OpenLaunch(claim))
+            | Action::Host(HostAction::FailRun(claim, _))
+            | Action::Host(HostAction::SendBack(claim, _)) => self.tell(Event::RunVanished(claim.partition)),
+            Action::Driver(DriverAction::Keep(claim, _)) => self.tell(Event::KeepRecorded(claim.partition)),
+            Action::Host(HostAction::AwaitNodes(claim)) => self.tell(Event::NodesDone(claim.partition)),
+            Action::Driver(DriverAction::Remove(claim)) => self.tell(Event::Gone(claim.partition)),
+            Action::Driver(DriverAction::Survey(pod)) => self.ask(pod),
             other => panic!("{other:?} has no answer"),
         }
     }

@@ -1,6 +1,6 @@
 //! What the world watches: that the ledger asks for what is right, and forgets nothing.
 
-use ledger::{Action, Awaits};
+use ledger::{Action, Awaits, DriverAction, HostAction};
 use vipu_types::{JobRun, PartitionId};
 
 use super::World;
@@ -9,48 +9,51 @@ impl World {
     /// Takes on what the ledger wants done.
     pub(super) fn take_on(&mut self, action: Action) {
         match &action {
-            Action::Create(claim) => {
+            Action::Driver(DriverAction::Create(claim)) => {
                 assert_eq!(self.creates(&claim.partition), 0, "{action:?} beside another create");
                 assert!(
                     self.asked.insert(claim.partition.clone()),
                     "{action:?} under an id that was used before"
                 );
             }
-            Action::Remove(claim) => {
+            Action::Driver(DriverAction::Remove(claim)) => {
                 assert_eq!(self.creates(&claim.partition), 0, "{action:?} overtakes its create");
             }
-            Action::CancelCreate(id) => {
+            Action::Driver(DriverAction::CancelCreate(id)) => {
                 let create = self.pending.iter().find_map(|other| match other {
-                    Action::Create(claim) if claim.partition == *id => Some(claim.run),
+                    Action::Driver(DriverAction::Create(claim)) if claim.partition == *id => Some(claim.run),
                     _ => None,
                 });
                 assert!(self.cancelled.insert(create.expect("a create to cancel")), "cancelled twice");
                 return;
             }
-            Action::OpenLaunch(claim) | Action::DropLaunch(claim) => self.run(claim).launch.1 += 1,
-            Action::OpenCompletion { claim, launch_raised } => {
+            Action::Host(HostAction::OpenLaunch(claim)) | Action::Host(HostAction::DropLaunch(claim)) => {
+                self.run(claim).launch.1 += 1
+            }
+            Action::Host(HostAction::OpenCompletion { claim, launch_raised }) => {
                 let run = self.run(claim);
                 run.completion.1 += 1;
                 run.launch.1 += u32::from(*launch_raised);
             }
-            Action::Bind(claim) => {
+            Action::Driver(DriverAction::Bind(claim)) => {
                 let early = self.ledger.holder(&claim.partition);
                 assert_eq!(early.map(|early| early.run), Some(claim.run), "{action:?} of another's");
             }
-            Action::Unclaimed { seen, .. } => {
+            Action::Driver(DriverAction::Unclaimed { seen, .. }) => {
                 assert!(self.ledger.holder(&seen.partition).is_none(), "{action:?} of a claim");
             }
             _ => {}
         }
         let has_no_answer = matches!(
             action,
-            Action::DropLaunch(_)
-                | Action::OpenCompletion { .. }
-                | Action::KickScheduler
-                | Action::Unclaimed { .. }
-                | Action::Broken(..)
-                | Action::Relocated(_)
-                | Action::Bind(_)
+            Action::Host(HostAction::DropLaunch(_))
+                | Action::Host(HostAction::OpenCompletion { .. })
+                | Action::Host(HostAction::KickScheduler)
+                | Action::Driver(DriverAction::Unclaimed { .. })
+                | Action::Host(HostAction::Broken(..))
+                | Action::Driver(DriverAction::Refresh(_))
+                | Action::Host(HostAction::TellRelocated(_) | HostAction::EndKeep(..))
+                | Action::Driver(DriverAction::Bind(_))
         );
         if !has_no_answer {
             self.pending.push(action);
@@ -86,7 +89,9 @@ impl World {
     }
 
     fn creates(&self, id: &PartitionId) -> u32 {
-        self.under_way(|action| matches!(action, Action::Create(claim) if claim.partition == *id))
+        self.under_way(
+            |action| matches!(action, Action::Driver(DriverAction::Create(claim)) if claim.partition == *id),
+        )
     }
 
     pub(super) fn under_way(&self, which: impl Fn(&Action) -> bool) -> u32 {
@@ -97,12 +102,14 @@ impl World {
 /// Who waits for the answer of an action, and in which phase.
 pub(super) fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
     match action {
-        Action::Create(claim) => Some((Awaits::Create, claim.run)),
-        Action::OpenLaunch(claim) => Some((Awaits::Launch, claim.run)),
-        Action::FailRun(claim, _) | Action::SendBack(claim, _) => Some((Awaits::RunFailed, claim.run)),
-        Action::Keep(claim, _) => Some((Awaits::Record, claim.run)),
-        Action::AwaitNodes(claim) => Some((Awaits::Nodes, claim.run)),
-        Action::Remove(claim) => Some((Awaits::Removal, claim.run)),
+        Action::Driver(DriverAction::Create(claim)) => Some((Awaits::Create, claim.run)),
+        Action::Host(HostAction::OpenLaunch(claim)) => Some((Awaits::Launch, claim.run)),
+        Action::Host(HostAction::FailRun(claim, _)) | Action::Host(HostAction::SendBack(claim, _)) => {
+            Some((Awaits::RunFailed, claim.run))
+        }
+        Action::Driver(DriverAction::Keep(claim, _)) => Some((Awaits::Record, claim.run)),
+        Action::Host(HostAction::AwaitNodes(claim)) => Some((Awaits::Nodes, claim.run)),
+        Action::Driver(DriverAction::Remove(claim)) => Some((Awaits::Removal, claim.run)),
         _ => None,
     }
 }
@@ -110,13 +117,13 @@ pub(super) fn answers(action: &Action) -> Option<(Awaits, JobRun)> {
 /// The partition that an action is for; none for a survey.
 pub(super) fn partition_of(action: &Action) -> Option<PartitionId> {
     match action {
-        Action::Create(claim)
-        | Action::Remove(claim)
-        | Action::OpenLaunch(claim)
-        | Action::FailRun(claim, _)
-        | Action::SendBack(claim, _)
-        | Action::Keep(claim, _)
-        | Action::AwaitNodes(claim) => Some(claim.partition.clone()),
+        Action::Driver(DriverAction::Create(claim))
+        | Action::Driver(DriverAction::Remove(claim))
+        | Action::Host(HostAction::OpenLaunch(claim))
+        | Action::Host(HostAction::FailRun(claim, _))
+        | Action::Host(HostAction::SendBack(claim, _))
+        | Action::Driver(DriverAction::Keep(claim, _))
+        | Action::Host(HostAction::AwaitNodes(claim)) => Some(claim.partition.clone()),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use driver::{Driver, Environment, Handle, Host, LiveRecord, Orders, PodSetup, channel};
 use frontend::{Frontend, HostTask, HostThread};
-use ledger::{Action, Event, Millis};
+use ledger::{Action, DriverAction, Event, HostAction, Millis};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinHandle, spawn_local};
@@ -223,11 +223,16 @@ impl Slurmctld {
     fn note(&self, action: &Action) {
         self.cluster.note(format!("[{}]   {}", self.term, of_action(action)));
         match action {
-            Action::FailRun(claim, why) | Action::SendBack(claim, why) if why.contains(NO_SPACE) => {
+            Action::Host(HostAction::FailRun(claim, why))
+            | Action::Host(HostAction::SendBack(claim, why))
+                if why.contains(NO_SPACE) =>
+            {
                 let what = format!("{:?} pays for what all share: {why}", claim.run);
                 self.cluster.check.breach(what);
             }
-            Action::Keep(..) => self.cluster.counts.kept.set(self.cluster.counts.kept.get() + 1),
+            Action::Driver(DriverAction::Keep(..)) => {
+                self.cluster.counts.kept.set(self.cluster.counts.kept.get() + 1)
+            }
             _ => {}
         }
     }
@@ -282,7 +287,7 @@ impl Slurmctld {
 }
 
 impl Host for Slurmctld {
-    fn send(&self, action: Action) {
+    fn send(&self, action: HostAction) {
         // It ends together with the one who listens.
         let _ = self.host.send(HostTask::Act(action));
     }
