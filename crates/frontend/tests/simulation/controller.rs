@@ -9,6 +9,7 @@ use std::time::Duration;
 use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
 use ledger::{Place, SeenPartition};
 use mock_vipu::{Effect, Fault, Hardware, Incident, Nanos, Pod, Refusal, Settings};
+use rand::RngExt;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use vipu_client::wire::{
@@ -68,6 +69,8 @@ pub enum Mood {
     RemovesLate,
     /// No answer to anything, nothing done.
     Silent,
+    /// It answers as the interface allows and our mock never does: see [`Line::as_by_other_hands`].
+    OtherHands,
     /// Removes are accepted, and nothing is removed.
     RemovesNothing,
 }
@@ -308,6 +311,30 @@ impl Line {
         answer.ok().and_then(Result::ok).ok_or_else(|| self.error(Failure::Unclear, "no answer"))
     }
 
+    fn is_by_other_hands(&self) -> bool {
+        self.machine.mood.get() == Mood::OtherHands
+    }
+
+    /// A partition is PENDING again after it was ACTIVE, and is shown as REMOVED for some time after it is gone.
+    fn as_by_other_hands(&self, state: PartitionState) -> PartitionState {
+        match state {
+            PartitionState::Active if self.cluster().chance(0.3) => PartitionState::Pending,
+            PartitionState::Absent if self.cluster().chance(0.5) => PartitionState::Removed,
+            state => state,
+        }
+    }
+
+    /// Two listings disagree: one is empty, as after a restart, or lacks a partition, or shows one as REMOVED.
+    fn list_as_by_other_hands(&self, listing: &mut Listing) {
+        if self.cluster().chance(0.1) {
+            listing.partitions.clear();
+        }
+        if !listing.partitions.is_empty() && self.cluster().chance(0.3) {
+            let pick = self.cluster().random.borrow_mut().random_range(0..listing.partitions.len());
+            listing.partitions.remove(pick);
+        }
+    }
+
     fn told(&self, refusal: &Refusal) -> CallError {
         let failure = match vipu_client::code::name(refusal.code) {
             "INVALID_ARGUMENT" | "PERMISSION_DENIED" => Failure::Refused,
@@ -353,7 +380,8 @@ impl Controller for Line {
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let id = partition.clone();
-        self.call(Call::Other, Duration::ZERO, move |machine| machine.state(&id)).await
+        let state = self.call(Call::Other, Duration::ZERO, move |machine| machine.state(&id)).await?;
+        Ok(if self.is_by_other_hands() { self.as_by_other_hands(state) } else { state })
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Tag, CallError> {
@@ -377,6 +405,10 @@ impl Controller for Line {
     }
 
     async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
-        self.call(Call::Other, Duration::ZERO, Machine::listing).await
+        let mut listing = self.call(Call::Other, Duration::ZERO, Machine::listing).await?;
+        if self.is_by_other_hands() {
+            self.list_as_by_other_hands(&mut listing);
+        }
+        Ok(listing)
     }
 }

@@ -34,6 +34,8 @@ pub enum Kind {
     CreatedVeryLate,
     /// A remove takes effect long after it was sent.
     RemovedLate,
+    /// A controller answers as the interface allows, but our mock never does.
+    OtherHands,
     /// A controller falls silent, and stays so as long as the fault lasts. Not drawn, see `endless.rs`.
     Silent,
     /// A controller says yes to removes, and removes nothing. Not drawn, see `endless.rs`.
@@ -65,7 +67,7 @@ pub enum Kind {
 use Kind::*;
 
 /// The kinds that are drawn, with how often each is drawn.
-pub const KINDS: [(Kind, u32); 25] = [
+pub const KINDS: [(Kind, u32); 26] = [
     (Killed, 4),
     (KilledForgetful, 4),
     (TakenOver, 3),
@@ -77,6 +79,7 @@ pub const KINDS: [(Kind, u32); 25] = [
     (Garbles, 2),
     (LosesReplies, 2),
     (Stranger, 1),
+    (OtherHands, 2),
     (CreatedLate, 2),
     (CreatedVeryLate, 2),
     (RemovedLate, 2),

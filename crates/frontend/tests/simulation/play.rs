@@ -155,6 +155,7 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         Kind::CreatedLate => in_mood(cluster, machine, fault, Mood::Late),
         Kind::CreatedVeryLate => in_mood(cluster, machine, fault, Mood::VeryLate),
         Kind::RemovedLate => in_mood(cluster, machine, fault, Mood::RemovesLate),
+        Kind::OtherHands => in_mood(cluster, machine, fault, Mood::OtherHands),
         Kind::Silent => in_mood(cluster, machine, fault, Mood::Silent),
         Kind::RemovesNothing => in_mood(cluster, machine, fault, Mood::RemovesNothing),
         Kind::Forgets => {
