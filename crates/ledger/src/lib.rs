@@ -62,13 +62,13 @@
 //! * Ask [`Ledger::may_start`] just before it gives a run its resources and tells [`Event::Begin`]. The
 //!   ledger takes a claim that does not fit, but its controller will refuse the partition.
 //! * Tell a new ledger what an earlier one had in hand: [`Event::Adopt`], [`Event::Orphan`].
-//! * Keep a begun run from starting (the *launch gate*) until [`Action::OpenLaunch`]. If something waits for
+//! * Keep a begun run from starting (the *launch gate*) until [`HostAction::OpenLaunch`]. If something waits for
 //!   the end of a run, keep an ended run from being over (the *completion gate*) until
-//!   [`Action::OpenCompletion`]. If nothing does, say [`Ending::Unheld`]. Each raised gate is opened by
+//!   [`HostAction::OpenCompletion`]. If nothing does, say [`Ending::Unheld`]. Each raised gate is opened by
 //!   exactly one action.
 //! * Carry out each action once and answer as [`Action`] says, in order for one partition. As long
 //!   as answers come, every claim whose run ends goes away; late and repeated answers do no harm.
-//! * Remove a partition only for [`Action::Remove`]: a remove must not overtake its create.
+//! * Remove a partition only for [`DriverAction::Remove`]: a remove must not overtake its create.
 //!
 //! # How the code is divided
 //!

@@ -87,23 +87,23 @@ pub enum Gates {
 /// exactly one action under way whose answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
-    /// An answer of [`crate::Action::Create`].
+    /// An answer of [`crate::DriverAction::Create`].
     Create,
     /// The start of the job, which Slurm tells, or word that it is not to have the partition.
     JobStart,
-    /// An answer of [`crate::Action::OpenLaunch`].
+    /// An answer of [`crate::HostAction::OpenLaunch`].
     Launch,
     /// The end of the job, which Slurm tells.
     JobEnd,
-    /// An answer of [`crate::Action::FailRun`] or [`crate::Action::SendBack`].
+    /// An answer of [`crate::HostAction::FailRun`] or [`crate::HostAction::SendBack`].
     RunFailed,
     /// An answer of [`crate::DriverAction::Keep`].
     Record,
     /// Word that the partition of a failed run has stayed for long enough.
     KeepEnd,
-    /// An answer of [`crate::Action::AwaitNodes`].
+    /// An answer of [`crate::HostAction::AwaitNodes`].
     Nodes,
-    /// An answer of [`crate::Action::Remove`].
+    /// An answer of [`crate::DriverAction::Remove`].
     Removal,
 }
 

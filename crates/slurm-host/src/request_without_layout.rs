@@ -2,7 +2,7 @@
 //!
 //! A plugin that has switched itself off must not let an IPU job start without its partition, and cannot
 //! read the request at its place. But somewhere in the record there is a pointer to it: this looks at
-//! everything the record points to, through a [`Probe`]. Some hundred system calls, for one job, in a state
+//! everything the record points to, through a `Probe`. Some hundred system calls, for one job, in a state
 //! that an administrator is going to end.
 
 use std::ffi::c_void;

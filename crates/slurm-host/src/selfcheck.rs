@@ -2,7 +2,7 @@
 //!
 //! A wrong answer turns the plugins into a pure pass-through for the rest of the process: reading at wrong
 //! offsets could do anything, not reading costs IPU jobs their start. So what is looked at here for the first
-//! time is read through a [`Probe`], which survives wrong addresses.
+//! time is read through a `Probe`, which survives wrong addresses.
 
 mod conf;
 mod job;
