@@ -1,4 +1,4 @@
-//! Whom an event is about: for who would wait in vain should the ledger fail to deal with it.
+//! The run that an event concerns: it must not wait in vain if the ledger fails on the event.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use vipu_types::PartitionId;
 use crate::guard::guard;
 use crate::internal_error::INTERNAL;
 
-/// Whom an event is about.
+/// The run or the partition that an event concerns.
 pub(crate) enum About {
-    /// The run of a job that begins: job_begin itself sees to it.
+    /// The run of a job that begins. job_begin itself undoes the beginning.
     Begin(u32),
     /// A run of an earlier slurmctld.
     Adopted(Claim, AdoptedAs),
     /// The run of a job that ends.
     End(u32, Ending),
-    /// The run whose partition is there.
+    /// The run whose partition is up.
     Up(PartitionId),
-    /// Whoever has this partition.
+    /// The run that has this partition.
     Holder(PartitionId),
-    /// Nobody in particular.
+    /// No run in particular.
     All,
 }
 
@@ -55,8 +55,9 @@ impl About {
         }
     }
 
-    /// What has to be done for them when the ledger has failed: a job that has not started ends, one that has ended
-    /// leaves COMPLETING. The partition stays, and so does the claim: what comes of them is for the next slurmctld.
+    /// The actions that release the run after the ledger has failed. A job that has not started ends, and a
+    /// job that has ended leaves COMPLETING. The partition and the claim stay, for the next slurmctld to
+    /// settle.
     pub(crate) fn let_go(&self, ledger: &Ledger) -> Vec<Action> {
         match self {
             Self::Adopted(claim, AdoptedAs::Starting) => {
@@ -73,7 +74,8 @@ impl About {
         }
     }
 
-    /// What opens the gates of this claim if it is theirs; where the ledger was in its change is not known.
+    /// The action that opens the gates of this claim, if the event concerns the claim. The ledger may have
+    /// stopped anywhere in its change.
     fn opened(&self, ClaimView { claim, phase, .. }: ClaimView) -> Option<Action> {
         let complete =
             |claim, launch_raised| Action::Host(HostAction::OpenCompletion { claim, launch_raised });
@@ -98,7 +100,7 @@ impl About {
     }
 }
 
-/// For the error line of a panic; the first word names a failpoint.
+/// The text for the error line of a panic. Its first word names a failpoint.
 impl fmt::Display for About {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,8 +1,8 @@
-//! The jobs of an earlier slurmctld, at the first reconfigure.
+//! Takes over the jobs of an earlier slurmctld, at the first reconfigure.
 //!
-//! Slurm has restored its records by then, zeroed the launch gates and run job_fini again for jobs that
-//! were completing, all before this object was loaded. What a job was given is in its record: neither
-//! today's limits nor today's names matter for it.
+//! Before this object is loaded, Slurm has restored its records, zeroed the launch gates and run job_fini
+//! again for completing jobs. The grant of a job is in its record, so today's limits and names do not matter
+//! for it.
 
 use ledger::{AdoptedAs, Ending, Event};
 use tracing::{error, info};
@@ -32,7 +32,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
             "job {job}: partition {partition} is on a controller of {model}, which is not configured"
         );
     };
-    // A requeue counts before the run it ends has let go of its partition.
+    // Slurm counts a requeue before the run that it ends has released its partition.
     let requeued = found == AdoptedAs::Ending && job.is_pending();
     let restart = job.restart_count().saturating_sub(requeued.into());
     let run = JobRun { job: job.id(), restart, start: job.start_time() };
@@ -40,7 +40,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
     failpoints::stop_at!(format!("adopt_{}", claim.run.job));
     frontend.tell(match found {
-        // Nobody would let it go: only its partition is left to see to.
+        // No thread would open its completion gate, so only its partition is removed.
         AdoptedAs::Ending if !frontend.may_hold() => Event::Orphan(claim.clone()),
         AdoptedAs::Ending => {
             job.raise_completion_gate();
@@ -61,7 +61,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
         AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim.clone(), found),
     });
     if found == AdoptedAs::Starting {
-        // The thread that minds it forgets runs of which the ledger does not know.
+        // After the event, because the host thread forgets runs that the ledger does not know.
         frontend.mind_deadline(*job, &claim);
     }
 }

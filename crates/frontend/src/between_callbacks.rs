@@ -1,4 +1,4 @@
-//! What one step of Slurm's questions about a job leaves to the next.
+//! Values that one callback about a job leaves for the next.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,16 +7,17 @@ use ledger::{Seconds, Wait};
 use crate::request::Resolved;
 use crate::slurm::Job;
 
-/// What is to be done once the stock selector has found nodes for a start.
+/// The work that follows once the stock selector has found nodes for a start.
 #[derive(Debug)]
 pub(crate) enum OnNodes {
-    /// Have the partition made first.
+    /// Make the partition first.
     Prepare(Resolved),
-    /// Have what was prepared for these jobs removed, which come after; and why the job has to wait for that.
+    /// Remove the partitions that were prepared for these jobs, which come later in line. The wait is the
+    /// reason of the job meanwhile.
     Displace(Vec<u32>, Wait),
 }
 
-/// For which job, in which Slurm partition, backfill asks.
+/// The job, and its Slurm partition, for which backfill asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     job: u32,
@@ -29,16 +30,16 @@ impl Asked {
     }
 }
 
-/// A start that a job's IPUs dictate, as backfill was told it.
+/// A start that the IPUs of a job dictate, as backfill was told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     pub(crate) at: Seconds,
-    /// None when nobody knows.
+    /// None if the start is unknown.
     pub(crate) start: Option<Seconds>,
 }
 
-/// One value, for whoever asks for the same right after. Tests run under slurmctld's job write lock, so there is one at a
-/// time.
+/// One value for the next callback with the same key. Tests run under slurmctld's job write lock, so one
+/// value at a time is enough.
 #[derive(Debug)]
 pub(crate) struct BetweenCallbacks<K, V>(Mutex<Option<(K, V)>>);
 
@@ -49,17 +50,17 @@ impl<K, V> Default for BetweenCallbacks<K, V> {
 }
 
 impl<K: PartialEq, V> BetweenCallbacks<K, V> {
-    /// Leaves a value in the place of whatever was left before.
+    /// Leaves a value, in place of an earlier one.
     pub(crate) fn leave(&self, key: K, value: V) {
         self.put(Some((key, value)));
     }
 
-    /// Forgets what was left.
+    /// Forgets the value.
     pub(crate) fn clear(&self) {
         self.put(None);
     }
 
-    /// Takes what was left for this key; what was left for another is gone as well.
+    /// Takes the value that was left for this key. A value for another key is dropped.
     pub(crate) fn take(&self, key: &K) -> Option<V> {
         self.put(None).filter(|(left, _)| left == key).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! What the callbacks of Slurm come to. All of it runs under slurmctld's locks: no I/O, no waiting.
+//! Answers to Slurm's job_begin, job_ready and job_fini. All run under slurmctld's locks: no I/O, no waiting.
 
 use std::cell::Cell;
 
@@ -11,7 +11,7 @@ use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut};
 use crate::{keep_and_requeue, launch_mark, show_partition};
 
-/// A job has its nodes: claims its IPUs and holds its launch. False leaves the job pending.
+/// Claims the IPUs of a job that has its nodes, and raises its launch gate. False leaves the job pending.
 pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     let wanted = match frontend.models(|models| models.wanted(*job)) {
         Ok(Some(wanted)) => wanted,
@@ -50,7 +50,8 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     }
     frontend.mind_deadline(*job, &claim);
     if frontend.ledger().is_launched(job.id()) {
-        // Its partition was there before it: it need not wait. Nobody has seen the gate, under this lock.
+        // Its partition was ready before it, so the job need not wait. Nothing has seen the gate under this
+        // lock.
         launch_mark::forget(&mut job);
         job.take_back_launch_gate();
         show_partition::show_made(&mut job, &claim);
@@ -58,13 +59,14 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     true
 }
 
-/// Takes back what a [`job_begin`] has done that came to no good end.
+/// Undoes a [`job_begin`] that failed or panicked.
 pub fn undo_begin(frontend: &Frontend, mut job: impl JobMut) {
     let id = job.id();
     frontend.begin_has_panicked(id);
     let is_gate_known = frontend.ledger().launch_raised(id);
     if frontend.ledger().live_claim(id).is_some() {
-        // It ends as any other does, its launch gate opened if it has one: what was prepared has none.
+        // The run ends like any other, and its launch gate is opened if it is raised. A prepared run has
+        // none.
         frontend.tell(Event::Fini { job: id, ending: Ending::Unheld });
     }
     if !is_gate_known {
@@ -73,7 +75,8 @@ pub fn undo_begin(frontend: &Frontend, mut job: impl JobMut) {
     forget_grant(&mut job);
 }
 
-/// An earlier run may have had IPUs, before the request was changed, and what root's scripts are told may be forged.
+/// Removes the grant of an earlier run, whose request may have had IPUs, and forged variables for root's
+/// scripts.
 fn forget_grant(job: &mut impl JobMut) {
     job.remove_script_environment_of(Grant::BEGINNING);
     let variable = Grant::variable(job.id());
@@ -86,8 +89,8 @@ fn forget_grant(job: &mut impl JobMut) {
     }
 }
 
-/// Whether the job's partition is ready, or it needs none. Of an IPU job that was not taken over from an earlier
-/// slurmctld, as that stopped half-way, nobody knows.
+/// Whether the job's partition is ready, or the job needs none. After a take-over that stopped half-way, an
+/// IPU job without a claim is not ready: its partition is unknown.
 pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
     let ledger = frontend.ledger();
     let is_unknown = || !frontend.may_hold() && job.is_configuring() && job.mentions_vipu();
@@ -97,8 +100,8 @@ pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
     }
 }
 
-/// Slurm takes the job's nodes away. Comes also for jobs that never began, and twice. `done` is what was done to the
-/// job, should it come no further.
+/// Ends the run of a job that loses its nodes. Slurm calls this also for jobs that never began, and twice for
+/// some. `done` is the ending that the job has been given, for the case of a panic.
 pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<Ending>>) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
     show_partition::forget(&mut job, &claim);

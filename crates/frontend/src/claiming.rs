@@ -1,4 +1,4 @@
-//! Which partition a job is given.
+//! The choice of the partition that a job gets.
 
 use ledger::{Claim, Place};
 use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, Shape};
@@ -8,10 +8,11 @@ use crate::request::Resolved;
 use crate::slurm::Job;
 use crate::{preparing, scheduling};
 
-/// What a job is given that has its nodes, or that has its partition made before, and the claim to it.
+/// The grant and the claim for a job that has its nodes, or whose partition is made before it has nodes. None
+/// if the model has no settings, or no id for another partition.
 ///
-/// There was room a moment ago, under the same lock; should there be none any more, as when a controller was found
-/// to be away just now, the first controller is asked for it until there is.
+/// The ledger found room a moment ago, under this lock. If there is none any more, for example because a
+/// controller failed just now, the first controller is asked until there is room.
 pub(crate) fn give(
     frontend: &Frontend,
     job: impl Job,
@@ -31,7 +32,7 @@ pub(crate) fn give(
     Some((grant, claim))
 }
 
-/// Where the partition is to be made, and of which IPUs if that is not the controller's choice.
+/// The controller for the partition, and its IPUs if the controller does not choose them.
 fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(ControllerName, Vec<Place>)> {
     let with_room = scheduling::controller_for(frontend, job, wanted);
     let controller =
@@ -40,10 +41,10 @@ fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(Cont
     Some((controller, ipus))
 }
 
-/// The claim of one run of a job, wherever its IPUs are.
+/// The claim of one run of a job, without the places of its IPUs.
 pub(crate) fn claim(job: impl Job, run: JobRun, grant: &Grant, controller: ControllerName) -> Claim {
     let Grant { partition, model, size, gcds, .. } = grant.clone();
-    // What was no option at its submit is none now.
+    // Options that could not be read at submit count as none.
     let asked = Asked::read(job.options(JobOption::PREFIX).iter().map(String::as_str)).unwrap_or_default();
     let shape = Shape { gcds, ..asked.shape };
     let (user, slurm_partition, ipus) = (job.user(), job.slurm_partition(), Vec::new());

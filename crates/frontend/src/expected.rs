@@ -1,23 +1,23 @@
-//! The nodes on which jobs are expected whose partitions are made first (`Prepare`): each is counted once.
+//! Nodes on which jobs are expected whose partitions are made first (`Prepare`). Each node counts once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// By job.
+/// The expected nodes, by job.
 #[derive(Default)]
 pub(crate) struct Expected(Mutex<BTreeMap<u32, Nodes>>);
 
 /// The nodes that the stock selector found for a job.
 struct Nodes {
-    /// Their numbers in Slurm's node table, in order.
+    /// Their numbers in Slurm's node table, in ascending order.
     numbers: Vec<u32>,
-    /// Whether the job shares none of them with others.
+    /// Whether the job shares none of them with other jobs.
     whole: bool,
 }
 
 impl Expected {
-    /// A job is to have these nodes. Whoever else was expected on one of them, and cannot be now, is not any more: those
-    /// jobs are returned.
+    /// Expects a job on these nodes. Returns the jobs that cannot have their nodes any more, and forgets
+    /// them.
     pub(crate) fn expect(&self, job: u32, numbers: Vec<u32>, whole: bool) -> Vec<u32> {
         let mut all = self.all();
         let collides = |other: &Nodes| {
@@ -30,8 +30,8 @@ impl Expected {
         others
     }
 
-    /// The nodes that a job cannot have, which takes whole nodes or does not, as others come before it. Who is not expected
-    /// any more, of whom `comes_before` knows nothing, is forgotten.
+    /// The nodes that this job cannot have, because jobs before it are expected there. `whole` says that the
+    /// job takes whole nodes. A job for which `comes_before` returns `None` is forgotten.
     pub(crate) fn of_others(
         &self,
         job: u32,
@@ -49,7 +49,7 @@ impl Expected {
         taken
     }
 
-    /// Nobody is expected; or nobody knows where, as node numbers have changed.
+    /// Forgets all jobs: none is expected any more, or node numbers have changed.
     pub(crate) fn forget(&self) {
         self.all().clear();
     }
@@ -72,11 +72,11 @@ mod tests {
         let expected = Expected::default();
         assert!(expected.expect(1, vec![3, 4], true).is_empty());
         assert!(expected.expect(5, vec![5], false).is_empty());
-        // For those behind, and for nobody before.
+        // The nodes are taken for later jobs, and for no earlier job.
         assert_eq!((taken(&expected, 2, true), taken(&expected, 2, false)), (vec![3, 4], vec![3, 4]));
         assert_eq!((taken(&expected, 6, true), taken(&expected, 6, false)), (vec![3, 4, 5], vec![3, 4]));
         assert!(taken(&expected, 0, true).is_empty() && taken(&expected, 1, true).is_empty());
-        // Who comes before has the nodes, and who was expected there is not any more.
+        // An earlier job gets the nodes, and the job that was expected there loses them.
         assert_eq!(expected.expect(0, vec![2, 4, 5], false), [1]);
         assert_eq!(taken(&expected, 6, true), [2, 4, 5, 5]);
     }

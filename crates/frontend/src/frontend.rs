@@ -1,4 +1,4 @@
-//! What lives as long as one slurmctld is in charge of Slurm's jobs.
+//! State that lives as long as one slurmctld is in charge of Slurm's jobs.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -19,7 +19,7 @@ use crate::slurm::Job;
 use crate::slurm_partition_ipus::Found;
 use crate::sync::{Mutex, lock};
 
-/// How long a job is not tried again whose job_begin panicked, in milliseconds.
+/// The time for which a job is not tried again after its job_begin failed, in milliseconds.
 const AFTER_A_PANIC: u64 = 10_000;
 
 /// The front end of one slurmctld: everything that Slurm's callbacks and the host thread share.
@@ -27,31 +27,31 @@ pub struct Frontend {
     outside: Box<dyn Outside>,
     shared_ledger: SharedLedger,
     models: RwLock<Models>,
-    /// Why no partition can be made until slurmctld is restarted.
+    /// The reason why no partition can be made until slurmctld is restarted.
     out_of_order: OnceLock<String>,
     closed: AtomicBool,
-    /// The job whose job_begin panicked last, and when.
+    /// The job whose job_begin failed last, and the time of that failure.
     panicked: Mutex<Option<(u32, Millis)>>,
-    /// Seconds between two looks of Slurm's at a waiting job.
+    /// Seconds between two looks of Slurm at a waiting job.
     scheduling_interval: AtomicI64,
-    /// The jobs that have to go for a job, from before the stock selector's test of it to after that.
+    /// The jobs to preempt for a job, kept from before the stock selector's test until after it.
     pub(crate) victims: BetweenCallbacks<u32, Vec<u32>>,
-    /// What follows when the stock selector finds nodes for a start, from before its test to after that.
+    /// The work that follows if the stock selector finds nodes, kept from before its test until after it.
     pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
-    /// When batch scripts were launched by an earlier slurmctld, as far as the journal tells, by partition.
+    /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition.
     pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
-    /// On which nodes jobs are expected whose partitions are made first.
+    /// The nodes on which jobs are expected whose partitions are made first.
     pub(crate) expected: Expected,
-    /// The jobs that there were when this slurmctld took over.
+    /// The jobs that existed when this slurmctld took over.
     pub(crate) jobs_before: JobsBefore,
-    /// What backfill was told, until it asks again.
+    /// The start that backfill was told, until it asks again.
     pub(crate) told: BetweenCallbacks<Asked, Told>,
-    /// Where there are IPUs.
+    /// The Slurm partitions that were found to have IPUs.
     pub(crate) slurm_partition_ipus: Found,
 }
 
 impl Frontend {
-    /// A front end without models, which knows of no job.
+    /// A front end without models and without jobs.
     #[must_use]
     pub fn new(outside: Box<dyn Outside>) -> Self {
         Self {
@@ -72,18 +72,18 @@ impl Frontend {
         }
     }
 
-    /// Another is in charge of Slurm's jobs: nothing is done to them any more.
+    /// Notes that another front end is in charge of Slurm's jobs. This one does nothing to them any more.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Whether this is in charge no more.
+    /// Whether [`Self::close`] was called.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Tells the ledger what happened and has done what it wants. False if that showed a fault in the ledger.
+    /// Tells the ledger an event and passes on the actions that follow. False if the ledger panicked.
     pub fn tell(&self, event: Event) -> bool {
         let told = self.shared_ledger.tell(&*self.outside, event);
         if !told {
@@ -92,13 +92,13 @@ impl Frontend {
         told
     }
 
-    /// Makes every IPU job wait: what the ledger says may not be true.
+    /// Makes every IPU job wait, because the ledger may be wrong.
     pub fn distrust(&self) {
         self.distrust_because(&internal_error::until_restart());
     }
 
-    /// Makes every IPU job wait with this reason, and holds no job at its end: the thread that would let it go may not be
-    /// there.
+    /// Makes every IPU job wait with this reason. Jobs are not held at their end any more, because the thread
+    /// that opens completion gates may be missing.
     pub fn distrust_because(&self, reason: &str) {
         self.shared_ledger.distrust();
         if self.out_of_order.set(reason.to_owned()).is_ok() {
@@ -107,39 +107,41 @@ impl Frontend {
         }
     }
 
-    /// Makes every IPU job wait with this reason: what makes partitions has ended. Whether that is an error, the
-    /// caller says in the log.
+    /// Makes every IPU job wait with this reason, because the thread that makes partitions has ended. The
+    /// caller writes the reason into the log, as an error or as a warning.
     pub fn give_up(&self, reason: &str) {
         let _ = self.out_of_order.set(reason.to_owned());
         self.tell_all_models();
     }
 
-    /// Whether a job that ends may be held in COMPLETING: somebody has to let it go.
+    /// Whether a job that ends may be held in COMPLETING: only while its completion gate is sure to be
+    /// opened.
     pub(crate) fn may_hold(&self) -> bool {
         !self.shared_ledger.is_distrusted()
     }
 
-    /// Why no IPU job may start until slurmctld is restarted, whatever the ledger says.
+    /// The reason why no IPU job may start until slurmctld is restarted, if there is one. It holds whatever
+    /// the ledger says.
     pub fn out_of_order(&self) -> Option<&str> {
         self.out_of_order.get().map(String::as_str)
     }
 
-    /// The ledger, for a question.
+    /// The ledger, locked for a question.
     pub fn ledger(&self) -> LockedLedger<'_> {
         self.shared_ledger.ledger()
     }
 
-    /// Clocks and queues.
+    /// The clocks and the queues.
     pub(crate) fn outside(&self) -> &dyn Outside {
         &*self.outside
     }
 
-    /// The ledger's clock.
+    /// The time on the ledger's clock.
     pub fn now(&self) -> Millis {
         self.outside.now()
     }
 
-    /// The id for the next partition that is asked for this run.
+    /// An id for the next partition of this run. If the model has none, the log says so.
     pub(crate) fn new_id(&self, model: &ModelName, run: JobRun) -> Option<PartitionId> {
         let id = self.ledger().new_id(self.now(), model, run.job, run.restart);
         if id.is_none() {
@@ -148,84 +150,87 @@ impl Frontend {
         id
     }
 
-    /// Seconds without a look after which a job is taken to be out of the line.
+    /// Seconds without a look of Slurm after which a job counts as out of the line.
     pub(crate) fn patience(&self) -> i64 {
         2 * self.scheduling_interval.load(Ordering::Relaxed)
     }
 
-    /// Has the reason for waiting shown; [`HostTask::ShowReason`].
+    /// Shows the reason why a job waits, by [`HostTask::ShowReason`].
     pub(crate) fn show_reason(&self, job: u32, text: String) {
         self.outside.ask_host(HostTask::ShowReason { job, text });
     }
 
-    /// Has squeue say that this job waits because of a fault in this program.
+    /// Shows in squeue that a job waits because of a fault in slurm-vipu.
     pub fn show_internal_error(&self, job: u32) {
         self.show_reason(job, internal_error::to_user());
     }
 
-    /// A completion gate was raised for this run, which must not be for ever: [`HostTask::Limit`].
+    /// Bounds the time for which the completion gate of this run stays raised, by [`HostTask::Limit`].
     pub(crate) fn limit_completion(&self, claim: Claim) {
         self.outside.ask_host(HostTask::Limit(claim));
     }
 
-    /// Has a run ended that is not launched by the job's deadline, if it has one; [`HostTask::Deadline`].
+    /// Ends the run if it is not launched by the job's deadline, by [`HostTask::Deadline`]. A job without a
+    /// deadline is left alone.
     pub(crate) fn mind_deadline(&self, job: impl Job, claim: &Claim) {
         if let Some(deadline) = job.deadline() {
             self.outside.ask_host(HostTask::Deadline(claim.clone(), Seconds(deadline)));
         }
     }
 
-    /// Says how the making of a partition goes; [`HostTask::SayCreating`].
+    /// Shows the progress of a create, by [`HostTask::SayCreating`].
     pub fn say_creating(&self, run: JobRun, line: String, aloud: bool) {
         self.outside.ask_host(HostTask::SayCreating { run, line, aloud });
     }
 
-    /// Passes on actions that are no answer to an event.
+    /// Passes on actions that do not follow from an event.
     pub fn carry_out(&self, actions: Vec<Action>) {
         self.outside.carry_out(actions);
     }
 
-    /// Has the partition of a job made that has no nodes yet; [`HostTask::Watch`].
+    /// Makes the partition of a job that has no nodes yet, and watches it by [`HostTask::Watch`].
     pub(crate) fn prepare(&self, claim: Claim) {
         self.tell(Event::Prepare(claim.clone()));
         self.outside.ask_host(HostTask::Watch(claim));
     }
 
-    /// The job's job_begin panicked.
+    /// Notes that job_begin of this job failed or panicked.
     pub(crate) fn begin_has_panicked(&self, job: u32) {
         *lock(&self.panicked) = Some((job, self.now()));
     }
 
-    /// Whether the job's job_begin panicked a moment ago: each time that happens nobody else in the Slurm partition is
-    /// looked at for the rest of the scheduler's pass.
+    /// Whether job_begin of this job failed in the last seconds. After each failure Slurm's scheduler skips
+    /// the rest of the Slurm partition in its pass, so the job is not tried again at once.
     pub(crate) fn has_begin_panicked(&self, job: u32) -> bool {
         let panicked = *lock(&self.panicked);
         panicked.is_some_and(|(id, when)| id == job && self.now().0 < when.0.saturating_add(AFTER_A_PANIC))
     }
 
-    /// Has a job ended that a job_fini was for; [`HostTask::End`].
+    /// Finishes a job_fini of this job that panicked, by [`HostTask::End`].
     pub fn end_job(&self, job: u32, ending: Option<Ending>) {
         self.outside.ask_host(HostTask::End { job, ending });
     }
 
-    /// Asks the models in force.
+    /// Answers a question from the models in force.
     pub fn models<R>(&self, ask: impl FnOnce(&Models) -> R) -> R {
         ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Slurm has read its configuration anew: it looks at a waiting job so often, in seconds, and nodes may have other numbers.
+    /// Notes that Slurm has read its configuration anew. `scheduling_interval` is the time between two looks
+    /// at a waiting job, in seconds. Nodes may have other numbers.
     pub fn slurm_was_configured(&self, scheduling_interval: i64) {
         self.expected.forget();
         self.scheduling_interval.store(scheduling_interval, Ordering::Relaxed);
         self.nodes_have_changed();
     }
 
-    /// What nodes or Slurm partitions offer may not be what it was.
+    /// Notes that the offers of nodes or Slurm partitions may have changed.
     pub fn nodes_have_changed(&self) {
         self.slurm_partition_ipus.forget();
     }
 
-    /// Takes models into use. All that was prepared is removed: it may not be what jobs would be given from now on.
+    /// Takes models into use. All prepared partitions are removed, because jobs may get other ones from now
+    /// on.
     pub fn set_models(&self, models: Models) {
         *self.models.write().unwrap_or_else(PoisonError::into_inner) = models;
         let jobs: Vec<u32> = self.ledger().preparations().map(|it| it.claim.run.job).collect();
@@ -238,7 +243,7 @@ impl Frontend {
         self.tell_models(self.models(Models::facts));
     }
 
-    /// Tells the ledger what models there are.
+    /// Tells the ledger the models.
     pub fn tell_models(&self, mut facts: Vec<ModelFacts>) {
         if let Some(reason) = self.out_of_order.get() {
             facts.iter_mut().for_each(|model| model.trouble = Some(reason.clone()));

@@ -1,15 +1,16 @@
-//! A panic for one job ends nothing but what was done for that job.
+//! Confines a panic to the work for one job.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tracing::error;
 
-/// Runs `body`; a panic in it becomes an error line and `otherwise`.
+/// Runs `body`. After a panic in it, logs an error line and returns `otherwise`.
 ///
-/// `what` says what is done, and for which job; its first word names a failpoint.
+/// `what` describes the work and its job. Its first word names a failpoint.
 pub(crate) fn guard<R>(what: &dyn Fn() -> String, otherwise: R, body: impl FnOnce() -> R) -> R {
-    // A panic may leave our own state half-changed: it is behind mutexes, and the ledger is distrusted from then on.
+    // A panic may leave state half-changed. That state is behind mutexes, and a ledger that panicked is
+    // distrusted.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         failpoints::stop_at!(what().split(' ').next().unwrap_or_default());
         body()

@@ -1,17 +1,18 @@
-//! What is shown of a fault in this program, and what all reasons of ours begin with.
+//! Texts for a fault in slurm-vipu, and the beginning of all its reasons.
 
-/// What each of our reasons begins with.
+/// The beginning of each reason of slurm-vipu.
 pub(crate) const OURS: &str = "vipu: ";
 
-/// Users cannot do anything about it; the log says more to administrators.
+/// The text for users. They can do nothing about the fault; the log tells administrators more.
 pub(crate) const INTERNAL: &str = "internal error, see slurmctld's log";
 
-/// The words for a job that waits or is refused: other words of ours begin so, too.
+/// The reason of a job that waits or is refused because of the fault. Other texts of slurm-vipu begin with
+/// it.
 pub fn to_user() -> String {
     format!("vipu: {INTERNAL}")
 }
 
-/// The words where nothing but a new slurmctld helps.
+/// The text for a fault that only a restart of slurmctld ends.
 pub(crate) fn until_restart() -> String {
     format!("{INTERNAL}; restart slurmctld")
 }

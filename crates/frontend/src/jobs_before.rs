@@ -1,4 +1,4 @@
-//! The jobs that there were when this slurmctld took over.
+//! The jobs that existed when this slurmctld took over.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::slurm::Job;
 use crate::sync::{Mutex, lock};
 
-/// What a job asks for that has no nodes and is not held.
+/// The request of a job that has no nodes and is not held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     user: u32,
@@ -25,7 +25,7 @@ impl Waiting {
         waits.then(|| Self { user: job.user(), restart: job.restart_count(), tres })
     }
 
-    /// Whether the job asks for what is claimed for it.
+    /// Whether the job asks for the partition that is claimed for it.
     pub(crate) fn wants(&self, models: &Models, claim: &Claim) -> bool {
         // Its options cannot have changed.
         let request = Request { tres: self.tres.clone(), ..Request::default() };
@@ -35,13 +35,13 @@ impl Waiting {
     }
 }
 
-/// The jobs that there were when this slurmctld took over, until the journal tells what they have.
+/// The jobs that existed when this slurmctld took over, kept until the journal has been read.
 #[derive(Default)]
 pub(crate) struct JobsBefore(Mutex<HashMap<u32, Before>>);
 
-/// What the journal does not tell of a job.
+/// Facts about a job that the journal does not have.
 struct Before {
-    /// What it asks for, if it waits.
+    /// Its request, if it waits.
     waiting: Option<Waiting>,
     slurm_partition: Option<String>,
 }
@@ -52,26 +52,26 @@ impl JobsBefore {
         lock(&self.0).insert(job.id(), before);
     }
 
-    /// Whether a job waits for what is claimed.
+    /// Whether a job waits for the partition of this claim.
     pub(crate) fn wait_for(&self, models: &Models, claim: &Claim) -> bool {
         let all = lock(&self.0);
         let waiting = all.get(&claim.run.job).and_then(|before| before.waiting.as_ref());
         waiting.is_some_and(|waiting| waiting.wants(models, claim))
     }
 
-    /// Whether this job waits, by what Slurm has saved of it.
+    /// Whether this job waits, according to Slurm's saved state.
     pub(crate) fn has_waiting(&self, job: u32) -> bool {
         lock(&self.0).get(&job).is_some_and(|before| before.waiting.is_some())
     }
 
-    /// A claim of the journal, in full.
+    /// A claim of the journal, completed with the job's Slurm partition.
     pub(crate) fn complete(&self, claim: &Claim) -> Claim {
         let slurm_partition =
             lock(&self.0).get(&claim.run.job).and_then(|before| before.slurm_partition.clone());
         Claim { slurm_partition, ..claim.clone() }
     }
 
-    /// Nobody asks any more.
+    /// Forgets all jobs, after the journal has been read.
     pub(crate) fn forget(&self) {
         lock(&self.0).clear();
     }

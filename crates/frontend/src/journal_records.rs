@@ -1,4 +1,4 @@
-//! The partitions that an earlier slurmctld has left in the journal: each finds its run, stays a while, or is removed.
+//! Partitions of an earlier slurmctld in the journal: each finds its run, stays a while, or is removed.
 
 use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage};
 use tracing::{info, warn};
@@ -6,7 +6,8 @@ use tracing::{info, warn};
 use crate::frontend::Frontend;
 use crate::sync::lock;
 
-/// Takes over what the journal has, after Slurm's jobs were taken over: what no run of a job has is removed.
+/// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
+/// removed.
 pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
     for record in records {
         let claim = frontend.jobs_before.complete(&record.claim);
@@ -30,7 +31,7 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
     frontend.jobs_before.forget();
 }
 
-/// Whether it was made for a job that still waits for it.
+/// Whether the partition was made for a job that still waits for it.
 fn is_waited_for(frontend: &Frontend, RecordedPartition { claim, stage, .. }: &RecordedPartition) -> bool {
     *stage == RecordedStage::Wanted
         && !claim.run.has_begun()

@@ -1,7 +1,8 @@
-//! What users have done about jobs that fail: `--ipu-keep` and `--ipu-requeue-on`.
+//! Remedies for failed jobs: `--ipu-keep` and `--ipu-requeue-on`.
 //!
-//! Slurm takes a job's nodes when the job's state and exit code are final (`_job_complete`, `_job_timed_out` in job_mgr.c,
-//! 22.05): the callback that tells of its end sees both. One that is requeued is PENDING by then, or not COMPLETING.
+//! Slurm takes a job's nodes after it has set the final state and exit code (`_job_complete`,
+//! `_job_timed_out` in job_mgr.c, 22.05), so job_fini sees both. A requeued job is PENDING by then, or not
+//! COMPLETING.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::models::FailureLimits;
 use crate::outside::{HostTask, Outside};
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
-/// What is to be done about one job that failed.
+/// The remedy for one failed job.
 #[derive(Debug, PartialEq, Eq)]
 enum Remedy {
     Requeue,
@@ -32,7 +33,7 @@ impl FailureLimits {
         }
     }
 
-    /// Whether there can be what is asked for; a line for the user if there will be less.
+    /// Checks the request against the limits. The notice says that the job gets less than asked for.
     fn check(self, asked: AfterFailure, model: &ModelName) -> Result<Option<String>, String> {
         if !asked.requeue_on.is_empty() && self.requeues == 0 {
             return Err(format!(
@@ -53,7 +54,7 @@ impl FailureLimits {
     }
 }
 
-/// Checks what a new job asks for. The error is for the user, as is a word about what it will not get in full.
+/// Checks the remedies that a new job asks for. Both the error and the notice are lines for the user.
 pub(crate) fn check(
     frontend: &Frontend,
     options: &[String],
@@ -62,7 +63,8 @@ pub(crate) fn check(
     limits(frontend, model).check(asked(options), model)
 }
 
-/// A run has ended: until when its partition stays, if it does. Has the job put back into the queue if that is to be.
+/// Chooses the remedy for a run that has ended, and has its job requeued if that is the remedy. Returns the
+/// time until which the partition stays, if it stays.
 pub(crate) fn at_end(
     frontend: &Frontend,
     job: &mut impl JobMut,
@@ -101,7 +103,7 @@ pub(crate) fn at_end(
     }
 }
 
-/// Puts a job back into the queue whose run failed, if nobody else has done so.
+/// Requeues the job of a failed run, unless it was requeued already.
 pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun) {
     let seen = slurm.job(run.job);
     let Some(job) = seen.filter(|job| job.restart_count() == run.restart && job.has_failed()) else { return };
@@ -112,12 +114,12 @@ pub(crate) fn requeue(slurm: &mut impl Locked, run: JobRun) {
     }
 }
 
-/// When a job ended. A later slurmctld that finds it COMPLETING comes to the same time.
+/// The time at which a job ended. A later slurmctld that finds it COMPLETING computes the same time.
 fn end_of(job: impl Job, outside: &dyn Outside) -> Seconds {
     Seconds(job.end_time()).min(outside.unix_time())
 }
 
-/// What was no option at the job's submit is none now.
+/// Options that could not be read at submit count as none.
 fn asked(options: &[String]) -> AfterFailure {
     let asked = Asked::read(options.iter().map(String::as_str)).unwrap_or_default();
     asked.after_failure
@@ -158,7 +160,7 @@ mod tests {
                 "{asked:?} {code:?} {may} {restarts}"
             );
         }
-        // The site has come to want neither since.
+        // The site has switched both off since.
         assert_eq!(FailureLimits::default().remedy(both, Some(42), true, 0), Remedy::Nothing);
     }
 

@@ -1,29 +1,30 @@
-//! The launch gate, and what a later slurmctld knows of it.
+//! The launch gate, and its mark for a later slurmctld.
 //!
-//! Slurm saves CONFIGURING, but a job that is or was suspended has it no more, and the gate itself is lowered when jobs
-//! are read. So the job's environment, which is saved with its state, says that the job was not launched yet.
+//! Slurm saves CONFIGURING, but a job that is or was suspended has lost it. Slurm lowers the gate itself when
+//! it reads its jobs. Slurm saves the job's environment with its state, so a variable there marks a job that
+//! was not launched yet.
 
 use crate::slurm::{Job, JobMut};
 use vipu_types::Grant;
 
-/// The variable beside that of the grant. What slurmctld sends to salloc and srun as they get their nodes has it, too,
+/// The name of the mark, beside the variable of the grant. salloc and srun get the mark with their nodes too,
 /// where it means nothing.
 fn mark(job: u32) -> String {
     format!("{}_HELD", Grant::variable(job))
 }
 
-/// Holds the job's launch, here and in a later slurmctld.
+/// Raises the job's launch gate, here and in a later slurmctld.
 pub(crate) fn raise(job: &mut impl JobMut) {
     job.set_environment(&mark(job.id()), "1");
     job.raise_launch_gate();
 }
 
-/// The job is about to be launched, or is not to be any more.
+/// Removes the mark: the job is about to be launched, or will not be launched any more.
 pub(crate) fn forget(job: &mut impl JobMut) {
     job.remove_environment(&mark(job.id()));
 }
 
-/// Whether an earlier slurmctld had not launched it yet.
+/// Whether an earlier slurmctld had not launched the job yet.
 pub(crate) fn was_raised(job: impl Job) -> bool {
     job.is_configuring() || job.environment(&mark(job.id())).is_some()
 }

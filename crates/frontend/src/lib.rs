@@ -1,10 +1,11 @@
-//! The front end: what Slurm's callbacks come to, and what the thread that may take Slurm's locks does.
+//! The front end: the answers to Slurm's callbacks, and the work of the host thread.
 //!
-//! Slurm itself is behind traits ([`slurm`]), clocks and threads behind another ([`Outside`]). `slurmctld-vipu`
-//! implements them on slurmctld's records, the simulation of recovery on records of its own: both run this code.
+//! Slurm is behind the traits of [`slurm`], clocks and queues are behind [`Outside`]. `slurmctld-vipu`
+//! implements these traits on slurmctld's records, and the simulation of recovery on records of its own. Both
+//! run this code.
 //!
-//! Lock order: slurmctld's locks, then the ledger's mutex. While the mutex is held nothing is called that could
-//! come back to it or wait: the two queues, and look-ups of job records.
+//! Lock order: slurmctld's locks, then the ledger's mutex. Code that holds the mutex fills the two queues and
+//! looks up job records. It calls nothing that waits or takes the mutex again.
 #![forbid(unsafe_code)]
 
 mod about;

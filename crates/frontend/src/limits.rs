@@ -1,4 +1,4 @@
-//! The most IPUs that one job may have, and by what.
+//! The most IPUs that one job may have, and the limit that says so.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,15 @@ use vipu_types::ModelName;
 
 use crate::models::Model;
 
-/// Where a job is in Slurm, as far as limits go by it: lists of names as users write them, `debug,short`.
+/// The Slurm partitions and the QOS of a job, on which its limits depend. Both are lists of names as users
+/// write them, `debug,short`.
 ///
-/// Of several Slurm partitions or QOS a job gets into one, nobody knows which: it is enough that one lets it. None is
-/// known where nobody said one, and Slurm did not choose yet.
+/// Of several names it is unknown which one the job will run in, so one that allows the request is enough.
+/// `None` if the user named none and Slurm has not chosen yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) slurm_partitions: Option<String>,
-    /// In any case: Slurm makes no difference.
+    /// Names in upper or lower case: Slurm does not tell them apart.
     pub(crate) qos: Option<String>,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct Most<'conf> {
     by: By<'conf>,
 }
 
-/// What a limit is of.
+/// The origin of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By<'conf> {
     Model,
@@ -49,7 +50,7 @@ impl fmt::Display for Most<'_> {
 }
 
 impl Model {
-    /// The most IPUs that a job may have which stands so. The model is called `name`.
+    /// The most IPUs of this model, called `name`, that a job with this standing may have.
     pub(crate) fn most<'conf>(&'conf self, name: &'conf ModelName, standing: &Standing) -> Most<'conf> {
         let of_model = Most { ipus: self.largest, model: name, by: By::Model };
         let Some(own) = &self.settings else { return of_model };
@@ -67,7 +68,7 @@ impl Model {
     }
 }
 
-/// The largest limit of these names, nothing if one of them has none.
+/// The largest limit of these names. None if one of the names has no limit.
 fn largest<'conf>(limits: &'conf BTreeMap<String, u32>, names: Option<&str>) -> Option<(u32, &'conf str)> {
     let mut names = names?.split(',').map(str::trim).filter(|name| !name.is_empty());
     let limit = |name: &str| limits.get_key_value(name).map(|(name, ipus)| (*ipus, name.as_str()));

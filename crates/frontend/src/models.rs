@@ -10,12 +10,12 @@ use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
 use crate::request::Resolved;
 
-/// One model, as it stands.
+/// One model, with its settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     /// The largest partition of a job, in IPUs.
     pub largest: u32,
-    /// What its file says; `None` while it never had a good one, and so no job.
+    /// The settings from its file. `None` until the file was good once; until then the model has no jobs.
     pub settings: Option<Settings>,
 }
 
@@ -23,28 +23,28 @@ pub struct Model {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Models(pub BTreeMap<ModelName, Model>);
 
-/// What a site does for the failed jobs of a model.
+/// The site's limits on remedies for the failed jobs of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FailureLimits {
-    /// How long a partition stays at most (MaxKeep); zero: not at all.
+    /// The longest time for which a partition stays (MaxKeep). Zero: partitions do not stay.
     pub(crate) keep: Duration,
-    /// How often a job may have been requeued that goes back into the queue (MaxRequeues).
+    /// The number of requeues after which a failed job is not requeued any more (MaxRequeues).
     pub(crate) requeues: u32,
 }
 
 impl Model {
-    /// A model of which only the limit matters.
+    /// A model with a limit only.
     #[cfg(test)]
     pub(crate) fn of_size(largest: u32) -> Self {
         Self { largest, settings: None }
     }
 
-    /// IPUs in one IPU-Link domain; more than there are while it has no settings, and so no job.
+    /// IPUs in one IPU-Link domain. Without settings, and so without jobs, the largest number that there is.
     pub(crate) fn link_domain(&self) -> IpuCount {
         self.settings.as_ref().map_or(IpuCount::LARGEST, |own| own.link_domain_size)
     }
 
-    /// Whether a number of IPUs that no partition has is rounded up.
+    /// Whether a number of IPUs between two partition sizes is rounded up.
     pub(crate) fn rounds_up(&self) -> bool {
         self.settings.as_ref().is_some_and(|own| own.size_policy == SizePolicy::RoundUp)
     }
@@ -54,7 +54,8 @@ impl Model {
         self.settings.as_ref().map_or(&[], |own| &own.controllers)
     }
 
-    /// As the ledger wants it.
+    /// The model in the form of the ledger. `trouble` is the reason why its jobs cannot start, if there is
+    /// one.
     pub fn facts(&self, name: &ModelName, trouble: Option<String>) -> ModelFacts {
         ModelFacts {
             model: name.clone(),
@@ -78,7 +79,8 @@ impl Models {
         self.0.get(model)?.settings.as_ref()
     }
 
-    /// What a job with so many nodes is given for a request that was resolved: this partition, on this controller.
+    /// The grant for a resolved request of a job with this number of nodes: this partition on this
+    /// controller. None if the model has no settings.
     pub(crate) fn grant(
         &self,
         partition: PartitionId,
@@ -94,53 +96,53 @@ impl Models {
         Some(Grant { partition, model, size, gcds, controller: Some(controller), delivery })
     }
 
-    /// The controller that is tried first, as long as the model has settings.
+    /// The controller that is tried first. None if the model has no settings.
     pub fn first_controller(&self, model: &ModelName) -> Option<ControllerName> {
         self.0.get(model)?.controllers().first().cloned()
     }
 
-    /// Where the files of its partitions go.
+    /// The directory for the IPUoF files of a model, if it has one.
     pub fn ipuof_dir(&self, model: &ModelName) -> Option<PathBuf> {
         self.settings(model)?.ipuof_dir.clone()
     }
 
-    /// How many IPUs of this model the jobs of a Slurm partition may have together, if that is limited.
+    /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.
     pub(crate) fn limit_of(&self, model: &ModelName, slurm_partition: &str) -> Option<u32> {
         let settings = self.settings(model)?;
         settings.ipus_per_slurm_partition.get(slurm_partition).copied()
     }
 
-    /// Whether the partition of a job is made before the job has nodes.
+    /// Whether the partition of a job is made before the job has nodes (Prepare).
     pub(crate) fn prepares(&self, model: &ModelName, is_batch: bool) -> bool {
         let settings = self.settings(model);
         settings.is_some_and(|settings| settings.prepare.is_for(is_batch))
     }
 
-    /// How long such a partition waits for the job's nodes.
+    /// The time for which a prepared partition waits for the job's nodes (PrepareWait).
     pub(crate) fn prepare_wait(&self, model: &ModelName) -> Duration {
         let settings = self.settings(model);
         settings.map_or(Duration::ZERO, |settings| settings.prepare_wait)
     }
 
-    /// How many such partitions a user has at most.
+    /// The most prepared partitions of one user (PrepareMax).
     pub(crate) fn prepare_max(&self, model: &ModelName) -> u32 {
         let settings = self.settings(model);
         settings.map_or(0, |settings| settings.prepare_max)
     }
 
-    /// How long a removal waits for a job's nodes.
+    /// The time for which a removal waits for a job's nodes (RemoveWait).
     pub(crate) fn remove_wait(&self, model: &ModelName) -> Duration {
         let settings = self.settings(model);
         settings.map_or(Duration::ZERO, |settings| settings.remove_wait)
     }
 
-    /// What becomes of a job whose partition fails while it runs.
+    /// The policy for a running job whose partition fails (OnPartitionError).
     pub(crate) fn on_partition_error(&self, model: &ModelName) -> OnPartitionError {
         let settings = self.settings(model);
         settings.map_or(OnPartitionError::Leave, |settings| settings.on_partition_error)
     }
 
-    /// What may be done for the failed jobs of a model.
+    /// The limits on remedies for the failed jobs of a model.
     pub(crate) fn failure_limits(&self, model: &ModelName) -> FailureLimits {
         let settings = self.settings(model);
         settings.map_or(FailureLimits::default(), |own| FailureLimits {
@@ -149,7 +151,7 @@ impl Models {
         })
     }
 
-    /// As the ledger wants them.
+    /// The models in the form of the ledger.
     pub(crate) fn facts(&self) -> Vec<ModelFacts> {
         self.0.iter().map(|(name, model)| model.facts(name, None)).collect()
     }

@@ -1,10 +1,10 @@
-//! What the front end needs besides Slurm: clocks, and the ways to the threads that carry out what is decided.
+//! The front end's needs besides Slurm: clocks, and queues to the threads that carry out its decisions.
 
 use ledger::{Action, Claim, Ending, HostAction, Millis, Seconds};
 use vipu_types::JobRun;
 
-/// Clocks and queues. Nothing here waits: all of it is called under slurmctld's locks, and the queues while the ledger is
-/// locked.
+/// Clocks and queues. No method may wait: all are called under slurmctld's locks, and the queues also while
+/// the ledger is locked.
 pub trait Outside: Send + Sync {
     /// The ledger's clock: milliseconds since the front end began.
     fn now(&self) -> Millis;
@@ -12,52 +12,54 @@ pub trait Outside: Send + Sync {
     fn unix_time(&self) -> Seconds;
     /// A time as Slurm's commands show it: local, `2026-11-21T12:34:56`.
     fn local_time(&self, at: Seconds) -> String;
-    /// Passes each action to whoever carries it out: the driver, or the thread that does [`HostTask`]s.
+    /// Passes each action to its thread, in this order: to the driver, or to the host thread as a
+    /// [`HostTask`].
     fn carry_out(&self, actions: Vec<Action>);
-    /// Has the journal say that the batch script of this run was launched then.
+    /// Records in the journal that the batch script of this run was launched at this time.
     fn note_launched(&self, claim: Claim, at: Seconds);
-    /// Has the thread that may take Slurm's locks do this.
+    /// Queues a task for the host thread.
     fn ask_host(&self, task: HostTask);
-    /// Whether the plugin has switched itself off, because Slurm's records do not look as its release says.
+    /// Whether the plugin has switched itself off, because Slurm's records differ from the layout of its
+    /// release.
     fn is_switched_off(&self) -> bool;
 }
 
-/// What the thread that may take Slurm's locks is asked to do.
+/// A task for the host thread, which may take Slurm's locks.
 #[derive(Clone, Debug)]
 pub enum HostTask {
     /// Carry out an action of the ledger.
     Act(HostAction),
-    /// See that Slurm does not wait for ever for the end of this run.
+    /// Open the completion gate of this run after RemoveWait, if it is still raised then.
     Limit(Claim),
-    /// See that what is prepared for a job goes when the job does not wait for it any more.
+    /// Remove a prepared partition once its job does not wait for it any more.
     Watch(Claim),
-    /// Show why a job was not started, once the scheduler has finished its pass and overwritten it.
+    /// Show the reason why a job was not started, after the scheduler's pass in which Slurm writes its own.
     ShowReason {
         /// The job.
         job: u32,
         /// The reason.
         text: String,
     },
-    /// See that the reason which an earlier slurmctld gave this job goes when it is over.
+    /// Take back the reason that an earlier slurmctld gave this job, once it does not hold any more.
     WatchReason(u32),
-    /// Show how the create of a partition goes: as the run's reason, and at the terminal of srun or salloc if `aloud`.
+    /// Show the progress of a create: as the run's reason, and at the terminal of srun or salloc if `aloud`.
     SayCreating {
         /// The run.
         run: JobRun,
-        /// How it goes.
+        /// The progress in words.
         line: String,
-        /// Whether it is worth a line at the terminal.
+        /// Whether the terminal gets the line as well.
         aloud: bool,
     },
-    /// End this run if it was not launched by then, its deadline.
+    /// End this run if it is not launched by this time, the job's deadline.
     Deadline(Claim, Seconds),
-    /// Put a job back into the queue whose run failed.
+    /// Requeue the job of this run, which failed.
     Requeue(JobRun),
-    /// Do what a job_fini of this job did not come to.
+    /// Finish a job_fini of this job that panicked.
     End {
         /// The job.
         job: u32,
-        /// What the job_fini had done to the job, if it came that far.
+        /// The ending that job_fini had given the job before it panicked, if any.
         ending: Option<Ending>,
     },
 }

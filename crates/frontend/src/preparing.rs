@@ -1,7 +1,8 @@
-//! Partitions that are made while their jobs still wait (`Prepare`), so that a job launches the moment it has nodes.
+//! Partitions that are made while their jobs still wait (`Prepare`), so that a job starts as soon as it has
+//! nodes.
 //!
-//! A job whose nodes and IPUs are free is refused once more, and its partition is made. When it is there, the
-//! scheduler is woken. What is asked here is asked under slurmctld's locks: no I/O, no waiting.
+//! A job whose nodes and IPUs are free is refused once more, and its partition is made. When the partition is
+//! ready, the scheduler is woken. All questions here are asked under slurmctld's locks: no I/O, no waiting.
 
 use crate::slurm::Job;
 use crate::slurm::Test;
@@ -14,11 +15,11 @@ use crate::frontend::Frontend;
 use crate::request::Resolved;
 use crate::scheduling::{InSlurm, Verdict, wait, wish};
 
-/// What squeue shows as the reason meanwhile.
+/// The reason in squeue while the partition is made.
 const REASON: &str = "vipu: preparing";
 
-/// What is answered to a start of a job whose partition is, or is being, made; none for any other. What it does not want
-/// any more is given up.
+/// The answer to the start of a job whose partition is prepared or being prepared. None for any other job. A
+/// partition that the job does not want any more is given up.
 pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Verdict> {
     let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
     if !is_for(&claim, job, wanted) {
@@ -32,28 +33,31 @@ pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved)
     Some(wait(frontend, job, trouble.map_or_else(|| REASON.into(), |trouble| trouble.to_string())))
 }
 
-/// Whether a partition is there, or on its way, for this job: no other one is to be looked for.
+/// Whether a partition is prepared, or being prepared, for this job. Then no other partition is looked for.
 pub(crate) fn is_prepared(frontend: &Frontend, job: impl Job) -> bool {
     frontend.ledger().preparation(job.id()).is_some()
 }
 
-/// What a job shows whose partition is, or is being, made: nothing once it is there.
+/// The reason of a job whose partition is prepared or being prepared. The inner `None` stands for a ready
+/// partition, which needs no reason.
 pub(crate) fn reason(frontend: &Frontend, job: impl Job) -> Option<Option<String>> {
     let Preparation { ready, .. } = frontend.ledger().preparation(job.id())?;
     Some(ready.is_none().then(|| REASON.to_owned()))
 }
 
-/// The claim of the partition that is there for this job.
+/// The claim of the partition that is ready for this job.
 pub(crate) fn ready_for(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Claim> {
     let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
     (ready.is_some() && is_for(&claim, job, wanted)).then_some(claim)
 }
 
-/// Whether the partition of a job that could start now is to be made first.
+/// Whether the partition of a job that could start now is made first. It is not for:
 ///
-/// Not of one that backfill starts: it comes too rarely to be waited for. Not of a part of a heterogeneous job, which
-/// starts as a whole. Not of an array's record: the task that begins gets an id of its own. Not of one that ends at the
-/// first refusal, as `--immediate` has it. Not of more than PrepareMax of one user, nor of one who let one wait in vain.
+/// * a job that backfill starts, because backfill comes too rarely to be waited for
+/// * a component of a heterogeneous job, which starts as a whole
+/// * the record of a job array, because the task that begins gets an id of its own
+/// * a job that ends at its first refusal, by `--immediate`
+/// * a user with PrepareMax prepared partitions, or with one that waited in vain a short while ago
 pub(crate) fn is_to_be_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> bool {
     let (is_meant, most) = frontend
         .models(|models| (models.prepares(&wanted.model, job.is_batch()), models.prepare_max(&wanted.model)));
@@ -70,14 +74,16 @@ fn may_prepare(frontend: &Frontend, job: impl Job, model: &ModelName, most: u32)
     ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), model, most)
 }
 
-/// Whom a job that finds no room comes before, and who have to give up for it what was prepared for them.
+/// The jobs that have to give up their prepared partitions for a job that finds no room. They come after it
+/// in line. None if there are no such jobs.
 pub(crate) fn displaced(frontend: &Frontend, own: &Wish, jobs: &InSlurm<impl Job>) -> Option<Vec<u32>> {
     let mut ledger = frontend.ledger();
     if !ledger.is_any_prepared() {
         return None;
     }
     if !ledger.may_prepare(frontend.now(), own.job()) {
-        // It had a partition, and did not start: something else keeps it, and would keep the others waiting with it.
+        // A partition waited for it in vain: something else than IPUs holds it up, and would hold up the
+        // others too.
         return None;
     }
     let others = ledger.preparations().map(|it| it.claim);
@@ -93,9 +99,9 @@ pub(crate) fn displaced(frontend: &Frontend, own: &Wish, jobs: &InSlurm<impl Job
     ledger.victims(own, &candidates, jobs).filter(|found| !found.is_empty())
 }
 
-/// The nodes that jobs before this one are about to have, as soon as their partitions are there: they are not free for it.
-/// As nobody else than the stock selector knows what fits on a node beside others, only those of jobs that take whole nodes
-/// are, or all if this one does.
+/// The nodes that this job cannot have, because jobs before it get them as soon as their partitions are
+/// ready. Only the stock selector knows which jobs fit together on a node. Nodes that both jobs may share
+/// therefore do not count.
 pub(crate) fn nodes_before(
     frontend: &Frontend,
     job: impl Job,
@@ -114,7 +120,7 @@ pub(crate) fn nodes_before(
     frontend.expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
 }
 
-/// The stock selector has found nodes for a start, for which others may have to be preempted.
+/// Continues after the stock selector has found nodes for a start, possibly with jobs to preempt.
 pub(crate) fn on_nodes(frontend: &Frontend, job: impl Job, test: &impl Test) -> Verdict {
     match frontend.on_nodes.take(&job.id()) {
         Some(OnNodes::Prepare(wanted)) if !test.has_victims() => begin(frontend, job, test, wanted),
@@ -133,7 +139,7 @@ fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved)
         return Verdict::Go;
     };
     for other in frontend.expected.expect(job.id(), test.chosen(), job.takes_whole_nodes()) {
-        // It comes after this one, or these nodes would not have been looked at.
+        // That job comes after this one. Otherwise its nodes would have been left out of the test.
         frontend.tell(Event::Forgo { job: other, in_vain: false });
     }
     let now = frontend.outside().unix_time();

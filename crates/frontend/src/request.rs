@@ -1,4 +1,4 @@
-//! What a GRES request comes to on this site, or what would be valid instead.
+//! Resolves a GRES request on this site, or says which requests would be valid.
 
 use std::fmt::{self, Write as _};
 
@@ -11,18 +11,18 @@ use crate::limits::Standing;
 use crate::models::{Model, Models};
 use crate::slurm::Job;
 
-/// What a job's record or submit message says of IPUs.
+/// The parts of a job's record or submit message that concern IPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     /// Its GRES list.
     pub(crate) tres: String,
     /// Its options, as Slurm keeps them.
     pub(crate) options: Vec<String>,
-    /// Where it is.
+    /// Its Slurm partitions and its QOS.
     pub(crate) standing: Standing,
 }
 
-/// A request that can be met: by which model, with how many IPUs, divided and wired how.
+/// A request that can be met: its model, its number of IPUs, and its shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resolved {
     pub(crate) model: ModelName,
@@ -31,13 +31,13 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    /// The request in full, as Slurm shall keep it.
+    /// The complete request, as Slurm keeps it.
     pub(crate) fn canonical(&self) -> GresRequest {
         GresRequest { model: Some(self.model.clone()), count: Some(self.size.get().into()) }
     }
 }
 
-/// A request that was submitted or changed, and can be met.
+/// A submitted or changed request that can be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     asked: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// A line for the user who gets more than was asked for.
+    /// A line for the user, if the job gets more IPUs than asked for.
     pub(crate) fn notice(&self) -> Option<String> {
         let (asked, size) = (self.asked, self.resolved.size);
         let is_rounded = asked != u64::from(size.get());
@@ -55,8 +55,7 @@ impl Taken {
     }
 }
 
-/// Why a request cannot be met, in one line for the user's terminal: what is wrong, the nearest valid requests,
-/// and what there is.
+/// A refusal in one line for the user's terminal: the fault, the nearest valid requests, and the models.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}")]
 pub(crate) struct Refusal {
@@ -64,10 +63,10 @@ pub(crate) struct Refusal {
     for_good: bool,
 }
 
-/// The bytes of most of them.
+/// Most refusals have fewer bytes.
 const USUAL_LINE: usize = 192;
 
-/// What is wrong with a request.
+/// The fault of a request.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error(transparent)]
@@ -80,7 +79,7 @@ enum Fault {
     Contradiction(#[from] Contradiction),
     #[error(transparent)]
     Misfit(#[from] Misfit),
-    /// As [`crate::limits::Most`] says.
+    /// The text of [`crate::limits::Most`].
     #[error("{0}")]
     TooLarge(String),
     #[error("there is no model {0}")]
@@ -93,18 +92,18 @@ enum Fault {
 }
 
 impl Refusal {
-    /// For the user.
+    /// The line for the user.
     pub(crate) fn into_line(self) -> String {
         self.line
     }
 
-    /// Whether no partition on any system could be what was asked for, whatever the configuration.
+    /// Whether no system could meet the request, whatever its configuration.
     pub(crate) fn is_for_good(&self) -> bool {
         self.for_good
     }
 }
 
-/// How a request was written, and so how a better one is to be.
+/// The form of a request. The refusal suggests requests in this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     /// `--gres=vipu:pod64:16`
@@ -113,7 +112,7 @@ enum Written {
     Options,
 }
 
-/// Requests that would be accepted: models, with the count where one is to be written.
+/// Requests that would be accepted: models, each with the number of IPUs if that has to be written.
 struct Valid<'a> {
     written: Written,
     requests: Vec<(&'a ModelName, Option<u64>)>,
@@ -144,7 +143,7 @@ impl fmt::Display for Valid<'_> {
     }
 }
 
-/// What models there are, with their sizes.
+/// The models with their sizes.
 struct Offer<'a>(&'a Models);
 
 impl fmt::Display for Offer<'_> {
@@ -163,7 +162,7 @@ impl fmt::Display for Offer<'_> {
 }
 
 impl Models {
-    /// What a new request comes to; `None` when there are no IPUs in it.
+    /// Resolves a new request. `None` if it asks for no IPUs.
     pub(crate) fn find_new(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
         let written = if gres.is_none() { Written::Options } else { Written::Gres };
@@ -171,8 +170,8 @@ impl Models {
         merged.map(|gres| self.resolve(&gres, written, asked.shape, &request.standing)).transpose()
     }
 
-    /// What the GRES list of a job comes to that is changed. The options cannot be: their number counts no more, and
-    /// their model where the list has none.
+    /// Resolves the GRES list of a job that is changed. Options cannot change. Their number of IPUs does not
+    /// count any more, and their model counts only if the list has none.
     pub(crate) fn find_changed(&self, request: &Request) -> Result<Option<Taken>, Refusal> {
         let (asked, gres) = self.parse(request)?;
         let with_model = |gres: GresRequest| GresRequest { model: gres.model.or(asked.model), ..gres };
@@ -180,13 +179,13 @@ impl Models {
         gres.map(resolve).transpose()
     }
 
-    /// What the request of a job comes to that was taken. Its GRES list has number and model by now, and may have
-    /// been changed since.
+    /// Resolves the request of an accepted job. Its GRES list is complete by now, and may have been changed
+    /// since.
     pub(crate) fn find(&self, request: &Request) -> Result<Option<Resolved>, Refusal> {
         Ok(self.find_changed(request)?.map(|taken| taken.resolved))
     }
 
-    /// What a job asks for, if it asks for IPUs.
+    /// Resolves the request of a job record. `None` if it asks for no IPUs.
     pub(crate) fn wanted(&self, job: impl Job) -> Result<Option<Resolved>, Refusal> {
         if !job.mentions_vipu() {
             return Ok(None);
@@ -202,7 +201,7 @@ impl Models {
         Ok((asked.map_err(|why| self.refusal(why.into(), Valid::NONE))?, gres))
     }
 
-    /// Judges a request. Without a model it goes where there is exactly one choice.
+    /// Resolves a request. Without a model it gets the only possible one.
     fn resolve(
         &self,
         request: &GresRequest,
@@ -254,8 +253,8 @@ impl Models {
         })
     }
 
-    /// The model that is meant by a number alone: the only one, or the only one with partitions of that size; of
-    /// several that are all too small the largest, for the refusal to name.
+    /// The model that a number alone means: the only model, or the only one with partitions of that size. If
+    /// all models are too small it is the largest, for the refusal to name.
     fn only_choice(&self, count: u64, standing: &Standing) -> Option<(&ModelName, &Model)> {
         if self.0.len() == 1 {
             return self.0.first_key_value();
@@ -268,7 +267,7 @@ impl Models {
         }
     }
 
-    /// The models with a partition for so many IPUs.
+    /// The models that have a partition for this number of IPUs.
     fn with_size(&self, count: u64, standing: &Standing) -> impl Iterator<Item = (&ModelName, &Model)> {
         self.0.iter().filter(move |(name, model)| {
             let most = model.most(name, standing).ipus;
@@ -289,7 +288,8 @@ impl Models {
 }
 
 impl Model {
-    /// The partition for so many IPUs: as large, or the next larger one where the site has it so and `most` allows it.
+    /// The partition size for this number of IPUs. A number between two sizes gets the larger one, if the
+    /// site rounds up and `most` allows it.
     fn size_for(&self, count: u64, most: u32) -> Result<IpuCount, NotASize> {
         match IpuCount::new(count) {
             Err(NotASize::NotPowerOfTwo { above, .. }) if self.rounds_up() && above <= u64::from(most) => {

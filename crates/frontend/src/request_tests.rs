@@ -1,4 +1,4 @@
-//! What requests come to, and how refusals read.
+//! Resolved requests, and the texts of refusals.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn answer_to(models: &Models, request: &Request) -> String {
     found.map_or_else(|why| why.to_string(), |done| done.unwrap().resolved.canonical().to_string())
 }
 
-/// What pod64 makes of a request, with these lines in its file: the list and the notice, or the refusal.
+/// The answer of pod64 with these lines in its file: the list and the notice, or the refusal.
 fn with_conf(lines: &str, request: &Request) -> (String, Option<String>) {
     let file = format!("ApiHost=x IpuofDir=/x {lines}");
     let settings = vipu_conf::Settings::parse(&file, std::path::Path::new("vipu.conf")).unwrap();
@@ -136,7 +136,7 @@ fn options_are_part_of_the_request() {
         let answer = answer_to(&one, &asks(tres, options));
         assert!(answer.starts_with(line), "{answer}");
     }
-    // Of a job that was taken the list counts, which an administrator may have changed.
+    // The list of an accepted job counts, because an administrator may have changed it.
     let changed = one.find(&asks("gres:vipu:pod64:8", &["ipus=16"])).unwrap().unwrap();
     assert_eq!(changed.size.get(), 8);
 }
@@ -155,7 +155,7 @@ fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
         };
         assert_eq!(with_conf(up, &asks(tres, options)), (list.to_owned(), notice.map(line)), "{tres}");
     }
-    // Not beyond any limit, not from nothing, and the shape has to fit what it comes to.
+    // A number is not rounded beyond a limit, and 0 not at all. The shape has to fit the rounded size.
     let (gcds, up_to_48) = (["ipus=7", "ipu_gcds=7"], "SizePolicy=round-up MaxIpusPerJob=48");
     for (lines, request, line) in [
         (

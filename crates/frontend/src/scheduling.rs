@@ -1,5 +1,5 @@
-//! What Slurm's schedulers ask, and what is answered for IPUs. All of it runs under slurmctld's locks: no I/O,
-//! no waiting.
+//! Answers for IPUs to the questions of Slurm's schedulers. All run under slurmctld's locks: no I/O, no
+//! waiting.
 
 use crate::slurm::{Job, JobMut, Question, Test};
 use ledger::{Candidate, Jobs, Place, Rank, Seconds, Wait, Wish};
@@ -11,22 +11,22 @@ use crate::internal_error;
 use crate::preparing;
 use crate::request::Resolved;
 
-/// Whether the scheduler may try this job.
+/// The answer to a test of a job.
 pub enum Verdict {
     /// The stock selector decides.
     Go,
     /// Yes, and the stock selector need not be asked.
     Answered,
-    /// Not now; it is told why.
+    /// Not now. squeue shows the reason.
     Wait,
-    /// Never: no partition has this size.
+    /// Never: no configuration could meet the request.
     Never,
 }
 
-/// Seconds, a year: when nobody can say when the job starts, as an answer to who asked just that.
+/// A year, in seconds: the answer to a question about a start that is unknown.
 const BEYOND_ANY_PLAN: i64 = 365 * 24 * 3600;
 
-/// Before the stock selector looks at a job.
+/// Answers a test before the stock selector looks at the job.
 pub fn before(
     frontend: &Frontend,
     job: &mut impl JobMut,
@@ -46,7 +46,7 @@ pub fn before(
         Err(refusal) if !test_only => wait(frontend, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
         Ok(Some(wanted)) if !test_only && let Some(trouble) = frontend.out_of_order() => {
-            // The ledger says so too, if it still can be believed.
+            // The ledger knows the reason too, but it may have failed.
             let why = Wait::Trouble { model: wanted.model, trouble: trouble.into() };
             wait(frontend, **job, why.to_string())
         }
@@ -55,12 +55,12 @@ pub fn before(
         }
         Ok(Some(wanted)) if run_now => start_now(frontend, **job, &wanted, test),
         Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(frontend, job, &wanted, told, test),
-        // Whether it could ever run is not a matter of what is free: Slurm would hold it for good.
+        // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
         Ok(Some(_)) | Err(_) => Verdict::Go,
     }
 }
 
-/// Whether a job may start now, if need be by preempting others.
+/// Whether a job may start now, if necessary by preempting others.
 fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut impl Test) -> Verdict {
     failpoints::stop!("test");
     if let Some(why) = over_share(frontend, job, wanted) {
@@ -91,14 +91,15 @@ fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut i
         None => wait(frontend, job, why.to_string()),
         Some(none) if none.is_empty() => wait(frontend, job, format!("{why}; on their way out")),
         Some(victims) => {
-            // Slurm preempts them only if the stock selector finds nodes, too: see `after`.
+            // Slurm preempts them only if the stock selector finds nodes as well: see `after`.
             frontend.victims.leave(job.id(), victims);
             Verdict::Go
         }
     }
 }
 
-/// Why a job that waits would be refused for its IPUs now: what [`start_now`] finds, with nothing done about it.
+/// The reason why a waiting job would be refused for its IPUs now. It asks the questions of [`start_now`] and
+/// changes nothing.
 pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
     let wanted = match frontend.models(|models| models.wanted(job)) {
         Ok(wanted) => wanted?,
@@ -121,8 +122,8 @@ pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
     verdict.err().map(|why| why.to_string())
 }
 
-/// Whether the job's Slurm partition would have more IPUs than it may. Such a job does not stand in line: who
-/// starts next is not a matter of what is free.
+/// The wait of a job that would take its Slurm partition above its limit of IPUs. The job is not in line,
+/// because free IPUs alone do not let it start.
 fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Wait> {
     let slurm_partition = job.slurm_partition()?;
     let limit = frontend.models(|models| models.limit_of(&wanted.model, &slurm_partition))?;
@@ -144,11 +145,11 @@ fn victims(frontend: &Frontend, wish: &Wish, jobs: &InSlurm<impl Job>, test: &im
     frontend.ledger().victims(wish, &candidates, jobs)
 }
 
-/// Backfill asks when a job can start.
+/// Answers backfill's question when a job can start.
 ///
-/// It asks again for each moment at which something ends that it has planned, until the answer is no later than the
-/// next of them. A start that the job's IPUs dictate stays what it is, so the stock selector is asked once, within a
-/// second: in the next cycle it has to be asked anew.
+/// Backfill repeats the question for each planned end of a job, until the answer is no later than the next
+/// planned end. A start that the IPUs dictate stays as it is meanwhile. The stock selector is therefore asked
+/// once within a second, and anew in the next cycle.
 fn asked_by_backfill(
     frontend: &Frontend,
     job: &mut impl JobMut,
@@ -163,7 +164,7 @@ fn asked_by_backfill(
         return Verdict::Go;
     }
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
-    // Whom it may preempt may differ from test to test.
+    // The jobs that it may preempt may differ between two tests.
     let told = told.filter(|told| told.at == jobs.now() && !test.may_preempt());
     let Some(told) = told else { return Verdict::Go };
     let from = jobs.now().max(Seconds(test.not_before().unwrap_or(0)));
@@ -176,8 +177,8 @@ fn asked_by_backfill(
 
 /// Tells backfill a start that the job's IPUs dictate.
 ///
-/// Backfill keeps the chosen nodes for a job from its expected start on. One that waits for IPUs leaves them to
-/// whoever is through, or can share them, until then: its place in line is its plan.
+/// Backfill keeps the chosen nodes for a job from its expected start on. A job that waits for IPUs keeps no
+/// node, so that other jobs can run there until its start. Its plan keeps its place in line.
 fn wait_for_ipus(frontend: &Frontend, job: &mut impl JobMut, told: Told, test: &mut impl Test) -> Verdict {
     frontend.told.leave(Asked::of(**job), told);
     let Some(start) = told.start else { return Verdict::Wait };
@@ -186,7 +187,7 @@ fn wait_for_ipus(frontend: &Frontend, job: &mut impl JobMut, told: Told, test: &
     Verdict::Answered
 }
 
-/// After the stock selector said yes.
+/// Answers a test after the stock selector said yes.
 pub fn after<J: JobMut>(
     frontend: &Frontend,
     job: &mut J,
@@ -212,7 +213,7 @@ pub fn after<J: JobMut>(
     }
 }
 
-/// The stock selector said when the job could start: not before its IPUs are free.
+/// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.
 fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test: &mut impl Test) -> Verdict {
     if preparing::is_prepared(frontend, **job) {
         return Verdict::Go;
@@ -244,7 +245,7 @@ fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test:
     Verdict::Go
 }
 
-/// The controller for a job that has its nodes: one where nobody in line is pushed back, if there is one.
+/// The controller for a job that has its nodes, if possible one where no job in line is delayed.
 pub(crate) fn controller_for(
     frontend: &Frontend,
     job: impl Job,
@@ -255,7 +256,7 @@ pub(crate) fn controller_for(
     undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
 }
 
-/// Which IPUs a job that has its nodes is to have; none where the controller chooses.
+/// The IPUs for a job that has its nodes. Empty if the controller chooses them.
 pub(crate) fn place_for(
     frontend: &Frontend,
     job: impl Job,
@@ -292,7 +293,7 @@ impl<J: Job> InSlurm<J> {
         Self { any, now: frontend.outside().unix_time(), patience: frontend.patience() }
     }
 
-    /// Another job.
+    /// The job with this id, under the lock of the callback.
     pub(crate) fn job(&self, id: u32) -> Option<J> {
         self.any.other(id)
     }
@@ -306,7 +307,8 @@ impl<J: Job> Jobs for InSlurm<J> {
     fn end_of(&self, job: u32) -> Option<Seconds> {
         let job = self.any.other(job)?;
         if job.is_pending() {
-            // Its partition is there before it: whenever it starts, that is how long it has it.
+            // Its partition is ready before it. The job will hold the partition for its time limit, whenever
+            // it starts.
             return Some(Seconds(self.now.0.saturating_add(job.time_limit())));
         }
         (job.is_running() || job.is_suspended()).then(|| Seconds(job.end_time()))

@@ -11,14 +11,14 @@ use crate::guard::guard;
 use crate::outside::Outside;
 use crate::sync::{Mutex, MutexGuard, lock};
 
-/// Events come in here, from slurmctld's callbacks and from both threads, and actions go out.
+/// Takes events from slurmctld's callbacks and from both threads, and passes on the actions that follow.
 #[derive(Default)]
 pub(crate) struct SharedLedger {
     ledger: Mutex<Ledger>,
     distrusted: AtomicBool,
 }
 
-/// The ledger, locked. slurmctld's callbacks wait for it.
+/// The locked ledger. slurmctld's callbacks wait while it is locked.
 pub struct LockedLedger<'shared_ledger> {
     ledger: MutexGuard<'shared_ledger, Ledger>,
     _no_io: NoIo,
@@ -38,24 +38,24 @@ impl DerefMut for LockedLedger<'_> {
 }
 
 impl SharedLedger {
-    /// The ledger, for a question.
+    /// Locks the ledger for a question.
     pub(crate) fn ledger(&self) -> LockedLedger<'_> {
         LockedLedger { ledger: lock(&self.ledger), _no_io: NoIo::new() }
     }
 
-    /// What the ledger says may not be true from now on.
+    /// Marks the ledger as possibly wrong from now on.
     pub(crate) fn distrust(&self) {
         self.distrusted.store(true, Ordering::Release);
     }
 
-    /// Whether the ledger has failed once: not all that it waits for comes.
+    /// Whether the ledger has failed once. Some answers that it waits for may not come.
     pub(crate) fn is_distrusted(&self) -> bool {
         self.distrusted.load(Ordering::Acquire)
     }
 
-    /// Tells the ledger what happened and passes on what it wants done. False if that showed a fault in the ledger.
+    /// Tells the ledger an event and passes on the actions that follow. False if the ledger panicked.
     ///
-    /// The queues are filled while the ledger is locked, so that actions leave in the order they were decided.
+    /// The queues are filled while the ledger is locked, so that actions leave in the order of the decisions.
     pub(crate) fn tell(&self, outside: &dyn Outside, event: Event) -> bool {
         let about = About::of(&event);
         let mut ledger = self.ledger();
@@ -64,7 +64,8 @@ impl SharedLedger {
             outside.carry_out(actions);
             return true;
         }
-        // What it would have decided is lost, and it may be half-changed. To be known before anybody acts on that.
+        // The decision is lost, and the ledger may be half-changed. The mark is set before another thread can
+        // act on the ledger.
         self.distrust();
         outside.carry_out(about.let_go(&ledger));
         false

@@ -7,7 +7,7 @@ use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Shape};
 use super::*;
 use crate::outside::HostTask;
 
-/// How many ways of the threads through the locks are tried.
+/// The number of thread schedules that are tried.
 const SCHEDULES: usize = 2000;
 
 fn claim() -> Claim {
@@ -24,7 +24,7 @@ fn claim() -> Claim {
     }
 }
 
-/// Notes the actions in the order in which they leave.
+/// Keeps the actions in the order in which they leave.
 #[derive(Default)]
 struct Noted(std::sync::Mutex<Vec<Action>>);
 
@@ -54,8 +54,8 @@ impl Outside for Noted {
     }
 }
 
-/// Tells the shared ledger of a job whose partition is there on one thread, of its end on another; says what is to be done, and
-/// in which order.
+/// Tells the shared ledger on one thread that a partition is up, and on another that its job has ended.
+/// Returns the actions in their order, without surveys and cancelled creates.
 fn up_and_ended() -> Vec<Action> {
     let shared = Arc::new((SharedLedger::default(), Noted::default()));
     assert!(shared.0.tell(&shared.1, Event::Begin(claim())));
@@ -83,11 +83,11 @@ fn up_and_ended() -> Vec<Action> {
         .collect()
 }
 
-/// A job that is launched after its end was seen to would be launched for good.
+/// A launch after the end of its job would never be undone.
 #[test]
 fn actions_leave_in_the_order_they_were_decided() {
     let check = || match &up_and_ended()[..] {
-        // It ended first, and was not launched.
+        // The job ended first, and was not launched.
         [Action::Host(HostAction::AwaitNodes(_))] => {}
         [Action::Host(HostAction::OpenLaunch(_)), Action::Host(HostAction::AwaitNodes(_))] => {}
         other => panic!("{other:?}"),

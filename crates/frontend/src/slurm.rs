@@ -1,7 +1,8 @@
-//! Slurm, as far as the front end asks and changes it. slurmctld-vipu implements these traits on Slurm's records,
-//! the simulation of recovery on records of its own.
+//! Slurm, as far as the front end reads and changes it. Crate `slurmctld-vipu` implements these traits on
+//! Slurm's records, and the simulation of recovery on records of its own.
 //!
-//! Names and meanings of the methods are those of `slurm_host`, which tells of each member of Slurm's records.
+//! The methods have the names and the meanings of those in `slurm_host`, which documents each member of
+//! Slurm's records.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use ledger::Seconds;
 use vipu_types::ModelName;
 
-/// How far ahead [`JobMut::begin_soon`] lies.
+/// The time from [`JobMut::begin_soon`] until the job may begin.
 pub const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// A job, under at least the job read lock.
@@ -60,7 +61,8 @@ pub trait Job: Copy {
     fn other(self, id: u32) -> Option<Self>;
 }
 
-/// The job, or the leader of the heterogeneous job that it is part of: Slurm requeues and releases that as a whole.
+/// The id of the job, or of the leader of its heterogeneous job. Slurm requeues and releases a heterogeneous
+/// job as a whole.
 pub(crate) fn leader_of(job: impl Job) -> u32 {
     if job.het_job() == 0 { job.id() } else { job.het_job() }
 }
@@ -86,20 +88,20 @@ pub trait JobMut: Deref<Target: Job> {
     fn remove_script_environment_of(&mut self, beginning: &str);
 }
 
-/// What a test of a job by the scheduler asks.
+/// The question of a scheduler's test of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Whether the job may start now; it does if the answer is yes.
+    /// Whether the job may start now. Slurm starts it after a yes.
     Start,
     /// When the job would start.
     When,
     /// Whether the job could ever run.
     Ever,
-    /// Anything else, such as a rehearsal of preemption.
+    /// Any other question, for example a trial of preemption.
     Other,
 }
 
-/// What Slurm passes to a test of a job beside the job: nodes, jobs that may be preempted, and a time.
+/// The arguments of a test beside the job: nodes, jobs that may be preempted, and a time.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's arguments")]
 pub trait Test {
     /// A job that may be preempted.
@@ -109,7 +111,7 @@ pub trait Test {
     fn candidates(&self) -> Vec<Self::Job>;
     fn has_victims(&self) -> bool;
     fn preempt(&mut self, victims: &[Self::Job]);
-    /// How many nodes there are to choose from, or were chosen.
+    /// The number of nodes to choose from, or of those that were chosen.
     fn node_count(&self) -> u32;
     fn chosen(&self) -> Vec<u32>;
     fn leave_out(&mut self, nodes: &[u32]);
@@ -136,11 +138,12 @@ pub trait JobDescription {
     fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions>;
 }
 
-/// What the nodes of each Slurm partition offer.
+/// The offers of the nodes of each Slurm partition.
 pub trait SlurmPartitions {
-    /// The names of all.
+    /// The names of all Slurm partitions.
     fn names(&self) -> Vec<String>;
-    /// Whether a node there has IPUs, of this model if one is given; `None` if there is no such Slurm partition.
+    /// Whether a node of this Slurm partition has IPUs, of this model if one is given. `None` for an unknown
+    /// Slurm partition.
     fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
 }
 
@@ -153,11 +156,12 @@ pub trait Slurm {
     where
         Self: 'lock;
 
-    /// Looks at jobs under the job read lock; none for one that Slurm does not have.
+    /// Looks at jobs under the job read lock. The answer has one entry for each id: `None` if Slurm has no
+    /// job with that id.
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
     /// Takes the job write lock. Waits while a scheduling pass holds it.
     fn write(&mut self) -> Self::Locked<'_>;
-    /// Opens the completion gate of a job: it may leave COMPLETING.
+    /// Opens the completion gate of a job, so that it may leave COMPLETING.
     fn open_completion_gate(&mut self, job: u32);
     /// Makes the main scheduler look at the queue now, or soon.
     fn kick_scheduler(&mut self);

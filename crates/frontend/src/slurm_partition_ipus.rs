@@ -1,4 +1,4 @@
-//! Whether there are IPUs where a job wants to go: on the nodes of its Slurm partitions.
+//! Checks that the Slurm partitions of a job have nodes with IPUs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,19 +6,19 @@ use vipu_types::ModelName;
 
 use crate::slurm::SlurmPartitions;
 
-/// How many Slurm partitions a refusal names that have them.
+/// The most Slurm partitions with IPUs that a refusal names.
 const MOST_NAMES: usize = 8;
 
-/// How many answers are remembered: users may write the names of Slurm partitions in any order.
+/// The most earlier answers that are kept. Users may write the names of Slurm partitions in any order.
 const MOST_FOUND: usize = 31;
 
-/// Slurm partitions that were found to have IPUs of a model, until nodes or Slurm partitions change: to look at each submit
-/// costs as much as all the rest of its check.
+/// Slurm partitions that have IPUs of a model, kept until nodes or Slurm partitions change. A look at each
+/// submit would cost as much as the rest of its check.
 #[derive(Default)]
 pub(crate) struct Found(Mutex<Vec<(String, ModelName)>>);
 
 impl Found {
-    /// [`refuse`], where the answer is not known.
+    /// Calls [`refuse`], unless the answer is known.
     pub(crate) fn refuse<P: SlurmPartitions>(
         &self,
         places: impl FnOnce() -> Option<P>,
@@ -46,14 +46,14 @@ impl Found {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was found may not be so any more.
+    /// Forgets all answers, because they may not hold any more.
     pub(crate) fn forget(&self) {
         self.lock().clear();
     }
 }
 
-/// Why a job cannot have IPUs of this model in any of these Slurm partitions, a list as users write it. One is enough, and
-/// of one that is unknown Slurm tells.
+/// The refusal of a job if none of these Slurm partitions has IPUs of this model. `wanted` is a list as users
+/// write it. Slurm itself refuses an unknown name.
 fn refuse(places: &impl SlurmPartitions, wanted: &str, model: &ModelName) -> Option<String> {
     let names: Vec<_> = wanted.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let lacks = |name: &&str| places.have(name, Some(model)) == Some(false);

@@ -1,4 +1,5 @@
-//! What users ask for, at submit and later: checked and completed. All of it runs under slurmctld's locks: no I/O, no waiting.
+//! Checks and completes requests, at submit and when a job is changed. All of it runs under slurmctld's
+//! locks: no I/O, no waiting.
 
 use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption};
@@ -9,12 +10,16 @@ use crate::limits::Standing;
 use crate::request::{Refusal, Request, Taken};
 use crate::slurm::{Job, JobDescription};
 
-/// Takes out what a client of a user's own sends so that root's Prolog and Epilog take it for ours. A change brings none.
+/// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
+/// brings none.
 pub fn drop_forged(description: &mut impl JobDescription) {
     description.remove_script_environment_of(Grant::BEGINNING);
 }
 
-/// Checks a new job's request and completes it. What there is to tell the user is a notice, or why it is refused.
+/// Checks and completes the request of a new job. Returns a notice for the user, if there is one.
+///
+/// # Errors
+/// The refusal, in one line for the user.
 pub fn submitted(
     frontend: &Frontend,
     description: &mut impl JobDescription,
@@ -47,18 +52,22 @@ pub fn submitted(
 
 const SWITCHED_OFF: &str = "vipu: the IPU frontend has switched itself off; its reason is in slurmctld's log";
 
-/// The answer while nobody knows what a request comes to.
+/// Refuses a job that asks for IPUs, because no request can be resolved while there is no plugin.
+///
+/// # Errors
+/// The refusal, in one line for the user.
 pub fn refuse_ipus(description: &impl JobDescription) -> Result<Option<String>, String> {
     let wants_ipus = description.mentions_vipu() || !description.options(JobOption::PREFIX).is_empty();
     if wants_ipus { Err(SWITCHED_OFF.to_owned()) } else { Ok(None) }
 }
 
-/// Whether it gets its Slurm partition by a reservation.
+/// Whether the job gets its Slurm partition from a reservation.
 fn takes_its_place(description: &impl JobDescription) -> bool {
     description.names_reservation() && description.slurm_partitions().is_none_or(|names| names.is_empty())
 }
 
-/// Refuses a job in Slurm partitions without IPUs: it would wait for ever, or be told of nodes.
+/// Refuses a job in Slurm partitions without IPUs. It would wait for ever, or be refused with words about
+/// nodes.
 fn there_are_ipus(
     frontend: &Frontend,
     description: &impl JobDescription,
@@ -74,8 +83,8 @@ fn there_are_ipus(
     refusal.map_or(Ok(()), Err)
 }
 
-/// Why there are no IPUs at the moment, for who waits at a terminal. With `--immediate` the job is refused next, and Slurm's own
-/// words for it speak of nodes.
+/// The reason why there are no IPUs at the moment, for a user at a terminal. A job with `--immediate` is
+/// refused next, with words of Slurm about nodes.
 fn why_not_now(frontend: &Frontend, description: &impl JobDescription, taken: &Taken) -> Option<String> {
     if description.is_batch() {
         return None;
@@ -84,11 +93,15 @@ fn why_not_now(frontend: &Frontend, description: &impl JobDescription, taken: &T
     frontend.ledger().fits_now(model, size).err().map(|why| why.to_string())
 }
 
-/// Why a job does not become one without IPUs.
+/// The refusal to change a job into one without IPUs.
 const OPTIONS_STAY: &str =
     "vipu: options like --ipus stay with their job, and need IPUs: cancel it, and submit it without them";
 
-/// The same for a job that is to be changed: its GRES list, or where it stands.
+/// Checks and completes a change of a job: of its GRES list, its Slurm partitions or its QOS. Returns a
+/// notice for the user, if there is one.
+///
+/// # Errors
+/// The refusal, in one line for the user.
 pub fn changed(
     frontend: &Frontend,
     description: &mut impl JobDescription,
@@ -107,7 +120,7 @@ pub fn changed(
         options: job.options(JobOption::PREFIX),
         standing: Standing {
             slurm_partitions: slurm_partitions.or_else(|| job.slurm_partitions()),
-            // An empty one stands for the default, which is not known here.
+            // An empty QOS stands for the default, which is unknown here.
             qos: qos.or_else(|| job.qos()),
         },
     };
@@ -121,7 +134,7 @@ pub fn changed(
         there_are_ipus(frontend, description, request.standing.slurm_partitions.as_deref(), taken)?;
         Ok(found)
     });
-    // Up to 22.05 only the log can tell.
+    // Up to 22.05 the user sees no text, so the log has it.
     let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
     let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
     complete(frontend, description, &request.tres, &taken)?;
@@ -138,7 +151,7 @@ fn refuse_other_tres(description: &impl JobDescription) -> Result<(), String> {
     }
 }
 
-/// Writes what a request comes to in full into the message, where its list says otherwise.
+/// Writes the complete request into the message, unless its GRES list has it already.
 fn complete(
     frontend: &Frontend,
     description: &mut impl JobDescription,

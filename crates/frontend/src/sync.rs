@@ -1,4 +1,4 @@
-//! The locks of this object: in its tests those of shuttle, which tries what threads can do to each other.
+//! The locks of this crate. In its tests they are those of shuttle, which tries the schedules of threads.
 
 use std::sync::PoisonError;
 
@@ -7,8 +7,8 @@ pub(crate) use shuttle::sync::{Mutex, MutexGuard};
 #[cfg(not(test))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
-/// A panic elsewhere is no reason to stop here: each change behind these mutexes is complete in itself, but for those
-/// of the ledger, which [`crate::shared_ledger::SharedLedger::tell`] looks after.
+/// Locks a mutex, also after a panic of another thread. Each change behind these mutexes is complete in
+/// itself, except for the ledger's: [`crate::shared_ledger::SharedLedger::tell`] handles those.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

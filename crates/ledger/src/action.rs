@@ -1,84 +1,87 @@
-//! What the ledger wants done: by the driver, or by the host thread.
+//! Instructions of the ledger to the driver and to the host thread.
 
 use vipu_types::{PartitionId, PodId};
 
 use crate::event::SeenPartition;
 use crate::{Claim, Seconds};
 
-/// Something to do, by the type that says who carries it out. Each is carried out once; each answer named there comes back
-/// as an [`crate::Event`].
+/// An instruction. Its type says which thread carries it out. Each action is carried out once. The answer
+/// that it names comes back as an [`crate::Event`].
 ///
-/// What concerns one partition is carried out and answered in the order given, but for
-/// [`DriverAction::CancelCreate`], which is for the create under way; different partitions do not wait for
-/// each other.
+/// Actions for one partition are carried out and answered in the order given. Only
+/// [`DriverAction::CancelCreate`] does not wait: it is for the create under way. Different partitions do not
+/// wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// For the driver: calls to a controller, journal, files.
     Driver(DriverAction),
-    /// For the thread that may take Slurm's locks.
+    /// For the host thread, which may take Slurm's locks.
     Host(HostAction),
 }
 
-/// What the driver does.
+/// An action of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverAction {
-    /// Make the partition and write its files: [`crate::Event::CreateStarted`], then [`crate::Event::Up`],
-    /// [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`] or [`crate::Event::CreateCancelled`].
+    /// Make the partition and write its files. Answers: [`crate::Event::CreateStarted`], then
+    /// [`crate::Event::Up`], [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`] or
+    /// [`crate::Event::CreateCancelled`].
     Create(Claim),
-    /// End a create early: still exactly one of the four answers of [`DriverAction::Create`] comes.
+    /// End a create early. Exactly one of the last four answers of [`DriverAction::Create`] still comes.
     CancelCreate(PartitionId),
-    /// Remove the partition and its files, retrying until it is gone: [`crate::Event::Gone`].
+    /// Remove the partition and its files, and retry until it is gone. Answer: [`crate::Event::Gone`].
     Remove(Claim),
-    /// The run failed, and its partition stays until then: have that on record, [`crate::Event::KeepRecorded`].
+    /// Record that the run failed, and that its partition stays until this time. Answer:
+    /// [`crate::Event::KeepRecorded`].
     Keep(Claim, Seconds),
-    /// A run has begun on a partition that was prepared: the partition is this run's from now on. It has no
-    /// answer.
+    /// Record that a run has begun on a prepared partition, which is the partition of this run from now on.
+    /// No answer.
     Bind(Claim),
-    /// A partition is there that is named as ours are, and no claim has it: another cluster's, or a forgotten
-    /// one. Said once of each, and again when configuration was read. It has no answer.
+    /// Handle a partition that is named as this cluster's are, and has no claim: it is another cluster's, or
+    /// was forgotten. Sent once for each, and again after configuration was read. No answer.
     Unclaimed {
-        /// Where it is.
+        /// The Pod of the partition.
         pod: PodId,
-        /// What the listing says of it.
+        /// Its entry in the listing.
         seen: SeenPartition,
     },
-    /// The partition of a job that runs is on other IPUs now: write its files anew. It has no answer.
+    /// Write the files of a running job's partition anew, because it is on other IPUs now. No answer.
     Refresh(Claim),
-    /// Ask the controller for its IPUs and partitions: [`crate::Event::Inventory`] or [`crate::Event::Unreachable`].
-    /// Several may be answered by one listing that is asked for after the last of them.
+    /// Ask the controller for its IPUs and partitions. Answer: [`crate::Event::Inventory`] or
+    /// [`crate::Event::Unreachable`]. One listing may answer several surveys, if it is asked for after the
+    /// last of them.
     Survey(PodId),
 }
 
-/// What the thread does that may take Slurm's locks.
+/// An action of the host thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostAction {
-    /// Open the launch gate of the run: [`crate::Event::Launched`] or [`crate::Event::RunVanished`].
+    /// Open the launch gate of the run. Answer: [`crate::Event::Launched`] or [`crate::Event::RunVanished`].
     OpenLaunch(Claim),
-    /// End the run with this reason (batch jobs: requeue held): Slurm then says [`crate::Event::Fini`];
-    /// or [`crate::Event::RunVanished`].
+    /// End the run with this reason. A batch job is requeued and held. Answer: [`crate::Event::Fini`] from
+    /// Slurm, or [`crate::Event::RunVanished`].
     FailRun(Claim, String),
-    /// End the run with this reason and have it wait for room once more (batch jobs: requeue): as
-    /// [`HostAction::FailRun`] but for the hold.
+    /// End the run with this reason, and let its job wait for room once more. A batch job is requeued without
+    /// a hold. Answers as for [`HostAction::FailRun`].
     SendBack(Claim, String),
-    /// Wait for the job's nodes: [`crate::Event::NodesDone`].
+    /// Wait for the job's nodes. Answer: [`crate::Event::NodesDone`].
     AwaitNodes(Claim),
-    /// Open the completion gate, after the launch gate when that one is still raised.
+    /// Open the completion gate, after the launch gate if that is still raised. No answer.
     OpenCompletion {
-        /// The claim, gone by now unless it was overdue.
+        /// The claim. It is over by now, unless it was overdue or its partition stays.
         claim: Claim,
         /// The launch gate was never opened.
         launch_raised: bool,
     },
-    /// Lower the launch gate of a run for which no completion gate is held; its job has ended, and may
-    /// have a newer run that this must not launch.
+    /// Lower the launch gate of an ended run whose completion gate is not raised. The job may have a newer
+    /// run, which this action must not launch. No answer.
     DropLaunch(Claim),
-    /// The partition of a job that runs cannot be used (any more), in words for people. Said once until it
-    /// changes; it has no answer.
+    /// Handle a running job whose partition cannot be used, for this reason in words for people. Sent once
+    /// until that changes. No answer.
     Broken(Claim, String),
-    /// The partition of a job that runs is on other IPUs now: tell its user. It has no answer.
+    /// Tell the user of a running job that its partition is on other IPUs now. No answer.
     TellRelocated(Claim),
-    /// Say [`crate::Event::KeepOver`] at that time, or once the job has been requeued.
+    /// Wait until this time, or until the job is requeued. Answer: [`crate::Event::KeepOver`].
     EndKeep(Claim, Seconds),
-    /// IPUs became free: let the scheduler look again.
+    /// Wake the scheduler, because IPUs became free. No answer.
     KickScheduler,
 }

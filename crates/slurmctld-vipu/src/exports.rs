@@ -1,4 +1,4 @@
-//! The table of functions that `select_vipu.so` and `job_submit_vipu.so` ask.
+//! The table of functions that `select_vipu.so` and `job_submit_vipu.so` call.
 
 mod after_panic;
 
@@ -37,8 +37,8 @@ static CONTROLLER: PluginTable = PluginTable {
 const NO_PIPE: &str = "select/vipu: no pipe can be opened to look at Slurm's records through; IPU jobs will not start until \
                        slurmctld's limit of open files is raised and it is restarted";
 
-/// Hands out the table to a plugin of the same build.
-// SAFETY: (attribute) a name of ours that no other object has.
+/// Returns the table to a plugin of the same build, and NULL to any other.
+// SAFETY: (attribute) the name is ours, and no other object has it.
 #[unsafe(no_mangle)]
 extern "C" fn vipu_slurmctld_entry(build: u64) -> *const PluginTable {
     if build == BUILD { &raw const CONTROLLER } else { std::ptr::null() }
@@ -50,8 +50,8 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(plugin), (Some(job), Some(test))) = (plugin(), seen) else {
-            // Switched off, see selfcheck: no IPU job starts, others are not affected.
-            // SAFETY: as above.
+            // The plugin has switched itself off, see selfcheck: no IPU job starts, others are not affected.
+            // SAFETY: Slurm's job in its own callback, under the job write lock.
             let refused = is_start(mode) && unsafe { request_without_layout::wants_ipus(job) };
             return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
@@ -70,7 +70,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
 }
 
 unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int {
-    // What the stock selector has found for a start is not taken back: job_begin comes next.
+    // A start that the stock selector has allowed is not taken back: job_begin comes next.
     let unsure = || if is_run_now(mode) { code } else { after_panic::unsure(job, mode, code) };
     boundary::callback(&|| name("job_tested", job), unsure, || {
         // SAFETY: Slurm's job and arguments in its own callback, under the job write lock.
@@ -102,7 +102,7 @@ unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
     boundary::callback(&|| name("job_ready", job), unsure, || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let Some(job) = (unsafe { JobRef::from_callback(job) }) else { return 1 };
-        // Without a plugin nobody has taken over the jobs of an earlier slurmctld yet.
+        // Without a plugin the jobs of an earlier slurmctld have not been taken over yet.
         let ready = |plugin: &Plugin| frontend::job_ready(&plugin.frontend, SlurmJob(job));
         plugin().map_or_else(|| !job.mentions_vipu(), |plugin| ready(&plugin)).into()
     })
@@ -151,7 +151,7 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
             return;
         }
         let (plugin, ends) = plugin::open();
-        // SAFETY: as above.
+        // SAFETY: select_p_reconfigure runs under the node lock.
         plugin.reconfigure(&unsafe { nodes::gres_of_all() });
         if let Some(ends) = ends {
             boundary::guard_else(&|| "take_over".into(), after_panic::give_up, || {
@@ -164,14 +164,14 @@ unsafe extern "C" fn reconfigure(conf_was_read: bool) {
 
 /// Takes over the jobs of an earlier slurmctld, and starts the threads.
 ///
-/// Where that stops half-way the partition of a job that was not seen would look forgotten: none is made or removed
-/// then, IPU jobs wait with the reason, and no job is held at its end.
+/// If that stops half-way, the partition of a job that was not seen would look like an orphan. Then no
+/// partition is made or removed, IPU jobs wait with the reason, and no job is held at its end.
 ///
 /// # Safety
 /// Only in the reconfigure at the end of `read_slurm_conf`, which holds all locks for writing.
 unsafe fn take_over(plugin: &Plugin, ends: Ends) {
     plugin.set_started();
-    // All are looked at before any is taken over: nobody could open the gates of some.
+    // All jobs are read before the first is taken over: after a failure nothing could open the gates of some.
     // SAFETY: job write lock (caller).
     let can_all_be_read = unsafe { locks::for_each_job(&mut |_| {}) };
     if selfcheck::is_pass_through() {
@@ -181,7 +181,7 @@ unsafe fn take_over(plugin: &Plugin, ends: Ends) {
     if let Err(why) = &threads {
         plugin.frontend.distrust_because(&format!("{why}; restart slurmctld"));
     }
-    // SAFETY: as above.
+    // SAFETY: job write lock (caller).
     let adopted =
         unsafe { locks::for_each_job(&mut |job| frontend::adopt(&plugin.frontend, SlurmJobMut::new(job))) }
             && can_all_be_read;
@@ -225,10 +225,7 @@ unsafe extern "C" fn job_modify(description: *mut c_void, job: RawJob, err_msg: 
     })
 }
 
-/// Tells the user what there is to tell; 0, or the code to reject with.
-///
-/// # Safety
-/// `err_msg` is the answer variable of the running job_submit or job_modify callback, or NULL.
+/// Writes the notice or the refusal for the user. Returns 0, or the code to reject with.
 unsafe fn answer(judged: Result<Option<String>, String>, err_msg: *mut *mut c_char) -> c_int {
     let (code, line) = match judged {
         Ok(notice) => (0, notice),
@@ -241,7 +238,7 @@ unsafe fn answer(judged: Result<Option<String>, String>, err_msg: *mut *mut c_ch
     code
 }
 
-/// For the error line of a panic.
+/// The name of a call and its job, for the error line of a panic.
 fn name(call: &str, job: RawJob) -> String {
     // SAFETY: Slurm's job in its own callback, under at least the job read lock.
     let id = unsafe { JobRef::from_callback(job) }.map_or(0, JobRef::id);

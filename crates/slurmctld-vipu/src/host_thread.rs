@@ -1,4 +1,4 @@
-//! The vipu-host thread: the only one that takes slurmctld's locks.
+//! The vipu-host thread: the only thread that takes slurmctld's locks.
 
 use std::sync::Weak;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -10,7 +10,7 @@ use slurm_host::locks::HostThread;
 use crate::plugin::Plugin;
 use crate::slurm_records::Slurm;
 
-/// Starts the thread.
+/// Starts the thread. The error is one line.
 pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), String> {
     HostThread::spawn("vipu-host", move |thread| run(&tasks, &plugin, Slurm(thread)))
 }
@@ -26,7 +26,7 @@ fn run(tasks: &Receiver<HostTask>, plugin: &Weak<Plugin>, mut slurm: Slurm) {
         };
         let Some(plugin) = plugin.upgrade() else { return };
         let batch: Vec<_> = first.into_iter().chain(tasks.try_iter()).collect();
-        // What may panic for one job has a guard of its own. For whatever else does, orders may be lost.
+        // Work for one job has a guard of its own. After any other panic tasks may be lost.
         boundary::guard_else(
             &|| "vipu-host".into(),
             || plugin.frontend.distrust(),

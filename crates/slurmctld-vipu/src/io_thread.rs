@@ -16,7 +16,8 @@ use vipu_types::{JobRun, ModelName};
 use crate::plugin::Plugin;
 use crate::start_line::{self, Surroundings};
 
-/// Starts the thread; without a journal it makes and removes no partition, and lets jobs go that end.
+/// Starts the thread. Without a journal it makes and removes no partition, and releases jobs that end. The
+/// error is one line.
 pub(crate) fn start(
     orders: Orders<Client>,
     journal: Option<PathBuf>,
@@ -39,7 +40,8 @@ pub(crate) fn start(
     })
 }
 
-/// As when a backup hands control back.
+/// Makes IPU jobs wait, because another slurmctld has taken the journal, for example after a backup handed
+/// control back.
 fn stand_back(plugin: &Weak<Plugin>, by_another: &JournalError) {
     let Some(plugin) = plugin.upgrade() else { return };
     warn!("{by_another}: this slurmctld makes and removes no partition until it takes over again");
@@ -68,7 +70,8 @@ async fn run(
             Driver::new(InSlurmctld { plugin: plugin.clone(), journal, files }, live).run(orders).await
         }
         Err(why) => {
-            // Nobody knows what is ours: no partition is made, none removed, and jobs that end are let go.
+            // Without the journal it is unknown which partitions are this cluster's. None is made or removed,
+            // and jobs that end are released.
             give_up(plugin, &format!("{why}; mend it and restart slurmctld"));
             tokio::spawn(start_line::write(plugin.clone(), around, None));
             Driver::new(without(), vec![]).run(orders).await
@@ -76,10 +79,10 @@ async fn run(
     }
 }
 
-/// The IPUoF files of this cluster. Which directories have some is kept beside the journal.
+/// The IPUoF files of this cluster. A file beside the journal lists the directories that have some.
 fn ipuof_files(journal: Option<&Path>, live: &[LiveRecord]) -> IpuofFiles {
     let beside = |name| journal.map(|journal| journal.with_file_name(name));
-    // Slurm's own: the name, and in newer releases more behind it.
+    // Slurm's own file: it begins with the name, and newer releases write more behind it.
     let text = beside("clustername").and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     let is_of_name = |byte: &char| byte.is_ascii_alphanumeric() || "_-.".contains(*byte);
     let cluster: String = text.trim().chars().take_while(is_of_name).collect();
@@ -88,7 +91,7 @@ fn ipuof_files(journal: Option<&Path>, live: &[LiveRecord]) -> IpuofFiles {
     IpuofFiles::new(cluster, beside("vipu_ipuof_dirs"), used)
 }
 
-/// Says so, unless the plugin has been closed.
+/// Logs the reason and makes IPU jobs wait, unless the plugin has been closed.
 fn give_up(plugin: &Weak<Plugin>, reason: &str) {
     if let Some(plugin) = plugin.upgrade() {
         error!("{reason}");

@@ -1,8 +1,8 @@
-//! `vipu_slurmctld.so`: what only the primary slurmctld needs.
+//! `vipu_slurmctld.so`: the part of the plugin that only the primary slurmctld needs.
 //!
-//! `select_vipu.so` loads it at the first reconfigure of a primary slurmctld and asks it from then on;
-//! `job_submit_vipu.so` does too. The policy is in the crate `frontend`; here are the exports, the threads, and the
-//! front end's traits on Slurm's records.
+//! `select_vipu.so` loads it at the first reconfigure of a primary slurmctld, and calls it from then on, as
+//! `job_submit_vipu.so` does. The policy is in crate `frontend`. This crate has the exports, the threads, and
+//! the front end's traits on Slurm's records.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code, reason = "the exports are C functions")]

@@ -1,4 +1,4 @@
-//! The Pod models of this cluster: from the nodes' GRES and the files beside slurm.conf.
+//! The Pod models of this cluster, from the nodes' GRES and the files beside slurm.conf.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,17 +15,17 @@ use vipu_types::{ControllerName, ModelName, PodId};
 use crate::node_gres::{consumable, sizes_on_nodes};
 use crate::saved_conf::GoodTexts;
 
-/// What reading the models' files came to.
+/// The result of reading the models' files.
 #[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) models: Models,
     pub(crate) facts: Vec<ModelFacts>,
-    /// To be kept for a later slurmctld.
+    /// The good texts, to be saved for a later slurmctld.
     pub(crate) good: GoodTexts,
 }
 
-/// Reads the models' files; models whose file is broken keep the settings they had, in an earlier slurmctld if
-/// need be.
+/// Reads the models' files. A model whose file is broken keeps its settings, if necessary those of an earlier
+/// slurmctld.
 pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
@@ -36,7 +36,7 @@ pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force
     standing(sizes, in_force, good)
 }
 
-/// Reads the files of those models that are new; all others keep what they have.
+/// Reads the files of new models only. All other models keep their settings.
 pub(crate) fn read_new(
     nodes: &[NodeGres],
     folder: &Path,
@@ -65,7 +65,7 @@ fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
     }
 }
 
-/// What the models on the nodes come to with the settings in force.
+/// The models on the nodes, with the settings in force.
 fn standing(sizes: BTreeMap<ModelName, u32>, in_force: &InForce, good: GoodTexts) -> Reading {
     let mut reading = Reading { good, ..Reading::default() };
     for (name, on_nodes) in sizes {
@@ -90,7 +90,7 @@ fn good_texts(loaded: &Loaded) -> GoodTexts {
     loaded.iter().filter_map(text).collect()
 }
 
-/// What a model had in an earlier slurmctld, if it kept that.
+/// The settings of a model in an earlier slurmctld, if they were saved.
 fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
     let ignored =
         |why: &LoadError| error!("model {model}: what was kept of its file is ignored: {}", why.one_line());
@@ -126,7 +126,7 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
     own.controllers.iter().map(setup).collect()
 }
 
-/// The Pods of these models as the driver wants them.
+/// A setup for each Pod of these models, in the form of the driver.
 pub(crate) fn all_setups(models: &Models) -> Vec<PodSetup<Client>> {
     let setups = |(name, model): (&ModelName, &Model)| setups(name, model.settings.as_ref()?).ok();
     models.0.iter().filter_map(setups).flatten().collect()
@@ -142,7 +142,7 @@ mod tests {
         NodeGres { node: "n1".into(), gres: gres.into(), line: gres.into() }
     }
 
-    /// What a slurmctld has that finds `file` in vipu.conf, and `kept` by an earlier one.
+    /// The reading of a slurmctld that finds `file` in vipu.conf, and `kept` from an earlier slurmctld.
     fn found(file: &str, kept: &str) -> Reading {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("vipu.conf"), file).unwrap();

@@ -1,4 +1,4 @@
-//! The models that nodes offer: what `Gres=` of slurm.conf says.
+//! The models that nodes offer, from `Gres=` in slurm.conf.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
     sizes
 }
 
-/// The models of a node's `Gres=`, each with its count, or what is wrong with an element.
+/// The models of a node's `Gres=`, each with its count. An error says how an element is wrong.
 pub(crate) fn offered(gres: &str) -> impl Iterator<Item = Result<(ModelName, u32), String>> {
     elements(gres).map(model_of)
 }
@@ -35,7 +35,8 @@ fn elements(gres: &str) -> impl Iterator<Item = &str> {
     gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"))
 }
 
-/// Elements that lack `no_consume`, each in one line with its nodes. A slurmd is not told of the word: only here it is seen.
+/// Elements that lack `no_consume`, each in one line with its nodes. slurmctld sends the word to no slurmd,
+/// so only this check sees it.
 pub(crate) fn consumable(nodes: &[NodeGres]) -> Vec<String> {
     let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for node in nodes {
@@ -59,7 +60,7 @@ pub(crate) fn consumable(nodes: &[NodeGres]) -> Vec<String> {
     found.into_iter().map(line).collect()
 }
 
-/// `pod64:no_consume:64`, as it stands after `vipu:`.
+/// Reads an element without its `vipu:`, for example `pod64:no_consume:64`.
 fn model_of(element: &str) -> Result<(ModelName, u32), String> {
     // Slurm writes an index set such as `(S:0)` behind the count in some places.
     let element = element.split('(').next().unwrap_or(element);

@@ -1,4 +1,4 @@
-//! The plugin of one slurmctld: its front end, the models' files, and the ways to its threads.
+//! The plugin of one slurmctld: its front end, the models' files, and the queues to its threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
@@ -24,7 +24,7 @@ pub(crate) struct Plugin {
     /// Orders for the driver.
     driver: Handle<Client>,
     in_force: Mutex<InForce>,
-    /// That the journal is ours, once it is open.
+    /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     conf_saver: Sender<Save>,
     started: AtomicBool,
@@ -37,12 +37,12 @@ struct Threads {
     host: HostQueue,
 }
 
-/// The way to the vipu-host thread; never waits.
+/// The queue to the vipu-host thread. To push never waits.
 struct HostQueue(Sender<HostTask>);
 
 impl HostQueue {
     fn push(&self, task: HostTask) {
-        // Fails only when the thread has ended, which it reported.
+        // Fails only after the thread has ended, which is in the log.
         let _ = self.0.send(task);
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn plugin() -> Option<Arc<Plugin>> {
     PLUGIN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// What the threads read from, and whose threads they are: they end with it.
+/// The ends of the queues for the threads, and the plugin that owns the threads. They end with it.
 pub(crate) struct Ends {
     pub(crate) plugin: Weak<Plugin>,
     pub(crate) tasks: Receiver<HostTask>,
@@ -99,7 +99,8 @@ pub(crate) struct Ends {
     pub(crate) texts: Receiver<Save>,
 }
 
-/// The plugin; a new one comes with the ends of its queues, for [`crate::threads`].
+/// Returns the plugin, and makes it if there is none. A new plugin comes with the ends of its queues, for
+/// [`crate::threads`].
 pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = &*current {
@@ -110,8 +111,9 @@ pub(crate) fn open() -> (Arc<Plugin>, Option<Ends>) {
     (plugin, Some(ends))
 }
 
-/// Closes the plugin if Slurm has read its jobs anew: as a backup that takes over for the second time. What the plugin knows
-/// of them is of no use then, and who tells it of their end now tells of a run that another slurmctld has seen.
+/// Closes the plugin if Slurm has read its jobs anew, as a backup does that takes over for the second time.
+/// The plugin's knowledge of the jobs is of no use then. A later job_fini is about a run that another
+/// slurmctld has seen.
 pub(crate) fn close_when_over() {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = current.take_if(|plugin| jobs_read::are_new() || plugin.is_superseded()) {
@@ -119,7 +121,7 @@ pub(crate) fn close_when_over() {
     }
 }
 
-/// Closes a plugin that never came to Slurm's jobs: the next reconfigure makes another.
+/// Closes a plugin that never took over Slurm's jobs. The next reconfigure makes another.
 pub(crate) fn close_unstarted() {
     let mut current = PLUGIN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = current.take_if(|plugin| !plugin.started.load(Ordering::Acquire)) {
@@ -145,23 +147,23 @@ impl Plugin {
         (plugin, ends)
     }
 
-    /// The journal is open.
+    /// Notes that the journal is open.
     pub(crate) fn set_journal(&self, journal: Ownership) {
         let _ = self.journal.set(journal);
     }
 
-    /// Slurm's jobs are being taken over, for which there is one try.
+    /// Notes that the take-over of Slurm's jobs has begun. There is one try only.
     pub(crate) fn set_started(&self) {
         self.started.store(true, Ordering::Release);
     }
 
-    /// Whether another slurmctld was seen to have been in charge since. One that was within the last seconds only may
-    /// have been missed: then this one is found to be superseded a moment later, and stands back.
+    /// Whether another slurmctld is known to have been in charge since. If that was within the last seconds
+    /// only, the journal may not show it yet. This slurmctld then stands back a moment later.
     fn is_superseded(&self) -> bool {
         self.journal.get().is_some_and(Ownership::was_lost)
     }
 
-    /// Reads the models' files anew. What did not change goes on undisturbed.
+    /// Reads the models' files anew. Without a change, prepared partitions stay.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
@@ -179,7 +181,7 @@ impl Plugin {
         self.take_over_reading(reading, kept);
     }
 
-    /// Takes over what nodes offer now. Files are read of models only that no node had before.
+    /// Takes over the present offers of the nodes. Only files of models that no node had before are read.
     pub(crate) fn nodes_changed(&self, nodes: &[NodeGres]) {
         self.frontend.nodes_have_changed();
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
@@ -195,13 +197,13 @@ impl Plugin {
     }
 
     fn take_over_reading(&self, Reading { models, facts, good }: Reading, kept: SavedConf) {
-        // Fails only when the thread has ended, which it reported.
+        // Fails only after the thread has ended, which is in the log.
         let _ = self.conf_saver.send(Save { kept, good });
         if self.frontend.models(|before| *before != models) {
             self.driver.configure(model_files::all_setups(&models));
             self.frontend.set_models(models);
         }
-        // Whoever reconfigures may have mended the controller, and does not want to wait for the next look.
+        // A reconfigure may follow the repair of a controller, so each controller is asked at once.
         let look: Vec<_> = facts
             .iter()
             .flat_map(ModelFacts::pods)

@@ -1,10 +1,10 @@
-//! The vipu-conf thread: keeps the models' good texts for a later slurmctld.
+//! The vipu-conf thread: saves the models' good texts for a later slurmctld.
 //!
-//! Slurm from 23.11 on puts another process in slurmctld's place at every reconfigure, any release does at a
-//! restart, and a backup may take over: each successor finds the texts in StateSaveLocation.
+//! Slurm from 23.11 on replaces the process of slurmctld at every reconfigure, and any release does at a
+//! restart. A backup may also take over. Each successor finds the texts in StateSaveLocation.
 //!
-//! Nobody waits for this thread. A slurmctld that is replaced within moments of its reading a new good file may
-//! leave the text before that one; it matters only to a successor that already finds the file broken.
+//! No thread waits for this one. If slurmctld is replaced moments after it read a new good file, the text
+//! before that file may remain. That matters only to a successor that already finds the file broken.
 
 use std::sync::mpsc::Receiver;
 
@@ -16,7 +16,7 @@ use vipu_types::ModelName;
 /// The models whose file has no error, with its text.
 pub(crate) type GoodTexts = Vec<(ModelName, String)>;
 
-/// What the thread is asked to do: to keep these texts there.
+/// A task for the thread: save these texts there.
 pub(crate) struct Save {
     pub(crate) kept: SavedConf,
     pub(crate) good: GoodTexts,

@@ -15,7 +15,7 @@ use vipu_types::ModelName;
 
 use crate::node_gres;
 
-/// What a test with this mode word asks.
+/// The question of a test with this mode word.
 pub(crate) fn question(mode: u16) -> Question {
     match mode {
         mode if is_run_now(mode) => Question::Start,
@@ -40,7 +40,7 @@ impl<'lock> SlurmJobMut<'lock> {
         Self { view: SlurmJob(*job), job }
     }
 
-    /// [`job::JobMut::give_up_resources`]
+    /// See [`job::JobMut::give_up_resources`].
     pub(crate) fn give_up_resources(&mut self) {
         self.job.give_up_resources();
     }
@@ -54,7 +54,7 @@ impl<'lock> Deref for SlurmJobMut<'lock> {
     }
 }
 
-/// Methods that a type of `slurm-host` has under these names.
+/// Methods that call those of the same names in `slurm-host`.
 macro_rules! of_slurm_host {
     ($receiver:ty, $field:tt: $($name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => {
         $(fn $name(self: $receiver $(, $argument: $kind)*) $(-> $result)? {
@@ -136,7 +136,7 @@ impl JobMut for SlurmJobMut<'_> {
     }
 }
 
-/// What Slurm passes to a job_test.
+/// The arguments of a job_test.
 pub(crate) struct SlurmTest<'lock>(pub(crate) Test<'lock>);
 
 impl<'lock> slurm::Test for SlurmTest<'lock> {
@@ -168,7 +168,7 @@ impl<'lock> slurm::Test for SlurmTest<'lock> {
     }
 }
 
-/// A submit or a change.
+/// The message of a submit or of a change.
 pub(crate) struct SlurmDescription<'call>(pub(crate) JobDescription<'call>);
 
 impl slurm::JobDescription for SlurmDescription<'_> {

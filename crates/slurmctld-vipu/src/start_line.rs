@@ -1,4 +1,4 @@
-//! What an administrator finds in slurmctld's log after a start: one line with all that IPU jobs depend on.
+//! The line in slurmctld's log after a start, with everything that IPU jobs depend on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
@@ -16,28 +16,29 @@ use vipu_types::ModelName;
 
 use crate::plugin::Plugin;
 
-/// How long the line waits for the controllers' first answers, and for what the driver finds of the directories.
+/// The longest time that the line waits for the first answers of the controllers and for the check of the
+/// directories.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// How often it is looked whether they have come.
+/// The time between two looks for these answers.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What is known of the journal: its path, and how many partitions an earlier slurmctld has left in it.
+/// The path of the journal, and the number of partitions that an earlier slurmctld has left in it.
 pub(crate) type Opened = (PathBuf, usize);
 
-/// What slurm.conf says, which only callbacks and who holds Slurm's locks may read.
+/// Facts from slurm.conf, which may be read only in callbacks or under Slurm's locks.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     /// Slurm's release, and the stock selector underneath.
     stock: String,
     /// The plugstack.conf of this host.
     plugstack: Option<PathBuf>,
-    /// Whether it goes to nodes that have no configuration of their own.
+    /// Whether Slurm sends it to nodes that have no configuration of their own.
     is_sent: bool,
 }
 
 impl Surroundings {
-    /// In a callback that runs under the configuration lock.
+    /// Reads the facts. Only in a callback that runs under the configuration lock.
     pub(crate) fn read() -> Self {
         let layer = stock_selector::layer(Layer::ConsTres, vipu_conf::layer_of).name();
         let stock =
@@ -82,7 +83,7 @@ fn is_asked_still(model: &ModelView) -> bool {
     model.pods.iter().any(|pod| matches!(pod.trouble, Some(Wait::NoAnswer { .. })))
 }
 
-/// The line, of models each with its IpuofDir.
+/// The text of the line, for models with their IpuofDir.
 fn line(stock: &str, models: &[(ModelView, Option<PathBuf>)], journal: Option<&Opened>) -> String {
     let mut parts = vec![format!("slurm-vipu {} {stock}", env!("CARGO_PKG_VERSION")).trim_end().to_owned()];
     parts.extend(models.iter().map(|(model, directory)| of_model(model, directory.as_deref())));
@@ -103,7 +104,7 @@ fn of_model(model: &ModelView, directory: Option<&Path>) -> String {
     if pods.is_empty() && trouble.is_none() {
         parts.push("no controller".into());
     }
-    // What the driver finds of the directory comes before any answer of a controller.
+    // The driver has checked the directory before any controller answers.
     match (trouble, directory) {
         (Some(why @ Wait::Trouble { .. }), _) => parts.push(format!("NO JOB CAN START: {}", bare(name, why))),
         (_, Some(path)) if is_asked_still(model) => {
@@ -127,13 +128,14 @@ fn of_pod(model: &ModelName, pod: &PodView) -> String {
     }
 }
 
-/// A reason without what stands before it for squeue.
+/// A reason without its prefix for squeue.
 fn bare(model: &ModelName, why: &Wait) -> String {
     let why = why.to_string();
     why.strip_prefix(&format!("vipu: {model}: ")).unwrap_or(&why).to_owned()
 }
 
-/// Says when plugstack.conf of this host does not load the plugin: it goes to all nodes that have no configuration of their own.
+/// Logs if plugstack.conf of this host does not load the plugin. Slurm may send this file to all nodes that
+/// have no configuration of their own.
 fn tell_of_plugstack(around: &Surroundings) {
     let Some(file) = around.plugstack.as_deref() else { return };
     match plugstack::missing(file, SPANK_IPUOF) {

@@ -11,14 +11,15 @@ use crate::plugin::{Ends, Plugin};
 use crate::start_line::Surroundings;
 use crate::{host_thread, io_thread, saved_conf};
 
-/// What the driver reads from, and whose it is.
+/// The driver's end of its queue, and the plugin that owns it.
 pub(crate) struct DriverEnds {
     plugin: Weak<Plugin>,
     orders: Orders<Client>,
 }
 
 impl Ends {
-    /// Starts vipu-host and vipu-conf: before any job of an earlier slurmctld is held for vipu-host to let go.
+    /// Starts vipu-host and vipu-conf, before a gate of an earlier slurmctld's job is raised for vipu-host to
+    /// open.
     ///
     /// # Errors
     /// When vipu-host cannot be started; one line.
@@ -33,8 +34,8 @@ impl Ends {
 }
 
 impl DriverEnds {
-    /// Starts vipu-io: after the jobs of an earlier slurmctld were taken over, so that none of their partitions looks
-    /// forgotten. Without a journal it makes and removes nothing.
+    /// Starts vipu-io, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
+    /// would look like orphans. Without a journal it makes and removes no partition.
     ///
     /// # Errors
     /// When the thread cannot be started; one line.

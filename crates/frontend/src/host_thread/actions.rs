@@ -12,7 +12,7 @@ use crate::slurm::{Job, JobMut, Locked};
 use crate::sync::lock;
 use crate::{launch_mark, show_partition};
 
-/// What is to be done once the locks are released again.
+/// Work for after the locks are released.
 #[derive(Default)]
 pub(super) struct Afterwards {
     pub(super) completed: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct Afterwards {
     pub(super) begins_soon: bool,
 }
 
-/// Carries an action out. Should that panic, the job ends all the same: it must not wait for ever.
+/// Carries out an action. If that panics, the job still ends, so that it does not wait for ever.
 pub(super) fn act_or_end(
     frontend: &Frontend,
     slurm: &mut impl Locked,
@@ -39,7 +39,7 @@ pub(super) fn act_or_end(
     }
 }
 
-/// For the error line of a panic.
+/// The name of an action and its job, for the error line of a panic. The name is also that of a failpoint.
 fn called(action: &HostAction) -> (&'static str, u32) {
     match action {
         HostAction::OpenLaunch(claim) => ("open_launch", claim.run.job),
@@ -55,7 +55,7 @@ fn called(action: &HostAction) -> (&'static str, u32) {
     }
 }
 
-/// Ends what an action was for that panicked.
+/// Ends the run whose action panicked.
 fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwards: &mut Afterwards) {
     match action {
         HostAction::OpenLaunch(claim) if was_launched(slurm, &claim) => {
@@ -64,7 +64,7 @@ fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, aft
         HostAction::OpenLaunch(claim) => {
             let job = claim.run.job;
             fail_run(frontend, slurm, claim, INTERNAL, true);
-            // The ledger takes it for opened, and asks for no more.
+            // The ledger counts the gate as opened, and sends no other action for it.
             slurm.open_launch_gate(job);
             if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
                 job.begin_soon();
@@ -109,13 +109,13 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
             afterwards.completed.push(claim.run.job);
         }
         HostAction::KickScheduler => afterwards.kick = true,
-        // These are looked at from time to time, until something is over.
+        // These are in lists of periodic looks already: see `HostThread::sort`.
         HostAction::AwaitNodes(_) | HostAction::EndKeep(..) => {}
     }
 }
 
-/// Lets the job start, if it is still there to start; the gate is lowered in any case, but that of a suspended job is
-/// once it is not suspended any more: Slurm would not launch it.
+/// Opens the launch gate, so that the job starts if its run is still there. The gate is lowered in any case.
+/// The gate of a suspended job stays up until the job is resumed: Slurm would not launch it before.
 fn open_launch(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, afterwards: &mut Afterwards) {
     let mut starts = false;
     if let Some(mut job) = starting(slurm, claim.run) {
@@ -158,7 +158,7 @@ fn was_launched(slurm: &mut impl Locked, claim: &Claim) -> bool {
     })
 }
 
-/// The partition of a running job fails: the job is told, and ended where the site wants that.
+/// Tells a running job that its partition failed, and ends the job if the site wants that.
 fn broken(frontend: &Frontend, slurm: &mut impl Locked, claim: &Claim, words: &str) {
     let Some(job) = slurm.job(claim.run.job) else { return };
     if job.restart_count() != claim.run.restart || !(job.is_running() || job.is_suspended()) {

@@ -1,4 +1,4 @@
-//! The ends that the front end gives to jobs, and what it tells their users.
+//! The ways in which the front end ends jobs, and the messages to their users.
 
 use ledger::{Claim, Event};
 use tracing::info;
@@ -7,8 +7,8 @@ use vipu_types::JobRun;
 use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut, Locked, leader_of};
 
-/// The job, if it is still in the run that was not launched yet. One that is or was suspended is no longer CONFIGURING,
-/// and keeps what it has.
+/// The job, if it is still in this run. It need not be CONFIGURING: a job that is or was suspended has lost
+/// that state, and still waits for its launch.
 pub(super) fn starting<L: Locked>(slurm: &mut L, run: JobRun) -> Option<L::Job<'_>> {
     slurm.job(run.job).filter(|job| {
         let same_run = job.restart_count() == run.restart && job.start_time() == run.start;
@@ -24,20 +24,20 @@ pub(super) fn tell(slurm: &mut impl Locked, job: u32, text: &str) {
     }
 }
 
-/// What becomes of a run that is ended; of one without a batch script it is always [`Outcome::Failed`].
+/// The outcome of a run that is ended. For a run without a batch script it is always [`Outcome::Failed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is over.
+    /// The job is over.
     Failed,
-    /// Back into the queue, if it may be requeued.
+    /// The job goes back into the queue, if it may be requeued.
     Requeued,
-    /// Back into the queue, as it was never launched.
+    /// The job goes back into the queue, because it was never launched.
     SentBack,
-    /// The same, held.
+    /// As [`Outcome::SentBack`], but held.
     Held,
 }
 
-/// Ends a job, or the heterogeneous one that it is part of. Says what became of it.
+/// Ends a job, or the heterogeneous job that it is part of. Returns the outcome in words.
 pub(super) fn end(slurm: &mut impl Locked, job: u32, fate: Outcome) -> &'static str {
     let Some(seen) = slurm.job(job) else { return "gone" };
     let whole = leader_of(*seen);
@@ -54,7 +54,7 @@ pub(super) fn end(slurm: &mut impl Locked, job: u32, fate: Outcome) -> &'static 
     }
 }
 
-/// Ends a run whose partition could not be made: a batch job goes back into the queue, held or not.
+/// Ends a run whose partition could not be made. A batch job goes back into the queue, held if `hold`.
 pub(super) fn fail_run(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, reason: &str, hold: bool) {
     let text = format!("vipu: {reason}");
     if starting(slurm, claim.run).is_none() {

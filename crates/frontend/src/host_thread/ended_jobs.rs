@@ -1,4 +1,4 @@
-//! Jobs that have ended: their nodes may not be done with them, and Slurm waits for the end of their partition.
+//! Jobs that have ended. Their nodes may still be busy, and Slurm waits for the end of their partition.
 
 use std::time::Duration;
 
@@ -10,13 +10,14 @@ use crate::frontend::Frontend;
 use crate::show_partition;
 use crate::slurm::{Job, Locked, Slurm};
 
-/// How often Slurm is asked whether the nodes of an ended job are done: most are within a second.
+/// The time between two looks at the nodes of an ended job. Most are done within a second.
 const NODES_POLL: Duration = Duration::from_millis(25);
 
-/// How often it is asked about jobs whose nodes take longer than a second.
+/// The time between two looks at a job whose nodes take longer than a second.
 const NODES_POLL_LATER: Duration = Duration::from_millis(250);
 
-/// After which a job shows that it waits for the removal of its partition: most removals are done before.
+/// The time after which a job shows that it waits for the removal of its partition. Most removals are done
+/// before.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
 
 /// All ended jobs that this thread looks at.
@@ -60,7 +61,7 @@ impl EndedJobs {
         self.on_nodes.watch(ended.since, ended);
     }
 
-    /// Slurm waits for the end of this run; not for ever.
+    /// Bounds the time for which Slurm waits for the end of this run.
     pub(super) fn limit(&mut self, frontend: &Frontend, claim: Claim) {
         let ended = Ended::new(frontend, claim.clone());
         self.unshown.watch(after(ended.since, SHOWN_AFTER), claim);
@@ -72,7 +73,7 @@ impl EndedJobs {
         [self.on_nodes.next(), self.held.next(), self.unshown.next()].into_iter().flatten().min()
     }
 
-    /// Tells of the jobs whose nodes are done, and of those for which Slurm has waited long enough.
+    /// Tells the ledger of jobs whose nodes are done, and of jobs for which Slurm has waited for RemoveWait.
     pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
         let now = frontend.now();
         self.ask_nodes(frontend, slurm, now);
@@ -92,7 +93,7 @@ impl EndedJobs {
         self.held.retain(|ended| !ended.is_late(now));
     }
 
-    /// Shows what those wait for whose removal takes a while.
+    /// Shows a removal that takes a while as the reason of its job.
     fn show_removals(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, now: Millis) {
         let due = self.unshown.due(now, |_| NODES_POLL_LATER);
         if due.is_empty() {

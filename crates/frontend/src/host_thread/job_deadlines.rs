@@ -1,7 +1,7 @@
 //! Jobs whose deadline may come before their partition (`--deadline`).
 //!
-//! Slurm ends a job that waits in line when it cannot end by its deadline any more, and cuts the time limit of one that
-//! gets its nodes; but it looks at no limit of a job in CF (`job_time_limit` in job_mgr.c, 22.05).
+//! Slurm ends a waiting job that cannot meet its deadline any more, and cuts the time limit of a job that
+//! gets its nodes. It checks no limit of a job in CF (`job_time_limit` in job_mgr.c, 22.05).
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::slurm::{Locked, Slurm};
 
-/// The shortest and the longest time between two looks: the clock may be set.
+/// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_millis(250);
+/// The longest time between two looks, because the clock may be set.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// The runs with a deadline, each with its deadline.
 pub(super) type Deadlines = WatchList<(Claim, Seconds)>;
 
-/// Minds the deadline of this run, too.
+/// Adds a run with its deadline.
 pub(super) fn watch(list: &mut Deadlines, frontend: &Frontend, claim: Claim, deadline: Seconds) {
     list.watch(after(frontend.now(), pause(frontend, deadline)), (claim, deadline));
 }

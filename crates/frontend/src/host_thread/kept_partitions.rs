@@ -1,4 +1,4 @@
-//! Partitions of failed jobs that stay for a while (`--ipu-keep`): each is looked at until it should stay no longer.
+//! Watches partitions of failed jobs that stay for a while (`--ipu-keep`), until their time is over.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::watch_list::WatchList;
 use crate::frontend::Frontend;
 use crate::slurm::{Job, Slurm};
 
-/// How often a kept partition is looked at.
+/// The time between two looks at a kept partition.
 pub(super) const POLL: Duration = Duration::from_secs(1);
 
-/// Removes what has stayed for long enough, and what is of a job that was requeued.
+/// Removes partitions whose time is over, and those of jobs that were requeued.
 pub(super) fn look(list: &mut WatchList<(Claim, Seconds)>, frontend: &Frontend, slurm: &mut impl Slurm) {
     let mut due = list.due(frontend.now(), |_| POLL);
     list.retain(|(claim, _)| frontend.ledger().is_kept(claim));

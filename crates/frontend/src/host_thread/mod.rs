@@ -1,7 +1,7 @@
-//! What the one thread does that may take slurmctld's locks.
+//! The work of the host thread, the only thread that may take slurmctld's locks.
 //!
-//! What is due together goes under one lock. Under it, Slurm functions may call our callbacks back on this
-//! thread (a requeue runs job_fini), so the ledger is never locked while one of them is called.
+//! Tasks that are due together run under one lock. Functions of Slurm may call the plugin's callbacks on this
+//! thread: a requeue runs job_fini. Therefore the ledger is never locked while a function of Slurm is called.
 
 mod actions;
 mod end_job;
@@ -33,13 +33,13 @@ use crate::outside::HostTask;
 use crate::slurm::{BEGIN_SOON, Job, JobMut, Locked, Slurm};
 use crate::{callbacks, keep_and_requeue, show_partition};
 
-/// How often a suspended job that has its partition is looked at.
+/// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
 
-/// Slurm's clock has whole seconds: the scheduler is woken a little later than that, so as not to come too early.
+/// Slurm's clock has whole seconds, so the scheduler is woken a little later than the job may begin.
 const WAKE_MARGIN: Duration = Duration::from_millis(50);
 
-/// Everything that the thread looks at from time to time.
+/// Everything that the host thread looks at from time to time.
 #[derive(Default)]
 pub struct HostThread {
     ended_jobs: EndedJobs,
@@ -47,18 +47,18 @@ pub struct HostThread {
     suspended: WatchList<Claim>,
     /// Partitions that are made while their jobs wait.
     prepared: WatchList<Claim>,
-    /// Partitions of failed jobs that stay, each until then.
+    /// Partitions of failed jobs that stay, each with the end of its stay.
     kept: WatchList<(Claim, Seconds)>,
     deadlines: Deadlines,
-    /// When Slurm's scheduler has to be woken, as a job may begin that was sent back into the line a moment ago: nothing else
-    /// wakes it, so the job would wait for backfill or the next pass.
+    /// Times to wake Slurm's scheduler, for jobs that were sent back a moment ago and may begin again.
+    /// Nothing else wakes it: the jobs would wait for backfill or the next pass.
     wakes: WatchList<()>,
     reasons: ReasonRecheck,
     terminals: Terminals,
 }
 
 impl HostThread {
-    /// How long until something is to be looked at, if no task comes before.
+    /// The time until the next look, if no task comes before.
     #[must_use]
     pub fn pause(&self, frontend: &Frontend) -> Duration {
         let now = frontend.now();
@@ -76,7 +76,7 @@ impl HostThread {
         next.map_or(Duration::MAX, |next| watch_list::since(now, next))
     }
 
-    /// Does these tasks, and looks at what is due.
+    /// Carries out these tasks, and looks at everything that is due.
     pub fn work(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, tasks: Vec<HostTask>) {
         if !tasks.is_empty() {
             self.do_tasks(frontend, slurm, tasks);
@@ -125,7 +125,7 @@ impl HostThread {
         }
     }
 
-    /// Takes a task on: what is looked at from time to time goes into its list, the rest is due now.
+    /// Puts a task into the list of its periodic looks, or among the work that is due now.
     fn sort(&mut self, frontend: &Frontend, task: HostTask, due: &mut Due) {
         let now = frontend.now();
         match task {
@@ -148,7 +148,7 @@ impl HostThread {
         }
     }
 
-    /// Launches the jobs that are suspended no longer: resumed, or at their end.
+    /// Launches the jobs that are not suspended any more, because they were resumed or have ended.
     fn launch_resumed(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
         let claims = self.suspended.due(frontend.now(), |_| SUSPENDED_POLL);
         if claims.is_empty() {
@@ -168,14 +168,14 @@ impl HostThread {
     }
 }
 
-/// What is to be done under the job write lock.
+/// Work that needs the job write lock.
 #[derive(Default)]
 struct Due {
     lines: Vec<(JobRun, String, bool)>,
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
     requeues: Vec<JobRun>,
-    /// By job: the last one holds.
+    /// The reason for each job. The last one counts.
     reasons: HashMap<u32, String>,
 }
 
@@ -188,7 +188,7 @@ impl Due {
             && self.reasons.is_empty()
     }
 
-    /// Does it all. Returns the jobs whose reason is to be told at a terminal as well.
+    /// Does all of it. Returns the jobs whose reason is shown at a terminal as well.
     fn carry_out(
         self,
         frontend: &Frontend,
@@ -215,14 +215,14 @@ impl Due {
     }
 }
 
-/// Does what a job_fini did not come to.
+/// Finishes a job_fini that panicked.
 fn end_late(frontend: &Frontend, slurm: &mut impl Locked, job: u32, ending: Option<Ending>) {
     if let Some(ending) = ending {
         frontend.tell(Event::Fini { job, ending });
         return;
     }
     match slurm.job(job) {
-        // The next run has begun since, which has ended this one.
+        // The next run has begun since, and has ended this one in the ledger.
         Some(job) if job.is_running() && !job.is_completing() => {}
         Some(job) => callbacks::job_fini(frontend, job, &Cell::default()),
         None => {
@@ -231,7 +231,7 @@ fn end_late(frontend: &Frontend, slurm: &mut impl Locked, job: u32, ending: Opti
     }
 }
 
-/// Says how the making of a partition goes, in squeue of a job that has its nodes, and aloud to who waits at a terminal.
+/// Shows the progress of a create in squeue, for a job that has its nodes, and at its terminal if `aloud`.
 fn say_creating(slurm: &mut impl Locked, run: JobRun, line: &str, aloud: bool) {
     if aloud {
         slurm.tell_terminal(run.job, line);
@@ -241,8 +241,8 @@ fn say_creating(slurm: &mut impl Locked, run: JobRun, line: &str, aloud: bool) {
     }
 }
 
-/// Writes the reason over Slurm's own; a job that is held or waits for something else meanwhile is left alone. Whether it is to
-/// be told at a terminal as well.
+/// Writes the reason over Slurm's own. A job that is held, or waits for something else by now, is left alone.
+/// Returns whether the reason is shown at a terminal as well.
 fn show_reason(slurm: &mut impl Locked, job: u32, text: &str) -> bool {
     let Some(mut job) = slurm.job(job).filter(|job| job.waits_in_line()) else { return false };
     if job.reason().as_deref() != Some(text) {

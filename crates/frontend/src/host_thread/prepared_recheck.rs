@@ -1,4 +1,4 @@
-//! Partitions that are made while their jobs wait: each is looked at until its job has begun or does not wait for it any more.
+//! Watches partitions that are made while their jobs wait, until the job has begun or does not wait any more.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::frontend::Frontend;
 use crate::jobs_before::Waiting;
 use crate::slurm::Slurm;
 
-/// How often a prepared partition is looked at.
+/// The time between two looks at a prepared partition.
 pub(super) const POLL: Duration = Duration::from_millis(250);
 
-/// Gives up what nobody waits for, or waits for in vain.
+/// Gives up partitions that no job waits for, and partitions that wait for their job in vain.
 pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut impl Slurm) {
     let mut due = list.due(frontend.now(), |_| POLL);
     list.retain(|claim| is_open(frontend, claim));
@@ -44,7 +44,7 @@ fn is_open(frontend: &Frontend, claim: &Claim) -> bool {
     preparation.is_some_and(|it| it.claim.partition == claim.partition)
 }
 
-/// Whether the partition has waited for long enough.
+/// Whether the partition has waited for PrepareWait.
 fn is_late(frontend: &Frontend, claim: &Claim) -> bool {
     let patience = frontend.models(|models| models.prepare_wait(&claim.model));
     let ready: Option<Millis> = frontend.ledger().preparation(claim.run.job).and_then(|it| it.ready);

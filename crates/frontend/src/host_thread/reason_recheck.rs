@@ -1,8 +1,8 @@
-//! The reasons that we gave and Slurm still shows: who looks whether they hold.
+//! Checks whether the reasons that slurm-vipu gave to waiting jobs still hold.
 //!
-//! Slurm looks at a job when it comes to it, which for one far behind in the line may be never, and what it shows until then
-//! may be over for long: a controller answers again, the job is gone that IPUs were kept for, slurmctld was restarted. So
-//! each reason is looked at again every few seconds, without a test of Slurm's.
+//! Slurm may never come to a job far behind in the line, and the reason of the job may be over for long. For
+//! example, a controller answers again, the job that IPUs were kept for is gone, or slurmctld was restarted.
+//! Each reason is therefore checked again every few seconds, without a test by Slurm.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -17,14 +17,15 @@ use crate::internal_error::OURS;
 use crate::scheduling;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 
-/// How many jobs are looked at under one lock: less than two milliseconds.
+/// The most jobs that are checked under one lock, which takes less than two milliseconds.
 const AT_ONCE: usize = 500;
 
-/// How long after a look the next one is: where all reasons held, and where not, as others may then not hold either.
+/// The time until the next check, if all reasons held.
 const PAUSE: Duration = Duration::from_secs(3);
+/// The time until the next check, if a reason did not hold: others may not hold either.
 const SOON: Duration = Duration::from_millis(250);
 
-/// The jobs that show one, in the order in which they are looked at next.
+/// The jobs that show a reason of slurm-vipu, in the order of their next check.
 #[derive(Default)]
 pub(super) struct ReasonRecheck {
     jobs: VecDeque<u32>,
@@ -32,19 +33,19 @@ pub(super) struct ReasonRecheck {
     next: Millis,
 }
 
-/// What a look at a job came to.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
-    /// It shows none of our reasons, or waits for something else.
+    /// The job shows no reason of slurm-vipu, or waits for something else.
     Other,
-    /// It does.
+    /// The reason holds.
     Holds,
-    /// Another one holds; or none.
+    /// Another reason holds, or none.
     Over(Option<String>),
 }
 
 impl ReasonRecheck {
-    /// A job shows one of our reasons, or may.
+    /// Adds a job that shows, or may show, a reason of slurm-vipu.
     pub(super) fn watch(&mut self, now: Millis, job: u32) {
         if self.known.insert(job) {
             if self.jobs.is_empty() {
@@ -54,12 +55,12 @@ impl ReasonRecheck {
         }
     }
 
-    /// The time of the next look.
+    /// The time of the next check.
     pub(super) fn next(&self) -> Option<Millis> {
         (!self.jobs.is_empty()).then_some(self.next)
     }
 
-    /// Looks at some jobs if it is time, and shows what holds now.
+    /// Checks some jobs if it is time, and shows the reasons that hold now.
     pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
         let now = frontend.now();
         if self.jobs.is_empty() || now < self.next {
@@ -101,7 +102,8 @@ fn found(frontend: &Frontend, job: impl Job) -> Found {
     }
 }
 
-/// What is shown may say more than what holds: that others are on their way out.
+/// Compares the reason that is shown with the one that holds now. The former may have more words, that others
+/// are on their way out.
 fn still(shown: &str, now: Option<String>) -> Found {
     match now {
         Some(now) if shown.starts_with(&now) => Found::Holds,
@@ -109,7 +111,7 @@ fn still(shown: &str, now: Option<String>) -> Found {
     }
 }
 
-/// A job may have been looked at by Slurm since.
+/// Shows the reasons that hold now. Each job is looked at again, because Slurm may have tested it since.
 fn show(frontend: &Frontend, slurm: &mut impl Slurm, over: Vec<(u32, Option<String>)>) {
     let mut slurm = slurm.write();
     if frontend.is_closed() {

@@ -1,5 +1,6 @@
-//! What users hear at their terminals while their job waits in line: the reason that squeue has, once it has waited for some
-//! seconds, and again when it waits for something else. srun and salloc listen from before their job is submitted.
+//! Messages at users' terminals while their jobs wait in line. A user is told squeue's reason after some
+//! seconds, and again when the job waits for something else. srun and salloc listen from before their job is
+//! submitted.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,28 +10,28 @@ use ledger::Millis;
 use super::watch_list::after;
 use crate::slurm::{Job, Locked, Slurm};
 
-/// How long a job may wait without a word.
+/// The time for which a job waits before its user is told.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often at most its user hears another reason.
+/// The shortest time between two messages to a user.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Who is due so soon is told with who is due now, under one lock.
+/// Messages that are due within this time are sent together, under one lock.
 const TOGETHER: Duration = Duration::from_secs(1);
 
 /// A job that waits with its user at a terminal.
 struct Waiting {
-    /// The kind of reason that its user has heard.
+    /// The kind of the reason that the user was told last.
     told: Option<String>,
     next: Millis,
 }
 
-/// All of them, by job.
+/// All waiting jobs with a terminal, by job.
 #[derive(Default)]
 pub(super) struct Terminals(HashMap<u32, Waiting>);
 
 impl Terminals {
-    /// squeue shows a reason of ours for this job now.
+    /// Notes that squeue shows a reason of slurm-vipu for this job.
     pub(super) fn waits(&mut self, job: u32, now: Millis) {
         self.0.entry(job).or_insert_with(|| Waiting { told: None, next: after(now, PATIENCE) });
     }
@@ -40,7 +41,7 @@ impl Terminals {
         self.0.values().map(|waiting| waiting.next).min()
     }
 
-    /// Tells those whose time has come, and forgets those that wait no longer.
+    /// Tells the users whose time has come, and forgets jobs that do not wait any more.
     pub(super) fn look(&mut self, now: Millis, slurm: &mut impl Slurm) {
         if self.next().is_none_or(|next| next > now) {
             return;
@@ -55,8 +56,8 @@ impl Terminals {
         }
     }
 
-    /// What there is to tell, where `shown` is the reason of a job that still waits in line. Slurm takes ours away now and
-    /// then, until it comes to the job again: that is no news.
+    /// The messages that are due. `shown` gives the reason of a job that still waits in line. Slurm clears a
+    /// reason now and then until it tests the job again, and that is no change.
     fn due(&mut self, now: Millis, mut shown: impl FnMut(u32) -> Option<String>) -> Vec<(u32, String)> {
         let mut lines = Vec::new();
         self.0.retain(|job, waiting| {
@@ -77,7 +78,7 @@ impl Terminals {
     }
 }
 
-/// A reason without its numbers: how many IPUs are free at a moment makes it no other one.
+/// A reason without its numbers. Another number of free IPUs makes no other reason.
 fn kind(reason: &str) -> String {
     reason.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

@@ -1,13 +1,13 @@
-//! What is looked at again and again until it is over.
+//! A list of items that are looked at from time to time until they are over.
 
 use std::time::Duration;
 
 use ledger::Millis;
 
-/// What is due so soon after the first is looked at with it, under one lock.
+/// Items that are due within this time are looked at together, under one lock.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// Things to look at, each with the time of its next look.
+/// Items, each with the time of its next look.
 pub(super) struct WatchList<T>(Vec<(Millis, T)>);
 
 impl<T> Default for WatchList<T> {
@@ -17,23 +17,23 @@ impl<T> Default for WatchList<T> {
 }
 
 impl<T: Clone> WatchList<T> {
-    /// Looks at this, too: first at that time.
+    /// Adds an item, with the time of its first look.
     pub(super) fn watch(&mut self, first: Millis, item: T) {
         self.0.push((first, item));
     }
 
-    /// The time of the next look, if there is anything to look at.
+    /// The time of the next look, if the list is not empty.
     pub(super) fn next(&self) -> Option<Millis> {
         self.0.iter().map(|(next, _)| *next).min()
     }
 
-    /// Drops what is over.
+    /// Drops the items that are not open any more.
     pub(super) fn retain(&mut self, is_open: impl Fn(&T) -> bool) {
         self.0.retain(|(_, item)| is_open(item));
     }
 
-    /// What is to be looked at now. It stays in the list, so that a panic during the look loses nothing, and is looked at again
-    /// after the time that `pause` gives.
+    /// The items to look at now. They stay in the list, so that a panic during the look loses nothing. Each
+    /// is due again after the time that `pause` gives.
     pub(super) fn due(&mut self, now: Millis, pause: impl Fn(&T) -> Duration) -> Vec<T> {
         if self.next().is_none_or(|next| next > now) {
             return Vec::new();
@@ -49,12 +49,12 @@ impl<T: Clone> WatchList<T> {
     }
 }
 
-/// A time that lies so far ahead.
+/// The time that is `pause` later than `now`.
 pub(super) fn after(now: Millis, pause: Duration) -> Millis {
     Millis(now.0.saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)))
 }
 
-/// The time since then.
+/// The time from `then` until `now`. Zero if `then` is later.
 pub(super) fn since(then: Millis, now: Millis) -> Duration {
     Duration::from_millis(now.0.saturating_sub(then.0))
 }

@@ -1,7 +1,7 @@
-//! What must hold, whatever happens, and what happened last when it did not.
+//! Rules that always hold, and the last lines before a breach.
 //!
-//! Each rule is checked where what it is about happens; this is where a breach is noted, and the rules that look at
-//! everything at once are here.
+//! Each rule is checked where its event happens. This module notes the breaches, and has the rules that look
+//! at everything at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use crate::controller::Machine;
 
-/// How many lines a failure shows.
+/// The number of lines that a failure shows.
 const LINES: usize = 100;
 
 /// The first breach, and the last lines before it.
@@ -23,11 +23,11 @@ pub struct Check {
     breach: RefCell<Option<String>>,
     breached: Notify,
     lines: RefCell<VecDeque<String>>,
-    /// Of all lines so far: two runs of a seed have the same.
+    /// The digest of all lines so far. Two runs of a seed have the same digest.
     digest: Cell<u64>,
-    /// How many events ledgers were told.
+    /// The number of events that ledgers were told.
     pub events: Cell<u64>,
-    /// All lines are kept, not only the last ones.
+    /// Whether all lines are kept, not only the last ones.
     keeps_all: bool,
 }
 
@@ -36,7 +36,7 @@ impl Check {
         Self { keeps_all, ..Self::default() }
     }
 
-    /// Notes what happened.
+    /// Notes an event of the story.
     pub fn note(&self, after: Duration, line: impl Display) {
         let line = format!("{:>9.3} {line}", after.as_secs_f64());
         let mut hasher = DefaultHasher::new();
@@ -51,18 +51,18 @@ impl Check {
         }
     }
 
-    /// What two runs of one seed have in common.
+    /// The digest of all lines, which is equal in two runs of one seed.
     pub fn digest(&self) -> u64 {
         self.digest.get()
     }
 
-    /// Something is that must not be.
+    /// Notes that a rule is broken.
     pub fn breach(&self, what: String) {
         self.breach.borrow_mut().get_or_insert(what);
         self.breached.notify_one();
     }
 
-    /// Waits until something is that must not be.
+    /// Waits until a rule is broken.
     pub async fn breached(&self) -> String {
         loop {
             if let Some(what) = &*self.breach.borrow() {
@@ -72,18 +72,18 @@ impl Check {
         }
     }
 
-    /// What happened last.
+    /// The last lines of the story.
     pub fn last_lines(&self) -> String {
         let lines = self.lines.borrow();
         lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("{line}\n")).collect()
     }
 
-    /// All that was kept of what happened.
+    /// All lines of the story that were kept.
     pub fn story(&self) -> String {
         self.lines.borrow().iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// The ledger is in order.
+    /// Checks that the ledger is in order.
     pub fn ledger(&self, ledger: &Ledger, after: &dyn Display) {
         let wrong = ledger.violations().into_iter().find(|violation| !may_be(violation));
         if let Some(violation) = wrong {
@@ -92,12 +92,13 @@ impl Check {
     }
 }
 
-/// A Pod can have more claims than IPUs for a while: partitions of forgotten jobs that nobody has listed yet.
+/// Whether a violation is allowed. A Pod can have more claims than IPUs for a while: partitions of forgotten
+/// jobs may not be listed yet.
 fn may_be(violation: &Violation) -> bool {
     matches!(violation, Violation::Overcommitted { .. })
 }
 
-/// No IPU had two partitions at any instant.
+/// Checks that no IPU had two partitions at any instant.
 pub fn double_owners(check: &Check, machine: &Machine) {
     if let Some(double) = machine.double_owners().first() {
         check.breach(format!("{}: {double:?}", machine.name));

@@ -1,4 +1,4 @@
-//! Everything of one seed: what outlives a slurmctld, and what the parts of the simulation meet at.
+//! Everything of one seed: the parts that outlive a slurmctld, and the place where all parts meet.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ use crate::settings::settings;
 use crate::slurm::{Job, Next, Slurm, is_of};
 use crate::slurmctld::{REMOVE_WAIT, Slurmctld};
 
-/// PartitionPrefix, of this cluster and of others.
+/// PartitionPrefix of this cluster and of other clusters.
 pub const PREFIX: &str = "slurm";
 
 /// CreateTimeout.
@@ -39,21 +39,21 @@ const RECONCILE_INTERVAL: Duration = Duration::from_secs(30);
 /// Slurm's clock when a seed begins.
 const EPOCH: i64 = 1_700_000_000;
 
-/// How many states of Slurm's are kept, one a second.
+/// The number of saved states of Slurm that are kept, one a second.
 const SAVED: usize = 5;
 
-/// vipu.conf, as far as it changes.
+/// vipu.conf, as far as it changes during a seed.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// By how much the controllers of a model are rotated.
+    /// The number by which the controllers of a model are rotated.
     pub rotation: usize,
-    /// The last controller of a model is not in its list.
+    /// Whether the last controller of a model is missing in its list.
     pub one_less: bool,
     pub force_remove: bool,
     pub max_concurrent_creates: usize,
     pub ipuof_dir: &'static str,
     pub placement: Placement,
-    /// What becomes of a batch job whose partition fails while it runs; none: it runs on.
+    /// The end of a batch job whose partition fails while it runs. None: it runs on.
     pub on_partition_error: Option<Next>,
 }
 
@@ -109,15 +109,16 @@ fn domain_size() -> IpuCount {
     IpuCount::new(64).unwrap()
 }
 
-/// What came of jobs.
+/// The numbers of runs and partitions, by their outcome.
 #[derive(Default)]
 pub struct Counts {
     pub launched: Cell<u64>,
-    /// Of those, on partitions that were prepared.
+    /// Launches on prepared partitions.
     pub at_once: Cell<u64>,
-    /// Partitions that stayed after their jobs for as long as they were to.
+    /// Partitions that stayed after their failed jobs.
     pub kept: Cell<u64>,
-    /// Runs that were ended as their partition could not be made, and those of them that were held.
+    /// Runs that were ended because their partition could not be made. The second number has those that were
+    /// held.
     pub failed: Cell<u64>,
     pub held: Cell<u64>,
 }
@@ -134,7 +135,7 @@ pub struct Cluster {
     pub shelf: Shelf,
     pub machines: Vec<Rc<Machine>>,
     pub slurm: RefCell<Slurm>,
-    /// Slurm's own state as it was saved before, the oldest first.
+    /// Earlier saved states of Slurm, the oldest first.
     saved: RefCell<VecDeque<Slurm>>,
     pub config: RefCell<Config>,
     began: Instant,
@@ -171,12 +172,12 @@ impl Cluster {
         })
     }
 
-    /// Has `work` done whatever becomes of the slurmctld that wants it.
+    /// Runs `work` whatever becomes of the slurmctld that asks for it.
     pub fn outside(&self, work: impl Future<Output = ()> + 'static) {
         self.outside.send(Box::pin(work)).unwrap();
     }
 
-    /// A random time.
+    /// A random time up to `longest`.
     pub fn up_to(&self, longest: Duration) -> Duration {
         self.random.borrow_mut().random_range(Duration::ZERO..=longest)
     }
@@ -185,7 +186,7 @@ impl Cluster {
         self.random.borrow_mut().random_bool(probability)
     }
 
-    /// Slurm's clock.
+    /// The time on Slurm's clock, in seconds.
     pub fn seconds(&self) -> i64 {
         EPOCH + i64::try_from(self.began.elapsed().as_secs()).unwrap()
     }
@@ -194,12 +195,12 @@ impl Cluster {
         self.check.note(self.began.elapsed(), line);
     }
 
-    /// The controller of this name.
+    /// The controller with this name.
     pub fn machine(&self, name: &ControllerName) -> Option<&Rc<Machine>> {
         self.machines.iter().find(|machine| machine.name == *name)
     }
 
-    /// The models, as configuration has them now.
+    /// The models in the present configuration.
     pub fn models(&self) -> Models {
         let config = self.config.borrow();
         let model = |(name, ipus): &(&str, u32)| {
@@ -242,7 +243,8 @@ impl Cluster {
         saved.push_back(self.slurm.borrow().clone());
     }
 
-    /// Slurm's own state as the next slurmctld reads it: as it is, or as it was up to [`SAVED`] seconds ago.
+    /// Replaces Slurm's state by the one that the next slurmctld reads: the present one, or one up to
+    /// [`SAVED`] seconds old.
     pub fn read_saved(&self, forgetful: bool) {
         let truth = self.slurm.borrow().clone();
         let saved = std::mem::take(&mut *self.saved.borrow_mut());
@@ -252,7 +254,7 @@ impl Cluster {
         self.slurm.replace(found.restored(&truth));
     }
 
-    /// A job is launched: on the partition that was made for it, and told of that one.
+    /// Checks that a job is launched on the partition that was made for it, with the file of that partition.
     pub fn check_launch(&self, job: &Job) {
         let run = job.run();
         let Some(Grant { partition, controller: Some(controller), .. }) = job.grant() else {

@@ -1,4 +1,4 @@
-//! V-IPU controllers: the mock's Pods behind the driver's trait, over a network that loses things.
+//! V-IPU controllers: the mock's Pods behind the driver's trait, over a network that loses messages.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,16 +21,16 @@ use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
 use crate::cluster::Cluster;
 use crate::slurmctld::Slurmctld;
 
-/// How long the driver's side waits for an answer.
+/// The time for which the driver's side waits for an answer.
 pub const API_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long after that a create may still take effect that the driver reckons with.
+/// The longest time after the timeout at which the driver expects a create to take effect.
 const LATE: Duration = Duration::from_millis(4_900);
 
-/// How long after that one may still take effect that nobody reckons with.
+/// The longest time after the timeout at which a create takes effect that nothing expects any more.
 const VERY_LATE: Duration = Duration::from_secs(120);
 
-/// Who made a partition.
+/// The maker of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// This cluster, for this run.
@@ -39,43 +39,43 @@ pub enum Maker {
     Others,
 }
 
-/// Tells one partition from another of the same name.
+/// Tells a partition from others with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     pub maker: Maker,
     serial: u32,
 }
 
-/// How a controller treats calls at the moment.
+/// The way in which a controller treats calls at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
     #[default]
     Well,
-    /// No connection.
+    /// There is no connection.
     Refuses,
-    /// No answer, nothing done.
+    /// Some calls get no answer and have no effect.
     Hangs,
-    /// An error that does not tell, whether it was done or not.
+    /// Some calls get an error that does not say whether they took effect.
     Garbles,
-    /// It is done, and the connection breaks.
+    /// Some calls take effect, and then the connection breaks.
     LosesReplies,
-    /// We are not known.
+    /// The controller does not know this cluster.
     Stranger,
-    /// Creates are carried out up to [`LATE`] after their caller has given up.
+    /// Some creates take effect up to [`LATE`] after their caller has given up.
     Late,
-    /// The same, up to [`VERY_LATE`].
+    /// Some creates take effect up to [`VERY_LATE`] after their caller has given up.
     VeryLate,
-    /// So are removes.
+    /// Some removes take effect up to [`VERY_LATE`] after their caller has given up.
     RemovesLate,
-    /// No answer to anything, nothing done.
+    /// No call gets an answer or has an effect.
     Silent,
-    /// It answers as the interface allows and our mock never does: see [`Line::as_by_other_hands`].
+    /// Answers are allowed by the interface, but the mock never gives them: see [`Line::as_by_other_hands`].
     OtherHands,
-    /// Removes are accepted, and nothing is removed.
+    /// Removes are accepted and have no effect.
     RemovesNothing,
 }
 
-/// A call, as far as a mood makes a difference.
+/// The kinds of calls that a mood treats differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Call {
     Create,
@@ -89,13 +89,13 @@ pub struct Machine {
     pub model: ModelName,
     ipus: u32,
     pod: RefCell<Pod>,
-    /// What tells the partitions there are, or were, from others of their names.
+    /// The tag of each partition that exists or existed, by name.
     tags: RefCell<BTreeMap<String, Tag>>,
-    /// Partitions that a fault took away.
+    /// The serial numbers of partitions that a fault took away.
     lost: RefCell<BTreeSet<u32>>,
     made: Cell<u32>,
     pub mood: Cell<Mood>,
-    /// When the last call that is still on its way takes effect.
+    /// The time at which the last call under way takes effect.
     pub settled: Cell<Instant>,
     began: Instant,
 }
@@ -120,14 +120,14 @@ impl Machine {
         Nanos(0) + self.began.elapsed()
     }
 
-    /// The partitions there are, with their makers, by name.
+    /// The partitions that exist, with their tags, by name.
     pub fn partitions(&self) -> Vec<(PartitionId, Tag)> {
         let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
         let tags = self.tags.borrow();
         listed.into_iter().map(|it| (PartitionId::new(it.id.as_str()).unwrap(), tags[&it.id])).collect()
     }
 
-    /// The partition of this name, if there is one.
+    /// The tag of the partition with this name, if it exists.
     pub fn tag(&self, partition: &str) -> Option<Tag> {
         let is_there = self.pod.borrow_mut().status(partition, self.now()).is_ok();
         self.tags.borrow().get(partition).copied().filter(|_| is_there)
@@ -138,41 +138,41 @@ impl Machine {
         self.lost.borrow().contains(&tag.serial)
     }
 
-    /// IPUs that two partitions had at once, ever.
+    /// All IPUs that two partitions had at once at any time.
     pub fn double_owners(&self) -> Vec<mock_vipu::DoubleOwner> {
         let mut pod = self.pod.borrow_mut();
         pod.advance(self.now());
         mock_vipu::double_owners(pod.records())
     }
 
-    /// Lets something go wrong with the next partition.
+    /// Injects a fault into the next partition.
     pub fn inject(&self, effect: Effect) {
         self.pod.borrow_mut().inject(Fault::new(effect).times(1));
     }
 
-    /// Comes back without any partition.
+    /// Restarts the controller without its partitions.
     pub fn forget(&self) {
         let gone = self.partitions();
         self.lost.borrow_mut().extend(gone.iter().map(|(_, tag)| tag.serial));
         self.pod.replace(pod(self.ipus));
     }
 
-    /// A partition goes into error, if it is active.
+    /// Puts a partition into error, if it is active.
     pub fn break_one(&self, partition: &PartitionId) {
         let incident =
             Incident::PartitionError { partition: partition.to_string(), text: "link down".into() };
-        // It may be none that can break.
+        // It may be a partition that cannot break.
         let _ = self.pod.borrow_mut().cause(&incident, self.now());
     }
 
-    /// A partition is gone.
+    /// Takes a partition away.
     pub fn vanish(&self, partition: &PartitionId) {
         self.lost.borrow_mut().extend(self.tag(partition.as_str()).map(|tag| tag.serial));
         let incident = Incident::Vanish { partition: partition.to_string() };
         let _ = self.pod.borrow_mut().cause(&incident, self.now());
     }
 
-    /// Nothing goes wrong any more, and nobody waits for ever for what already did.
+    /// Ends all faults. Partitions that would be removed for ever vanish.
     pub fn calm(&self) {
         self.mood.set(Mood::Well);
         self.pod.borrow_mut().clear_faults();
@@ -194,7 +194,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Carries out a remove; whether there was something to remove.
+    /// Carries out a remove. Returns whether there was something to remove.
     pub fn remove(&self, partition: &str, force: bool) -> bool {
         self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
     }
@@ -236,7 +236,7 @@ fn pod(ipus: u32) -> Pod {
     Pod::new(Hardware::new(ipus), settings).unwrap()
 }
 
-/// The way from one slurmctld to a controller.
+/// The connection from one slurmctld to a controller.
 #[derive(Clone)]
 pub struct Line {
     pub machine: Rc<Machine>,
@@ -253,7 +253,7 @@ impl Line {
         &self.caller.cluster
     }
 
-    /// Has `work` done by the controller, or not, as its mood is.
+    /// Calls `work` on the controller or not, depending on its mood.
     async fn call<T: 'static>(
         &self,
         call: Call,
@@ -294,7 +294,7 @@ impl Line {
         }
     }
 
-    /// Has `work` done after `time`, whatever becomes of the caller.
+    /// Calls `work` after `time`, whatever becomes of the caller.
     async fn deliver<T: 'static>(
         &self,
         time: Duration,
@@ -304,7 +304,7 @@ impl Line {
         machine.settled.set(machine.settled.get().max(Instant::now() + time));
         self.cluster().outside(async move {
             sleep(time).await;
-            // Nobody may be there any more to hear it.
+            // The caller may be gone by now.
             let _ = reply.send(work(&machine));
         });
         let answer = timeout(API_TIMEOUT, replied).await;
@@ -315,7 +315,7 @@ impl Line {
         self.machine.mood.get() == Mood::OtherHands
     }
 
-    /// A partition is PENDING again after it was ACTIVE, and is shown as REMOVED for some time after it is gone.
+    /// Shows a partition as PENDING again after it was ACTIVE, or as REMOVED after it is gone.
     fn as_by_other_hands(&self, state: PartitionState) -> PartitionState {
         match state {
             PartitionState::Active if self.cluster().chance(0.3) => PartitionState::Pending,
@@ -324,7 +324,8 @@ impl Line {
         }
     }
 
-    /// Two listings disagree: one is empty, as after a restart, or lacks a partition, or shows one as REMOVED.
+    /// Changes a listing so that it disagrees with the others: it is empty, as after a restart, or lacks a
+    /// partition.
     fn list_as_by_other_hands(&self, listing: &mut Listing) {
         if self.cluster().chance(0.1) {
             listing.partitions.clear();

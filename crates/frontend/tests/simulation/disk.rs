@@ -16,35 +16,35 @@ use vipu_types::{JobRun, PartitionId};
 use crate::cluster::Cluster;
 use crate::controller::Tag;
 
-/// How long one who was superseded may not notice.
+/// The longest time until a superseded slurmctld notices it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Who waits until an entry is written.
+/// The end of a channel to the task that waits until an entry is written.
 type Waiting = oneshot::Sender<Result<(), JournalError>>;
 
 /// The journal's file.
 #[derive(Default)]
 pub struct Disk {
-    /// What a new reader reads.
+    /// The entries that a new reader reads.
     durable: RefCell<Vec<Entry>>,
-    /// Entries on their way to it, with whoever waits; in the order of the calls.
+    /// Entries under way to `durable`, with the task that waits for each, in the order of the calls.
     pending: RefCell<Vec<(Entry, Option<Waiting>)>>,
     /// The partitions that `durable` has open.
     open: RefCell<BTreeMap<PartitionId, JobRun>>,
     /// The slurmctld that opened it last.
     owner: watch::Sender<u32>,
-    /// Nothing can be written.
+    /// Whether nothing can be written.
     pub full: Cell<bool>,
     flush_is_due: Cell<bool>,
 }
 
 impl Disk {
-    /// The run that a partition is on record for.
+    /// The run for which a partition is on record.
     pub fn on_record(&self, partition: &PartitionId) -> Option<JobRun> {
         self.open.borrow().get(partition).copied()
     }
 
-    /// Whether a partition is on record, or about to be.
+    /// Whether a partition is on record, or is about to be.
     pub fn knows(&self, partition: &PartitionId) -> bool {
         let about = |entry: &Entry| match entry {
             Entry::Create { claim, .. } | Entry::Remove { claim } => claim.partition == *partition,
@@ -53,12 +53,12 @@ impl Disk {
         self.on_record(partition).is_some() || self.pending.borrow().iter().any(|(entry, _)| about(entry))
     }
 
-    /// What is on record, for people.
+    /// The partitions on record, for messages.
     pub fn open_entries(&self) -> Vec<String> {
         self.open.borrow().keys().map(PartitionId::to_string).collect()
     }
 
-    /// The writer is gone. A part of what nobody was told to be written is.
+    /// The writer is killed. Some of its unacknowledged entries are written.
     pub fn crash(&self, written: usize) {
         for (number, (entry, _)) in self.pending.take().into_iter().enumerate() {
             if number < written && !self.full.get() {
@@ -67,12 +67,12 @@ impl Disk {
         }
     }
 
-    /// How many entries are on their way.
+    /// The number of entries under way.
     pub fn underway(&self) -> usize {
         self.pending.borrow().len()
     }
 
-    /// A slurmctld takes the journal, and reads it.
+    /// A slurmctld takes the journal and reads it.
     pub fn open(&self, term: u32) -> Vec<LiveRecord> {
         self.owner.send_replace(term);
         for (_, waiting) in self.pending.take() {
@@ -94,7 +94,7 @@ impl Disk {
         self.durable.borrow_mut().push(entry);
     }
 
-    /// Writes what is on its way. What cannot be written now is written with what comes next.
+    /// Writes the entries under way. Entries that cannot be written now are written with the next ones.
     fn flush(&self) {
         self.flush_is_due.set(false);
         let mut kept = Vec::new();
@@ -112,7 +112,7 @@ impl Disk {
     }
 }
 
-/// What the words of all full disks are.
+/// The error text of all full disks.
 pub const NO_SPACE: &str = "no space left on device";
 
 fn no_space() -> JournalError {
@@ -123,7 +123,7 @@ fn taken_over() -> JournalError {
     JournalError::taken_over(Path::new("journal"), "another slurmctld")
 }
 
-/// The journal as one slurmctld has it open.
+/// The journal, opened by one slurmctld.
 pub struct Notes {
     pub cluster: Rc<Cluster>,
     pub term: u32,
@@ -144,7 +144,7 @@ impl Journal for Notes {
                 cluster.disk.flush();
             });
         }
-        // The writer is killed only together with who waits here.
+        // The writer is killed only together with the task that waits here.
         written.await.unwrap_or_else(|_| Err(taken_over()))
     }
 
@@ -166,27 +166,27 @@ impl Journal for Notes {
     }
 }
 
-/// IpuofDir: which file tells of which partition.
+/// IpuofDir: the partition that each file describes.
 #[derive(Default)]
 pub struct Shelf {
     there: RefCell<BTreeMap<(PathBuf, PartitionId), Tag>>,
-    /// Nothing can be written or deleted.
+    /// Whether nothing can be written or deleted.
     pub refuses: Cell<bool>,
 }
 
 impl Shelf {
-    /// What the file of a partition tells of.
+    /// The partition that a file describes.
     pub fn file(&self, directory: &Path, partition: &PartitionId) -> Option<Tag> {
         self.there.borrow().get(&(directory.to_owned(), partition.clone())).copied()
     }
 
-    /// The files there are.
+    /// The files that exist.
     pub fn files(&self) -> Vec<String> {
         self.there.borrow().keys().map(|(directory, id)| format!("{}/{id}", directory.display())).collect()
     }
 }
 
-/// The files as one slurmctld reaches them.
+/// The files, reached by one slurmctld.
 pub struct Hands(pub Rc<Cluster>);
 
 impl Hands {
@@ -213,7 +213,7 @@ impl Files for Hands {
         let place = (directory.to_owned(), claim.partition.clone());
         self.0.shelf.there.borrow_mut().insert(place, config);
         if self.0.random.borrow_mut().random_bool(0.3) {
-            // It is there before anybody is told.
+            // The file is there before the caller hears of it.
             sleep(self.0.up_to(Duration::from_millis(30))).await;
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! How a seed ends: all faults stop, every job comes to its end, and nothing may be left.
+//! The end of a seed: all faults stop, every job comes to its end, and nothing may be left.
 //!
-//! What the numbers allow for is what `SPECIFICATION.md` promises: 60 s after all is up.
+//! The limits allow for the promise of `SPECIFICATION.md`: 60 s after everything is up.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,22 +15,24 @@ use crate::controller::{API_TIMEOUT, Maker, Tag};
 use crate::slurm::{Job, State};
 use crate::slurmctld::REMOVE_WAIT;
 
-/// The promise: what nobody owns is gone by then.
+/// The promised time until a partition without an owner is gone.
 const PROMISE: Duration = Duration::from_secs(60);
 
-/// How long a job may wait for its partition, whatever else waits: until its time is over and the last call returns.
+/// The longest time for which a job may wait for its partition, whatever else waits: CreateTimeout, and the
+/// last calls.
 const CONFIGURING: Duration = Duration::from_secs(CREATE_TIMEOUT.as_secs() + 2 * API_TIMEOUT.as_secs() + 5);
 
-/// How long a job may be ending: until its nodes are done, which may be after RemoveWait.
+/// The longest time for which a job may be ending. Its nodes may be done only after RemoveWait.
 const COMPLETING: Duration = Duration::from_secs(2 * REMOVE_WAIT.as_secs() + 5);
 
-/// How long the journal remembers a partition of which a create call was never answered.
+/// The time for which the journal keeps a partition whose create call was never answered.
 const WATCHED: Duration = Duration::from_secs(600);
 
-/// How long all jobs together may take. An IPU that a controller refused without reason is not used for up to an hour.
+/// The longest time for all jobs together. An IPU that a controller refused without reason is not used for up
+/// to an hour.
 const DRAIN: Duration = Duration::from_secs(7200);
 
-/// Everything is up and well, and what is on its way arrives.
+/// Ends all faults, and waits until calls under way have taken effect.
 pub async fn all_is_well_again(cluster: &Rc<Cluster>) {
     cluster.note("*** all is well again");
     cluster.disk.full.set(false);
@@ -52,16 +54,16 @@ pub async fn all_is_well_again(cluster: &Rc<Cluster>) {
     }
 }
 
-/// What becomes of partitions that nobody owns.
+/// The fate of partitions without an owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
     /// They are gone within the time promised.
     InTime,
-    /// They stay as long as their controller does nothing.
+    /// They may stay as long as their controller does nothing.
     MayStay,
 }
 
-/// Every job comes to its end.
+/// Waits until every job has ended.
 pub async fn drain(cluster: &Rc<Cluster>, leaving: Leaving) -> Result<(), String> {
     let (calm, mut leaks) = (Instant::now(), Leaks::new());
     loop {
@@ -84,7 +86,7 @@ pub async fn drain(cluster: &Rc<Cluster>, leaving: Leaving) -> Result<(), String
     }
 }
 
-/// How long a job may be in its state, but for those that others have to leave it to leave.
+/// The longest time in a job's state. None for states that other jobs or people have to end.
 fn longest(job: &Job) -> Option<Duration> {
     match job.state {
         State::Pending | State::Held => None,
@@ -94,10 +96,11 @@ fn longest(job: &Job) -> Option<Duration> {
     }
 }
 
-/// Since when nobody owns which partition.
+/// The time since which a partition has no owner.
 type Leaks = BTreeMap<(ControllerName, PartitionId), Instant>;
 
-/// Every partition of ours belongs to a run that has nodes, or had them a moment ago, or is about to.
+/// Checks that every partition of this cluster belongs to a run that has nodes, or had or will have them
+/// soon.
 fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
     let before = std::mem::take(leaks);
     for machine in &cluster.machines {
@@ -119,7 +122,8 @@ fn no_leak(cluster: &Cluster, leaks: &mut Leaks) -> Result<(), String> {
     Ok(())
 }
 
-/// When there is no job any more, all is gone within the time promised. Says after what time it was.
+/// Waits until all is gone, which has to be within the promised time after the last job. Returns the time
+/// that it took.
 pub async fn nothing_is_left(cluster: &Rc<Cluster>) -> Result<Duration, String> {
     let gone = wait_for_none(PROMISE, || left(cluster)).await?;
     wait_for_none(WATCHED + PROMISE, || cluster.disk.open_entries()).await?;
@@ -129,7 +133,7 @@ pub async fn nothing_is_left(cluster: &Rc<Cluster>) -> Result<Duration, String> 
     Ok(gone)
 }
 
-/// Waits until there is nothing left, and says how long that took.
+/// Waits until nothing is left. Returns the time that it took.
 async fn wait_for_none(longest: Duration, left: impl Fn() -> Vec<String>) -> Result<Duration, String> {
     let began = Instant::now();
     loop {
@@ -144,7 +148,7 @@ async fn wait_for_none(longest: Duration, left: impl Fn() -> Vec<String>) -> Res
     }
 }
 
-/// Every trace of ours but in the journal.
+/// Every trace of this cluster except in the journal.
 fn left(cluster: &Cluster) -> Vec<String> {
     let partitions = cluster.machines.iter().flat_map(|machine| {
         let of_whom =

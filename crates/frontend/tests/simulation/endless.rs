@@ -1,5 +1,6 @@
-//! Faults that never end, and long queues that meet them: what can run runs, what cannot waits with the reason, no job
-//! holds nodes without a bound, and none is held, failed or requeued that had no part in the fault.
+//! Faults that never end, and long queues that meet them. Jobs that can run do so, and the others wait with
+//! the reason. No job holds nodes without a bound. No job without a part in the fault is held, failed or
+//! requeued.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use crate::play;
 use crate::schedule::Schedule;
 use crate::slurm::{Job, State};
 
-/// How long a fault that stops a model is looked at.
+/// The time after which the jobs of a stopped model are checked.
 const LOOK: Duration = Duration::from_secs(3600);
 
 /// Both controllers of pod64.
 const POD64: [usize; 2] = [0, 1];
 
-/// Waits until all is done that can be done while the faults last.
+/// Waits until everything is done that can be done during the faults.
 pub async fn outlast(cluster: &Rc<Cluster>) -> Result<(), String> {
     if stopped(&cluster.schedule).is_empty() {
         return end::drain(cluster, Leaving::MayStay).await;
@@ -31,7 +32,7 @@ pub async fn outlast(cluster: &Rc<Cluster>) -> Result<(), String> {
     wrong.map_or(Ok(()), Err)
 }
 
-/// The models of which no job can start.
+/// The models on which no job can start.
 fn stopped(schedule: &Schedule) -> Vec<&'static str> {
     if waits_in_cf(schedule) {
         return schedule.models.iter().map(|(model, _)| *model).collect();
@@ -40,12 +41,13 @@ fn stopped(schedule: &Schedule) -> Vec<&'static str> {
     if POD64.into_iter().all(is_at) { vec!["pod64"] } else { Vec::new() }
 }
 
-/// Whether jobs that have nodes wait for the end of the fault, which may take half a day: no controller is at fault.
+/// Whether jobs that have nodes wait for the end of the fault, which may take half a day, because no
+/// controller is at fault.
 fn waits_in_cf(schedule: &Schedule) -> bool {
     schedule.faults.iter().any(|fault| matches!(fault.kind, Kind::FilesRefused | Kind::JournalFull))
 }
 
-/// What is wrong with a job that is still there after an hour.
+/// The error of a job that is still there after an hour.
 fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
     let since = Instant::now() - job.since;
     let is_stopped =
@@ -55,7 +57,8 @@ fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
         (State::Pending, Some(reason)) if reason.starts_with("vipu: ") => return None,
         (State::Pending, _) => "waits without a reason",
         (State::Held, _) => "is held",
-        // Until the driver gives it up: `a_directory_that_never_comes_back_gives_the_nodes_back_after_half_a_day`.
+        // The driver gives it up later:
+        // `a_directory_that_never_comes_back_gives_the_nodes_back_after_half_a_day`.
         (State::Configuring, _) if waits_in_cf(&cluster.schedule) => return None,
         _ => "has nodes",
     };
@@ -65,7 +68,8 @@ fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
     ))
 }
 
-/// Plays a schedule; the runs that were ended as their partition could not be made, and those of them that were held.
+/// Plays a schedule. Returns the number of runs ended because their partition could not be made, and that of
+/// the held ones.
 fn outcome(seed: u64, faults: &[(Kind, usize)]) -> (u64, u64) {
     let outcome = play::play(Schedule::endless(seed, faults), None);
     let outcome = outcome.unwrap_or_else(|why| panic!("{why}\n\nseed {seed} of {faults:?}"));

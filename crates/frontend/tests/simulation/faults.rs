@@ -1,16 +1,17 @@
-//! What goes wrong.
+//! The kinds of faults.
 
 use std::time::Duration;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// slurmctld is killed and started again. Its journal has what was acknowledged and a part of what was not.
+    /// slurmctld is killed and started again. Its journal has all acknowledged entries, and some of the
+    /// others.
     Killed,
-    /// The same; and Slurm's own state is up to some seconds old: jobs are forgotten and their ids handed out again,
-    /// jobs that were launched are pending.
+    /// As `Killed`, and Slurm's own state is up to some seconds old. Jobs are forgotten and their ids are
+    /// given out again. Jobs that were launched are pending.
     KilledForgetful,
-    /// A backup takes over, and the slurmctld before it goes on until it finds its journal taken.
+    /// A backup takes over. The earlier slurmctld goes on until it finds that its journal was taken.
     TakenOver,
     /// Configuration is read anew, with other settings.
     Reconfigured,
@@ -20,53 +21,53 @@ pub enum Kind {
     FilesRefused,
     /// A controller refuses connections.
     Refuses,
-    /// A controller does not answer, and does nothing.
+    /// A controller does not answer some calls, which have no effect.
     Hangs,
-    /// A controller answers with errors that do not tell, whether it did it or not.
+    /// A controller answers with errors that do not say whether the call took effect.
     Garbles,
-    /// A controller does what it is told, and its replies are lost.
+    /// A controller carries out calls, and its replies are lost.
     LosesReplies,
-    /// A controller does not know us.
+    /// A controller does not know this cluster.
     Stranger,
-    /// A create takes effect late, while the driver still reckons with that.
+    /// A create takes effect late, but while the driver still expects it.
     CreatedLate,
     /// A create takes effect long after it was given up.
     CreatedVeryLate,
     /// A remove takes effect long after it was sent.
     RemovedLate,
-    /// A controller answers as the interface allows, but our mock never does.
+    /// A controller gives answers that the interface allows and the mock never gives.
     OtherHands,
-    /// A controller falls silent, and stays so as long as the fault lasts. Not drawn, see `endless.rs`.
+    /// A controller answers no call as long as the fault lasts. Not drawn, see `endless.rs`.
     Silent,
-    /// A controller says yes to removes, and removes nothing. Not drawn, see `endless.rs`.
+    /// A controller accepts removes and removes nothing. Not drawn, see `endless.rs`.
     RemovesNothing,
     /// A controller ends and comes back with all its partitions.
     Restarts,
     /// A controller ends and comes back without any partition.
     Forgets,
-    /// A partition ends up in error when it is made.
+    /// A partition ends in error when it is made.
     CreatesFail,
-    /// A partition is being made for ever.
+    /// A partition is never finished.
     CreatesStick,
     /// A removal ends in error.
     RemovesFail,
-    /// A partition is being removed for ever.
+    /// A partition is never removed.
     RemovesStick,
-    /// A partition takes long to be made.
+    /// A partition takes long to make.
     CreatesSlow,
-    /// A partition goes into error, for the controller to mend.
+    /// A partition goes into error until the controller mends it.
     Breaks,
     /// A partition vanishes.
     Vanishes,
     /// Another cluster makes a partition under the same prefix, and removes it later.
     Foreign,
-    /// The same, under the name that a job of ours is about to need.
+    /// Another cluster makes a partition under an id that a job of this cluster is about to need.
     ForeignNamesake,
 }
 
 use Kind::*;
 
-/// The kinds that are drawn, with how often each is drawn.
+/// The kinds that are drawn, each with its weight.
 pub const KINDS: [(Kind, u32); 26] = [
     (Killed, 4),
     (KilledForgetful, 4),
@@ -100,10 +101,10 @@ pub const KINDS: [(Kind, u32); 26] = [
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub kind: Kind,
-    /// When it begins.
+    /// The time at which it begins.
     pub at: Duration,
-    /// How long it lasts, where that means something.
+    /// Its length, for kinds that have one.
     pub length: Duration,
-    /// Which controller, partition or state it is about: whichever this number comes to.
+    /// A number that picks the controller, partition or state of the fault.
     pub pick: usize,
 }

@@ -1,12 +1,12 @@
-//! Recovery, as it is promised: front end, ledger and driver against the mock's controllers, with a simulated Slurm, in
-//! one process and under virtual time.
+//! The promises of recovery: front end, ledger and driver against the mock's controllers, with a simulated
+//! Slurm, in one process and under virtual time.
 //!
-//! A *seed* is a schedule of jobs and faults ([`schedule`], [`faults`]). It is played ([`play`]) by one [`cluster`] at a
-//! time: [`slurm`] has the jobs, a [`slurmctld`] the plugin, and both are killed and started again; the [`controller`]s
-//! and the [`disk`] fail. Whatever happens, the rules hold that the parts check as they go, and [`check`]; and when all
-//! faults stop, nothing may be left ([`end`]).
+//! A *seed* is a schedule of jobs and faults ([`schedule`], [`faults`]). One [`cluster`] at a time plays it
+//! ([`play`]): [`slurm`] has the jobs, and a [`slurmctld`] has the plugin. slurmctld is killed and started
+//! again, and the [`controller`]s and the [`disk`] fail. The parts check their rules as they go, and so does
+//! [`check`]. When all faults stop, nothing may be left ([`end`]).
 //!
-//! Nothing here is random but for the seed: a failure says the command that plays it again.
+//! All randomness comes from the seed: a failure names the command that plays it again.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
@@ -34,13 +34,13 @@ use std::time::Instant;
 
 use schedule::Schedule;
 
-/// How many seeds are played.
+/// The number of seeds that are played.
 const SEEDS: u64 = 120;
 
-/// How many events ledgers must have been told in them.
+/// The least number of events that ledgers must have been told in them.
 const EVENTS: u64 = 900_000;
 
-/// Plays one seed; says what went wrong and how to see it again.
+/// Plays one seed. A failure says what went wrong, and how to see it again.
 fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
     let schedule = Schedule::of(seed);
     let kinds = schedule.kinds();
@@ -51,7 +51,7 @@ fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
     })
 }
 
-/// Plays one seed again.
+/// The beginning of the command that plays one seed again.
 const COMMAND: &str = "SIMULATION_SEED=";
 const REPLAY: &str = "cargo test -p frontend --test simulation whatever_dies -- --nocapture";
 

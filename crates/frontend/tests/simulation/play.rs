@@ -1,4 +1,4 @@
-//! A seed from its first job to the moment when nothing may be left.
+//! Plays a seed, from its first job to the moment when nothing may be left.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::faults::{Fault, Kind};
 use crate::schedule::Schedule;
 use crate::slurm::Next;
 
-/// What a seed came to.
+/// The result of a seed.
 pub struct Outcome {
     pub events: u64,
     pub digest: u64,
@@ -33,12 +33,12 @@ pub struct Outcome {
     pub failed: u64,
     pub held: u64,
     pub virtual_time: Duration,
-    /// How long after the end of all faults and jobs the last trace was gone.
+    /// The time from the end of all faults and jobs until the last trace was gone.
     pub last_trace: Duration,
 }
 
-/// Plays a seed. The error says what must not be, and what happened before; all of that is left in `story` if that is
-/// a path.
+/// Plays a seed. The error has the broken rule and the lines before it. All lines are written to `story`, if
+/// that is a path.
 pub fn play(schedule: Schedule, story: Option<&Path>) -> Result<Outcome, String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -118,7 +118,7 @@ async fn submit_all(cluster: &Rc<Cluster>) {
 fn submit(cluster: &Cluster) -> u32 {
     let mut random = cluster.random.borrow_mut();
     let (model, ipus) = *cluster.schedule.models.choose(&mut random).unwrap();
-    // Small ones are more frequent.
+    // Small sizes are more frequent.
     let order = random.random_range(0..=ipus.ilog2()).min(random.random_range(0..=ipus.ilog2()));
     let wanted = (ModelName::new(model).unwrap(), IpuCount::new(1 << order).unwrap());
     let length = Duration::from_millis(random.random_range(100..15_000));
@@ -179,7 +179,7 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
     }
 }
 
-/// slurmctld is killed, and some seconds later started again.
+/// Kills slurmctld, and starts it again some seconds later.
 async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
     let Some((ctld, life)) = cluster.ctld.take() else { return };
     ctld.die();
@@ -193,7 +193,7 @@ async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
     cluster.start();
 }
 
-/// A backup takes over from one that goes on for a while, though not with Slurm's jobs.
+/// A backup takes over. The earlier slurmctld goes on for a while, without Slurm's jobs.
 async fn take_over(cluster: &Rc<Cluster>) {
     let Some((ctld, _)) = cluster.ctld.take() else { return };
     ctld.hand_over();
@@ -241,15 +241,15 @@ fn in_mood(cluster: &Rc<Cluster>, machine: &Rc<Machine>, fault: &Fault, mood: Mo
     });
 }
 
-/// One of the partitions.
+/// One of the partitions, if there is one.
 fn any_of(machine: &Machine, pick: usize) -> Option<PartitionId> {
     let there = machine.partitions();
     let pick = pick % there.len().max(1);
     there.into_iter().nth(pick).map(|(partition, _)| partition)
 }
 
-/// Another cluster makes a partition if there is room, and removes it some time later. Should it be one that our
-/// journal has open, nothing could tell the two from each other.
+/// Another cluster makes a partition if there is room, and removes it some time later. It makes none that
+/// this cluster's journal has open, because nothing could tell the two apart.
 fn foreign(cluster: &Rc<Cluster>, machine: &Rc<Machine>, fault: &Fault, job: u32) {
     let id = PartitionId::of_run(PREFIX, job, 0).unwrap();
     let wanted =

@@ -1,4 +1,4 @@
-//! What a seed comes to: how many jobs, on what, and what goes wrong when.
+//! The schedule of a seed: its jobs, their models, and the faults with their times.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,32 +10,33 @@ use rand::{RngExt, SeedableRng};
 
 use crate::faults::{self, Fault, Kind};
 
-/// How many job ids are given out in one seed.
+/// The number of job ids that are given out in one seed.
 const JOBS: u32 = 1200;
 
-/// How many jobs meet a fault that never ends.
+/// The number of jobs that meet a fault without end.
 const QUEUE: u32 = 300;
 
-/// Longer than all jobs together may take.
+/// A time longer than all jobs together may take.
 const ENDLESS: Duration = Duration::from_secs(100_000);
 
 /// The mean time between two submissions.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A seed, spelled out. What remains open, such as who asks for how many IPUs, is drawn from `random` as it happens.
+/// The schedule of a seed. Open points, for example the size of each job, are drawn from `random` as they
+/// come up.
 #[derive(Clone)]
 pub struct Schedule {
     pub seed: u64,
     pub jobs: u32,
     pub pause: Duration,
-    /// Jobs that are in the queue or have nodes, at most.
+    /// The most jobs that are in the queue or have nodes.
     pub most_jobs: usize,
-    /// How many jobs the scheduler looks at in one pass.
+    /// The number of jobs that the scheduler looks at in one pass.
     pub depth: usize,
-    /// IPUs of each controller, model by model.
+    /// The IPUs of each controller, by model.
     pub models: Vec<(&'static str, u32)>,
     pub placement: Placement,
-    /// Partitions are made while their jobs still wait (Prepare).
+    /// Whether partitions are made while their jobs still wait (Prepare).
     pub prepares: bool,
     /// In the order of their times.
     pub faults: Vec<Fault>,
@@ -53,8 +54,8 @@ impl Schedule {
         Self { seed, jobs: JOBS, pause: PAUSE, most_jobs: 60, depth: 12, models, placement, prepares, faults }
     }
 
-    /// These faults begin while a queue of many jobs is worked off, and never end. Each has the number of its controller:
-    /// two of pod64 and two of pod16.
+    /// A schedule whose faults begin while a queue of many jobs is worked off, and never end. Each fault has
+    /// the number of its controller: 0 and 1 are of pod64, 2 and 3 are of pod16.
     pub fn endless(seed: u64, faults: &[(Kind, usize)]) -> Self {
         let fault = |&(kind, pick): &(Kind, usize)| Fault { kind, at: PAUSE * 20, length: ENDLESS, pick };
         Self {
@@ -70,12 +71,12 @@ impl Schedule {
         }
     }
 
-    /// Whether a fault lasts longer than jobs may take.
+    /// Whether a fault lasts longer than all jobs may take.
     pub fn is_endless(&self) -> bool {
         self.faults.iter().any(|fault| fault.length == ENDLESS)
     }
 
-    /// The randomness of what is left open.
+    /// The random numbers for everything that the schedule leaves open.
     pub fn random(&self) -> StdRng {
         StdRng::seed_from_u64(!self.seed)
     }
@@ -86,7 +87,7 @@ impl Schedule {
     }
 }
 
-/// Some kinds of faults, some seeds few and some many: what goes wrong together is not the same everywhere.
+/// Draws faults of some kinds, few in some seeds and many in others, so that different faults meet.
 fn faults_of(random: &mut StdRng) -> Vec<Fault> {
     let variety = random.random_range(1..=10);
     let kinds: BTreeSet<Kind> = (0..variety)

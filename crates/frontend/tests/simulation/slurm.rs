@@ -1,4 +1,4 @@
-//! Slurm, as far as it matters here: jobs, their states, their gates, and what is saved of them.
+//! Slurm, as far as it matters here: jobs with their states and gates, and the state that is saved.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vipu_types::{Grant, IpuCount, JobOption, JobRun, ModelName, PartitionId};
 
-/// How far a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Pending,
-    /// Pending, until somebody releases it.
+    /// Pending and held, until an administrator releases it.
     Held,
-    /// It has its nodes, and its launch gate is raised.
+    /// The job has its nodes, and its launch gate is raised.
     Configuring,
     Running,
-    /// Its nodes are being cleaned, and then this.
+    /// The nodes of the job are being cleaned. Then the next state follows.
     Completing(Next),
 }
 
-/// What comes after a job's end.
+/// The state after a job's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Over,
@@ -35,38 +35,39 @@ pub struct Job {
     pub is_batch: bool,
     pub model: ModelName,
     pub size: IpuCount,
-    /// How long it runs.
+    /// The time for which it runs.
     pub length: Duration,
     pub state: State,
     pub since: Instant,
-    /// How often it was requeued.
+    /// The number of its requeues.
     pub restart: u16,
-    /// When it was given its nodes, in seconds.
+    /// The time at which it was given its nodes, in seconds.
     pub start: i64,
-    /// It is not to start before that.
+    /// The time before which it must not start.
     pub begin: Instant,
-    /// When its tasks end by themselves, once they run.
+    /// The time at which its tasks end by themselves, once they run.
     pub ends: Instant,
-    /// When its nodes are done with it, once it is completing.
+    /// The time at which its nodes are done with it, once it is completing.
     pub nodes_done: Instant,
     /// Its environment, which is saved with it.
     pub environment: BTreeMap<String, String>,
     /// The text that squeue shows as the reason.
     pub reason: Option<String>,
-    /// It failed by itself, once it has ended.
+    /// Whether it failed by itself, once it has ended.
     pub has_failed: bool,
-    /// How often its gates are raised.
+    /// The number of times that each gate is raised.
     pub launch_gates: u32,
     pub completion_gates: u32,
 }
 
 impl Job {
-    /// Whether its tasks fail, with exit code 1, if nothing else ends them.
+    /// Whether its tasks fail with exit code 1, if nothing else ends them.
     pub fn fails(&self) -> bool {
         self.id.is_multiple_of(2)
     }
 
-    /// Its options, as Slurm keeps them: some jobs have their partition kept, and some are requeued, if they fail.
+    /// Its options, as Slurm keeps them. If they fail, some jobs have their partition kept, and some are
+    /// requeued.
     pub fn options(&self) -> Vec<String> {
         let option = |option: JobOption, value: String| format!("{}={value}", option.variable());
         let keep =
@@ -80,7 +81,7 @@ impl Job {
         format!("gres:vipu:{}:{}", self.model, self.size)
     }
 
-    /// What it was given last.
+    /// The grant that it was given last.
     pub fn grant(&self) -> Option<Grant> {
         self.environment.get(&Grant::variable(self.id))?.parse().ok()
     }
@@ -90,13 +91,14 @@ impl Job {
         i64::try_from(self.length.as_secs()).unwrap() + 1
     }
 
-    /// The run that the record speaks of. A requeue counts before the run that it ends has let go of its partition.
+    /// The run of the record. Slurm counts a requeue before the run that it ends has released its partition.
     pub fn run(&self) -> JobRun {
         let requeued = matches!(self.state, State::Completing(Next::Pending | Next::Held));
         JobRun { job: self.id, restart: self.restart - u16::from(requeued), start: self.start }
     }
 
-    /// Whether it was given this partition, which was made for this run, or for the job while it waited for this run.
+    /// Whether it was given this partition, which was made for this run, or for the job while it waited for
+    /// this run.
     pub fn has(&self, partition: &PartitionId, made_for: JobRun) -> bool {
         let is_given = self.grant().is_some_and(|grant| grant.partition == *partition);
         is_given && is_of(self.run(), made_for)
@@ -107,13 +109,13 @@ impl Job {
     }
 }
 
-/// Whether a partition that was made for a run, or for a job that waits, is this run's.
+/// Whether a partition made for a run, or for a waiting job, is the partition of this run.
 pub fn is_of(run: JobRun, made_for: JobRun) -> bool {
     let is_same_job = (run.job, run.restart) == (made_for.job, made_for.restart);
     is_same_job && (!made_for.has_begun() || made_for.start == run.start)
 }
 
-/// What slurmctld saves.
+/// The state that slurmctld saves.
 #[derive(Clone, Debug)]
 pub struct Slurm {
     pub jobs: BTreeMap<u32, Job>,
@@ -121,7 +123,7 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Takes on a job, and says its id.
+    /// Submits a job. Returns its id.
     pub fn submit(
         &mut self,
         user: u32,
@@ -160,8 +162,8 @@ impl Slurm {
         self.jobs.get_mut(&run.job).filter(|job| job.run() == run)
     }
 
-    /// Makes of an older state that was saved what a slurmctld that reads it finds: tasks that ended since then are
-    /// found not to run, and gates are not saved.
+    /// The state that a new slurmctld reads from an older saved state. Tasks that have ended since are found
+    /// not to run. Gates are not saved.
     pub fn restored(mut self, truth: &Self) -> Self {
         let now = Instant::now();
         for job in self.jobs.values_mut() {

@@ -1,4 +1,4 @@
-//! What happened, in a few words.
+//! Events and actions in a few words.
 
 use ledger::{Action, Claim, DriverAction, Event, HostAction};
 

@@ -1,7 +1,7 @@
-//! What is left of a callback that panicked. The job it was for waits, or is ended a moment later; nothing else is
-//! affected.
+//! The answers of callbacks that panicked. The job of the callback waits, or is ended a moment later. No
+//! other job is affected.
 //!
-//! Each of these runs while the callback is still on: what it was given holds here too.
+//! Each function runs inside the callback, so the callback's arguments and locks are still valid.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -17,17 +17,17 @@ use super::name;
 use crate::plugin::plugin;
 use crate::slurm_records::SlurmJobMut;
 
-/// Whether a job asks for IPUs; yes when that cannot be found out.
+/// Whether a job asks for IPUs. True if that cannot be found out.
 pub(super) fn is_for_ipus(job: RawJob) -> bool {
     boundary::guard(&|| name("is_for_ipus", job), true, || {
         // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         let seen = unsafe { JobRef::from_callback(job) };
-        // SAFETY: as above.
+        // SAFETY: Slurm's job in its own callback, under at least the job read lock.
         seen.map_or_else(|| unsafe { request_without_layout::wants_ipus(job) }, JobRef::mentions_vipu)
     })
 }
 
-/// The answer to a test: an IPU job waits and is tested again, of any other `otherwise` holds.
+/// The answer to a test: an IPU job waits and is tested again, any other job gets `otherwise`.
 pub(super) fn unsure(job: RawJob, mode: u16, otherwise: c_int) -> c_int {
     if !is_start(mode) || !is_for_ipus(job) {
         return otherwise;
@@ -36,7 +36,7 @@ pub(super) fn unsure(job: RawJob, mode: u16, otherwise: c_int) -> c_int {
     ESLURM_NODES_BUSY.cast_signed()
 }
 
-/// The answer of a job_begin, with what it had done taken back: an IPU job stays pending, and begins again later.
+/// Undoes a job_begin and returns its answer: an IPU job stays pending, and begins again later.
 pub(super) fn undo_begin(job: RawJob) -> c_int {
     if !is_for_ipus(job) {
         return 0;
@@ -51,7 +51,7 @@ pub(super) fn undo_begin(job: RawJob) -> c_int {
     -1
 }
 
-/// Has the vipu-host thread do what a job_fini did not come to; `ending` is what was done to the job already.
+/// Lets the host thread finish a job_fini. `ending` is the ending that the job has already been given.
 pub(super) fn end_later(job: RawJob, ending: Option<Ending>) {
     boundary::guard(&|| name("end_later", job), (), || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
@@ -61,7 +61,7 @@ pub(super) fn end_later(job: RawJob, ending: Option<Ending>) {
     });
 }
 
-/// The answer to a submit that could not be checked: no IPUs.
+/// The answer to a submit that could not be checked: a job that asks for IPUs is refused.
 pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
     boundary::guard(&|| "refuse_ipus".into(), 0, || {
         // SAFETY: the message of the running job_submit callback.
@@ -77,7 +77,7 @@ pub(super) fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -
     })
 }
 
-/// Makes IPU jobs wait until slurmctld is restarted: it is not known what is true any more.
+/// Makes IPU jobs wait until slurmctld is restarted, because the state of the front end may be wrong.
 pub(super) fn give_up() {
     boundary::guard(&|| "give_up".into(), (), || {
         if let Some(plugin) = plugin() {

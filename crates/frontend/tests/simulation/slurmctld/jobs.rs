@@ -1,4 +1,4 @@
-//! Slurm's scheduler, what users and administrators do, and the launches and ends of jobs.
+//! Slurm's scheduler, the actions of users and administrators, and the launches and ends of jobs.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,13 +14,13 @@ use super::records::{EnoughNodes, JobChange};
 use super::{REMOVE_WAIT, Slurmctld};
 use crate::slurm::{Job, Next, State};
 
-/// How long Slurm keeps a job in line that was requeued (two minutes there).
+/// The time for which a requeued job stays in line. In the real Slurm it is two minutes.
 const AFTER_REQUEUE: Duration = Duration::from_secs(10);
 
 impl Slurmctld {
     pub(super) async fn keep_scheduling(self: &Rc<Self>) {
         loop {
-            // Kicked or not, it is time for a look.
+            // The scheduler looks at the jobs whether it was kicked or not.
             let _ = timeout(Duration::from_secs(5), self.kicked.notified()).await;
             sleep(Duration::from_millis(1)).await;
             if self.in_charge.get() {
@@ -29,7 +29,7 @@ impl Slurmctld {
         }
     }
 
-    /// A job was submitted, or may start again.
+    /// Wakes the scheduler, because a job was submitted or may start again.
     pub fn kick(&self) {
         self.kicked.notify_one();
     }
@@ -48,7 +48,8 @@ impl Slurmctld {
         }
     }
 
-    /// Whether the job may start: the front end and the stock selector say so, which has no nodes now and then.
+    /// Whether the job may start: front end and stock selector have to agree. The stock selector has no nodes
+    /// now and then.
     fn passes_the_tests(self: &Rc<Self>, id: u32) -> bool {
         let (start, mut test) = (Question::Start, EnoughNodes(PhantomData));
         let Some(mut job) = JobChange::new(&self.cluster, id) else { return false };
@@ -61,7 +62,7 @@ impl Slurmctld {
             )
     }
 
-    /// A job gets its nodes.
+    /// Gives a job its nodes.
     fn begin(self: &Rc<Self>, id: u32) {
         let now = self.cluster.seconds();
         let begin = |job: &mut Job| {
@@ -87,14 +88,14 @@ impl Slurmctld {
         }
     }
 
-    /// Slurm cannot start a job that has its nodes after all: nothing waits for its end.
+    /// Slurm cannot start a job that has its nodes after all. Nothing waits for the end of the job.
     fn undo_begin(self: &Rc<Self>, id: u32) {
         self.with_job(id, |job| job.begin = Instant::now() + Duration::from_secs(2));
         self.tell_end(id);
         self.with_job(id, |job| job.start = 0);
     }
 
-    /// The launch gate of a job is opened once; its tasks start if that was the last time.
+    /// Opens the launch gate of a job once. Its tasks start if the gate is then down.
     pub(super) fn open_launch_gate(self: &Rc<Self>, id: u32) {
         let gates = self.with_job(id, |job| {
             job.launch_gates = job.launch_gates.checked_sub(1)?;
@@ -122,7 +123,7 @@ impl Slurmctld {
         self.end_in_time(job.run(), ends);
     }
 
-    /// A job's user has had enough.
+    /// The user of a job cancels it.
     pub fn cancel(self: &Rc<Self>, id: u32) {
         let state = self.with_job(id, |job| job.state);
         match state {
@@ -132,14 +133,14 @@ impl Slurmctld {
         }
     }
 
-    /// Somebody has a job begin anew.
+    /// A user or an administrator requeues a job.
     pub fn requeue(self: &Rc<Self>, id: u32) {
         if self.with_job(id, |job| job.is_batch) == Some(true) {
             self.end(id, Next::Pending, self.some_time());
         }
     }
 
-    /// Slurm requeues a batch job that has nodes, or has just ended.
+    /// Slurm requeues a batch job that has nodes or has just ended.
     pub(super) fn requeue_now(self: &Rc<Self>, id: u32, next: Next) -> bool {
         match self.with_job(id, |job| (job.is_batch, job.state)) {
             Some((true, State::Configuring | State::Running)) => {
@@ -158,7 +159,7 @@ impl Slurmctld {
         }
     }
 
-    /// Somebody looks at a held job, in time.
+    /// An administrator looks at a held job after some time, and releases or cancels it.
     pub(super) fn admin_looks_at(self: &Rc<Self>, id: u32) {
         let time = Instant::now() + self.cluster.up_to(Duration::from_secs(30));
         self.at(time, move |this| {
@@ -172,7 +173,7 @@ impl Slurmctld {
         });
     }
 
-    /// Has the tasks of a run end by themselves.
+    /// Ends the tasks of a run at this time.
     pub(super) fn end_in_time(self: &Rc<Self>, run: JobRun, ends: Instant) {
         self.at(ends, move |this| {
             let fails = this.with_job(run.job, |job| {
@@ -186,13 +187,14 @@ impl Slurmctld {
         });
     }
 
-    /// How long the nodes of a job take for its end.
+    /// The time that the nodes of a job take for its end.
     fn some_time(&self) -> Duration {
         let is_long = self.cluster.chance(0.1);
         self.cluster.up_to(if is_long { 2 * REMOVE_WAIT } else { Duration::from_secs(2) })
     }
 
-    /// A job that has nodes ends; they are done with it after that time, at once if it was never launched.
+    /// Ends a job that has nodes. The nodes are done with it after the time `nodes`, or at once if it was
+    /// never launched.
     pub(super) fn end(self: &Rc<Self>, id: u32, next: Next, nodes: Duration) {
         let known = self.frontend.ledger().live_claim(id).map(|claim| claim.run);
         let run = self.with_job(id, |job| {
@@ -237,7 +239,7 @@ impl Slurmctld {
         }
     }
 
-    /// A job that is ending leaves COMPLETING once its nodes are done and its gate is open.
+    /// Lets an ending job leave COMPLETING once its nodes are done and its gate is open.
     pub(super) fn complete(self: &Rc<Self>, run: JobRun) {
         let Some(nodes_done) = self.with_job(run.job, |job| job.nodes_done) else { return };
         self.at(nodes_done.max(Instant::now()), move |this| {

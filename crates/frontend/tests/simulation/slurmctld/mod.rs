@@ -1,5 +1,5 @@
-//! One slurmctld with the plugin in it, from its start until it is killed or superseded: the front end that ships, with
-//! ledger and driver, on a simulated Slurm.
+//! One slurmctld with the plugin, from its start until it is killed or superseded. It has the front end that
+//! ships, with ledger and driver, on a simulated Slurm.
 
 mod jobs;
 mod records;
@@ -27,13 +27,13 @@ use crate::disk::{Hands, NO_SPACE, Notes};
 use crate::slurm::{Job, State};
 use crate::words::{of_action, of_event};
 
-/// How long a removal waits for a job's nodes (RemoveWait).
+/// The time for which a removal waits for a job's nodes (RemoveWait).
 pub const REMOVE_WAIT: Duration = Duration::from_secs(10);
 
-/// How often Slurm looks at a waiting job, in seconds.
+/// Seconds between two looks of Slurm at a waiting job.
 const SCHEDULING_INTERVAL: i64 = 30;
 
-/// What lives as long as one slurmctld.
+/// Everything that lives as long as one slurmctld.
 pub struct Slurmctld {
     pub cluster: Rc<Cluster>,
     term: u32,
@@ -44,14 +44,14 @@ pub struct Slurmctld {
     host_thread: RefCell<HostThread>,
     kicked: Notify,
     began: Instant,
-    /// Slurm's jobs are this one's.
+    /// Whether this slurmctld is in charge of Slurm's jobs.
     in_charge: Cell<bool>,
     is_dead: Cell<bool>,
 }
 
 impl Slurmctld {
-    /// Reads configuration, takes over the jobs there are, and only then starts what makes partitions: while
-    /// the journal is still being opened jobs may begin.
+    /// Reads configuration, takes over the jobs, and then starts the driver. Jobs may begin while the journal
+    /// is still being opened.
     pub fn start(cluster: &Rc<Cluster>, term: u32) -> (Rc<Self>, JoinHandle<()>) {
         let ((driver, orders), (host, tasks), (sender, outgoing)) =
             (channel(), unbounded_channel(), std_channel());
@@ -85,19 +85,19 @@ impl Slurmctld {
         (this, spawn_local(life))
     }
 
-    /// Another is in charge of Slurm's jobs now.
+    /// Another slurmctld takes charge of Slurm's jobs.
     pub fn hand_over(&self) {
         self.in_charge.set(false);
         self.frontend.close();
     }
 
-    /// Ends in the middle of whatever it does.
+    /// Ends in the middle of its work.
     pub fn die(&self) {
         self.hand_over();
         self.is_dead.set(true);
     }
 
-    /// Takes the configuration that holds now into use.
+    /// Takes the present configuration into use.
     pub fn configure(self: &Rc<Self>) {
         let config = self.cluster.config.borrow().clone();
         let line = |machine: &Rc<Machine>| Line { machine: Rc::clone(machine), caller: Rc::clone(self) };
@@ -137,7 +137,7 @@ impl Slurmctld {
         }
     }
 
-    /// Opens the journal, gives up what nobody owns, and drives.
+    /// Opens the journal, gives up the partitions without an owner, and runs the driver.
     async fn drive(self: &Rc<Self>, orders: Orders<Line>) {
         sleep(self.cluster.up_to(Duration::from_millis(500))).await;
         let live = self.cluster.disk.open(self.term);
@@ -150,7 +150,7 @@ impl Slurmctld {
         }
     }
 
-    /// Does what the vipu-host thread is asked to do, some of it late.
+    /// Carries out the tasks of the host thread, some of them late.
     async fn be_host(self: &Rc<Self>, mut tasks: UnboundedReceiver<HostTask>) {
         loop {
             let pause = self.host_thread.borrow().pause(&self.frontend);
@@ -175,7 +175,7 @@ impl Slurmctld {
         }
     }
 
-    /// Tells the ledger what the driver reports.
+    /// Tells the ledger an event of the driver.
     fn report(&self, event: Event) {
         if self.is_dead.get() {
             return;
@@ -188,7 +188,7 @@ impl Slurmctld {
         self.ask(|frontend| frontend.tell(event));
     }
 
-    /// Has the front end do something, and passes on what it wants done.
+    /// Calls the front end, and passes on the actions and tasks that follow.
     fn ask<R>(&self, ask: impl FnOnce(&Frontend) -> R) -> R {
         let answer = ask(&self.frontend);
         let mut told = false;
@@ -201,7 +201,7 @@ impl Slurmctld {
                     self.driver.route(actions, self);
                 }
                 Outgoing::Launched(claim, at) => self.driver.launched(claim, at),
-                // It ends together with the one who listens.
+                // The thread of the receiver ends together with this one.
                 Outgoing::Host(task) => drop(self.host.send(task)),
             }
         }
@@ -211,7 +211,7 @@ impl Slurmctld {
         answer
     }
 
-    /// The front end is in order, and so is its ledger.
+    /// Checks that the front end and its ledger are in order.
     fn check(&self) {
         let check = &self.cluster.check;
         if let Some(why) = self.frontend.out_of_order() {
@@ -249,7 +249,8 @@ impl Slurmctld {
         run
     }
 
-    /// A partition is removed, by a call of this one, which may have ended since. It must be nobody's.
+    /// A call of this slurmctld removes a partition, possibly after this slurmctld has ended. The partition
+    /// must have no owner.
     pub fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) {
         self.cluster.note(format!("[{}] call remove {partition}", self.term));
         let Some(tag) = machine.tag(partition.as_str()) else { return };
@@ -268,13 +269,13 @@ impl Slurmctld {
         self.cluster.slurm.borrow_mut().jobs.get_mut(&id).map(work)
     }
 
-    /// The claims that are not over.
+    /// The claims that are not over, in words.
     pub fn claims(&self) -> Vec<String> {
         let claims = self.frontend.ledger().view().claims;
         claims.into_iter().map(|it| format!("claim of {}: {:?}", it.claim.partition, it.phase)).collect()
     }
 
-    /// Does `work` at that time, if this is still in charge then.
+    /// Calls `work` at this time, if this slurmctld is still in charge then.
     pub fn at(self: &Rc<Self>, time: Instant, work: impl FnOnce(&Rc<Self>) + 'static) {
         let this = Rc::clone(self);
         self.cluster.outside(async move {
@@ -288,12 +289,12 @@ impl Slurmctld {
 
 impl Host for Slurmctld {
     fn send(&self, action: HostAction) {
-        // It ends together with the one who listens.
+        // The receiver ends together with this one.
         let _ = self.host.send(HostTask::Act(action));
     }
 }
 
-/// What the driver sees.
+/// The environment of the driver.
 struct Outside {
     ctld: Rc<Slurmctld>,
     notes: Notes,

@@ -21,7 +21,7 @@ pub struct JobView<'a> {
 }
 
 impl<'a> JobView<'a> {
-    /// None for one that is not there.
+    /// None for a job that does not exist.
     fn new(cluster: &'a Cluster, id: u32) -> Option<Self> {
         cluster.slurm.borrow().jobs.contains_key(&id).then_some(Self { cluster, id })
     }
@@ -140,7 +140,7 @@ impl slurm::Job for JobView<'_> {
         false
     }
 
-    /// Some are: those whose partitions are made once they have nodes.
+    /// Backfill tries some jobs. Their partitions are made once they have nodes.
     fn is_tried_by_backfill(self) -> bool {
         self.cluster.chance(0.2)
     }
@@ -209,7 +209,7 @@ impl slurm::Job for JobView<'_> {
 pub struct JobChange<'a>(JobView<'a>);
 
 impl<'a> JobChange<'a> {
-    /// None for one that is not there.
+    /// None for a job that does not exist.
     pub fn new(cluster: &'a Cluster, id: u32) -> Option<Self> {
         JobView::new(cluster, id).map(Self)
     }
@@ -279,7 +279,7 @@ impl slurm::JobMut for JobChange<'_> {
     fn remove_script_environment_of(&mut self, _: &str) {}
 }
 
-/// A test on nodes of which there are always enough.
+/// A test of a job on nodes of which there are always enough.
 pub struct EnoughNodes<'a>(pub PhantomData<&'a Cluster>);
 
 impl<'a> slurm::Test for EnoughNodes<'a> {
@@ -318,7 +318,7 @@ impl<'a> slurm::Test for EnoughNodes<'a> {
     }
 }
 
-/// Slurm's locks. Nothing waits for them here: one thing is done at a time.
+/// Slurm's locks. Nothing waits for them here, because one thing is done at a time.
 #[derive(Clone)]
 pub struct Locks<'a>(pub &'a Rc<Slurmctld>);
 

@@ -6,25 +6,25 @@ use frontend::{HostTask, Outside};
 use ledger::{Action, Claim, Millis, Seconds};
 use tokio::time::Instant;
 
-/// What leaves the front end.
+/// A message from the front end.
 pub enum Outgoing {
-    /// What followed one event.
+    /// The actions that follow from one event.
     Actions(Vec<Action>),
     Launched(Claim, Seconds),
     Host(HostTask),
 }
 
-/// One slurmctld's.
+/// The clocks and queues of one slurmctld.
 pub struct Threads {
     pub began: Instant,
-    /// Slurm's clock when the slurmctld began.
+    /// The time on Slurm's clock when the slurmctld began.
     pub unix_time: i64,
     pub outgoing: Sender<Outgoing>,
 }
 
 impl Threads {
     fn send(&self, outgoing: Outgoing) {
-        // It ends together with the one who listens.
+        // The receiver ends together with this one.
         let _ = self.outgoing.send(outgoing);
     }
 }
