@@ -47,13 +47,14 @@ pub(crate) fn deadline<W: Environment>(
 /// What is said of a create that ended before its turn came: nothing of its job.
 pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -> Event {
     let partition = claim.partition.clone();
-    if *stop == Stop::Cancelled {
-        return Event::CreateCancelled(partition);
-    }
-    let reason = format!(
-        "partition {partition} could not be asked for within {} s: other calls are under way",
-        deadline.seconds()
-    );
+    let reason = match stop {
+        Stop::Cancelled => return Event::CreateCancelled(partition),
+        Stop::PutOff(reason) => reason.clone(),
+        _ => format!(
+            "partition {partition} could not be asked for within {} s: other calls are under way",
+            deadline.seconds()
+        ),
+    };
     tracing::warn!("{}: {reason}", claim.run);
     Event::CreatePutOff { partition, reason }
 }
