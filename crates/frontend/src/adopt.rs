@@ -44,7 +44,6 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
         AdoptedAs::Ending if !frontend.may_hold() => Event::Orphan(claim.clone()),
         AdoptedAs::Ending => {
             job.raise_completion_gate();
-            frontend.limit_completion(claim.clone());
             let was_launched = !launch_mark::was_raised(*job);
             match keep_and_requeue::at_end(frontend, &mut job, &claim, was_launched) {
                 None => Event::Adopt(claim.clone(), found),
@@ -60,9 +59,11 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
         }
         AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim.clone(), found),
     });
-    if found == AdoptedAs::Starting {
-        // After the event, because the host thread forgets runs that the ledger does not know.
-        frontend.mind_deadline(*job, &claim);
+    // After the event, because the host thread forgets runs that the ledger does not know.
+    match found {
+        AdoptedAs::Starting => frontend.mind_deadline(*job, &claim),
+        AdoptedAs::Ending if frontend.may_hold() => frontend.limit_completion(claim),
+        AdoptedAs::Ending | AdoptedAs::Running | AdoptedAs::Kept(_) => {}
     }
 }
 

@@ -107,7 +107,6 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
     show_partition::forget(&mut job, &claim);
     let ending = if job.is_completing() && frontend.may_hold() {
         job.raise_completion_gate();
-        frontend.limit_completion(claim.clone());
         Ending::Held
     } else {
         Ending::Unheld
@@ -121,4 +120,8 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
         Some(keep_until) => Event::Failed { job, ending, keep_until },
         None => Event::Fini { job, ending },
     });
+    if ending == Ending::Held {
+        // After the event, because the host thread forgets runs of which the ledger knows no raised gate.
+        frontend.limit_completion(claim);
+    }
 }

@@ -11,10 +11,11 @@ use crate::sync::lock;
 pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = RecordedPartition>) {
     for record in records {
         let claim = frontend.jobs_before.complete(&record.claim);
-        if let Some(at) = record.launched {
+        let holder = frontend.ledger().holder(&claim.partition).map(|holder| holder.run);
+        if let Some(at) = record.launched.filter(|_| holder == Some(claim.run)) {
             lock(&frontend.launched_before).insert(claim.partition.clone(), at);
         }
-        if frontend.ledger().holder(&claim.partition).is_some() {
+        if holder.is_some() {
             continue;
         }
         if let RecordedStage::Kept(until) = record.stage {

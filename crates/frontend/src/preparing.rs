@@ -29,8 +29,7 @@ pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved)
     if ready.is_some() {
         return Some(Verdict::Go);
     }
-    let trouble = frontend.ledger().trouble_of(&claim);
-    Some(wait(frontend, job, trouble.map_or_else(|| REASON.into(), |trouble| trouble.to_string())))
+    Some(wait(frontend, job, being_made(frontend, &claim)))
 }
 
 /// Whether a partition is prepared, or being prepared, for this job. Then no other partition is looked for.
@@ -41,8 +40,14 @@ pub(crate) fn is_prepared(frontend: &Frontend, job: impl Job) -> bool {
 /// The reason of a job whose partition is prepared or being prepared. The inner `None` stands for a ready
 /// partition, which needs no reason.
 pub(crate) fn reason(frontend: &Frontend, job: impl Job) -> Option<Option<String>> {
-    let Preparation { ready, .. } = frontend.ledger().preparation(job.id())?;
-    Some(ready.is_none().then(|| REASON.to_owned()))
+    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
+    Some(ready.is_none().then(|| being_made(frontend, &claim)))
+}
+
+/// The reason of a job whose partition is being prepared: what holds that up, if something does.
+fn being_made(frontend: &Frontend, claim: &Claim) -> String {
+    let trouble = frontend.ledger().trouble_of(claim);
+    trouble.map_or_else(|| REASON.to_owned(), |trouble| trouble.to_string())
 }
 
 /// The claim of the partition that is ready for this job.

@@ -50,7 +50,7 @@ pub fn submitted(
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
 
-const SWITCHED_OFF: &str = "vipu: the IPU frontend has switched itself off; its reason is in slurmctld's log";
+const SWITCHED_OFF: &str = "vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log";
 
 /// Refuses a job that asks for IPUs, because no request can be resolved while there is no plugin.
 ///

@@ -27,7 +27,7 @@ pub(crate) fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
 }
 
 /// The models of a node's `Gres=`, each with its count. An error says how an element is wrong.
-pub(crate) fn offered(gres: &str) -> impl Iterator<Item = Result<(ModelName, u32), String>> {
+fn offered(gres: &str) -> impl Iterator<Item = Result<(ModelName, u32), String>> {
     elements(gres).map(model_of)
 }
 
@@ -69,6 +69,11 @@ fn model_of(element: &str) -> Result<(ModelName, u32), String> {
     let [model, count] = words[..] else { return Err("needs a model and a number of IPUs".into()) };
     let count = count.parse().map_err(|_| format!("{count} is not a number of IPUs"))?;
     Ok((ModelName::new(model).map_err(|why| why.to_string())?, count))
+}
+
+/// Whether a node has IPUs, of this model if one is given.
+pub(crate) fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
+    offered(&node.gres).any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
 }
 
 #[cfg(test)]
@@ -116,5 +121,13 @@ mod tests {
     fn a_node_without_a_model_is_told_what_to_write() {
         assert_eq!(model_of("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
         assert_eq!(model_of("pod64:many").unwrap_err(), "many is not a number of IPUs");
+    }
+
+    #[test]
+    fn a_node_offers_the_models_of_its_gres() {
+        let (pod64, pod16) = (ModelName::new("pod64").unwrap(), ModelName::new("pod16").unwrap());
+        let mixed = node("gpu:4,vipu:pod64:no_consume:64");
+        assert_eq!([&pod64, &pod16].map(|model| offers(&mixed, Some(model))), [true, false]);
+        assert!(offers(&mixed, None) && !offers(&node("gpu:4"), None));
     }
 }

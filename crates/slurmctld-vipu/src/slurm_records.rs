@@ -7,7 +7,6 @@ use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
 use slurm_host::locks::{HostThread, Locked};
-use slurm_host::nodes::NodeGres;
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::submit::JobDescription;
 use slurm_host::{job, partitions};
@@ -202,13 +201,8 @@ impl SlurmPartitions for Partitions<'_> {
     of_slurm_host! { &Self, 0: names() -> Vec<String>; }
 
     fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool> {
-        self.0.has_node(slurm_partition, &|node| offers(node, model))
+        self.0.has_node(slurm_partition, &|node| node_gres::offers(node, model))
     }
-}
-
-fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
-    node_gres::offered(&node.gres)
-        .any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
 }
 
 /// slurmctld's locks.

@@ -1,5 +1,6 @@
 //! Jobs that have ended. Their nodes may still be busy, and Slurm waits for the end of their partition.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ledger::{Awaits, Claim, Event, Millis};
@@ -100,19 +101,23 @@ impl EndedJobs {
             return;
         }
         let awaits = |claim: &Claim| frontend.ledger().awaits(claim);
-        let (on_nodes, others): (Vec<_>, Vec<_>) =
-            due.into_iter().partition(|claim| awaits(claim) == Some(Awaits::Nodes));
-        let removed: Vec<_> = others.iter().filter(|claim| awaits(claim) == Some(Awaits::Removal)).collect();
-        if !removed.is_empty() {
-            let mut slurm = slurm.write();
-            for claim in removed {
-                if let Some(mut job) = slurm.job(claim.run.job) {
-                    show_partition::show_removing(&mut job, claim);
-                }
+        let on_nodes = |claim: &Claim| awaits(claim) == Some(Awaits::Nodes);
+        let looked_at: HashSet<_> =
+            due.iter().filter(|claim| !on_nodes(claim)).map(|claim| &claim.partition).collect();
+        self.unshown.retain(|claim| !looked_at.contains(&claim.partition));
+        let removed: Vec<_> = due.iter().filter(|claim| awaits(claim) == Some(Awaits::Removal)).collect();
+        if removed.is_empty() {
+            return;
+        }
+        let mut slurm = slurm.write();
+        if frontend.is_closed() {
+            return;
+        }
+        for claim in removed {
+            if let Some(mut job) = slurm.job(claim.run.job) {
+                show_partition::show_removing(&mut job, claim);
             }
         }
-        drop(on_nodes);
-        self.unshown.retain(|claim| !others.contains(claim));
     }
 
     fn ask_nodes(&mut self, frontend: &Frontend, slurm: &mut impl Slurm, now: Millis) {
@@ -128,6 +133,7 @@ impl EndedJobs {
         for partition in &done {
             frontend.tell(Event::NodesDone(partition.clone()));
         }
+        let done: HashSet<_> = done.into_iter().collect();
         self.on_nodes.retain(|ended| !done.contains(&ended.claim.partition));
     }
 }

@@ -36,8 +36,9 @@ fn pause(frontend: &Frontend, deadline: Seconds) -> Duration {
 pub(super) fn look(list: &mut Deadlines, frontend: &Frontend, slurm: &mut impl Slurm) {
     let now = frontend.outside().unix_time();
     let mut missed = list.due(frontend.now(), |(_, deadline)| pause(frontend, *deadline));
-    list.retain(|(claim, _)| is_waited_for(frontend, claim));
     missed.retain(|(claim, deadline)| *deadline <= now && is_waited_for(frontend, claim));
+    // Each run is ended once: a second try would tell its user again.
+    list.retain(|item| is_waited_for(frontend, &item.0) && !missed.contains(item));
     if missed.is_empty() {
         return;
     }

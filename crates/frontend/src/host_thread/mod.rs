@@ -86,11 +86,10 @@ impl HostThread {
         kept_partitions::look(&mut self.kept, frontend, slurm);
         job_deadlines::look(&mut self.deadlines, frontend, slurm);
         self.reasons.look(frontend, slurm);
-        self.terminals.look(frontend.now(), slurm);
+        self.terminals.look(frontend, slurm);
         self.launch_resumed(frontend, slurm);
         let now = frontend.now();
-        if !self.wakes.due(now, |()| Duration::MAX).is_empty() {
-            self.wakes = WatchList::default();
+        if !self.wakes.take(now).is_empty() {
             slurm.kick_scheduler();
         }
     }
@@ -218,8 +217,9 @@ impl Due {
 /// Finishes a job_fini that panicked.
 fn end_late(frontend: &Frontend, slurm: &mut impl Locked, job: u32, ending: Option<Ending>) {
     if let Some(ending) = ending {
+        let held = frontend.ledger().live_claim(job).cloned().filter(|_| ending == Ending::Held);
         frontend.tell(Event::Fini { job, ending });
-        return;
+        return held.into_iter().for_each(|claim| frontend.limit_completion(claim));
     }
     match slurm.job(job) {
         // The next run has begun since, and has ended this one in the ledger.

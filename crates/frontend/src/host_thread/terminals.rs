@@ -8,6 +8,7 @@ use std::time::Duration;
 use ledger::Millis;
 
 use super::watch_list::after;
+use crate::frontend::Frontend;
 use crate::slurm::{Job, Locked, Slurm};
 
 /// The time for which a job waits before its user is told.
@@ -42,11 +43,15 @@ impl Terminals {
     }
 
     /// Tells the users whose time has come, and forgets jobs that do not wait any more.
-    pub(super) fn look(&mut self, now: Millis, slurm: &mut impl Slurm) {
+    pub(super) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
+        let now = frontend.now();
         if self.next().is_none_or(|next| next > now) {
             return;
         }
         let mut slurm = slurm.write();
+        if frontend.is_closed() {
+            return;
+        }
         let due = self.due(now, |job| {
             let job = slurm.job(job).filter(|job| job.waits_in_line())?;
             Some(job.reason().unwrap_or_default())

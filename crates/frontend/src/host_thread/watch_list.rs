@@ -27,6 +27,11 @@ impl<T: Clone> WatchList<T> {
         self.0.iter().map(|(next, _)| *next).min()
     }
 
+    /// Takes out the items whose time has come, and none before its time.
+    pub(super) fn take(&mut self, now: Millis) -> Vec<T> {
+        self.0.extract_if(.., |(next, _)| *next <= now).map(|(_, item)| item).collect()
+    }
+
     /// Drops the items that are not open any more.
     pub(super) fn retain(&mut self, is_open: impl Fn(&T) -> bool) {
         self.0.retain(|(_, item)| is_open(item));
@@ -77,5 +82,15 @@ mod tests {
         assert_eq!(due(2000), ['a', 'b']);
         list.retain(|item| *item == 'c');
         assert_eq!(list.next(), Some(Millis(5000)));
+    }
+
+    #[test]
+    fn what_is_taken_is_taken_once_and_not_before_its_time() {
+        let mut list = WatchList::default();
+        list.watch(Millis(1000), 'a');
+        list.watch(Millis(1050), 'b');
+        assert_eq!([list.take(Millis(999)), list.take(Millis(1000))], [vec![], vec!['a']]);
+        assert_eq!([list.take(Millis(1049)), list.take(Millis(1050))], [vec![], vec!['b']]);
+        assert_eq!(list.next(), None);
     }
 }

@@ -72,14 +72,8 @@ fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
     ))
 }
 
-<<<<<<< Updated upstream
-/// Plays a schedule. Returns the number of runs ended because their partition could not be made, and that of
-/// the held ones.
-fn outcome(seed: u64, faults: &[(Kind, usize)]) -> (u64, u64) {
-=======
 /// Plays a schedule. No job may be held.
 fn outlasts(seed: u64, faults: &[(Kind, usize)]) {
->>>>>>> Stashed changes
     let outcome = play::play(Schedule::endless(seed, faults), None);
     let outcome = outcome.unwrap_or_else(|why| panic!("{why}\n\nseed {seed} of {faults:?}"));
     assert_eq!(outcome.held, 0, "seed {seed} of {faults:?}");
