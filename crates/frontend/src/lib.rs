@@ -9,7 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod about;
-mod adopt;
+mod adopt_jobs;
+mod adopt_partitions;
 mod between_callbacks;
 mod callbacks;
 mod claiming;
@@ -19,7 +20,6 @@ mod guard;
 mod host_thread;
 mod internal_error;
 mod jobs_before;
-mod journal_records;
 mod keep_and_requeue;
 mod launch_mark;
 mod limits;
@@ -35,12 +35,12 @@ mod slurm_partition_ipus;
 mod submission;
 mod sync;
 
-pub use adopt::adopt;
+pub use adopt_jobs::adopt;
+pub use adopt_partitions::take_over;
 pub use callbacks::{job_begin, job_fini, job_ready, undo_begin};
 pub use frontend::Frontend;
 pub use host_thread::HostThread;
 pub use internal_error::to_user as internal_error_to_user;
-pub use journal_records::take_over;
 pub use models::{Model, Models};
 pub use outside::{HostTask, Outside};
 pub use scheduling::{Verdict, after, before};

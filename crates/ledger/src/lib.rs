@@ -74,7 +74,7 @@
 //!
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` has them, and takes
 //! events in (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that nothing
-//! imports: `fits_now.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`, `preparation.rs`,
+//! imports: `choose_controller.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`, `preparation.rs`,
 //! `reconcile.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
@@ -84,12 +84,12 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod choose_controller;
 mod claim;
 mod claim_record;
 mod claims;
 mod event;
 mod failed_preparations;
-mod fits_now;
 mod free_blocks;
 mod free_times;
 mod free_times_cache;

@@ -21,10 +21,10 @@ use self::host::Context;
 use self::options::Registrar;
 use self::spank::Spank;
 use crate::arguments::{Arguments, Preflight};
+use crate::environment_change::grant;
 use crate::node_fitness;
 use crate::sharing;
 use crate::task::{Task, prepare};
-use crate::task_environment::grant;
 
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]

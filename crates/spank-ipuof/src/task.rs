@@ -10,7 +10,7 @@ use ipuof::environment::CONFIG_PATH;
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::arguments::{Arguments, BadArguments};
-use crate::task_environment::{EnvironmentChange, GcdAccess, Target};
+use crate::environment_change::{EnvironmentChange, GcdAccess, Target};
 
 /// The task, as far as the plugin deals with it.
 pub(crate) trait Task {

@@ -8,7 +8,7 @@ use testbed::{compose, programs};
 
 use crate::results::Table;
 use crate::{
-    build, dependencies, faults, fuzz, image, layout, matrix, packages, run, structure, test_run, valgrind,
+    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, packages, run, test_run, valgrind,
 };
 
 /// How long each target is fuzzed, in seconds.
@@ -22,14 +22,14 @@ pub fn run(full: bool) -> Result<ExitCode> {
     }
     compose::find_engine()?;
     compose::find_compose()?;
-    structure::check()?;
+    crate_layers::check()?;
     run::cargo(&["fmt", "--all", "--", "--check"])?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     run::document()?;
     packages::install_missing(&packages::SLURM)?;
     layout::prepare_tests()?;
     if full {
-        dependencies::check()?;
+        cargo_deny::check()?;
     }
     build::for_tests()?;
     let (mut table, here) = (Table::default(), programs::slurm_version()?);

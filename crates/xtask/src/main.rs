@@ -3,10 +3,11 @@
 
 mod bench;
 mod build;
+mod cargo_deny;
 mod ci;
 mod cost;
+mod crate_layers;
 mod demo;
-mod dependencies;
 mod faults;
 mod fuzz;
 mod image;
@@ -19,7 +20,6 @@ mod results;
 mod run;
 mod rust_paths;
 mod second_try;
-mod structure;
 mod test_run;
 mod valgrind;
 

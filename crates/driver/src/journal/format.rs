@@ -8,7 +8,7 @@ use vipu_types::{ControllerName, ModelName};
 
 use super::book::Book;
 use super::entry::Entry;
-use super::line::Line;
+use super::stored_entry::StoredEntry;
 
 const JOURNAL: &str = "slurm-vipu";
 const VERSION: u32 = 2;
@@ -47,7 +47,7 @@ pub(super) fn parse(
     }
     while let Some((index, line)) = lines.next() {
         let whole = line.ends_with(b"\n");
-        match json_of(line).and_then(|json| Ok(serde_json::from_slice::<Line>(json)?)) {
+        match json_of(line).and_then(|json| Ok(serde_json::from_slice::<StoredEntry>(json)?)) {
             Ok(line) if whole => match line.entry(first) {
                 Ok(entry) => read.book.apply(entry),
                 Err(why) => read.lost.push(why),
@@ -105,7 +105,7 @@ pub(super) fn whole(book: &Book) -> std::io::Result<Vec<u8>> {
 
 /// Adds an entry to `text`.
 pub(super) fn line(text: &mut Vec<u8>, entry: &Entry) -> std::io::Result<()> {
-    put(text, &Line::from(entry))
+    put(text, &StoredEntry::from(entry))
 }
 
 fn put(text: &mut Vec<u8>, value: &impl Serialize) -> std::io::Result<()> {

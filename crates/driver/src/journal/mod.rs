@@ -5,19 +5,19 @@
 
 mod book;
 mod entry;
-mod file;
+mod file_journal;
 mod format;
 mod interface;
-mod line;
 mod memory;
 mod owner;
 mod paths;
+mod stored_entry;
 mod writer;
 
 use vipu_types::{ControllerName, ModelName};
 
 pub use entry::{Entry, LiveRecord, Stage};
-pub use file::FileJournal;
+pub use file_journal::FileJournal;
 pub use interface::{Journal, JournalError};
 pub use memory::{MemoryJournal, NoJournal};
 pub use owner::Ownership;

@@ -10,10 +10,10 @@ use super::callback::{SUCCESS, answer};
 use super::host;
 use super::spank::Spank;
 use crate::arguments::Arguments;
+use crate::environment_change::grant;
 use crate::fetch_program::{Order, Trouble};
 use crate::step::{StepDir, sweep};
 use crate::task::Task;
-use crate::task_environment::grant;
 
 /// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look
 /// here.

@@ -11,7 +11,7 @@ use super::entry::Entry;
 /// An [`Entry`] as it stands in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum StoredEntry {
     Create {
         claim: ClaimFields,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ pub(super) struct ClaimFields {
     shape: Shape,
 }
 
-impl From<&Entry> for Line {
+impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> Self {
         match entry {
             Entry::Create { claim, ipuof_dir } => {
@@ -78,7 +78,7 @@ impl From<&Claim> for ClaimFields {
     }
 }
 
-impl Line {
+impl StoredEntry {
     /// What it says; `first` knows the first controller of a model, for a claim that names none.
     ///
     /// # Errors

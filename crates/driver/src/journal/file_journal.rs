@@ -140,5 +140,5 @@ fn read(path: &Path, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> i
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
+#[path = "file_journal_tests.rs"]
 mod tests;
