@@ -4,6 +4,8 @@ use ledger::{AdoptedAs, Event, RecordedPartition, RecordedStage};
 use tracing::{info, warn};
 
 use crate::frontend::Frontend;
+use crate::jobs_before::JobsBefore;
+use crate::models::Models;
 use crate::sync::lock;
 
 /// Takes over the partitions of the journal, after Slurm's jobs were taken over. A partition without a run is
@@ -21,11 +23,11 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
         if let RecordedStage::Kept(until) = record.stage {
             info!("partition {}: {} failed and left it for a while", claim.partition, claim.run);
             frontend.tell(Event::Adopt(claim, AdoptedAs::Kept(until)));
-        } else if is_waited_for(frontend, &record) {
+        } else if frontend.models(|models| is_waited_for(models, &frontend.jobs_before, &record)) {
             info!("partition {}: {} still waits for it", claim.partition, claim.run);
             frontend.prepare(claim);
         } else {
-            say_why_it_goes(frontend, &record);
+            say_why_it_goes(&frontend.jobs_before, &record);
             frontend.tell(Event::Orphan(claim));
         }
     }
@@ -33,19 +35,18 @@ pub fn take_over(frontend: &Frontend, records: impl IntoIterator<Item = Recorded
 }
 
 /// Whether the partition was made for a job that still waits for it.
-fn is_waited_for(frontend: &Frontend, RecordedPartition { claim, stage, .. }: &RecordedPartition) -> bool {
-    *stage == RecordedStage::Wanted
-        && !claim.run.has_begun()
-        && frontend.models(|models| frontend.jobs_before.wait_for(models, claim))
+fn is_waited_for(models: &Models, jobs_before: &JobsBefore, record: &RecordedPartition) -> bool {
+    let RecordedPartition { claim, stage, .. } = record;
+    *stage == RecordedStage::Wanted && !claim.run.has_begun() && jobs_before.wait_for(models, claim)
 }
 
-fn say_why_it_goes(frontend: &Frontend, RecordedPartition { claim, stage, .. }: &RecordedPartition) {
+fn say_why_it_goes(jobs_before: &JobsBefore, RecordedPartition { claim, stage, .. }: &RecordedPartition) {
     let (partition, run) = (&claim.partition, claim.run);
     let why = match stage {
         RecordedStage::Removing => "slurmctld ended while it was being removed",
         RecordedStage::GivenUp => "its create was given up and never answered, so it may still be made",
         _ if !run.has_begun() => "no job waits for it any more",
-        _ if frontend.jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
+        _ if jobs_before.has_waiting(run.job) => "Slurm's saved state has the job in line",
         _ => {
             return warn!("partition {partition}: {run} ended while slurmctld was away; removing it");
         }

@@ -4,9 +4,10 @@ use ledger::{Claim, Place};
 use vipu_types::{Asked, ControllerName, Grant, JobOption, JobRun, Shape};
 
 use crate::frontend::Frontend;
+use crate::preparing;
 use crate::request::Resolved;
+use crate::scheduling::{InSlurm, wish};
 use crate::slurm::Job;
-use crate::{preparing, scheduling};
 
 /// The grant and the claim for a job that has its nodes, or whose partition is made before it has nodes. None
 /// if the model has no settings, or no id for another partition.
@@ -20,7 +21,8 @@ pub(crate) fn give(
     wanted: Resolved,
 ) -> Option<(Grant, Claim)> {
     let run = JobRun { job: job.id(), restart: job.restart_count(), start: job.start_time() };
-    let (partition, controller, ipus) = match preparing::ready_for(frontend, job, &wanted) {
+    let ready = preparing::ready_for(&frontend.ledger(), job, &wanted);
+    let (partition, controller, ipus) = match ready {
         Some(Claim { partition, controller, ipus, .. }) => (partition, controller, ipus),
         None => {
             let (controller, ipus) = choose(frontend, job, &wanted)?;
@@ -32,12 +34,16 @@ pub(crate) fn give(
     Some((grant, claim))
 }
 
-/// The controller for the partition, and its IPUs if the controller does not choose them.
+/// The controller for the partition, and its IPUs if the controller does not choose them. If possible, no job
+/// in line is delayed.
 fn choose(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<(ControllerName, Vec<Place>)> {
-    let with_room = scheduling::controller_for(frontend, job, wanted);
-    let controller =
-        with_room.or_else(|| frontend.models(|models| models.first_controller(&wanted.model)))?;
-    let ipus = scheduling::place_for(frontend, job, wanted, &controller);
+    let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
+    let first = frontend.models(|models| models.first_controller(&wanted.model));
+    let mut ledger = frontend.ledger();
+    let undisturbing = ledger.why_not_now(&wish, &jobs);
+    let with_room = undisturbing.or_else(|_| ledger.fits_now(&wanted.model, wanted.size));
+    let controller = with_room.ok().or(first)?;
+    let ipus = ledger.place(&wish, &controller, &jobs);
     Some((controller, ipus))
 }
 

@@ -29,9 +29,8 @@ impl Waiting {
     pub(crate) fn wants(&self, models: &Models, claim: &Claim) -> bool {
         // Its options cannot have changed.
         let request = Request { tres: self.tres.clone(), ..Request::default() };
-        let Ok(Some(wanted)) = models.find(&request) else { return false };
-        let asked = (self.user, self.restart, &wanted.model, wanted.size);
-        asked == (claim.user, claim.run.restart, &claim.model, claim.size)
+        let found = models.find(&request).ok().flatten();
+        found.is_some_and(|wanted| wanted.is_claimed_by(claim, self.user, self.restart))
     }
 }
 

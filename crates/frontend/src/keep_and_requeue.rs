@@ -56,11 +56,11 @@ impl FailureLimits {
 
 /// Checks the remedies that a new job asks for. Both the error and the notice are lines for the user.
 pub(crate) fn check(
-    frontend: &Frontend,
+    limits: FailureLimits,
     options: &[String],
     model: &ModelName,
 ) -> Result<Option<String>, String> {
-    limits(frontend, model).check(asked(options), model)
+    limits.check(asked(options), model)
 }
 
 /// Chooses the remedy for a run that has ended, and has its job requeued if that is the remedy. Returns the
@@ -78,7 +78,8 @@ pub(crate) fn at_end(
     if asked == AfterFailure::NONE {
         return None;
     }
-    let (limits, restarts) = (limits(frontend, &claim.model), job.restart_count());
+    let limits = frontend.models(|models| models.failure_limits(&claim.model));
+    let restarts = job.restart_count();
     match limits.remedy(asked, job.failed_with(), job.may_be_requeued(), restarts) {
         Remedy::Nothing => None,
         Remedy::Requeue => {
@@ -123,10 +124,6 @@ fn end_of(job: impl Job, outside: &dyn Outside) -> Seconds {
 fn asked(options: &[String]) -> AfterFailure {
     let asked = Asked::read(options.iter().map(String::as_str)).unwrap_or_default();
     asked.after_failure
-}
-
-fn limits(frontend: &Frontend, model: &ModelName) -> FailureLimits {
-    frontend.models(|models| models.failure_limits(model))
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@
 
 use crate::slurm::Job;
 use crate::slurm::Test;
-use ledger::{Candidate, Claim, Event, Preparation, Wish};
+use ledger::{Candidate, Claim, Event, Ledger, Millis, Preparation, Wish};
 use vipu_types::{JobRun, ModelName};
 
 use crate::between_callbacks::OnNodes;
 use crate::claiming;
+use crate::expected::Expected;
 use crate::frontend::Frontend;
 use crate::request::Resolved;
 use crate::scheduling::{InSlurm, Verdict, wait, wish};
@@ -22,38 +23,40 @@ const REASON: &str = "vipu: preparing";
 /// partition that the job does not want any more is given up.
 pub(crate) fn of_prepared(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Verdict> {
     let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
-    if !is_for(&claim, job, wanted) {
+    if !wanted.is_claimed_by(&claim, job.user(), job.restart_count()) {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
         return None;
     }
     if ready.is_some() {
         return Some(Verdict::Go);
     }
-    Some(wait(frontend, job, being_made(frontend, &claim)))
+    let why = being_made(&frontend.ledger(), &claim);
+    Some(wait(frontend, job, why))
 }
 
 /// Whether a partition is prepared, or being prepared, for this job. Then no other partition is looked for.
-pub(crate) fn is_prepared(frontend: &Frontend, job: impl Job) -> bool {
-    frontend.ledger().preparation(job.id()).is_some()
+pub(crate) fn is_prepared(ledger: &Ledger, job: impl Job) -> bool {
+    ledger.preparation(job.id()).is_some()
 }
 
 /// The reason of a job whose partition is prepared or being prepared. The inner `None` stands for a ready
 /// partition, which needs no reason.
-pub(crate) fn reason(frontend: &Frontend, job: impl Job) -> Option<Option<String>> {
-    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
-    Some(ready.is_none().then(|| being_made(frontend, &claim)))
+pub(crate) fn reason(ledger: &Ledger, job: impl Job) -> Option<Option<String>> {
+    let Preparation { claim, ready } = ledger.preparation(job.id())?;
+    Some(ready.is_none().then(|| being_made(ledger, &claim)))
 }
 
 /// The reason of a job whose partition is being prepared: what holds that up, if something does.
-fn being_made(frontend: &Frontend, claim: &Claim) -> String {
-    let trouble = frontend.ledger().trouble_of(claim);
+fn being_made(ledger: &Ledger, claim: &Claim) -> String {
+    let trouble = ledger.trouble_of(claim);
     trouble.map_or_else(|| REASON.to_owned(), |trouble| trouble.to_string())
 }
 
 /// The claim of the partition that is ready for this job.
-pub(crate) fn ready_for(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<Claim> {
-    let Preparation { claim, ready } = frontend.ledger().preparation(job.id())?;
-    (ready.is_some() && is_for(&claim, job, wanted)).then_some(claim)
+pub(crate) fn ready_for(ledger: &Ledger, job: impl Job, wanted: &Resolved) -> Option<Claim> {
+    let Preparation { claim, ready } = ledger.preparation(job.id())?;
+    let is_for = wanted.is_claimed_by(&claim, job.user(), job.restart_count());
+    (ready.is_some() && is_for).then_some(claim)
 }
 
 /// Whether the partition of a job that could start now is made first. It is not for:
@@ -71,22 +74,25 @@ pub(crate) fn is_to_be_prepared(frontend: &Frontend, job: impl Job, wanted: &Res
         && job.het_job() == 0
         && !job.is_unsplit_array()
         && !job.is_tried_by_backfill()
-        && may_prepare(frontend, job, &wanted.model, most)
+        && may_prepare(&frontend.ledger(), frontend.now(), job, &wanted.model, most)
 }
 
-fn may_prepare(frontend: &Frontend, job: impl Job, model: &ModelName, most: u32) -> bool {
-    let (ledger, now) = (frontend.ledger(), frontend.now());
+fn may_prepare(ledger: &Ledger, now: Millis, job: impl Job, model: &ModelName, most: u32) -> bool {
     ledger.may_prepare(now, job.id()) && ledger.may_prepare_for(now, job.user(), model, most)
 }
 
 /// The jobs that have to give up their prepared partitions for a job that finds no room. They come after it
 /// in line. None if there are no such jobs.
-pub(crate) fn displaced(frontend: &Frontend, own: &Wish, jobs: &InSlurm<impl Job>) -> Option<Vec<u32>> {
-    let mut ledger = frontend.ledger();
+pub(crate) fn displaced(
+    ledger: &mut Ledger,
+    now: Millis,
+    own: &Wish,
+    jobs: &InSlurm<impl Job>,
+) -> Option<Vec<u32>> {
     if !ledger.is_any_prepared() {
         return None;
     }
-    if !ledger.may_prepare(frontend.now(), own.job()) {
+    if !ledger.may_prepare(now, own.job()) {
         // A partition waited for it in vain: something else than IPUs holds it up, and would hold up the
         // others too.
         return None;
@@ -108,21 +114,22 @@ pub(crate) fn displaced(frontend: &Frontend, own: &Wish, jobs: &InSlurm<impl Job
 /// ready. Only the stock selector knows which jobs fit together on a node. Nodes that both jobs may share
 /// therefore do not count.
 pub(crate) fn nodes_before(
-    frontend: &Frontend,
+    ledger: &Ledger,
+    expected: &Expected,
     job: impl Job,
     own: &Wish,
     jobs: &InSlurm<impl Job>,
 ) -> Vec<u32> {
-    if !frontend.ledger().is_any_prepared() {
-        frontend.expected.forget();
+    if !ledger.is_any_prepared() {
+        expected.forget();
         return Vec::new();
     }
     let comes_before = |other: u32| {
-        let Preparation { claim, .. } = frontend.ledger().preparation(other)?;
+        let Preparation { claim, .. } = ledger.preparation(other)?;
         let resolved = Resolved { model: claim.model, size: claim.size, shape: claim.shape };
         Some(wish(jobs.job(other)?, &resolved).rank > own.rank)
     };
-    frontend.expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
+    expected.of_others(job.id(), job.takes_whole_nodes(), comes_before)
 }
 
 /// Continues after the stock selector has found nodes for a start, possibly with jobs to preempt.
@@ -151,9 +158,4 @@ fn begin(frontend: &Frontend, job: impl Job, test: &impl Test, wanted: Resolved)
     let run = JobRun::waiting(job.id(), job.restart_count(), now.0);
     frontend.prepare(Claim { run, ..claim });
     wait(frontend, job, REASON.into())
-}
-
-fn is_for(claim: &Claim, job: impl Job, wanted: &Resolved) -> bool {
-    let asked = (job.user(), job.restart_count(), &wanted.model, wanted.size);
-    asked == (claim.user, claim.run.restart, &claim.model, claim.size)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use ledger::Claim;
 use vipu_types::{
     Asked, BadValue, Contradiction, GresRequest, IpuCount, JobOption, Misfit, ModelName, NotASize,
     RequestError, Shape,
@@ -34,6 +35,13 @@ impl Resolved {
     /// The complete request, as Slurm keeps it.
     pub(crate) fn canonical(&self) -> GresRequest {
         GresRequest { model: Some(self.model.clone()), count: Some(self.size.get().into()) }
+    }
+
+    /// Whether this claim was made for the request, in this run of this user's job. The options of a job
+    /// cannot change, so its shape is not compared.
+    pub(crate) fn is_claimed_by(&self, claim: &Claim, user: u32, restart: u16) -> bool {
+        let claimed = (claim.user, claim.run.restart, &claim.model, claim.size);
+        claimed == (user, restart, &self.model, self.size)
     }
 }
 

@@ -2,10 +2,9 @@
 //! waiting.
 
 use crate::slurm::{Job, JobMut, Question, Test};
-use ledger::{Candidate, Jobs, Place, Rank, Seconds, Wait, Wish};
-use vipu_types::ControllerName;
+use ledger::{Candidate, Jobs, Ledger, Rank, Seconds, Wait, Wish};
 
-use crate::between_callbacks::{Asked, OnNodes, Told};
+use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::frontend::Frontend;
 use crate::internal_error;
 use crate::preparing;
@@ -45,41 +44,47 @@ pub fn before(
         Ok(None) => Verdict::Go,
         Err(refusal) if !test_only => wait(frontend, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
-        Ok(Some(wanted)) if !test_only && let Some(trouble) = frontend.out_of_order() => {
-            // The ledger knows the reason too, but it may have failed.
-            let why = Wait::Trouble { model: wanted.model, trouble: trouble.into() };
-            wait(frontend, **job, why.to_string())
-        }
-        Ok(Some(_)) if run_now && frontend.has_begin_panicked(job.id()) => {
-            wait(frontend, **job, internal_error::to_user())
-        }
-        Ok(Some(wanted)) if run_now => start_now(frontend, **job, &wanted, test),
-        Ok(Some(wanted)) if when_for_backfill => asked_by_backfill(frontend, job, &wanted, told, test),
+        Err(_) => Verdict::Go,
         // After a no to this question Slurm would hold the job for good, so occupied IPUs do not count.
-        Ok(Some(_)) | Err(_) => Verdict::Go,
+        Ok(Some(_)) if test_only => Verdict::Go,
+        Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question) {
+            Some(why) => wait(frontend, **job, why),
+            None if run_now => start_now(frontend, **job, &wanted, test),
+            None => asked_by_backfill(frontend, job, &wanted, told, test),
+        },
     }
+}
+
+/// The reason why a job has to wait, whatever IPUs are free.
+fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Question) -> Option<String> {
+    if let Some(trouble) = frontend.out_of_order() {
+        // The ledger knows the reason too, but it may have failed.
+        let model = wanted.model.clone();
+        return Some(Wait::Trouble { model, trouble: trouble.into() }.to_string());
+    }
+    if question == Question::Start && frontend.has_begin_panicked(job.id()) {
+        return Some(internal_error::to_user());
+    }
+    over_share(frontend, job, wanted).map(|why| why.to_string())
 }
 
 /// Whether a job may start now, if necessary by preempting others.
 fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut impl Test) -> Verdict {
     failpoints::stop!("test");
-    if let Some(why) = over_share(frontend, job, wanted) {
-        return wait(frontend, job, why.to_string());
-    }
     if let Some(verdict) = preparing::of_prepared(frontend, job, wanted) {
         return verdict;
     }
     let (wish, jobs) = (wish(job, wanted), InSlurm::new(frontend, job));
     let verdict = frontend.ledger().may_start(&wish, &jobs);
     let Err(why) = verdict else {
-        test.leave_out(&preparing::nodes_before(frontend, job, &wish, &jobs));
+        test.leave_out(&preparing::nodes_before(&frontend.ledger(), &frontend.expected, job, &wish, &jobs));
         if preparing::is_to_be_prepared(frontend, job, wanted) {
             frontend.on_nodes.leave(job.id(), OnNodes::Prepare(wanted.clone()));
         }
         return Verdict::Go;
     };
     if why.is_for_room()
-        && let Some(others) = preparing::displaced(frontend, &wish, &jobs)
+        && let Some(others) = preparing::displaced(&mut frontend.ledger(), frontend.now(), &wish, &jobs)
     {
         frontend.on_nodes.leave(job.id(), OnNodes::Displace(others, why));
         return Verdict::Go;
@@ -87,7 +92,8 @@ fn start_now(frontend: &Frontend, job: impl Job, wanted: &Resolved, test: &mut i
     if !why.is_for_room() || !test.may_preempt() {
         return wait(frontend, job, why.to_string());
     }
-    match victims(frontend, &wish, &jobs, test) {
+    let victims = victims(&mut frontend.ledger(), &wish, &jobs, test);
+    match victims {
         None => wait(frontend, job, why.to_string()),
         Some(none) if none.is_empty() => wait(frontend, job, format!("{why}; on their way out")),
         Some(victims) => {
@@ -105,16 +111,10 @@ pub(crate) fn reason_now(frontend: &Frontend, job: impl Job) -> Option<String> {
         Ok(wanted) => wanted?,
         Err(refusal) => return Some(refusal.to_string()),
     };
-    if let Some(trouble) = frontend.out_of_order() {
-        return Some(Wait::Trouble { model: wanted.model, trouble: trouble.into() }.to_string());
+    if let Some(why) = obstacle(frontend, job, &wanted, Question::Start) {
+        return Some(why);
     }
-    if frontend.has_begin_panicked(job.id()) {
-        return Some(internal_error::to_user());
-    }
-    if let Some(why) = over_share(frontend, job, &wanted) {
-        return Some(why.to_string());
-    }
-    if let Some(being_made) = preparing::reason(frontend, job) {
+    if let Some(being_made) = preparing::reason(&frontend.ledger(), job) {
         return being_made;
     }
     let (wish, jobs) = (wish(job, &wanted), InSlurm::new(frontend, job));
@@ -136,13 +136,13 @@ fn over_share(frontend: &Frontend, job: impl Job, wanted: &Resolved) -> Option<W
     (!fits).then_some(Wait::OverShare { model, slurm_partition, used, limit })
 }
 
-fn victims(frontend: &Frontend, wish: &Wish, jobs: &InSlurm<impl Job>, test: &impl Test) -> Option<Vec<u32>> {
+fn victims(ledger: &mut Ledger, wish: &Wish, jobs: &InSlurm<impl Job>, test: &impl Test) -> Option<Vec<u32>> {
     let candidates: Vec<_> = test
         .candidates()
         .into_iter()
         .map(|job| Candidate { job: job.id(), dying: job.is_being_preempted() })
         .collect();
-    frontend.ledger().victims(wish, &candidates, jobs)
+    ledger.victims(wish, &candidates, jobs)
 }
 
 /// Answers backfill's question when a job can start.
@@ -157,10 +157,7 @@ fn asked_by_backfill(
     told: Option<Told>,
     test: &mut impl Test,
 ) -> Verdict {
-    if let Some(why) = over_share(frontend, **job, wanted) {
-        return wait(frontend, **job, why.to_string());
-    }
-    if preparing::is_prepared(frontend, **job) {
+    if preparing::is_prepared(&frontend.ledger(), **job) {
         return Verdict::Go;
     }
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
@@ -172,15 +169,20 @@ fn asked_by_backfill(
     if start != told.start || start == Some(from) {
         return Verdict::Go;
     }
-    wait_for_ipus(frontend, job, told, test)
+    wait_for_ipus(&frontend.told, job, told, test)
 }
 
 /// Tells backfill a start that the job's IPUs dictate.
 ///
 /// Backfill keeps the chosen nodes for a job from its expected start on. A job that waits for IPUs keeps no
 /// node, so that other jobs can run there until its start. Its plan keeps its place in line.
-fn wait_for_ipus(frontend: &Frontend, job: &mut impl JobMut, told: Told, test: &mut impl Test) -> Verdict {
-    frontend.told.leave(Asked::of(**job), told);
+fn wait_for_ipus(
+    asked: &BetweenCallbacks<Asked, Told>,
+    job: &mut impl JobMut,
+    told: Told,
+    test: &mut impl Test,
+) -> Verdict {
+    asked.leave(Asked::of(**job), told);
     let Some(start) = told.start else { return Verdict::Wait };
     test.keep_no_node();
     job.expect_start(start.0);
@@ -215,7 +217,7 @@ pub fn after<J: JobMut>(
 
 /// Corrects the start that the stock selector found: the job cannot start before its IPUs are free.
 fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test: &mut impl Test) -> Verdict {
-    if preparing::is_prepared(frontend, **job) {
+    if preparing::is_prepared(&frontend.ledger(), **job) {
         return Verdict::Go;
     }
     let (wish, jobs) = (wish(**job, wanted), InSlurm::new(frontend, **job));
@@ -232,38 +234,19 @@ fn will_run(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved, test:
         return Verdict::Go;
     }
     let now_by_preemption = test.may_preempt() && nodes_free == jobs.now();
-    if now_by_preemption && victims(frontend, &wish, &jobs, test).is_some_and(|victims| !victims.is_empty()) {
+    if now_by_preemption
+        && victims(&mut frontend.ledger(), &wish, &jobs, test).is_some_and(|victims| !victims.is_empty())
+    {
         return Verdict::Go;
     }
     if by_backfill {
         if let Err(why) = frontend.ledger().why_not_now(&wish, &jobs) {
             frontend.show_reason(job.id(), why.to_string());
         }
-        return wait_for_ipus(frontend, job, Told { at: jobs.now(), start }, test);
+        return wait_for_ipus(&frontend.told, job, Told { at: jobs.now(), start }, test);
     }
     job.expect_start(start.map_or(jobs.now().0 + BEYOND_ANY_PLAN, |start| start.0));
     Verdict::Go
-}
-
-/// The controller for a job that has its nodes, if possible one where no job in line is delayed.
-pub(crate) fn controller_for(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-) -> Option<ControllerName> {
-    let mut ledger = frontend.ledger();
-    let undisturbing = ledger.why_not_now(&wish(job, wanted), &InSlurm::new(frontend, job)).ok();
-    undisturbing.or_else(|| ledger.fits_now(&wanted.model, wanted.size).ok())
-}
-
-/// The IPUs for a job that has its nodes. Empty if the controller chooses them.
-pub(crate) fn place_for(
-    frontend: &Frontend,
-    job: impl Job,
-    wanted: &Resolved,
-    controller: &ControllerName,
-) -> Vec<Place> {
-    frontend.ledger().place(&wish(job, wanted), controller, &InSlurm::new(frontend, job))
 }
 
 pub(crate) fn wait(frontend: &Frontend, job: impl Job, why: String) -> Verdict {
@@ -289,7 +272,7 @@ pub(crate) struct InSlurm<J> {
 }
 
 impl<J: Job> InSlurm<J> {
-    fn new(frontend: &Frontend, any: J) -> Self {
+    pub(crate) fn new(frontend: &Frontend, any: J) -> Self {
         Self { any, now: frontend.outside().unix_time(), patience: frontend.patience() }
     }
 

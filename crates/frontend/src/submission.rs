@@ -1,14 +1,17 @@
 //! Checks and completes requests, at submit and when a job is changed. All of it runs under slurmctld's
 //! locks: no I/O, no waiting.
 
+use ledger::Ledger;
 use tracing::info;
 use vipu_types::{Grant, GresRequest, JobOption};
 
 use crate::frontend::Frontend;
 use crate::keep_and_requeue;
 use crate::limits::Standing;
+use crate::outside::Outside;
 use crate::request::{Refusal, Request, Taken};
 use crate::slurm::{Job, JobDescription};
+use crate::slurm_partition_ipus::Found;
 
 /// Removes variables by which a user's own client could deceive root's Prolog and Epilog. A change of a job
 /// brings none.
@@ -41,11 +44,13 @@ pub fn submitted(
     let found = frontend.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
     let Some(taken) = found else { return Ok(None) };
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
-    there_are_ipus(frontend, description, named.as_deref(), &taken)?;
-    let shortened = keep_and_requeue::check(frontend, &request.options, &taken.resolved.model)?;
-    complete(frontend, description, &request.tres, &taken)?;
+    there_are_ipus(&frontend.slurm_partition_ipus, description, named.as_deref(), &taken)?;
+    let model = &taken.resolved.model;
+    let limits = frontend.models(|models| models.failure_limits(model));
+    let shortened = keep_and_requeue::check(limits, &request.options, model)?;
+    complete(frontend.outside(), description, &request.tres, &taken)?;
     failpoints::stop!("submit");
-    let room = why_not_now(frontend, description, &taken);
+    let room = why_not_now(&frontend.ledger(), description, &taken);
     let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
 }
@@ -69,28 +74,25 @@ fn takes_its_place(description: &impl JobDescription) -> bool {
 /// Refuses a job in Slurm partitions without IPUs. It would wait for ever, or be refused with words about
 /// nodes.
 fn there_are_ipus(
-    frontend: &Frontend,
+    found: &Found,
     description: &impl JobDescription,
     slurm_partitions: Option<&str>,
     taken: &Taken,
 ) -> Result<(), String> {
     let Some(wanted) = slurm_partitions else { return Ok(()) };
-    let refusal = frontend.slurm_partition_ipus.refuse(
-        || description.all_slurm_partitions(),
-        wanted,
-        &taken.resolved.model,
-    );
+    let all = || description.all_slurm_partitions();
+    let refusal = found.refuse(all, wanted, &taken.resolved.model);
     refusal.map_or(Ok(()), Err)
 }
 
 /// The reason why there are no IPUs at the moment, for a user at a terminal. A job with `--immediate` is
 /// refused next, with words of Slurm about nodes.
-fn why_not_now(frontend: &Frontend, description: &impl JobDescription, taken: &Taken) -> Option<String> {
+fn why_not_now(ledger: &Ledger, description: &impl JobDescription, taken: &Taken) -> Option<String> {
     if description.is_batch() {
         return None;
     }
     let (model, size) = (&taken.resolved.model, taken.resolved.size);
-    frontend.ledger().fits_now(model, size).err().map(|why| why.to_string())
+    ledger.fits_now(model, size).err().map(|why| why.to_string())
 }
 
 /// The refusal to change a job into one without IPUs.
@@ -131,13 +133,18 @@ pub fn changed(
     };
     let found = found.and_then(|found| {
         let Some(taken) = &found else { return Ok(None) };
-        there_are_ipus(frontend, description, request.standing.slurm_partitions.as_deref(), taken)?;
+        there_are_ipus(
+            &frontend.slurm_partition_ipus,
+            description,
+            request.standing.slurm_partitions.as_deref(),
+            taken,
+        )?;
         Ok(found)
     });
     // Up to 22.05 the user sees no text, so the log has it.
     let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
     let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
-    complete(frontend, description, &request.tres, &taken)?;
+    complete(frontend.outside(), description, &request.tres, &taken)?;
     Ok(taken.notice())
 }
 
@@ -153,12 +160,12 @@ fn refuse_other_tres(description: &impl JobDescription) -> Result<(), String> {
 
 /// Writes the complete request into the message, unless its GRES list has it already.
 fn complete(
-    frontend: &Frontend,
+    outside: &dyn Outside,
     description: &mut impl JobDescription,
     tres: &str,
     taken: &Taken,
 ) -> Result<(), String> {
-    if frontend.outside().is_switched_off() {
+    if outside.is_switched_off() {
         return Err(SWITCHED_OFF.to_owned());
     }
     let canonical = taken.resolved.canonical();

@@ -20,6 +20,8 @@ use crate::saved_conf::GoodTexts;
 pub(crate) struct Reading {
     pub(crate) models: Models,
     pub(crate) facts: Vec<ModelFacts>,
+    /// A setup for each controller of the models that can be used.
+    pub(crate) setups: Vec<PodSetup<Client>>,
     /// The good texts, to be saved for a later slurmctld.
     pub(crate) good: GoodTexts,
 }
@@ -71,13 +73,14 @@ fn standing(sizes: BTreeMap<ModelName, u32>, in_force: &InForce, good: GoodTexts
     for (name, on_nodes) in sizes {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
-        let trouble = match (settings, &standing.error) {
-            (Some(settings), _) => setups(&name, settings).err(),
-            (None, error) => Some(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
+        let setups = match (settings, &standing.error) {
+            (Some(settings), _) => setups(&name, settings),
+            (None, error) => Err(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
         let model = Model { largest, settings: settings.cloned() };
-        reading.facts.push(model.facts(&name, trouble));
+        reading.facts.push(model.facts(&name, setups.as_ref().err().cloned()));
+        reading.setups.extend(setups.into_iter().flatten());
         reading.models.0.insert(name, model);
     }
     reading
@@ -126,12 +129,6 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
     own.controllers.iter().map(setup).collect()
 }
 
-/// A setup for each Pod of these models, in the form of the driver.
-pub(crate) fn all_setups(models: &Models) -> Vec<PodSetup<Client>> {
-    let setups = |(name, model): (&ModelName, &Model)| setups(name, model.settings.as_ref()?).ok();
-    models.0.iter().filter_map(setups).flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -155,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_file_that_broke_while_no_slurmctld_ran_leaves_the_kept_settings_in_force() {
-        let Reading { models, facts, good } = found("Nonsense=1", GOOD);
+        let Reading { models, facts, good, .. } = found("Nonsense=1", GOOD);
         let pod64 = models.0.values().next().unwrap();
         assert_eq!((pod64.largest, pod64.settings.is_some()), (16, true));
         assert_eq!(facts[0].trouble, None);
@@ -179,11 +176,10 @@ mod tests {
 
     #[test]
     fn each_controller_is_a_pod_of_the_model() {
-        let Reading { models, facts, .. } = found("ApiHost=b,a:1 IpuofDir=/x Allocation=c", GOOD);
+        let Reading { models, facts, setups, .. } = found("ApiHost=b,a:1 IpuofDir=/x Allocation=c", GOOD);
         let names = |pods: Vec<PodId>| pods.iter().map(PodId::to_string).collect::<Vec<_>>();
         let expected = ["pod64 (b:8090)", "pod64 (a:1)"];
         assert_eq!(names(facts[0].pods().collect()), expected);
-        let setups = all_setups(&models);
         assert!(setups.iter().all(|setup| setup.settings.allocation.as_deref() == Some("c")));
         assert_eq!(names(setups.into_iter().map(|setup| setup.pod).collect()), expected);
         let first = models.first_controller(&facts[0].model).unwrap();

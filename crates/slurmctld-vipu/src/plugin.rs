@@ -1,5 +1,6 @@
 //! The plugin of one slurmctld: its front end, the models' files, and the queues to its threads.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
@@ -166,41 +167,38 @@ impl Plugin {
     /// Reads the models' files anew. Without a change, prepared partitions stay.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
-        let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
-        let Some((folder, state)) = folders else {
+        if !self.read_models(nodes, model_files::read) {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
-            return;
-        };
-        let kept = SavedConf::in_dir(state);
-        let reading = model_files::read(
-            nodes,
-            &folder,
-            &kept,
-            &mut self.in_force.lock().unwrap_or_else(PoisonError::into_inner),
-        );
-        self.take_over_reading(reading, kept);
+        }
     }
 
     /// Takes over the present offers of the nodes. Only files of models that no node had before are read.
     pub(crate) fn nodes_changed(&self, nodes: &[NodeGres]) {
         self.frontend.nodes_have_changed();
-        let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
-        let Some((folder, state)) = folders else { return };
-        let kept = SavedConf::in_dir(state);
-        let reading = model_files::read_new(
-            nodes,
-            &folder,
-            &kept,
-            &mut self.in_force.lock().unwrap_or_else(PoisonError::into_inner),
-        );
-        self.take_over_reading(reading, kept);
+        self.read_models(nodes, model_files::read_new);
     }
 
-    fn take_over_reading(&self, Reading { models, facts, good }: Reading, kept: SavedConf) {
+    /// Reads models' files and takes them into use. False if slurm.conf does not say where they are.
+    fn read_models(
+        &self,
+        nodes: &[NodeGres],
+        read: impl FnOnce(&[NodeGres], &Path, &SavedConf, &mut InForce) -> Reading,
+    ) -> bool {
+        let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
+        let Some((folder, state)) = folders else { return false };
+        let kept = SavedConf::in_dir(state);
+        let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = read(nodes, &folder, &kept, &mut in_force);
+        drop(in_force);
+        self.take_into_use(reading, kept);
+        true
+    }
+
+    fn take_into_use(&self, Reading { models, facts, setups, good }: Reading, kept: SavedConf) {
         // Fails only after the thread has ended, which is in the log.
         let _ = self.conf_saver.send(Save { kept, good });
         if self.frontend.models(|before| *before != models) {
-            self.driver.configure(model_files::all_setups(&models));
+            self.driver.configure(setups);
             self.frontend.set_models(models);
         }
         // A reconfigure may follow the repair of a controller, so each controller is asked at once.

@@ -86,7 +86,10 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
         HostAction::OpenLaunch(claim) => open_launch(frontend, slurm, claim, afterwards),
         HostAction::FailRun(claim, reason) => fail_run(frontend, slurm, claim, &reason, true),
         HostAction::SendBack(claim, reason) => fail_run(frontend, slurm, claim, &reason, false),
-        HostAction::Broken(claim, words) => broken(frontend, slurm, &claim, &words),
+        HostAction::Broken(claim, words) => {
+            let policy = frontend.models(|models| models.on_partition_error(&claim.model));
+            broken(policy, slurm, &claim, &words);
+        }
         HostAction::TellRelocated(claim) => {
             let text = format!(
                 "vipu: partition {} was moved to other IPUs; what starts from now on finds them",
@@ -159,13 +162,13 @@ fn was_launched(slurm: &mut impl Locked, claim: &Claim) -> bool {
 }
 
 /// Tells a running job that its partition failed, and ends the job if the site wants that.
-fn broken(frontend: &Frontend, slurm: &mut impl Locked, claim: &Claim, words: &str) {
+fn broken(policy: OnPartitionError, slurm: &mut impl Locked, claim: &Claim, words: &str) {
     let Some(job) = slurm.job(claim.run.job) else { return };
     if job.restart_count() != claim.run.restart || !(job.is_running() || job.is_suspended()) {
         return;
     }
     drop(job);
-    let (id, policy) = (claim.run.job, frontend.models(|models| models.on_partition_error(&claim.model)));
+    let id = claim.run.job;
     let text = format!("vipu: partition {} failed: {words}", claim.partition);
     tell(slurm, id, &text);
     let outcome = match policy {

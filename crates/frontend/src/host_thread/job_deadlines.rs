@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ledger::{Claim, Seconds};
+use ledger::{Claim, Ledger, Seconds};
 use tracing::info;
 
 use super::end_job::{Outcome, end, starting, tell};
@@ -24,21 +24,23 @@ pub(super) type Deadlines = WatchList<(Claim, Seconds)>;
 
 /// Adds a run with its deadline.
 pub(super) fn watch(list: &mut Deadlines, frontend: &Frontend, claim: Claim, deadline: Seconds) {
-    list.watch(after(frontend.now(), pause(frontend, deadline)), (claim, deadline));
+    let pause = pause(frontend.outside().unix_time(), deadline);
+    list.watch(after(frontend.now(), pause), (claim, deadline));
 }
 
-fn pause(frontend: &Frontend, deadline: Seconds) -> Duration {
-    let left = u64::try_from(deadline.0 - frontend.outside().unix_time().0).unwrap_or(0);
+fn pause(now: Seconds, deadline: Seconds) -> Duration {
+    let left = u64::try_from(deadline.0 - now.0).unwrap_or(0);
     Duration::from_secs(left).clamp(SHORTEST, LONGEST)
 }
 
 /// Ends the runs whose deadline has come.
 pub(super) fn look(list: &mut Deadlines, frontend: &Frontend, slurm: &mut impl Slurm) {
     let now = frontend.outside().unix_time();
-    let mut missed = list.due(frontend.now(), |(_, deadline)| pause(frontend, *deadline));
-    missed.retain(|(claim, deadline)| *deadline <= now && is_waited_for(frontend, claim));
+    let mut missed = list.due(frontend.now(), |(_, deadline)| pause(now, *deadline));
+    let is_open = |claim: &Claim| is_waited_for(&frontend.ledger(), claim);
+    missed.retain(|(claim, deadline)| *deadline <= now && is_open(claim));
     // Each run is ended once: a second try would tell its user again.
-    list.retain(|item| is_waited_for(frontend, &item.0) && !missed.contains(item));
+    list.retain(|item| is_open(&item.0) && !missed.contains(item));
     if missed.is_empty() {
         return;
     }
@@ -47,18 +49,20 @@ pub(super) fn look(list: &mut Deadlines, frontend: &Frontend, slurm: &mut impl S
         return;
     }
     for (claim, _) in missed {
-        guard(&|| format!("deadline of {}", claim.run), (), || miss(frontend, &mut slurm, &claim));
+        if is_open(&claim) {
+            guard(&|| format!("deadline of {}", claim.run), (), || miss(&mut slurm, &claim));
+        }
     }
 }
 
 /// Whether the run has not been launched yet.
-fn is_waited_for(frontend: &Frontend, claim: &Claim) -> bool {
-    let (ledger, job) = (frontend.ledger(), claim.run.job);
+fn is_waited_for(ledger: &Ledger, claim: &Claim) -> bool {
+    let job = claim.run.job;
     ledger.live_claim(job).is_some_and(|it| it.run == claim.run) && ledger.launch_raised(job)
 }
 
-fn miss(frontend: &Frontend, slurm: &mut impl Locked, claim: &Claim) {
-    if !is_waited_for(frontend, claim) || starting(slurm, claim.run).is_none() {
+fn miss(slurm: &mut impl Locked, claim: &Claim) {
+    if starting(slurm, claim.run).is_none() {
         return;
     }
     let text = format!("vipu: partition {} was not there by the job's deadline", claim.partition);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{Claim, Event, Millis};
+use ledger::{Claim, Event, Ledger, Millis};
 use tracing::info;
 
 use super::watch_list::{WatchList, since};
@@ -16,8 +16,9 @@ pub(super) const POLL: Duration = Duration::from_millis(250);
 /// Gives up partitions that no job waits for, and partitions that wait for their job in vain.
 pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut impl Slurm) {
     let mut due = list.due(frontend.now(), |_| POLL);
-    list.retain(|claim| is_open(frontend, claim));
-    due.retain(|claim| is_open(frontend, claim));
+    let is_open = |claim: &Claim| is_open(&frontend.ledger(), claim);
+    list.retain(is_open);
+    due.retain(is_open);
     if due.is_empty() {
         return;
     }
@@ -32,15 +33,15 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
             Some(_) => continue,
             None => ("it does not wait any more", false),
         };
-        if is_open(frontend, &claim) {
+        if is_open(&claim) {
             info!("{}: partition {}, which was prepared, is removed: {why}", claim.run, claim.partition);
             frontend.tell(Event::Forgo { job: claim.run.job, in_vain });
         }
     }
 }
 
-fn is_open(frontend: &Frontend, claim: &Claim) -> bool {
-    let preparation = frontend.ledger().preparation(claim.run.job);
+fn is_open(ledger: &Ledger, claim: &Claim) -> bool {
+    let preparation = ledger.preparation(claim.run.job);
     preparation.is_some_and(|it| it.claim.partition == claim.partition)
 }
 
