@@ -1,14 +1,14 @@
-//! What a user wants done when a job fails.
+//! Remedies that a user asks for in case a job fails.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What becomes of a job that fails, and of its partition.
+/// The remedies for a failed job and its partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AfterFailure {
-    /// How long the partition stays; `None`: it is removed at once.
+    /// The time for which the partition stays. `None` removes it at once.
     pub keep: Option<Duration>,
-    /// After which exit codes the job goes back into the queue.
+    /// The exit codes after which the job goes back into the queue.
     pub requeue_on: ExitCodes,
 }
 
@@ -16,13 +16,13 @@ pub struct AfterFailure {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExitCodes([u64; 4]);
 
-/// The text says no exit codes.
+/// A text that names no exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a list of exit codes, such as 42,128-255")]
 pub struct BadExitCodes;
 
 impl AfterFailure {
-    /// Nothing but what the site does.
+    /// No remedy besides those of the site.
     pub const NONE: Self = Self { keep: None, requeue_on: ExitCodes::NONE };
 }
 
@@ -30,13 +30,13 @@ impl ExitCodes {
     /// No code.
     pub const NONE: Self = Self([0; 4]);
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
-    /// Whether this is one of them.
+    /// Whether the set contains this code.
     #[must_use]
     pub const fn contains(self, code: u8) -> bool {
         self.0[code as usize / 64] & (1 << (code % 64)) != 0
@@ -50,7 +50,7 @@ impl ExitCodes {
 impl FromStr for ExitCodes {
     type Err = BadExitCodes;
 
-    /// Codes and ranges of them, `42,128-255`.
+    /// Exit codes and ranges, as in `42,128-255`.
     fn from_str(text: &str) -> Result<Self, BadExitCodes> {
         let mut codes = Self::NONE;
         for part in text.split(',') {
@@ -71,7 +71,8 @@ fn code(text: &str) -> Result<u8, BadExitCodes> {
     code.filter(|code| *code > 0).ok_or(BadExitCodes)
 }
 
-/// A time above zero as Slurm's users write it: minutes, or a number with `s`, `m` or `h`; at most a year.
+/// Parses a time above zero as users write it: minutes, or a number with `s`, `m` or `h`. The longest is a
+/// year.
 pub(crate) fn time(text: &str) -> Option<Duration> {
     const YEAR: u64 = 365 * 24 * 3600;
     let (number, unit) = match text.as_bytes().last()? {

@@ -1,4 +1,4 @@
-//! What a V-IPU controller is called.
+//! The name of a V-IPU controller.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::BadName;
 
-/// Host and port of a controller's user API: its identity among the controllers of a model.
+/// Host and port of a controller's user API, which identify the controller within its model.
 ///
-/// Its text is `host:port`, an IPv6 address in brackets. Spellings that mean the same are the same name.
+/// The text form is `host:port`, with brackets around an IPv6 address. Equivalent spellings make equal names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ControllerName {
@@ -22,7 +22,7 @@ impl ControllerName {
     /// The controller at this host name or address, an IPv6 address without brackets.
     ///
     /// # Errors
-    /// When no host can be called so, or the port is 0.
+    /// No host can have this name, or the port is 0.
     pub fn new(host: &str, port: u16) -> Result<Self, BadName> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let host = match host.parse::<Ipv6Addr>() {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused_with_the_rule() {
+    fn a_wrong_name_is_refused_with_the_rule() {
         for text in
             ["", "vipu", ":8090", "vipu:", "vipu:0", "vipu:65536", "vipu:+1", "::1:8090", "[x]:1", "a,b:1"]
         {

@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number of IPUs that a partition can have: a power of two, at least one.
+/// A number of IPUs that a partition can have: a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct IpuCount(u32);
 
-/// Why a number is not a partition size, with the sizes next to it.
+/// A number that is no partition size, with the sizes next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotASize {
     /// Zero IPUs.
@@ -18,14 +18,14 @@ pub enum NotASize {
     /// Between two powers of two.
     #[error("{asked} IPUs is not a power of two")]
     NotPowerOfTwo {
-        /// What was asked.
+        /// The number that was asked for.
         asked: u64,
         /// The next smaller size.
         below: u64,
         /// The next larger size.
         above: u64,
     },
-    /// More than a size can hold.
+    /// More than [`IpuCount`] can hold.
     #[error("{0} IPUs is more than any system has")]
     TooLarge(u64),
 }
@@ -34,13 +34,13 @@ impl IpuCount {
     /// One IPU.
     pub const ONE: IpuCount = IpuCount(1);
 
-    /// The largest that can be written.
+    /// The largest size.
     pub const LARGEST: IpuCount = IpuCount(1 << 31);
 
     /// Checks that `n` IPUs can make a partition.
     ///
     /// # Errors
-    /// When `n` is zero, not a power of two, or beyond `u32`.
+    /// `n` is zero, not a power of two, or beyond `u32`.
     pub fn new(n: u64) -> Result<Self, NotASize> {
         match u32::try_from(n) {
             Ok(0) => Err(NotASize::Zero),
@@ -53,7 +53,8 @@ impl IpuCount {
         }
     }
 
-    /// How many IPU-Link domains of this size a partition spans, and so how many GCDs it has at least.
+    /// The number of IPU-Link domains of this size that a partition spans. A partition has at least one GCD
+    /// for each.
     #[must_use]
     pub fn domains(self, domain: IpuCount) -> u32 {
         self.0.div_ceil(domain.0)

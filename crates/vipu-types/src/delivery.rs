@@ -1,21 +1,21 @@
-//! How the tasks of a job come to know their IPUs.
+//! The ways in which tasks get the description of their IPUs.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The way on which what the controller says of a partition reaches a job's tasks.
+/// The way in which the controller's description of a partition reaches the tasks of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// A file that slurmctld writes into a directory all nodes share.
+    /// slurmctld writes a file into a directory that all nodes share.
     #[default]
     File,
-    /// No file: programs ask the controller themselves.
+    /// There is no file. Programs ask the controller themselves.
     Api,
-    /// A file that each node fetches for itself.
+    /// Each node fetches the file for itself.
     Node,
 }
 
-/// The text is no [`Delivery::name`].
+/// A text that no [`Delivery::name`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a delivery (file, api, node)")]
 pub struct BadDelivery;
@@ -24,7 +24,7 @@ impl Delivery {
     /// All ways.
     pub const ALL: [Delivery; 3] = [Delivery::File, Delivery::Api, Delivery::Node];
 
-    /// Its name in vipu.conf and in a grant.
+    /// The name in vipu.conf and in a grant.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,19 +1,21 @@
-//! What one process needs to reach its IPUs: told by the controller, read by Poplar from a file.
+//! The description that a process needs to reach its IPUs. The controller gives it, and Poplar reads it from
+//! a file.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One graph compilation domain of a partition: what one process drives, and the content of one IPUoF file.
+/// One graph compilation domain of a partition. One process drives it, and one IPUoF file describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gcd {
     /// Its IPUs.
     pub devices: Vec<Device>,
-    /// What the controller says of it. Copied as it is: Poplar knows keys that nobody documented.
+    /// The controller's text about it. It is copied unchanged, because Poplar knows undocumented keys.
     pub attributes: BTreeMap<String, String>,
 }
 
-/// One IPU and the way to it. Every member is written, also when zero; the names are the file format's.
+/// One IPU and the way to it. Each member is written, also if it is zero. The names are those of the file
+/// format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Device {
@@ -23,17 +25,17 @@ pub struct Device {
     pub server_port: u32,
     /// Its RDMA port.
     pub rdma_port: u32,
-    /// The device in the IPU-Machine.
+    /// The number of the device in the IPU-Machine.
     pub device_id: u32,
-    /// Which of the partition's IPU-Link domains it is in.
+    /// The IPU-Link domain of the partition that contains the IPU.
     pub ipulink_segment_id: u32,
-    /// Its logical place there.
+    /// The logical place in that domain.
     pub routing_id: u32,
     /// Generation of the IPU.
     pub ipu_arch_id: u32,
-    /// The IPU in the IPU-Machine.
+    /// The number of the IPU in the IPU-Machine.
     pub ipu_id: u32,
-    /// The chip.
+    /// The number of the chip.
     pub chip_id: String,
     /// Version of the gateway software.
     pub gwsw_version: String,

@@ -1,43 +1,43 @@
-//! What the tasks of a job are told of its partition.
+//! The description of its partition that a job gets.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{ControllerName, Delivery, IpuCount, ModelName, PartitionId};
 
-/// The partition that a job was given, as slurmctld writes it into the job's environment and tasks read it.
+/// The partition of a job. slurmctld writes it into the job's environment, and tasks read it there.
 ///
-/// The variable's name holds the job id, so what a shell inherited from another job means nothing here, and
-/// one that a parallel component of the same job brings along is not taken for one's own.
+/// The variable's name contains the job id. Variables inherited from the shell of another job, or from
+/// another component of a heterogeneous job, are therefore not mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The partition's id.
     pub partition: PartitionId,
-    /// The model it is of.
+    /// The model of its Pod.
     pub model: ModelName,
     /// Its size.
     pub size: IpuCount,
-    /// How many GCDs, and so IPUoF files, it has.
+    /// The number of GCDs, which is the number of IPUoF files.
     pub gcds: u32,
-    /// The controller it is on; `None` in a grant from before a model could have several.
+    /// Its controller. `None` in a grant of an early version, in which a model had one controller.
     pub controller: Option<ControllerName>,
-    /// How tasks come to know it; any but a file needs the controller.
+    /// The way in which tasks get the description of their IPUs. All ways but a file need the controller.
     pub delivery: Delivery,
 }
 
-/// The text is not what slurmctld writes.
+/// A text that slurmctld has not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected <partition>,<model>,<IPUs>,<GCDs>,<controller>,<delivery>")]
 pub struct BadGrant;
 
 impl Grant {
-    /// The variable that holds the grant of a job.
+    /// The name of the variable that contains the grant of this job.
     #[must_use]
     pub fn variable(job: u32) -> String {
         format!("SLURM_VIPU_JOB_{job}")
     }
 
-    /// The same for people and scripts: variables by name.
+    /// The parts of the grant as variables for people and scripts, by name.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, String)> {
         let values = [
             Some(self.partition.to_string()),
@@ -49,7 +49,7 @@ impl Grant {
         Self::NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// What all names of variables of ours begin with.
+    /// The beginning of the names of all variables of slurm-vipu.
     pub const BEGINNING: &'static str = "SLURM_VIPU_";
 
     /// The names of [`Grant::named`].
@@ -61,8 +61,7 @@ impl Grant {
         "SLURM_VIPU_CONTROLLER",
     ];
 
-    /// What the task has besides that is to use this GCD, and can start others on these hosts: variables by
-    /// name.
+    /// More variables, by name, for the task that uses this GCD and may start others on these hosts.
     pub fn in_task(&self, gcd: u32, hosts: &[String]) -> impl Iterator<Item = (&'static str, String)> {
         let hosts = hosts.join(",");
         let poprun = self.poprun(&hosts);
@@ -72,7 +71,7 @@ impl Grant {
     /// The names of [`Grant::in_task`].
     pub const NAMES_IN_TASK: [&'static str; 3] = ["SLURM_VIPU_GCD", "SLURM_VIPU_HOSTS", "SLURM_VIPU_POPRUN"];
 
-    /// Arguments for `poprun`: an instance for each GCD, on the job's hosts and partition.
+    /// Arguments for `poprun`: one instance per GCD, on the hosts and the partition of the job.
     fn poprun(&self, hosts: &str) -> String {
         let mut words = vec![format!("--host={hosts}"), format!("--vipu-partition={}", self.partition)];
         if let Some(controller) = &self.controller {
@@ -88,7 +87,7 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{},{},{},{}", self.partition, self.model, self.size, self.gcds)?;
         self.controller.iter().try_for_each(|controller| write!(f, ",{controller}"))?;
-        // What reads grants on a node that was not upgraded yet knows files only.
+        // The plugin of an older version on a node knows files only.
         if self.delivery == Delivery::File { Ok(()) } else { write!(f, ",{}", self.delivery) }
     }
 }
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_grant_is_read() {
         let text = "slurm_42r1,pod64,128,2,[::1]:8090";
         let grant: Grant = text.parse().unwrap();
         assert_eq!((grant.partition.as_str(), grant.size.get(), grant.gcds), ("slurm_42r1", 128, 2));
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_its_gcd_and_what_poprun_wants() {
+    fn a_task_has_its_gcd_and_arguments_for_poprun() {
         let grant: Grant = "slurm_42,pod64,16,2,vipu:8090".parse().unwrap();
         let told: Vec<_> = grant.in_task(1, &["a".into(), "b".into()]).map(|(_, value)| value).collect();
         let poprun = "--host=a,b --vipu-partition=slurm_42 --vipu-server-host=vipu --vipu-server-port=8090 \

@@ -1,8 +1,7 @@
-//! The words every crate shares: IPU counts, partition ids, models, controllers, job runs, requests and
+//! Types that all crates share: IPU counts, partition ids, models, controllers, job runs, requests and
 //! options.
 //!
-//! Nothing here knows Slurm's memory or the controller's wire; these are the values
-//! that travel between the two.
+//! The crate depends neither on Slurm's records nor on the controller's messages.
 #![forbid(unsafe_code)]
 
 mod after_failure;

@@ -1,4 +1,4 @@
-//! Names that cross a boundary and are checked once, on the way in.
+//! Names that are checked once, where they are read.
 
 use std::fmt::{self, Write as _};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::shown::shown;
 
-/// Why a text is not a name of its kind.
+/// A text that is no name of its kind, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} '{text}': {rule}")]
 pub struct BadName {
@@ -32,7 +32,7 @@ macro_rules! name_type {
             /// Checks `text`.
             ///
             /// # Errors
-            /// When `text` breaks the rule of this kind of name; the error says the rule.
+            /// `text` breaks the rule for this kind of name. The error contains the rule.
             pub fn new(text: impl Into<String>) -> Result<Self, BadName> {
                 let text = text.into();
                 let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -76,7 +76,7 @@ macro_rules! name_type {
 name_type!(
     /// The id of a partition on its V-IPU controller.
     ///
-    /// The controller's own rule is not public; this is the safest assumption.
+    /// The controller's own rule is not public. This rule is the safest assumption.
     PartitionId,
     "partition id",
     36,
@@ -92,19 +92,19 @@ name_type!(
 );
 
 impl PartitionId {
-    /// The id of the first partition that is asked for one run of a job: [`PartitionId::further`] with 0.
+    /// The id of the first partition for a run of a job: [`PartitionId::further`] with 0.
     ///
     /// # Errors
-    /// When the prefix makes an id the controller could refuse.
+    /// With this prefix, the controller could refuse the id.
     pub fn of_run(prefix: &str, job: u32, restart: u16) -> Result<Self, BadName> {
         Self::further(prefix, job, restart, 0)
     }
 
-    /// The id of a partition of one run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue and
-    /// `p<n>` for the n-th further partition that is asked for the same run.
+    /// An id of a partition for a run of a job: `<prefix>_<job>`, with `r<k>` for the k-th requeue and `p<n>`
+    /// for the n-th further partition of the run.
     ///
     /// # Errors
-    /// When the prefix makes an id the controller could refuse.
+    /// With this prefix, the controller could refuse the id.
     pub fn further(prefix: &str, job: u32, restart: u16, further: u16) -> Result<Self, BadName> {
         let mut id = format!("{prefix}_{job}");
         for (letter, number) in [('r', restart), ('p', further)] {
@@ -116,15 +116,14 @@ impl PartitionId {
         Self::new(id)
     }
 
-    /// The job, if this is an id of [`PartitionId::further`] with that prefix. An earlier version gave some
-    /// of these.
+    /// The job, if [`PartitionId::further`] makes this id with that prefix, here or in an earlier version.
     #[must_use]
     pub fn job(&self, prefix: &str) -> Option<u32> {
         let numbers = self.0.strip_prefix(prefix)?.strip_prefix('_')?;
         let (numbers, further) = numbers.split_once('p').unwrap_or((numbers, "0"));
         let (job, restart) = numbers.split_once('r').unwrap_or((numbers, "0"));
         let (job, restart, further) = (job.parse().ok()?, restart.parse().ok()?, further.parse().ok()?);
-        // Not `+7` or `07`.
+        // Texts like `+7` or `07` are no numbers here.
         (Self::further(prefix, job, restart, further).as_ref() == Ok(self)).then_some(job)
     }
 }

@@ -1,4 +1,4 @@
-//! What a job asks for by the options that `spank_ipuof.so` adds to `srun`, `sbatch` and `salloc`.
+//! The options that `spank_ipuof.so` adds to `srun`, `sbatch` and `salloc`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::shape::Choice;
 use crate::shown::shown;
 use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
 
-/// One of the options.
+/// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobOption {
     /// `--ipus`
@@ -33,33 +33,33 @@ pub enum JobOption {
     RequeueOn,
 }
 
-/// What the help of Slurm's commands says of an option.
+/// The help text of an option in Slurm's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
-    /// Its name, without the dashes.
+    /// The name, without dashes.
     pub name: &'static str,
-    /// What stands for its value.
+    /// The placeholder for the value.
     pub value: &'static str,
-    /// What it is for, with units and default.
+    /// The purpose, with units and default.
     pub text: &'static str,
-    /// What it means without a value; `None`: it needs one.
+    /// The meaning of the option without a value. `None` if a value is needed.
     pub bare: Option<&'static str>,
 }
 
-/// What a job asks for by its options.
+/// The values of a job's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// `--ipus`
     pub ipus: Option<u64>,
     /// `--ipu-model`
     pub model: Option<ModelName>,
-    /// What the partition is to be like: all others but these two.
+    /// The shape of the partition: all options but the others here.
     pub shape: Shape,
     /// `--ipu-keep` and `--ipu-requeue-on`
     pub after_failure: AfterFailure,
 }
 
-/// A value that means nothing; the text is one line.
+/// A value without a meaning. The text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}={value}: {wrong}")]
 pub struct BadValue {
@@ -68,40 +68,40 @@ pub struct BadValue {
     wrong: String,
 }
 
-/// The options and `--gres` do not say the same.
+/// A contradiction between the options and `--gres`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
     /// Two sizes.
     #[error("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one")]
     Counts {
-        /// By the option.
+        /// The size by the option.
         ipus: u64,
-        /// By GRES.
+        /// The size by GRES.
         gres: GresRequest,
     },
     /// Two models.
     #[error("--ipu-model={model} and --gres={gres} are two models: give one")]
     Models {
-        /// By the option.
+        /// The model by the option.
         model: ModelName,
-        /// By GRES.
+        /// The model by GRES.
         gres: GresRequest,
     },
-    /// Nothing to be divided.
+    /// Options that divide a partition, without IPUs.
     #[error("--{0} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>")]
     NoIpus(&'static str),
-    /// Nothing to be seen to.
+    /// Options for failed jobs, without IPUs.
     #[error("--{0} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>")]
     NotForIt(&'static str),
 }
 
 impl JobOption {
-    /// What the variables begin with that Slurm keeps with a job for these options: what it puts before those
-    /// of SPANK plugins, and the plugin's name. The option's follows, with `_` for what is no letter or
-    /// digit.
+    /// The beginning of the variables in which Slurm keeps these options with a job: Slurm's prefix for
+    /// options of SPANK plugins, and the plugin's name. The option's name follows, with `_` for each
+    /// character that is neither a letter nor a digit.
     pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
 
-    /// All of them.
+    /// All options.
     pub const ALL: [Self; 10] = [
         Self::Ipus,
         Self::Model,
@@ -115,7 +115,7 @@ impl JobOption {
         Self::RequeueOn,
     ];
 
-    /// What users are told of it.
+    /// The help text.
     #[must_use]
     pub const fn help(self) -> Help {
         let (name, value, text, bare) = match self {
@@ -182,14 +182,14 @@ impl JobOption {
         Help { name, value, text, bare }
     }
 
-    /// The variable by which a command takes it, after the beginning of that command's own: `SBATCH_IPUS`,
+    /// The variable that gives the option to a command, without the command's own prefix: `SBATCH_IPUS`,
     /// `SLURM_IPU_GCDS`.
     #[must_use]
     pub fn input_variable(self, beginning: &str) -> String {
         format!("{beginning}_{}", self.help().name.replace('-', "_").to_ascii_uppercase())
     }
 
-    /// The variable that Slurm keeps with a job for it.
+    /// The variable in which Slurm keeps the option with a job.
     #[must_use]
     pub fn variable(self) -> String {
         format!("{}{}", Self::PREFIX, self.help().name.replace('-', "_"))
@@ -197,10 +197,11 @@ impl JobOption {
 }
 
 impl Asked {
-    /// Reads the options out of what Slurm keeps with a job, `name=value` each; all others are passed over.
+    /// Reads the options from the variables that Slurm keeps with a job, each `name=value`. Ignores other
+    /// variables.
     ///
     /// # Errors
-    /// When a value means nothing.
+    /// A value has no meaning.
     pub fn read<'a>(kept: impl IntoIterator<Item = &'a str>) -> Result<Self, BadValue> {
         let mut asked = Self::default();
         for text in kept {
@@ -217,10 +218,11 @@ impl Asked {
         Ok(asked)
     }
 
-    /// Takes the value of an option; of one given twice the last counts, as with Slurm's own.
+    /// Takes the value of an option. If an option is given twice, the last value counts, as with Slurm's
+    /// options.
     ///
     /// # Errors
-    /// When the value means nothing.
+    /// The value has no meaning.
     pub fn set(&mut self, option: JobOption, value: &str) -> Result<(), BadValue> {
         let shape = &mut self.shape;
         // Slurm writes "(null)" where an option has no value.
@@ -262,11 +264,10 @@ impl Asked {
         Ok(())
     }
 
-    /// Puts the options and the GRES request of the same job together; `None` when there are no IPUs in
-    /// either.
+    /// Combines the options and the GRES request of a job. `None` if neither asks for IPUs.
     ///
     /// # Errors
-    /// When they do not say the same.
+    /// The options and the request contradict each other.
     pub fn with_gres(&self, gres: Option<GresRequest>) -> Result<Option<GresRequest>, Contradiction> {
         let Some(gres) = gres else {
             return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
@@ -290,7 +291,7 @@ impl Asked {
         }
     }
 
-    /// An option without which there would be nothing to ask but IPUs.
+    /// The first option about the partition that the job has.
     fn first_of_shape(&self) -> Option<JobOption> {
         let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = self.shape;
         let given = [
@@ -305,7 +306,7 @@ impl Asked {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
     }
 
-    /// An option that says what is to be done with a job that fails.
+    /// The first option about failed jobs that the job has.
     fn first_of_policy(&self) -> Option<JobOption> {
         let AfterFailure { keep, requeue_on } = self.after_failure;
         let keep = keep.map(|_| JobOption::Keep);
@@ -317,12 +318,12 @@ fn bad(option: JobOption, value: &str, wanted: impl fmt::Display) -> BadValue {
     BadValue { option: option.help().name, value: shown(value), wrong: format!("{wanted} is needed") }
 }
 
-/// A number that cannot even be written.
+/// The error for a number that is too large.
 fn beyond(option: JobOption, value: &str) -> BadValue {
     BadValue { option: option.help().name, value: shown(value), wrong: "is more than any system has".into() }
 }
 
-/// A number above zero, written in digits alone.
+/// Parses a number above zero that has digits only.
 fn count<N: FromStr + PartialOrd + From<u8>>(option: JobOption, value: &str) -> Result<N, BadValue> {
     let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let wanted = || bad(option, value, format_args!("a number of {}, 1 or more,", option.help().value));

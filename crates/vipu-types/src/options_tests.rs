@@ -11,7 +11,7 @@ fn asked(options: &[(JobOption, &str)]) -> Asked {
 }
 
 #[test]
-fn what_slurm_keeps_with_a_job_is_read() {
+fn options_are_read_from_slurms_variables() {
     let kept = [
         "_SLURM_SPANK_OPTION_spank_ipuof_ipus=16",
         "_SLURM_SPANK_OPTION_spank_ipuof_ipu_gcds=2",

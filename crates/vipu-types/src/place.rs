@@ -1,10 +1,10 @@
-//! Where an IPU is in its Pod, and who chooses the IPUs of a partition.
+//! The place of an IPU in its Pod, and the policy that chooses places.
 
 use std::fmt;
 
 use crate::IpuCount;
 
-/// The physical place of one IPU: topology ids of the V-IPU API (`PartitionIpu`).
+/// The physical place of an IPU: topology ids of the V-IPU API (`PartitionIpu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The IPU-Link domain.
@@ -14,14 +14,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the IPU with this number in its Pod, counted domain by domain.
+    /// The place of an IPU, given its number in a Pod whose IPUs are counted domain by domain.
     #[must_use]
     pub fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
         let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
         Self { domain: ipu / domain, index: ipu % domain }
     }
 
-    /// The number of the IPU in its Pod with domains of `domain` IPUs; none when no domain has such a place.
+    /// The number of the IPU in a Pod with domains of `domain` IPUs. `None` if no domain has this place.
     #[must_use]
     pub fn number(self, domain: u32) -> Option<usize> {
         (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)
@@ -34,13 +34,13 @@ impl fmt::Display for Place {
     }
 }
 
-/// Who chooses the IPUs of a partition.
+/// The policy that chooses the IPUs of a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// The controller, wherever it likes.
+    /// The controller chooses.
     #[default]
     Controller,
-    /// slurm-vipu.
+    /// slurm-vipu chooses.
     Explicit,
 }
 

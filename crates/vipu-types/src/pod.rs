@@ -1,4 +1,4 @@
-//! Which Pod.
+//! The identity of a Pod.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct PodId {
     pub controller: ControllerName,
 }
 
-/// As in `pod64 (vipu1:8090)`.
+/// For example `pod64 (vipu1:8090)`.
 impl fmt::Display for PodId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.model, self.controller)

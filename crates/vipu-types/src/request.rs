@@ -1,34 +1,33 @@
-//! What a job asks for in Slurm's GRES grammar.
+//! Requests for IPUs in Slurm's GRES grammar.
 
 use std::fmt::{self, Write as _};
 
 use crate::shown::shown;
 use crate::{BadName, ModelName};
 
-/// The `vipu` part of a job's GRES request, before anybody judged it.
+/// The `vipu` part of a job's GRES request, as written.
 ///
-/// The count is what the user wrote, any number; [`crate::IpuCount`] says whether a
-/// partition can have it.
+/// The count may be any number. [`crate::IpuCount`] checks that a partition can have this size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GresRequest {
-    /// The model, when the user named one.
+    /// The model, if the user named one.
     pub model: Option<ModelName>,
-    /// The number of IPUs, when the user gave one.
+    /// The number of IPUs, if the user gave one.
     pub count: Option<u64>,
 }
 
-/// Why a GRES request cannot be understood.
+/// An error in a GRES request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The count is no number, or one no machine counts to.
+    /// The count is no number, or is too large.
     #[error("'{element}': '{count}' is not a number of IPUs")]
     BadCount {
         /// The list element.
         element: String,
-        /// What stood for the count.
+        /// The text in the place of the count.
         count: String,
     },
-    /// The model is no name.
+    /// The name of the model breaks the rule for names.
     #[error("'{element}': {source}")]
     BadModel {
         /// The list element.
@@ -36,13 +35,13 @@ pub enum RequestError {
         /// The rule.
         source: BadName,
     },
-    /// More parts than `vipu:<model>:<count>`.
+    /// The element has more parts than `vipu:<model>:<count>`.
     #[error("'{element}': write vipu:<model>:<count>")]
     TooManyParts {
         /// The list element.
         element: String,
     },
-    /// Two partitions for one job.
+    /// The list asks for two partitions.
     #[error("'{first}' and '{second}': a job has one partition, ask for vipu once")]
     Twice {
         /// The first element.
@@ -55,11 +54,11 @@ pub enum RequestError {
 impl GresRequest {
     /// Finds the `vipu` request in a GRES list such as `gres:gpu:2,gres/vipu:pod64:16`.
     ///
-    /// Slurm 22.05 writes the prefix `gres:`, later releases `gres/`, users none; all are read.
-    /// `Ok(None)` when the list asks for no IPUs.
+    /// Slurm 22.05 writes the prefix `gres:`, later releases `gres/`, and users none. All are read.
+    /// `Ok(None)` means that the list asks for no IPUs.
     ///
     /// # Errors
-    /// When a `vipu` element does not follow the grammar, or there is more than one.
+    /// A `vipu` element does not follow the grammar, or there is more than one.
     pub fn find(tres: &str) -> Result<Option<Self>, RequestError> {
         let mut found: Option<(&str, Self)> = None;
         for element in tres.split(',').map(str::trim) {
@@ -72,14 +71,14 @@ impl GresRequest {
         Ok(found.map(|(_, request)| request))
     }
 
-    /// The number of IPUs; one when the user gave none.
+    /// The number of IPUs. The default is one.
     #[must_use]
     pub fn ipus(&self) -> u64 {
         self.count.unwrap_or(1)
     }
 
-    /// `tres` with its `vipu` element replaced by this request, in the spelling of that element; `None` if it
-    /// has none.
+    /// Returns `tres` with this request in place of its `vipu` element, in the spelling of that element.
+    /// `None` if it has no such element.
     #[must_use]
     pub fn replace_in(&self, tres: &str) -> Option<String> {
         let (mut replaced, mut has_one) = (String::with_capacity(tres.len() + 16), false);
@@ -107,7 +106,7 @@ impl fmt::Display for GresRequest {
     }
 }
 
-/// Splits off `gres:` or `gres/`.
+/// Removes `gres:` or `gres/` from the beginning.
 fn gres_prefix(element: &str) -> (&str, &str) {
     for prefix in ["gres:", "gres/"] {
         if element.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)) {
@@ -117,7 +116,7 @@ fn gres_prefix(element: &str) -> (&str, &str) {
     ("", element)
 }
 
-/// What follows `vipu`, with its colon, when the element asks for IPUs.
+/// The text after `vipu`, with its colon, if the element asks for IPUs.
 fn vipu_part(element: &str) -> Option<&str> {
     let (_, name) = gres_prefix(element);
     let rest = name.strip_prefix("vipu")?;
@@ -140,7 +139,7 @@ fn parse(element: &str, rest: &str) -> Result<GresRequest, RequestError> {
     Ok(GresRequest { model, count: count.map(|text| parse_count(element, text)).transpose()? })
 }
 
-/// A count with Slurm's binary suffixes.
+/// Parses a count with Slurm's binary suffixes.
 fn parse_count(element: &str, text: &str) -> Result<u64, RequestError> {
     let bad = || RequestError::BadCount { element: shown(element), count: shown(text) };
     let (digits, factor) = match text.as_bytes().last() {

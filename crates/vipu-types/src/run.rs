@@ -4,30 +4,30 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One run of a Slurm job: requeued, the same job is another run.
+/// One run of a Slurm job. A requeue makes another run of the job.
 ///
-/// The job id alone is not an identity, because a slurmctld killed soon after a
-/// submit may hand out the same id again.
+/// The job id alone is not an identity: a slurmctld that is killed soon after a submit may give the id to
+/// another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct JobRun {
     /// Slurm's job id.
     pub job: u32,
-    /// How often the job was requeued before this run.
+    /// The number of requeues before this run.
     pub restart: u16,
-    /// When this run was given its nodes, in seconds since the Unix epoch. Of one that waits for them: when
-    /// that was said, counted backwards, see [`JobRun::waiting`].
+    /// The time at which this run got its nodes, in seconds since the Unix epoch. For a run without nodes see
+    /// [`JobRun::waiting`].
     pub start: i64,
 }
 
 impl JobRun {
-    /// A run that has no nodes yet. An id that is handed out twice makes no two runs the same, as `now`
-    /// differs, in seconds since the Unix epoch.
+    /// A run without nodes. Its start is `now`, in seconds since the Unix epoch, as a negative number. It
+    /// tells apart two jobs that got the same id.
     #[must_use]
     pub const fn waiting(job: u32, restart: u16, now: i64) -> Self {
         Self { job, restart, start: -now }
     }
 
-    /// Whether it was given nodes.
+    /// Whether the run got nodes.
     #[must_use]
     pub const fn has_begun(self) -> bool {
         self.start >= 0

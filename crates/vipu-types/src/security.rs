@@ -1,35 +1,36 @@
-//! How a controller is spoken to, other than in cleartext and as nobody. Paths only: files change while we
-//! run.
+//! Credentials and certificates for connections to a controller. These are paths, because the files may
+//! change while slurmctld runs.
 
 use std::path::PathBuf;
 
-/// TLS to the controller.
+/// TLS settings for a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// Certificates (PEM) of the CAs that are trusted to sign the controller's.
+    /// The file with the CA certificates (PEM) that may sign the controller's certificate.
     pub ca: PathBuf,
-    /// The name that the controller's certificate has to have; `None`: the host that is connected to.
+    /// The name that the controller's certificate must have. `None` stands for the host name of the
+    /// connection.
     pub server_name: Option<String>,
-    /// What we show when the controller asks who we are.
+    /// The client certificate, for controllers that ask for one.
     pub identity: Option<TlsIdentity>,
 }
 
 /// A client certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsIdentity {
-    /// The certificate (PEM), and those between it and its CA.
+    /// The file with the certificate and its intermediate certificates (PEM).
     pub certificate: PathBuf,
-    /// The private key (PEM).
+    /// The file with the private key (PEM).
     pub key: PathBuf,
 }
 
-/// The user of a controller in secure mode.
+/// The user at a controller in secure mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The file with the user id and the access key.
     pub file: PathBuf,
-    /// The gRPC metadata in which the user id is sent.
+    /// The key of the gRPC metadata that contains the user id.
     pub user_id_metadata: String,
-    /// The gRPC metadata in which the access key is sent.
+    /// The key of the gRPC metadata that contains the access key.
     pub access_key_metadata: String,
 }

@@ -1,4 +1,4 @@
-//! How a partition is divided and wired.
+//! The division and the wiring of a partition.
 
 use std::fmt;
 
@@ -6,46 +6,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::IpuCount;
 
-/// What a partition of some size is to be like; what is `None` the site or the controller decides.
+/// The shape that a job asks for. The site or the controller decides everything that is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Shape {
-    /// Graph compilation domains: programs that use it side by side; 0 is as few as there can be.
+    /// The number of graph compilation domains, each for one program. 0 stands for the smallest possible
+    /// number.
     pub gcds: u32,
-    /// Data-parallel replicas of all GCDs together.
+    /// The number of data-parallel replicas in all GCDs together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
-    /// Whether a program may use a part of it.
+    /// Whether a program may use a part of the partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reconfigurable: Option<bool>,
-    /// How the global sync is wired.
+    /// The wiring of the global sync.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<Sync>,
-    /// Routing over IPU-Links.
+    /// The routing over IPU-Links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_routing: Option<LinkRouting>,
-    /// Routing between IPU-Link domains.
+    /// The routing between IPU-Link domains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway_routing: Option<GatewayRouting>,
 }
 
-/// One of a few words.
+/// An enumeration that users write as words.
 pub trait Choice: Sized + Copy + PartialEq + 'static {
-    /// The words, each with what it means.
+    /// The words and their values.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// What a word means.
+    /// The value of a word.
     #[must_use]
     fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
 }
 
-/// How the global sync of a partition is wired.
+/// The wiring of the global sync of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
-    /// The controller's default, and the only one of a reconfigurable partition.
+    /// The controller's default. A reconfigurable partition can have no other.
     C2Compatible,
     /// Native to Pods.
     PodNativeDefault,
@@ -61,11 +62,11 @@ impl Choice for Sync {
     ];
 }
 
-/// How packets find their way over IPU-Links.
+/// The routing of packets over IPU-Links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkRouting {
-    /// The usual one of small partitions.
+    /// The usual routing of small partitions.
     Dnc,
     /// Sliding window.
     Swnc,
@@ -80,7 +81,7 @@ impl Choice for LinkRouting {
         &[("dnc", Self::Dnc), ("swnc", Self::Swnc), ("btnc", Self::Btnc), ("ringswnc", Self::RingSwnc)];
 }
 
-/// How packets find their way between IPU-Link domains.
+/// The routing of packets between IPU-Link domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GatewayRouting {
@@ -94,10 +95,10 @@ impl Choice for GatewayRouting {
     const WORDS: &'static [(&'static str, Self)] = &[("ring", Self::Ring), ("swring", Self::SwRing)];
 }
 
-/// Why no partition of a size can be of a shape; the text names the option to change.
+/// The reason why no partition of a size has this shape. The text names the option to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// The IPUs cannot be shared out evenly.
+    /// The IPUs cannot be divided evenly among the GCDs.
     #[error("--ipu-gcds={gcds}: {size} cannot be divided into so many GCDs")]
     Uneven {
         /// The GCDs.
@@ -115,7 +116,7 @@ pub enum Misfit {
         /// The domains.
         domains: u32,
     },
-    /// A replica belongs to one GCD, and each has as many.
+    /// The replicas cannot be divided evenly among the GCDs. Each replica belongs to one GCD.
     #[error("--ipu-replicas={replicas}: each of the {gcds} GCDs has the same number of replicas")]
     Replicas {
         /// The replicas.
@@ -123,7 +124,7 @@ pub enum Misfit {
         /// The GCDs.
         gcds: u32,
     },
-    /// A replica needs an IPU.
+    /// There are more replicas than IPUs.
     #[error("--ipu-replicas={replicas}: there are {size}")]
     TooManyReplicas {
         /// The replicas.
@@ -131,7 +132,7 @@ pub enum Misfit {
         /// The IPUs.
         size: Ipus,
     },
-    /// V-IPU makes no such partition.
+    /// V-IPU makes no reconfigurable partition with these GCDs.
     #[error("--ipu-reconfigurable: such a partition has one GCD, not {gcds}")]
     ReconfigurableGcds {
         /// The GCDs.
@@ -142,7 +143,7 @@ pub enum Misfit {
     ReconfigurableSync,
 }
 
-/// A number of IPUs, with the word.
+/// A number of IPUs in words, as in `1 IPU` or `2 IPUs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipus(pub IpuCount);
 
@@ -153,7 +154,7 @@ impl fmt::Display for Ipus {
 }
 
 impl Shape {
-    /// Everything left to the site and the controller.
+    /// A shape that leaves everything to the site and the controller.
     pub const OPEN: Self = Self {
         gcds: 0,
         replicas: None,
@@ -163,13 +164,13 @@ impl Shape {
         gateway_routing: None,
     };
 
-    /// Whether everything is left to the site and the controller.
+    /// Whether the shape leaves everything to the site and the controller.
     #[must_use]
     pub fn is_open(&self) -> bool {
         *self == Self::OPEN
     }
 
-    /// This shape, reconfigurable if the site has it so, the user left it open, and nothing else asked for
+    /// This shape, reconfigurable if that is the site's default, the user has not chosen, and no other wish
     /// forbids it.
     #[must_use]
     pub fn by_site(self, reconfigurable: bool) -> Self {
@@ -178,8 +179,9 @@ impl Shape {
         Self { reconfigurable: self.reconfigurable.or(by_site), ..self }
     }
 
-    /// This shape with its number of GCDs said: if the user left it open, one for each of `nodes`, or as few
-    /// as there can be where IPUs or replicas cannot be shared out so, or the partition is reconfigurable.
+    /// This shape with a definite number of GCDs. If the user has not chosen, there is one GCD for each of
+    /// `nodes`. There are as few as possible if the IPUs or replicas cannot be divided that way, or if the
+    /// partition is reconfigurable.
     #[must_use]
     pub fn settled(self, size: IpuCount, domain: IpuCount, nodes: u32) -> Self {
         let fewest = size.domains(domain);
@@ -195,10 +197,10 @@ impl Shape {
         Self { gcds, ..self }
     }
 
-    /// Whether there can be such a partition, of `size` IPUs and with IPU-Link domains of `domain`.
+    /// Checks that a partition of `size` IPUs can have this shape, with IPU-Link domains of `domain` IPUs.
     ///
     /// # Errors
-    /// Says what does not go together.
+    /// The wishes that contradict each other.
     pub fn check(self, size: IpuCount, domain: IpuCount) -> Result<(), Misfit> {
         let Self { gcds, replicas, .. } = self.settled(size, domain, 1);
         let (domains, ipus) = (size.domains(domain), Ipus(size));
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn gcds_are_what_was_asked_else_one_for_each_node_or_domain() {
+    fn gcds_are_as_asked_or_one_for_each_node_or_domain() {
         for (size, asked, nodes, gcds) in [
             (16, 0, 1, 1),
             (16, 4, 1, 4),
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_told_by_its_option() {
+    fn contradicting_options_are_named() {
         let plain = Shape::default();
         let reconfigurable = Shape { reconfigurable: Some(true), ..plain };
         let pipeline = Some(Sync::PodNativeReplicatedPipeline);
