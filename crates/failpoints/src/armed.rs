@@ -1,23 +1,23 @@
-//! What the places come to in a test build.
+//! The places of a test build.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 use std::{env, fs, thread};
 
-/// The environment variable with the folder of the places.
+/// The environment variable with the folder for the files of all places.
 pub const VARIABLE: &str = "VIPU_FAILPOINTS";
 
-/// What a text begins with that is not taken away.
+/// The beginning of a text that stays in force after it was used.
 const ALWAYS: &str = "always";
 
-/// Between two looks for the file of a place.
+/// The time between two looks for the file of a place.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Stops the thread here if a test wants that.
+/// Stops the thread here if a test has made a file for this place.
 ///
 /// # Panics
-/// If a test wants that.
+/// A test asks for a panic.
 pub fn stop(place: &str) {
     if let Some(stopped) = Stopped::at(folder(), place) {
         while stopped.is_wanted() {
@@ -26,10 +26,10 @@ pub fn stop(place: &str) {
     }
 }
 
-/// Stops the task here if a test wants that.
+/// Stops the async task here if a test has made a file for this place.
 ///
 /// # Panics
-/// If a test wants that.
+/// A test asks for a panic.
 pub async fn hold(place: &str) {
     if let Some(stopped) = Stopped::at(folder(), place) {
         while stopped.is_wanted() {
@@ -43,7 +43,7 @@ fn folder() -> Option<&'static Path> {
     FOLDER.get_or_init(|| env::var_os(VARIABLE).map(PathBuf::from)).as_deref()
 }
 
-/// Somebody who is to stay where he is.
+/// A thread or task that has to stay at its place.
 struct Stopped(PathBuf);
 
 impl Stopped {
@@ -51,13 +51,14 @@ impl Stopped {
         let wanted = folder?.join(place);
         let words = fs::read_to_string(&wanted).ok()?;
         if !words.is_empty() {
-            // Once: who is told of the panic may come here again.
+            // The file is taken away before the panic, because work after the panic may come to this place
+            // again.
             if !words.starts_with(ALWAYS) {
                 let _ = fs::remove_file(&wanted);
             }
             panic!("{words}");
         }
-        // Without the file nobody would ever end the stop, so it is none.
+        // Without a file that a test can remove, the stop would never end. The place is passed.
         fs::write(folder?.join(format!("{place}.reached")), "").ok()?;
         Some(Self(wanted))
     }

@@ -1,14 +1,14 @@
 //! Named places where a test can stop the plugin, or make it panic.
 //!
-//! Without the feature `armed` nothing is left of them: the macros expand to nothing. With it, who comes to
-//! the place `begin` looks for a file of that name in the folder that the environment variable
-//! `VIPU_FAILPOINTS` names:
+//! Without the feature `armed`, the macros expand to nothing. With it, code at the place `begin` looks for a
+//! file of that name, in the folder that the environment variable `VIPU_FAILPOINTS` names:
 //!
-//! * there is none, or no such variable: it goes on;
-//! * an empty file: it makes `begin.reached` beside it and waits until `begin` is gone;
-//! * a file with text: it takes the file away, unless the text begins with `always`, and panics with the text.
+//! * no file, or no such variable: the code continues
+//! * an empty file: the code creates `begin.reached` beside it and waits until `begin` is removed
+//! * a file with text: the code removes the file, unless the text begins with `always`, and panics with the
+//! text
 //!
-//! And whether a thread does I/O under a lock that slurmctld's scheduler needs: see [`NoIo`].
+//! The crate also checks that no thread does I/O under a lock that slurmctld's scheduler needs: see [`NoIo`].
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "armed")]
@@ -23,13 +23,14 @@ pub use armed::{VARIABLE, hold, stop};
 #[cfg(any(test, feature = "armed"))]
 pub use no_io::io;
 
-/// While one of these lives its thread must not come to [`io!`]: it holds slurmctld's locks, or one that who
-/// holds those may wait for. A test build ends there; any other does not look.
+/// A mark of this thread, which holds slurmctld's locks, or a lock that a holder of those may wait for. The
+/// thread must not come to [`io!`] while the mark lives. A test build then ends the process; other builds
+/// check nothing.
 #[derive(Debug)]
 pub struct NoIo(PhantomData<*const ()>);
 
 impl NoIo {
-    /// From now on.
+    /// Marks this thread.
     #[must_use]
     pub fn new() -> Self {
         #[cfg(any(test, feature = "armed"))]
@@ -51,7 +52,7 @@ impl Drop for NoIo {
     }
 }
 
-/// A place that waits for a disk or a network, in words: see [`NoIo`].
+/// A place that waits for a disk or a network, with its description: see [`NoIo`].
 #[cfg(feature = "armed")]
 #[macro_export]
 macro_rules! io {
@@ -60,14 +61,14 @@ macro_rules! io {
     };
 }
 
-/// A place that waits for a disk or a network; a test build looks who comes here.
+/// A place that waits for a disk or a network. A test build checks the locks of the thread.
 #[cfg(not(feature = "armed"))]
 #[macro_export]
 macro_rules! io {
     ($what:literal) => {};
 }
 
-/// A place where a thread can be stopped, whatever locks it holds.
+/// A place where a test can stop a thread, whatever locks the thread holds.
 #[cfg(feature = "armed")]
 #[macro_export]
 macro_rules! stop {
@@ -76,7 +77,7 @@ macro_rules! stop {
     };
 }
 
-/// A place whose name is made up on the way: an expression, looked at in a test build only.
+/// A place with a computed name. The expression is evaluated in a test build only.
 #[cfg(feature = "armed")]
 #[macro_export]
 macro_rules! stop_at {
@@ -85,7 +86,7 @@ macro_rules! stop_at {
     };
 }
 
-/// A place where an async task can be stopped, while others on its thread go on.
+/// A place where a test can stop an async task, while others on its thread go on.
 #[cfg(feature = "armed")]
 #[macro_export]
 macro_rules! hold {

@@ -1,4 +1,5 @@
-//! Who holds a lock that slurmctld's scheduler needs, and so must not wait for a disk or a network.
+//! Marks threads that hold a lock which slurmctld's scheduler needs. They must not wait for a disk or a
+//! network.
 
 use std::cell::Cell;
 
@@ -14,10 +15,10 @@ pub(crate) fn leave() {
     HELD.set(HELD.get() - 1);
 }
 
-/// Ends the process, so that no test passes over it, if this thread is under such a lock.
+/// Ends the process if this thread holds such a lock, so that no test can pass.
 pub fn io(what: &str) {
     if is_forbidden() {
-        // What is printed by a panic's hook may take the very lock.
+        // The hook of a panic may print, and to print may need this lock.
         eprintln!("I/O ({what}) while a lock is held that slurmctld's scheduler needs");
         std::process::abort();
     }

@@ -1,4 +1,4 @@
-//! What is wrong with what a node offers: a decision from Slurm's records and the files beside slurm.conf.
+//! Checks a node's GRES, from Slurm's records and the files beside slurm.conf.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use slurm_host::gres::Record;
 use vipu_conf::LoadError;
 use vipu_types::{IpuCount, ModelName, NotASize};
 
-/// The faults, each in one line that says what to do. `folder` is that of slurm.conf, if Slurm told it.
+/// Returns the faults, each in one line with advice. `folder` is that of slurm.conf, if Slurm named it.
 ///
-/// A node needs no vipu.conf. What is there is read by slurmctld too, which tells what is wrong inside.
+/// A node needs no vipu.conf. slurmctld reads that file too, and reports the errors in it.
 pub(crate) fn faults(offers: &[Record], folder: Option<&Path>) -> Vec<String> {
     offers.iter().flat_map(|offer| of_record(offer).or_else(|| of_files(offer, folder?))).collect()
 }
 
-/// What an administrator is told of a good configuration: `vipu:pod64:64`.
+/// The line for administrators about a good configuration: `vipu:pod64:64`.
 pub(crate) fn in_words(offers: &[Record]) -> String {
     if offers.is_empty() {
         return "no IPUs".into();
@@ -21,7 +21,7 @@ pub(crate) fn in_words(offers: &[Record]) -> String {
     offers.iter().map(element).collect::<Vec<_>>().join(",")
 }
 
-/// As in `Gres=`, without the words between.
+/// The record in the form of `Gres=`, without flags.
 fn element(offer: &Record) -> String {
     let model = offer.kind.iter().map(|model| format!("{model}:"));
     format!("vipu:{}{}", model.collect::<String>(), offer.count)
@@ -55,7 +55,7 @@ fn of_record(offer: &Record) -> Option<String> {
     Some(format!("Gres={shown} of this node in slurm.conf: {}; write Gres=vipu:{valid}", no_pod(&size)))
 }
 
-/// Why no Pod has so many IPUs.
+/// The fault of a count that no Pod has.
 fn no_pod(size: &NotASize) -> String {
     match size {
         NotASize::Zero => "a Pod has at least 1 IPU".into(),
@@ -63,7 +63,7 @@ fn no_pod(size: &NotASize) -> String {
     }
 }
 
-/// A model whose file leads nowhere.
+/// The fault of a model whose file is a dangling link.
 fn of_files(offer: &Record, folder: &Path) -> Option<String> {
     let model = ModelName::new(offer.kind.as_ref()?).ok()?;
     let read = vipu_conf::load(folder, std::slice::from_ref(&model)).remove(&model)?;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_says_what_to_write() {
+    fn each_fault_names_the_text_to_write() {
         for (offer, parts) in [
             (
                 offer("", 64),

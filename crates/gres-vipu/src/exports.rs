@@ -1,4 +1,5 @@
-//! The gres interface: the union of what the releases have, as each looks for its own names only.
+//! The gres interface. The object has the functions of all releases, because each release looks up its own
+//! names only.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -11,8 +12,8 @@ slurm_host::plugin_identity! { name: "Checks what nodes offer of V-IPU Pods", ty
 
 type Ptr = *mut c_void;
 
-/// `int`s of the interface: the node's configuration is not refused for a fault of ours, as other jobs run
-/// there too.
+/// The `int` for success. An internal error does not make slurmd refuse the node's configuration, because
+/// other jobs run there too.
 const SUCCESS: c_int = 0;
 
 // SAFETY: `int init(void)` of the plugin interface.
@@ -27,12 +28,12 @@ extern "C" fn fini() -> c_int {
     SUCCESS
 }
 
-/// Looks at the node's records once slurmd has put slurm.conf and gres.conf together; slurmctld calls it for
-/// cloud nodes.
+/// Checks the node's records after slurmd has read slurm.conf and gres.conf. slurmctld calls it for cloud
+/// nodes.
 ///
 /// # Safety
-/// Called by Slurm with its list, which nobody else changes meanwhile. What the second argument points to
-/// differs between the releases, and is not looked at.
+/// Slurm passes its list, which no other thread changes meanwhile. The second argument differs between
+/// releases and is not used.
 // SAFETY: (attribute) a name of the gres interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int {
@@ -48,7 +49,7 @@ unsafe extern "C" fn gres_p_node_config_load(records: Ptr, _node: Ptr) -> c_int 
 
 fn tell(offers: &[gres::Record]) {
     let mut faults = check::faults(offers, slurm_conf::folder().as_deref());
-    // slurmctld asks for a node that is elsewhere.
+    // slurmctld asks about a node that is another host.
     if !offers.is_empty() && !symbols::in_slurmctld() {
         faults.extend(spank::fault());
     }
@@ -60,8 +61,8 @@ fn tell(offers: &[gres::Record]) {
     }
 }
 
-/// Functions that have nothing to do for a resource without devices: each with its signature in Slurm, what
-/// it returns, and the releases that have it when it is not all.
+/// Functions without work for a resource without devices. Each has its signature in Slurm, its return value,
+/// and its releases if not all have it.
 macro_rules! nothing_to_do {
     ( $( fn $name:ident($($type:ty),*) $(-> $ret:ty = $answer:expr)?; )* ) => { $(
         // SAFETY: (attribute) a name of the gres interface; it reads none of its arguments.
@@ -72,8 +73,8 @@ macro_rules! nothing_to_do {
 
 nothing_to_do! {
     fn gres_p_job_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
-    // With `no_consume` Slurm books no IPUs for a step: the count is 0 for one that has them as for one that
-    // has none.
+    // With `no_consume`, Slurm counts no IPUs for a step. The count is 0 for a step with IPUs and for one
+    // without.
     fn gres_p_step_set_env(*mut *mut *mut c_char, Ptr, u64, c_int);
     fn gres_p_task_set_env(*mut *mut *mut c_char, Ptr, u64, Ptr, c_int);
     fn gres_p_send_stepd(Ptr);
@@ -92,5 +93,5 @@ nothing_to_do! {
     fn gres_p_prep_set_env(*mut *mut *mut c_char, Ptr, c_int);
 }
 
-/// What stock plugins answer who have nothing of the kind: `EINVAL`.
+/// The answer of stock plugins to a question about unknown data: `EINVAL`.
 const NOT_SUPPORTED: c_int = 22;

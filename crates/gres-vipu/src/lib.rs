@@ -1,9 +1,8 @@
-//! `gres_vipu.so`: checks what a node offers of a Pod, when its slurmd starts.
+//! `gres_vipu.so`: checks a node's GRES and configuration when its slurmd starts.
 //!
-//! Slurm loads it in slurmd, slurmstepd and slurmctld, and does without it where it is not installed. IPUs
-//! are not in the nodes: there is no device to name and none to keep from others, so most of the interface
-//! has nothing to do, and what a task is told of its IPUs is `spank_ipuof.so`'s job; here it is only seen to
-//! that Slurm loads that.
+//! Slurm loads it in slurmd, slurmstepd and slurmctld, and works without it where it is not installed. The
+//! nodes contain no IPUs, so there are no devices to list or to protect, and most functions of the interface
+//! do nothing. `spank_ipuof.so` gives tasks their IPUs; this object only checks that Slurm loads it.
 #![deny(unsafe_code)]
 
 mod check;

@@ -1,14 +1,14 @@
-//! Whether the node's steps load `spank_ipuof.so`: without it tasks run, and nobody tells them of their IPUs.
+//! Checks that the node's steps load `spank_ipuof.so`. Without it, tasks run but get no IPUs.
 
 use std::io;
 use std::path::Path;
 
 use slurm_host::plugstack::{self, LINE, Missing, SPANK_IPUOF};
 
-/// The folder of a slurmd without a configuration of its own, in its `SlurmdSpoolDir`.
+/// The folder in `SlurmdSpoolDir` of a slurmd without configuration files of its own.
 const CACHE: &str = "conf-cache";
 
-/// What is wrong, in one line that says what to do.
+/// The fault in one line, with advice.
 pub(crate) fn fault() -> Option<String> {
     let Some(file) = plugstack::path() else {
         return Some(format!("it is not known where plugstack.conf is, and whether it loads {SPANK_IPUOF}"));
@@ -31,7 +31,7 @@ fn of(file: &Path, found: io::Result<Option<Missing>>) -> Option<String> {
     ))
 }
 
-/// Whether slurmctld has sent the file.
+/// Whether slurmctld has sent this file.
 fn is_sent(file: &Path) -> bool {
     file.parent().and_then(Path::file_name).is_some_and(|folder| folder == CACHE)
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_with_where_it_belongs() {
+    fn a_missing_line_is_named_with_its_place() {
         let (own, sent) = ("/etc/slurm/plugstack.conf", "/var/spool/slurmd/conf-cache/plugstack.conf");
         for (file, missing, parts) in [
             (

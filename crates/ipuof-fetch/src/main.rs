@@ -1,8 +1,8 @@
-//! ipuof-fetch: writes the IPUoF files of one step, as the controller tells them, on the step's own node.
+//! ipuof-fetch: asks the controller for the IPUoF files of one step, and writes them on the step's node.
 //!
-//! spank_ipuof.so runs it as root in slurmstepd, where Delivery=node:
-//! `ipuof-fetch <folder of vipu.conf> <job> <user id> <grant> <directory>`. What the step may know of a
-//! failure is one line on stdout; what only the administrator may know follows on stderr, for slurmd's log.
+//! With Delivery=node, spank_ipuof.so runs it as root in slurmstepd: `ipuof-fetch <folder of vipu.conf> <job>
+//! <user id> <grant> <directory>`. After a failure, stdout has one line for the user. stderr has details for
+//! administrators, which go into slurmd's log.
 #![forbid(unsafe_code)]
 
 mod order;

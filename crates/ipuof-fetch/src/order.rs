@@ -1,8 +1,8 @@
-//! What is to be fetched, and whether the job may have it.
+//! One order to fetch files, and the check that the job may have them.
 //!
-//! The grant comes from the step's environment, where its user may have put anything. So it is believed only
-//! as far as slurmctld could have written it for this job: nobody else's partition is asked for, and no
-//! controller that the administrator did not name is told an access key.
+//! The grant comes from the step's environment, which the user can change. The program therefore accepts only
+//! grants that slurmctld could have written for this job. It asks for no partition of another job, and sends
+//! an access key only to controllers that the administrator has named.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,22 +11,22 @@ use vipu_client::{BadEndpoint, Endpoint};
 use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, ModelName, PartitionId};
 
-/// What is to be fetched, for whom, to where.
+/// An order: the partition, the user and the directory.
 #[derive(Debug)]
 pub(crate) struct Order {
     /// The folder of vipu.conf on this node.
     pub(crate) conf_dir: PathBuf,
-    /// The job, as Slurm's credential has it.
+    /// The job, from Slurm's credential.
     pub(crate) job: u32,
-    /// Its user, as Slurm's credential has it.
+    /// The job's user, from Slurm's credential.
     pub(crate) user: u32,
-    /// What the step says it was given.
+    /// The grant, from the step's environment.
     pub(crate) grant: Grant,
-    /// Where the files go.
+    /// The directory for the files.
     pub(crate) directory: PathBuf,
 }
 
-/// Why nothing was fetched: one line for the job's user.
+/// The reason why no file was fetched, in one line for the job's user.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error(
@@ -41,7 +41,7 @@ pub(crate) enum Refusal {
     Settings {
         model: ModelName,
         conf_dir: PathBuf,
-        /// Not for users: they choose what is read here, and errors quote it.
+        /// Not for users: they choose the file that is read here, and errors quote its text.
         detail: String,
     },
     #[error(
@@ -69,7 +69,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// What the administrator may know besides.
+    /// More text, for administrators only.
     pub(crate) fn detail(&self) -> Option<&str> {
         match self {
             Refusal::Settings { detail, .. } => Some(detail),
@@ -79,7 +79,7 @@ impl Refusal {
 }
 
 impl Order {
-    /// The order in these words.
+    /// Reads an order from the program's arguments.
     pub(crate) fn from_args(words: impl Iterator<Item = OsString>) -> Result<Self, Refusal> {
         let words: Vec<_> = words.collect();
         let [conf_dir, job, user, grant, directory] = &words[..] else { return Err(Refusal::Usage) };
@@ -93,7 +93,7 @@ impl Order {
         })
     }
 
-    /// The way to the controller, if this node's settings say that the job may have what it asks for.
+    /// The endpoint of the controller, if this node's settings allow the job its request.
     pub(crate) fn endpoint(&self) -> Result<Endpoint, Refusal> {
         let settings = self.settings()?;
         let Grant { partition, controller, .. } = &self.grant;
@@ -137,7 +137,7 @@ mod tests {
     const CONF: &str = "ApiHost=vipu,other:1 Delivery=node ApiTimeout=7 ApiAccessFile=/etc/slurm/vipu.key";
 
     #[test]
-    fn a_job_gets_what_it_was_granted() {
+    fn a_job_gets_the_partition_of_its_grant() {
         for partition in ["slurm_42", "slurm_42r3", "slurm_42p1", "slurm_42r3p2"] {
             let found = endpoint(CONF, &format!("{partition},pod64,4,1,other:1,node")).unwrap();
             assert_eq!((found.host.as_str(), found.port, found.timeout.as_secs()), ("other", 1, 7));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_holds_is_for_the_administrator_only() {
+    fn the_text_of_a_file_is_for_administrators_only() {
         for model in ["slurmdbd", "pod64"] {
             let broken = format!("{CONF} StoragePass=hidden");
             let refused = endpoint(&broken, &format!("slurm_42,{model},4,1,vipu:8090,node")).unwrap_err();

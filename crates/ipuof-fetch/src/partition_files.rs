@@ -1,4 +1,4 @@
-//! The files of a partition: asked of the controller, written for the order's user.
+//! Fetches the files of a partition from the controller and writes them for the order's user.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use vipu_types::{Gcd, Grant};
 
 use crate::order::{Order, Refusal};
 
-/// How long a controller may be away, as while it is restarted, before its step is given up.
+/// The time for which a controller may be away, for example during its restart, before the step fails.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Between two tries.
+/// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Fetches the configuration of the order's partition and writes its files, each for the order's user only.
@@ -24,7 +24,7 @@ pub(crate) fn fetch(order: &Order, endpoint: Endpoint) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the same call may succeed a moment later.
+/// Whether another try may succeed a moment later.
 fn may_pass(class: ErrorClass) -> bool {
     use ErrorClass::{Aborted, NotSent, Timeout, Unreachable};
     matches!(class, NotSent | Unreachable | Timeout | Aborted)
@@ -46,7 +46,7 @@ fn gcds(grant: &Grant, endpoint: Endpoint) -> Result<Vec<Gcd>, Refusal> {
             }
         }
     })?;
-    // Tasks look for as many files as slurmctld told them of.
+    // Tasks look for the number of files that slurmctld has told them.
     let usable = usize::try_from(grant.gcds).is_ok_and(|wanted| wanted == gcds.len())
         && gcds.iter().all(|gcd| !gcd.devices.is_empty());
     if usable {

@@ -1,4 +1,4 @@
-//! Who may read a file: the job's user and nobody else, as far as the file system can say so.
+//! Access to a file: only the job's user may read it, as far as the file system supports that.
 
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
@@ -6,24 +6,25 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
 use xattr::FileExt;
 
-/// How the job's user came to read a file, best first.
+/// The way in which the job's user is allowed to read a file. The best way comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// The file is the user's own, for nobody else.
+    /// The user owns the file, and no other user can read it.
     Owner,
-    /// An access control list lets the user read it, and nobody else.
+    /// An access control list allows this user only.
     Acl,
-    /// Everybody can read it: the file system has no access control lists.
+    /// All users can read the file, because the file system has no access control lists.
     WorldReadable,
 }
 
 impl Access {
-    /// All ways, in the order in which they are tried.
+    /// All ways, in the order of the tries.
     pub(crate) const ALL: [Access; 3] = [Access::Owner, Access::Acl, Access::WorldReadable];
 
     fn apply(self, file: &File, reader: u32) -> io::Result<()> {
         match self {
-            // The mode first: of a file given away, only a privileged process can change it.
+            // The mode is set first, because only a privileged process can change the mode of another user's
+            // file.
             Access::Owner => {
                 file.set_permissions(Permissions::from_mode(0o400))?;
                 if file.metadata()?.uid() == reader { Ok(()) } else { fchown(file, Some(reader), None) }
@@ -33,10 +34,11 @@ impl Access {
         }
     }
 
-    /// Whether the error says that this way does not exist here, rather than that something is broken.
+    /// Whether the error means that the file system lacks this way. Other errors mean that something is
+    /// broken.
     fn is_closed(self, error: &io::Error) -> bool {
         match self {
-            // InvalidInput: a user id that this file system cannot store.
+            // InvalidInput: the file system cannot store this user id.
             Access::Owner => matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidInput),
             Access::Acl => error.kind() == ErrorKind::Unsupported,
             Access::WorldReadable => false,
@@ -44,7 +46,7 @@ impl Access {
     }
 }
 
-/// Lets `reader` read the file by the first of `ways` that is open here.
+/// Allows `reader` to read the file, by the first of `ways` that works here.
 pub(crate) fn grant(file: &File, reader: u32, ways: &[Access]) -> io::Result<Access> {
     for way in ways {
         match way.apply(file, reader) {
@@ -56,11 +58,11 @@ pub(crate) fn grant(file: &File, reader: u32, ways: &[Access]) -> io::Result<Acc
     Err(ErrorKind::Unsupported.into())
 }
 
-/// The extended attribute that holds a POSIX access control list.
+/// The extended attribute with a POSIX access control list.
 const ACL_ATTRIBUTE: &str = "system.posix_acl_access";
 
-/// The list `user::rw-, user:<reader>:r--, group::---, mask::r--, other::---` as the kernel wants it:
-/// version 2, then entries of tag, permissions and id, little endian, in the order of their tags.
+/// The list `user::rw-, user:<reader>:r--, group::---, mask::r--, other::---` in the kernel's format: version
+/// 2, then entries of tag, permissions and id, little endian, ordered by tag.
 fn acl(reader: u32) -> Vec<u8> {
     const VERSION: u32 = 2;
     let [owner, user, group, mask, other] = [0x01_u16, 0x02, 0x04, 0x10, 0x20];
@@ -107,7 +109,7 @@ mod tests {
             Ok(access) => {
                 assert_eq!(access, Access::Acl);
                 assert_eq!(file.get_xattr(ACL_ATTRIBUTE).unwrap(), Some(acl(1001)));
-                // The group bits are the list's mask.
+                // The group bits are the mask of the list.
                 assert_eq!(file.metadata().unwrap().mode() & 0o7777, 0o640);
             }
             Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),

@@ -1,4 +1,4 @@
-//! The directory that slurmctld writes and all nodes read.
+//! The directory in which slurmctld writes config files for all nodes.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,17 +18,17 @@ use crate::error::Error;
 use crate::json::to_json;
 use crate::names::file_names;
 
-/// A file of 256 IPUs is smaller.
+/// The longest config file that is read, in bytes. A file of 256 IPUs is smaller.
 const LARGEST_FILE: usize = 1 << 16;
 
-/// More than this is no mark of ours.
+/// The longest mark that is read, in bytes.
 const LONGEST_MARK: u64 = 100;
 
 /// The open directory of config files.
 ///
-/// Everything happens relative to the open directory and no symlink in it is followed, so nothing that
-/// somebody puts there can lead a write elsewhere. A file appears under its name complete, durable and
-/// with its final permissions, in place of whatever had that name, or not at all.
+/// All paths are relative to the open directory, and no symlink in it is followed. Nothing in the directory
+/// can therefore lead a write elsewhere. A file appears under its name complete, durable and with its final
+/// permissions, in place of an older file, or not at all.
 #[derive(Debug)]
 pub struct IpuofDir {
     fd: OwnedFd,
@@ -40,7 +40,7 @@ impl IpuofDir {
     /// Opens the directory.
     ///
     /// # Errors
-    /// When it is not there, no directory, or not readable.
+    /// The path does not exist, is no directory, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         match open(path, flags, Mode::empty()) {
@@ -51,13 +51,13 @@ impl IpuofDir {
         }
     }
 
-    /// Checks that files can be written, and how a user would come to read them.
+    /// Checks that files can be written. Returns the way in which a user would be allowed to read them.
     ///
     /// # Errors
-    /// Why not; each time in the same words.
+    /// The reason why files cannot be written, each time in equal words.
     pub fn probe(&self) -> Result<Access, Error> {
         static PROBES: AtomicU32 = AtomicU32::new(0);
-        // Any user but the one we are shows which way is open.
+        // Any user id but our own shows the way that works.
         let somebody_else = geteuid().as_raw() ^ 1;
         let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
         let written = self.prepare(&name, &[b' '; LARGEST_FILE], somebody_else);
@@ -71,16 +71,16 @@ impl IpuofDir {
         })
     }
 
-    /// What is written in the small file of this name that says whose directory this is; none when it is not
-    /// there.
+    /// Returns the text of the mark, a small file with this name that identifies the directory. `None` if
+    /// there is no mark.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The mark cannot be read.
     pub fn mark(&self, name: &str) -> Result<Option<String>, Error> {
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = match openat(&self.fd, name, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
-            // A link in its place, or a socket, is none of ours.
+            // slurm-vipu makes no symlink or socket under this name.
             Err(Errno::ENOENT | Errno::ELOOP | Errno::ENXIO) => return Ok(None),
             Err(errno) => return Err(self.refused("open", name, errno.into())),
         };
@@ -95,10 +95,10 @@ impl IpuofDir {
         read(file).map_err(|error| self.refused("read", name, error))
     }
 
-    /// Writes that file.
+    /// Writes the mark.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The mark cannot be written.
     pub fn set_mark(&self, name: &str, mark: &str) -> Result<(), Error> {
         self.put(name, format!("{mark}\n").as_bytes(), geteuid().as_raw())?;
         self.sync()
@@ -107,8 +107,7 @@ impl IpuofDir {
     /// Writes the files of a partition, one for each GCD, readable by the user `reader`.
     ///
     /// # Errors
-    /// When one of them could not be written. Others may be there already; [`IpuofDir::remove`] takes
-    /// them away.
+    /// A file could not be written. Others may be there already, and [`IpuofDir::remove`] removes them.
     pub fn publish(&self, partition: &PartitionId, gcds: &[Gcd], reader: u32) -> Result<Access, Error> {
         let count = u32::try_from(gcds.len()).unwrap_or(u32::MAX);
         let mut worst = None;
@@ -120,11 +119,11 @@ impl IpuofDir {
         worst.ok_or_else(|| Error::NoGcd(partition.clone()))
     }
 
-    /// Removes the files of a partition that has `gcds` GCDs, and what an interrupted
-    /// [`IpuofDir::publish`] left of them. Files that are not there are no error.
+    /// Removes the files of a partition with `gcds` GCDs, and unfinished files of an interrupted
+    /// [`IpuofDir::publish`]. A missing file is no error.
     ///
     /// # Errors
-    /// When one of them could not be removed; the others were tried all the same.
+    /// A file could not be removed. All others were tried nevertheless.
     pub fn remove(&self, partition: &PartitionId, gcds: u32) -> Result<(), Error> {
         let names = file_names(partition, gcds).flat_map(|name| [temporary(&name), name]);
         let results: Vec<_> = names.map(|name| self.unlink(&name)).collect();
@@ -132,7 +131,7 @@ impl IpuofDir {
         self.sync()
     }
 
-    /// Puts a file in its place.
+    /// Writes a file under its final name.
     fn put(&self, name: &str, content: &[u8], reader: u32) -> Result<Access, Error> {
         let temporary = temporary(name);
         let placed = self.prepare(&temporary, content, reader).and_then(|access| {
@@ -141,7 +140,7 @@ impl IpuofDir {
                 .map_err(|errno| self.refused("write", name, errno.into()))
         });
         if placed.is_err() {
-            // The error that matters is the one at hand; a leftover goes with the partition's removal.
+            // The first error matters. An unfinished file is removed together with the partition.
             let _ = self.unlink(&temporary);
         }
         placed
@@ -159,7 +158,7 @@ impl IpuofDir {
         fill(file).map_err(|error| self.refused("write", name, error))
     }
 
-    /// Creates a new file, in place of one that an interrupted write left under this name.
+    /// Creates a new file, in place of an unfinished one of an interrupted write.
     fn create(&self, name: &str) -> nix::Result<File> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let create = || openat(&self.fd, name, flags, Mode::S_IRUSR | Mode::S_IWUSR).map(File::from);
@@ -179,7 +178,7 @@ impl IpuofDir {
         }
     }
 
-    /// Makes names durable, where the file system can.
+    /// Makes the names in the directory durable, if the file system can.
     fn sync(&self) -> Result<(), Error> {
         match fsync(&self.fd) {
             Ok(()) | Err(Errno::EINVAL) => Ok(()),
@@ -192,7 +191,7 @@ impl IpuofDir {
     }
 }
 
-/// What a file is called until it is complete.
+/// The name of a file until it is complete.
 fn temporary(name: &str) -> String {
     format!(".{name}.new")
 }

@@ -1,4 +1,4 @@
-//! What may be in the directory, and what must come of it.
+//! Contents of the directory, and their effect on writes and removals.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -42,14 +42,14 @@ impl Fixture {
     }
 }
 
-/// A GCD that can be told from others.
+/// A GCD that differs from others by this number.
 fn gcd(ipus: u32) -> Gcd {
     let device = |device_id| Device { device_id, ..Device::default() };
     Gcd { devices: (0..ipus).map(device).collect(), attributes: Default::default() }
 }
 
 #[test]
-fn what_is_published_is_there_whole_and_goes_again() {
+fn published_files_are_whole_and_are_removed() {
     let fixture = Fixture::new();
     fixture.publish(&[gcd(64)]).unwrap();
     assert_eq!(fixture.names(), ["slurm_42.conf"]);
@@ -78,7 +78,7 @@ fn nothing_to_write_is_an_error() {
 }
 
 #[test]
-fn whoever_else_looks_sees_nothing() {
+fn other_users_cannot_read_a_file() {
     let fixture = Fixture::new();
     let access = fixture.publish(&[gcd(1)]).unwrap();
     let facts = fs::metadata(fixture.path("slurm_42.conf")).unwrap();
@@ -148,7 +148,7 @@ fn a_fifo_is_replaced_and_nobody_waits_for_its_reader() {
 }
 
 #[test]
-fn who_keeps_a_planted_file_open_reads_nothing_of_ours() {
+fn a_file_planted_and_held_open_gets_no_content() {
     use std::io::Read;
     let fixture = Fixture::new();
     let planted = ["slurm_42.conf", ".slurm_42.conf.new"].map(|name| {
@@ -223,7 +223,7 @@ fn a_probe_leaves_no_trace() {
 }
 
 #[test]
-fn an_unusable_directory_is_named_with_what_to_do() {
+fn an_unusable_directory_is_named_with_advice() {
     let fixture = Fixture::new();
     fs::write(fixture.path("file"), "").unwrap();
     for (name, part) in [("absent", "has to exist on this host"), ("file", "has to be a directory")] {
@@ -231,7 +231,7 @@ fn an_unusable_directory_is_named_with_what_to_do() {
         let error = probe(&path).unwrap_err().to_string();
         assert!(error.contains(&path.display().to_string()) && error.contains(part), "{error}");
     }
-    // The kernel's own read-only files stand for a directory that refuses whoever asks.
+    // The kernel's own read-only files stand for a directory that refuses every user.
     assert!(probe(Path::new("/proc")).is_err());
 }
 
@@ -265,7 +265,7 @@ fn a_mark_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_file_is_no_mark() {
+fn only_a_regular_file_is_a_mark() {
     let fixture = Fixture::new();
     fs::write(fixture.path("file"), "id").unwrap();
     symlink(fixture.path("file"), fixture.path(".vipu_a")).unwrap();

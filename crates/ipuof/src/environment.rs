@@ -1,24 +1,24 @@
-//! The variables by which a program finds its IPUs.
+//! The environment variables by which a program finds its IPUs.
 //!
-//! There are two families, the file and the controller, and which one wins is documented nowhere: a
-//! task must see one of them only.
+//! There is one family of variables for the file and one for the controller. No document says which family
+//! wins, so a task gets variables of one family only.
 
-/// Names one config file.
+/// The path of a config file.
 pub const CONFIG_PATH: &str = "IPUOF_CONFIG_PATH";
 
-/// Names the controller's host.
+/// The host of the controller.
 pub const API_HOST: &str = "IPUOF_VIPU_API_HOST";
 
-/// The port of its user API.
+/// The port of the controller's user API.
 pub const API_PORT: &str = "IPUOF_VIPU_API_PORT";
 
-/// The partition on it.
+/// The id of the partition.
 pub const API_PARTITION_ID: &str = "IPUOF_VIPU_API_PARTITION_ID";
 
-/// The GCD of the partition that the program drives, counted from 0.
+/// The GCD of the partition that the program uses, counted from 0.
 pub const API_GCD_ID: &str = "IPUOF_VIPU_API_GCD_ID";
 
-/// Every variable of both families: what a task must not inherit.
+/// The variables of both families. A task must not inherit any of them.
 pub const FAMILIES: [&str; 7] = [
     CONFIG_PATH,
     API_HOST,
@@ -26,6 +26,6 @@ pub const FAMILIES: [&str; 7] = [
     API_PARTITION_ID,
     API_GCD_ID,
     "IPUOF_VIPU_API_TIMEOUT",
-    // Some documentation names the partition so.
+    // Some documents have this name for the partition.
     "IPUOF_VIPU_PARTITION_ID",
 ];

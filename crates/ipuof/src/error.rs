@@ -1,4 +1,4 @@
-//! What can go wrong in the shared directory, and what to do about it.
+//! Errors of the shared directory, with advice.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -6,25 +6,25 @@ use std::path::PathBuf;
 use nix::unistd::geteuid;
 use vipu_types::PartitionId;
 
-/// Why files were not written or removed.
+/// The reason why files were not written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The controller's answer had no GCD in it: there is nothing to write.
+    /// The controller's answer has no GCD.
     #[error("the controller gave no IPUoF configuration for partition {0}")]
     NoGcd(PartitionId),
-    /// The file system refused.
+    /// The file system refused a call.
     #[error("cannot {doing} {}: {source}{}", .path.display(), advice(source))]
     Refused {
-        /// What was tried: a verb.
+        /// The call, as a verb.
         doing: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// What an administrator can do about an error of the file system.
+/// Advice for administrators about an error of the file system.
 fn advice(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => " (it has to exist on this host)".to_owned(),

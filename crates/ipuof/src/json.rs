@@ -2,17 +2,17 @@
 
 use vipu_types::Gcd;
 
-/// The content of a config file: JSON that Poplar reads.
+/// Returns the content of a config file: JSON that Poplar reads.
 ///
 /// # Errors
-/// None that is known: all of a [`Gcd`] has a form in JSON.
+/// None is known, because each part of a [`Gcd`] has a form in JSON.
 pub fn to_json(gcd: &Gcd) -> std::io::Result<Vec<u8>> {
     let mut json = serde_json::to_vec_pretty(gcd)?;
     json.push(b'\n');
     Ok(json)
 }
 
-/// Whether the IPUs of a config file are reached over RDMA. Of what is no config file, nothing is known.
+/// Whether the IPUs of a config file are reached over RDMA. `None` if the text is no config file.
 #[must_use]
 pub fn uses_rdma(json: &[u8]) -> bool {
     let gcd: Gcd = serde_json::from_slice(json).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The IPUoF config file and environment: render, write safely, remove.
 //!
-//! A program finds its IPUs through one file per GCD (graph compilation domain). [`IpuofDir`] puts these
-//! files into the directory that all nodes share, whole or not at all, for the job's user only, and takes
-//! them away again. [`environment`] has the variables that lead a program to its file.
+//! A program finds its IPUs through one file per GCD (graph compilation domain). [`IpuofDir`] writes these
+//! files into the directory that all nodes share, each whole and for the job's user only, and removes them.
+//! [`environment`] has the variables that lead a program to its file.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,10 +1,10 @@
-//! What the files of a partition are called.
+//! The names of a partition's files.
 
 use vipu_types::PartitionId;
 
-/// The name of the file of GCD `gcd` of a partition that has `gcds` of them.
+/// The file name for GCD `gcd` of a partition with `gcds` GCDs.
 ///
-/// The stem is what `gc-info` shows people, so a partition with one GCD has a file of its own name.
+/// `gc-info` shows the stem to users, so the file of a partition with one GCD has the partition's name.
 #[must_use]
 pub fn file_name(partition: &PartitionId, gcd: u32, gcds: u32) -> String {
     if gcds <= 1 { format!("{partition}.conf") } else { format!("{partition}_gcd{gcd}.conf") }

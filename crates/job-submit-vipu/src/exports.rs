@@ -16,10 +16,10 @@ extern "C" fn init() -> c_int {
     0
 }
 
-/// Checks a new job. `user` is not needed: the same requests are valid for all.
+/// Checks a new job. `user` is not used, because the rules are equal for all users.
 ///
 /// # Safety
-/// Called by Slurm with its message and its variable for the answer.
+/// Slurm passes its message and its variable for the answer.
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *mut *mut c_char) -> c_int {
@@ -32,7 +32,7 @@ unsafe extern "C" fn job_submit(description: *mut c_void, _user: u32, err_msg: *
 /// Checks a changed job.
 ///
 /// # Safety
-/// Called by Slurm with its message and the job's record, and from 23.02 on with its variable for the answer.
+/// Slurm passes its message and the job's record, and from 23.02 on its variable for the answer.
 // SAFETY: (attribute) a name of the job_submit interface.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn job_modify(
@@ -60,7 +60,8 @@ fn judge(
     })
 }
 
-/// Nobody is there to make a partition, or to translate `--ipus`: such a job would start without IPUs.
+/// Refuses jobs with IPUs while vipu_slurmctld.so is not loaded. Without it, `--ipus` is not translated and
+/// no partition is made, so the job would start without IPUs.
 fn refuse_ipus(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int {
     // SAFETY: the message of the running callback.
     let description = unsafe { JobDescription::from_callback(description) };

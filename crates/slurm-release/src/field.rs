@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-/// Where a member is in its struct, and of which kind it is.
+/// The place of a member in its struct, and its kind.
 pub struct Field<T> {
     offset: u16,
     kind: PhantomData<T>,
@@ -32,7 +32,7 @@ impl<T> Field<T> {
     }
 }
 
-// Written out because a derive would ask the same of `T`.
+// A derive would require `T: Clone` and `T: Copy`.
 impl<T> Clone for Field<T> {
     fn clone(&self) -> Self {
         *self

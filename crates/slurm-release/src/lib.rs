@@ -1,9 +1,8 @@
 //! Facts about every known Slurm release: version numbers, struct layouts, constants.
 //!
-//! The facts are in `layouts.json` (measured from each release's own headers on x86_64, see
-//! `docs/releases.md`); the build script turns them into the types here. A release that is not among them can
-//! be measured by whoever has its source; [`table_file`] is what that yields. Facts only: nothing in this
-//! crate looks at a running Slurm.
+//! The facts are in `layouts.json`, measured from each release's own headers on x86_64 (see
+//! `docs/releases.md`). The build script turns them into the types here. For another release, a site can
+//! measure a [`table_file`] from the source. The crate has facts only and looks at no running Slurm.
 #![forbid(unsafe_code)]
 
 mod field;
@@ -17,12 +16,12 @@ pub use release::{Release, Series, Version, known_releases};
 
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
-/// A struct of Slurm's, and what of it is measured.
+/// A struct of Slurm, and its measured members.
 #[derive(Debug)]
 pub struct Struct {
-    /// What it is called here and in table files.
+    /// The name here and in table files.
     pub name: &'static str,
-    /// Its type in Slurm's headers; 22.05 has no `job_details_t`, only `struct job_details`.
+    /// The type in Slurm's headers. 22.05 has no `job_details_t`, only `struct job_details`.
     pub c_type: &'static str,
     /// Each member with its kind: `u8`, `u16`, `u32`, `u64`, `i64`, `bool`, `str` (char *), `strs` (char **)
     /// or `ptr`.
@@ -30,8 +29,8 @@ pub struct Struct {
 }
 
 impl Layout {
-    /// Whether `slurmctld_lock_t` is one that the plugins can pass by value: five locks in the known order,
-    /// at most one more behind them.
+    /// Whether the plugins can pass `slurmctld_lock_t` by value: five locks in the known order, and at most
+    /// one more behind them.
     #[must_use]
     pub fn has_usable_locks(&self) -> bool {
         let lock = &self.slurmctld_lock;

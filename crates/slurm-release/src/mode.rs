@@ -7,7 +7,7 @@ use crate::{
 
 /// Whether a job_test with this mode word starts the job if it says yes.
 ///
-/// PREEMPT together with CHECK_FULL is a rehearsal of preemption, though its base mode is RUN_NOW.
+/// PREEMPT together with CHECK_FULL is a rehearsal of preemption, although its base mode is RUN_NOW.
 #[must_use]
 pub fn is_run_now(mode: u16) -> bool {
     let mode = u32::from(mode);
@@ -27,10 +27,10 @@ pub fn is_will_run(mode: u16) -> bool {
     u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_WILL_RUN
 }
 
-/// Whether a job_test with this mode word is about starting the job, now or at a time it asks for.
+/// Whether a job_test with this mode word is about the start of the job, now or at a time that it asks for.
 ///
-/// Where nobody can tell that time the answer has to be no to both: backfill keeps nodes for a job that could
-/// start now, and keeps them for ever if it then is refused.
+/// If that time is unknown, the answer to both has to be no. Backfill keeps nodes for a job that could start
+/// now, and keeps them for ever if the job is then refused.
 #[must_use]
 pub fn is_start(mode: u16) -> bool {
     is_run_now(mode) || is_will_run(mode)

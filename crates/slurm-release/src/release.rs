@@ -1,4 +1,4 @@
-//! Slurm releases: their numbers and names.
+//! Numbers and names of Slurm releases.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ pub struct Release {
     pub layout: &'static Layout,
 }
 
-/// `SLURM_VERSION_NUMBER`: major, minor and micro in a byte each. Shown as people write it, `22.05.8`.
+/// `SLURM_VERSION_NUMBER`: one byte each for major, minor and micro. Shown as `22.05.8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u32);
 
-/// Major and minor number, within which Slurm keeps its interfaces. Shown as `22.05`.
+/// Major and minor number. Slurm keeps its interfaces within a series. Shown as `22.05`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Series(u16);
 
 impl Version {
-    /// The series this belongs to.
+    /// The series of this release.
     #[must_use]
     pub const fn series(self) -> Series {
         Series((self.0 >> 8) as u16)
@@ -42,7 +42,7 @@ impl Series {
         Self((major as u16) << 8 | minor as u16)
     }
 
-    /// Its `SLURM_VERSION_NUMBER` with micro 0: what Slurm wants of SPANK plugins.
+    /// The `SLURM_VERSION_NUMBER` with micro 0, which Slurm requires of SPANK plugins.
     #[must_use]
     pub const fn first_version(self) -> Version {
         Version((self.0 as u32) << 8)
@@ -81,7 +81,7 @@ impl fmt::Display for Series {
     }
 }
 
-/// All known releases in a few words: `22.05.0-11, 23.02.0-8, ...`.
+/// All known releases in short form: `22.05.0-11, 23.02.0-8, ...`.
 #[must_use]
 pub fn known_releases() -> String {
     let mut runs: Vec<(Version, Version)> = Vec::new();

@@ -9,8 +9,8 @@
 //! Checksum=89abcdef01234567
 //! ```
 //!
-//! It holds every struct, member and constant of [`STRUCTS`] and [`CONSTANTS`], and a checksum of all
-//! before its own line: a table that was cut off or edited would have the plugins read anywhere.
+//! It has every struct, member and constant of [`STRUCTS`] and [`CONSTANTS`], and a checksum of all lines
+//! before it. A table that was cut off or edited would make the plugins read wrong places.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -20,27 +20,27 @@ use std::path::{Path, PathBuf};
 
 use crate::{CONSTANTS, Layout, Release, STRUCTS, Series, Version};
 
-/// What the file is called; it lies beside slurm.conf.
+/// The name of the file. Its place is beside slurm.conf.
 pub const NAME: &str = "slurm-layout.conf";
 
-/// What was measured: keys and values of the file, without `Release`, `Soname` and `Checksum`.
+/// The measured values: keys and values of the file, without `Release`, `Soname` and `Checksum`.
 pub type Measured = BTreeMap<String, String>;
 
-/// A table file's content.
+/// The content of a table file.
 #[derive(Debug)]
 pub struct Table {
-    /// The release it was measured of.
+    /// The release that was measured.
     pub release: Release,
-    /// The soname number of its libslurm.
+    /// The soname number of the release's libslurm.
     pub soname: u32,
 }
 
-/// Why a table file cannot be used, and what to do.
+/// The reason why a table file cannot be used, with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableError {
-    /// It is not what `cargo xtask layout` wrote.
+    /// The file differs from what `cargo xtask layout` wrote.
     Damaged(String),
-    /// That Slurm differs from all known ones by more than places.
+    /// The release differs from all known ones in more than places.
     Differs(String),
 }
 
@@ -55,10 +55,10 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// Looks for a table file in these folders, and reads the first that is there.
+/// Reads the first table file in these folders.
 ///
 /// # Errors
-/// The file that cannot be used, and why; one line.
+/// The path of a file that cannot be used, and the reason, in one line.
 pub fn find(folders: impl IntoIterator<Item = PathBuf>) -> Result<Option<(PathBuf, Table)>, String> {
     for path in folders.into_iter().map(|folder| folder.join(NAME)) {
         let text = match read(&path) {
@@ -73,7 +73,7 @@ pub fn find(folders: impl IntoIterator<Item = PathBuf>) -> Result<Option<(PathBu
     Ok(None)
 }
 
-/// Reads a file that can be a table: a FIFO would make the process wait for ever.
+/// Reads a regular file. A FIFO would make the process wait for ever.
 fn read(path: &Path) -> io::Result<String> {
     const LARGEST: u64 = 64 << 10;
     if !path.metadata()?.is_file() {
@@ -98,7 +98,7 @@ pub fn render(version: Version, soname: u32, measured: &Measured) -> String {
     sealed(text)
 }
 
-/// The text with the line after it that says it is whole.
+/// Adds the line with the checksum to the text.
 #[must_use]
 pub fn sealed(text: String) -> String {
     let sum = checksum(&text);
@@ -108,18 +108,17 @@ pub fn sealed(text: String) -> String {
 /// Reads a table file.
 ///
 /// # Errors
-/// When it is damaged, or when something differs that is the same in every known release: then numbers alone
-/// do not make the plugins fit.
+/// The table is damaged, or it differs from all known releases in a way that the plugins do not support.
 pub fn parse(text: &str) -> Result<Table, TableError> {
     let (version, layout, soname) = read_table(text)?;
     // The plugins live as long as the process, and read one table.
     Ok(Table { release: Release { version, layout: Box::leak(Box::new(layout)) }, soname })
 }
 
-/// Whether [`parse`] would read this; keeps nothing in memory.
+/// Checks that [`parse`] would read this, and keeps nothing in memory.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn check(text: &str) -> Result<(), TableError> {
     read_table(text).map(drop)
 }
@@ -183,14 +182,14 @@ fn bytes_of(kind: &str) -> u16 {
     }
 }
 
-/// FNV-1a: against accidents, not against forgery.
+/// FNV-1a, against accidents and not against forgery.
 fn checksum(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Table {
-    /// The series for SPANK plugins in a Slurm whose libslurm has this soname number.
+    /// The series of a Slurm whose libslurm has this soname number, for SPANK plugins.
     #[must_use]
     pub fn series_of_soname(&self, soname: u32) -> Option<Series> {
         (self.soname == soname).then(|| self.release.version.series())
@@ -201,7 +200,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// What measuring a release yields, with all members at place 8, but those of the locks.
+    /// A measurement with all members at place 8, except for those of the locks.
     fn measured() -> Measured {
         let size = |name| if name == "slurmctld_lock" { "24" } else { "1024" };
         let sizes = STRUCTS.iter().map(|found| (found.name.to_owned(), size(found.name).to_owned()));
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rendered_is_read() {
+    fn a_written_table_is_read() {
         let table = parse_with(|_| ()).unwrap();
         assert_eq!(table.release.version.to_string(), "26.11.1");
         assert_eq!(table.release.layout.job_record.job_id.offset(), 8);

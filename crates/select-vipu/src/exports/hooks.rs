@@ -1,5 +1,5 @@
-//! Where IPUs matter: asking `vipu_slurmctld.so` before or after the stock selector, which gets its turn and
-//! has its say also when the asking panics: hence a guard for each.
+//! Calls of `vipu_slurmctld.so` before or after the stock selector. Each call has a guard of its own, so that
+//! the stock selector is asked, and its answer counts, also if the call panics.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -12,18 +12,19 @@ use slurm_host::symbols::{self, RawJob};
 use slurm_host::{boundary, log, release, request_without_layout};
 use vipu_types::JobOption;
 
-/// Set at the first reconfigure of the primary slurmctld, `None` inside when the object cannot be used.
+/// `vipu_slurmctld.so`. It is set at the first reconfigure of the primary slurmctld, to `None` if the object
+/// cannot be used.
 static PLUGIN_TABLE: OnceLock<Option<&'static PluginTable>> = OnceLock::new();
 
-/// Whether slurm.conf was read since the last reconfigure: select_p_node_init is called then only, and before
-/// it.
+/// Whether slurm.conf was read since the last reconfigure. Slurm calls select_p_node_init in that case only,
+/// before select_p_reconfigure.
 static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
 fn plugin_table() -> Option<&'static PluginTable> {
     PLUGIN_TABLE.get().copied().flatten()
 }
 
-/// Answers for jobs whose IPUs are not free; `None` lets the stock selector decide.
+/// Answers for jobs whose IPUs are not free. `None` lets the stock selector decide.
 pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> {
     let controller = PLUGIN_TABLE.get()?;
     let unsure = || refuse_without_controller(job, mode);
@@ -39,7 +40,7 @@ pub(super) fn job_test(job: RawJob, mode: u16, test: &RawTest) -> Option<c_int> 
     }
 }
 
-/// Has an answer of the stock selector corrected for the job's IPUs.
+/// Corrects an answer of the stock selector for the job's IPUs.
 pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) -> c_int {
     let Some(controller) = plugin_table() else { return code };
     boundary::guard(&|| "hook_job_tested".into(), code, || {
@@ -48,12 +49,13 @@ pub(super) fn job_tested(job: RawJob, mode: u16, test: &RawTest, code: c_int) ->
     })
 }
 
-/// Without the controller's object no partition can be made: IPU jobs wait, others are not affected.
+/// The answer without vipu_slurmctld.so, which alone makes partitions: IPU jobs wait, others are not
+/// affected.
 fn refuse_without_controller(job: RawJob, mode: u16) -> c_int {
     if release::is_start(mode) && wants_ipus(job) { release::ESLURM_NODES_BUSY.cast_signed() } else { 0 }
 }
 
-/// By its GRES, or by options that nobody has translated.
+/// Whether the job asks for IPUs, by its GRES or by options that were not translated.
 fn wants_ipus(job: RawJob) -> bool {
     // SAFETY: the job of the running callback, under the job write lock.
     let is_mentioned = unsafe { request_without_layout::wants_ipus(job) };
@@ -71,7 +73,8 @@ pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
     })
 }
 
-/// `Some(0)`, not yet, while the job's partition is not ready. Never an error: Slurm takes -1 for ready.
+/// Returns `Some(0)`, not yet, while the job's partition is not ready. It never returns an error, because
+/// Slurm takes -1 for ready.
 pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
     let controller = plugin_table()?;
     let ready = boundary::guard(&|| "hook_job_ready".into(), 0, || {
@@ -81,7 +84,7 @@ pub(super) fn job_ready(job: RawJob) -> Option<c_int> {
     (ready == 0).then_some(0)
 }
 
-/// Begins to give the job's IPUs back. The stock selector always gets its turn.
+/// Begins to release the job's IPUs. The stock selector is asked in any case.
 pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
     let controller = plugin_table()?;
     boundary::guard(&|| "hook_job_fini".into(), (), || {
@@ -91,7 +94,7 @@ pub(super) fn job_fini(job: RawJob) -> Option<c_int> {
     None
 }
 
-/// Runs when Slurm has read its jobs, before it does anything with them.
+/// Runs after Slurm has read its jobs, and before it changes them.
 pub(super) fn node_init(code: c_int) -> c_int {
     CONF_WAS_READ.store(true, Ordering::Relaxed);
     if let Some(controller) = plugin_table() {
@@ -103,8 +106,8 @@ pub(super) fn node_init(code: c_int) -> c_int {
     code
 }
 
-/// Runs at the end of every reading of the configuration, the first time when this slurmctld is primary; and
-/// when nothing was read, which loads nothing.
+/// Runs after each reading of the configuration. The first call comes when this slurmctld is primary. Slurm
+/// also calls it without a reading; then nothing is loaded.
 pub(super) fn reconfigure(code: c_int) -> c_int {
     boundary::guard(&|| "hook_reconfigure".into(), (), || {
         if !symbols::in_slurmctld() {

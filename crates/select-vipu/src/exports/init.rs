@@ -9,7 +9,7 @@ use super::selector;
 
 slurm_host::plugin_identity! { name: "V-IPU partitions over a stock selector", type: "select/vipu" }
 
-/// 0 until `init`, which Slurm calls before it reads this.
+/// The plugin's version. It is 0 until `init`, which Slurm calls before it reads the version.
 // SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
 #[unsafe(no_mangle)]
 pub static plugin_id: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! What Slurm looks up in the object, and nothing else.
+//! The symbols that Slurm looks up in the object. There are no others.
 
 mod hooks;
 mod init;

@@ -1,4 +1,4 @@
-//! The select interface: each function forwarded to the stock selector, with our word before or after.
+//! The select interface. Each function is forwarded to the stock selector, with hooks before or after.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
@@ -24,7 +24,7 @@ const V26_05: Series = Series::new(26, 5);
 
 static INNER: OnceLock<Functions> = OnceLock::new();
 
-/// Loads the stock selector. Slurm calls nothing of the interface before `init`, which calls this.
+/// Loads the stock selector. `init` calls this, and Slurm calls `init` before all other functions.
 pub(super) fn load() -> Result<Selector, String> {
     let loaded = running_release::loaded()?;
     let selector = Selector::load(loaded, layer::choose().name())?;
@@ -36,21 +36,21 @@ pub(super) fn load() -> Result<Selector, String> {
     Ok(selector)
 }
 
-/// One line per function: its signature in Slurm, the releases that have it when it is not all, what it
-/// returns when it cannot be forwarded, and what is done `before` (may answer in the selector's place) and
-/// `after` (may change its answer).
+/// One line per function: its signature in Slurm, its releases if not all have it, and its return value if it
+/// cannot be forwarded. A hook `before` may answer in the selector's place, and a hook `after` may change its
+/// answer.
 macro_rules! selector {
     ( $(
         fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)?,
         $( until $until:expr, )? $( since $since:expr, )? otherwise $otherwise:expr
         $(, before $before:expr)? $(, after $after:expr)?;
     )* ) => {
-        /// The stock selector's functions, those that the running release has.
+        /// The stock selector's functions in the running release.
         #[allow(non_snake_case, reason = "the names are those of Slurm's interface")]
         struct Functions { $( $name: Option<unsafe extern "C" fn($($type),*) $(-> $ret)?>, )* }
 
         impl Functions {
-            /// Finds every function of the release's interface; an error names the first that is missing.
+            /// Looks up every function of the release's interface. The error names the first missing one.
             fn of(selector: &Selector, series: Series) -> Result<Self, String> {
                 Ok(Self { $(
                     $name: {
@@ -97,8 +97,8 @@ selector! {
     fn select_p_state_restore(dir: *mut c_char) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_job_init(jobs: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_node_init() -> c_int, otherwise ERROR, after hooks::node_init;
-    // `will_run` came with 24.11. Before, Slurm passes nine arguments: whatever lies on its stack where a
-    // tenth would be is handed on as the tenth, to a function that does not look at it.
+    // `will_run` came with 24.11. Earlier releases pass nine arguments. The tenth is then any value from the
+    // stack, and goes to a function that does not read it.
     fn select_p_job_test(
         job: RawJob, nodes: Ptr, min_nodes: u32, max_nodes: u32, req_nodes: u32, mode: u16,
         candidates: Ptr, preemptees: *mut Ptr, excluded_cores: Ptr, will_run: Ptr
