@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_told_is_not_called_nothing() {
+    fn an_unknown_size_is_not_called_zero() {
         assert_eq!([0, 1, 16].map(size), ["of unknown size", "1 IPU", "16 IPUs"]);
     }
 }
