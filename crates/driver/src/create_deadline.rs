@@ -29,8 +29,8 @@ pub(crate) enum Stop {
 /// fault. Then the run goes back into the line and frees its nodes.
 pub(crate) const LONGEST_TROUBLE: Duration = Duration::from_secs(12 * 3600);
 
-/// The time limit of a create: CreateTimeout for a job that has its nodes, and half of it for a job in line,
-/// which tries once more when it has its nodes.
+/// The time limit of a create: CreateTimeout for a job that has its nodes, and half of it for a job in line.
+/// The latter tries once more when it has its nodes.
 pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
     if run.has_begun() { create_timeout } else { create_timeout / 2 }
 }

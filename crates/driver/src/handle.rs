@@ -1,4 +1,4 @@
-//! The way into the driver, for any thread.
+//! The queue of orders to the driver, for any thread.
 
 use ledger::{Action, Claim, DriverAction, Seconds};
 use tokio::sync::mpsc;

@@ -20,7 +20,7 @@ pub(crate) struct Pod<C> {
     pub controller: C,
     /// One permit for each create that may be under way.
     pub slots: Arc<Semaphore>,
-    /// How long the controller took to make the partition that was ready last.
+    /// The time that the controller took for the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
     pub observed: Rc<ObservedController>,
     /// Cancelled when the controller has answered the last create in the order of [`Pod::next_place`].

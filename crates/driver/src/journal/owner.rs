@@ -1,6 +1,6 @@
 //! The ownership of the journal: one slurmctld writes it at a time.
 //!
-//! Two may run for a while. Since 23.11 a reconfigure starts the new slurmctld before the old one ends, and a
+//! Two may run for a while. Since 23.11 a reconfigure starts the new slurmctld before the old one ends. A
 //! backup takes over from a primary that may only have hung. A process that hangs would keep a lock, and not
 //! every file system that a backup shares has locks. A slurmctld that opens the journal therefore writes its
 //! mark into a small file beside it, before it reads the journal. A process that finds another's mark after a
