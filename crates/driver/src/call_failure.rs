@@ -1,4 +1,4 @@
-//! What becomes of a failed call of a controller. This is the one place that classifies failures.
+//! The classes of failed controller calls and their consequences. No other module classifies failures.
 //!
 //! | kind | cause ([`ErrorClass`]) | did it take effect? | a create that meets it | counts as a try |
 //! |---|---|---|---|---|
@@ -9,15 +9,15 @@
 //! | `Stranger` | unknown user, wrong key | no | has a survey made, which holds back other jobs; asks again | never |
 //! | `Refused` | request invalid or not allowed | no | fails at once, and its job is held; if the last three jobs met it, it waits and asks each minute | in other calls than the create call: if the controller answers others |
 //!
-//! * Tries that count are limited by MaxRetries, all of them by CreateTimeout. Then the create fails, and the
-//!   ledger holds the job, or puts it off while the controller answers nobody.
-//! * A try that may have failed because of the controller has a survey made: it tells whether others fare
-//!   better.
-//! * A removal is tried again whatever the failure, without an end. After `Unclear` no partition is made
-//!   under the same id any more.
-//! * A survey that fails makes jobs wait, with its words as their reason. After `NotSent` and `Unclear` it
-//!   asks nothing further.
-//! * Where the class is `NotFound`, a status call reports `Absent` and a remove call success.
+//! * MaxRetries limits the tries that count, CreateTimeout all tries. Then the create fails. The ledger holds
+//!   the job, or puts it off while the controller answers no job.
+//! * After a try that may have failed because of the controller, a survey is made. It shows whether the
+//!   controller answers others.
+//! * A removal is tried again without end, whatever the failure. After `Unclear` the id is not used for another
+//!   partition.
+//! * After a failed survey jobs wait, with its words as their reason. After `NotSent` and `Unclear` the survey
+//!   asks no further question.
+//! * For the class `NotFound`, a status call reports `Absent` and a remove call reports success.
 
 use vipu_client::{Error, ErrorClass};
 
@@ -25,45 +25,46 @@ use vipu_client::{Error, ErrorClass};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct CallError {
-    /// What it means for the driver.
+    /// The consequence for the driver.
     pub failure: Failure,
-    /// Which controller, call and partition, and the controller's own words.
+    /// The controller, call and partition, and the controller's own words.
     pub message: String,
-    /// Those words alone: the same from whatever call.
+    /// The controller's words alone. They do not depend on the call.
     pub cause: String,
 }
 
-/// What a failed call means for what to do next: the rows of the table in `call_failure.rs`.
+/// The consequence of a failed call, as in the table of `call_failure.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Refused for good, nothing was done: asking again is pointless.
+    /// Refused for good. Nothing was done, and asking again is pointless.
     Refused,
-    /// Refused as the controller does not know us; nothing was done, and asking again helps once that is
+    /// Refused because the controller does not know us. Nothing was done. Asking again helps once that is
     /// mended.
     Stranger,
-    /// No room for the partition at the moment; nothing was done.
+    /// No room for the partition at the moment. Nothing was done.
     NoRoom,
     /// The name of the partition is taken.
     Exists,
-    /// It was not sent, as there is no connection: nothing was done.
+    /// Not sent, because there is no connection. Nothing was done.
     NotSent,
-    /// No answer, or one that does not tell: the call may have taken effect, or may still.
+    /// No answer, or one without meaning. The call may have taken effect, or may still take effect.
     Unclear,
 }
 
-/// Whether a try that failed counts: a partition that fails more often than MaxRetries is given up.
+/// Whether a failed try counts. A partition that fails more often than MaxRetries is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counts {
-    /// Something is wrong with this partition.
+    /// Yes. The partition is at fault.
     Always,
-    /// Something is wrong with this partition, unless its controller fails all others as well.
+    /// Yes, unless its controller fails all other partitions as well.
     IfOthersAreAnswered,
-    /// It says nothing of this partition: others have the IPUs, or the controller does not know us.
+    /// No. The failure says nothing of this partition: others have the IPUs, or the controller does not know
+    /// us.
     Never,
 }
 
 impl Failure {
-    /// Whether the try that met this failure counts.
+    /// Whether a try with this failure counts.
     pub(crate) fn counts(self) -> Counts {
         match self {
             Self::NoRoom | Self::Stranger => Counts::Never,
@@ -71,12 +72,12 @@ impl Failure {
         }
     }
 
-    /// Whether the call may have taken effect, or may still.
+    /// Whether the call may have taken effect, or may still take effect.
     pub(crate) fn may_take_effect(self) -> bool {
         self == Self::Unclear
     }
 
-    /// Whether the controller itself said nothing that can be made use of.
+    /// Whether the controller gave no usable answer.
     #[must_use]
     pub fn is_silence(self) -> bool {
         matches!(self, Self::NotSent | Self::Unclear)
@@ -91,7 +92,7 @@ impl From<ErrorClass> for Failure {
             ErrorClass::NoRoom => Self::NoRoom,
             ErrorClass::AlreadyExists => Self::Exists,
             ErrorClass::NotSent => Self::NotSent,
-            // Unreachable, Timeout, NotReady, Aborted, and any class that is new.
+            // Unreachable, Timeout, NotReady, Aborted, and any new class.
             _ => Self::Unclear,
         }
     }

@@ -64,7 +64,7 @@ fn requirements(request: &CreateRequest<'_>) -> Requirements {
     let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = request.shape;
     let wanted = Requirements {
         allocation: request.allocation.map(str::to_owned),
-        // Beside an allocation a cluster means nothing; with IPUs of our choice it has to be named.
+        // An allocation makes a cluster meaningless. A list of chosen IPUs needs a cluster.
         cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
         ipus: request.ipus.to_vec(),
         reconfigurable: reconfigurable.unwrap_or(false),
@@ -78,7 +78,7 @@ fn requirements(request: &CreateRequest<'_>) -> Requirements {
     wanted.across(request.domain_size)
 }
 
-/// What two states that are told together amount to.
+/// The partition state for the two states that the controller reports together.
 fn state(status: &PartitionStatus) -> PartitionState {
     match (status.ready, status.operation) {
         (ReadyState::Removed, _) => PartitionState::Removed,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_removed_is_neither_usable_nor_failed() {
+    fn a_partition_being_removed_is_neither_usable_nor_failed() {
         for ready in [ReadyState::Active, ReadyState::Error, ReadyState::Pending] {
             assert_eq!(told(ready, OperationState::Removing, &["x"]), PartitionState::Removing);
         }

@@ -1,4 +1,4 @@
-//! What all tasks of a driver share.
+//! The state that all tasks of a driver share.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,22 +13,22 @@ use crate::survey::Surveyor;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Environment, LiveRecord, PodSetup, Stage};
 
-/// How many create calls of an earlier slurmctld were never answered: seeing the effect of one, or a few,
-/// says nothing.
+/// The count of unanswered create calls after an earlier slurmctld, which kept no count. It is high, so that
+/// a few observed effects do not bring it to zero.
 const NOBODY_COUNTED: u32 = 1 << 30;
 
 pub(crate) struct Context<W: Environment> {
     pub environment: W,
     pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
-    /// Those that are not configured any more, but that claims are on.
+    /// Pods that have claims but are not configured any more.
     unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
-    /// Of each controller that was ever in use.
+    /// Observations of each controller that was ever in use.
     observed: RefCell<BTreeMap<PodId, Rc<ObservedController>>>,
     tracked_partitions: RefCell<HashMap<PartitionId, Rc<Tracked>>>,
     surveyors: RefCell<BTreeMap<PodId, Surveyor>>,
-    /// What all jobs need.
+    /// The resources that all jobs need.
     pub resources: ResourceProbes,
-    /// Partitions that no job has and that are being seen to.
+    /// Partitions without a job that are being handled.
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
 
@@ -58,7 +58,7 @@ impl<W: Environment> Context<W> {
         }
     }
 
-    /// Takes new Pods into use, each with a survey at once.
+    /// Takes new Pods into use and surveys each at once.
     pub fn configure(self: &Rc<Self>, setups: Vec<PodSetup<W::Controller>>) {
         let mut pods = self.pods.borrow_mut();
         let before = std::mem::take(&mut *pods);
@@ -68,18 +68,17 @@ impl<W: Environment> Context<W> {
             pods.insert(id, Rc::new(pod));
         }
         self.unlisted.take();
-        // Surveys of the old controllers end here, so that none answers for a new one.
+        // The surveys of the old controllers end here. None of them can answer for a new controller.
         *self.surveyors.borrow_mut() =
             pods.iter().map(|(id, pod)| (id.clone(), Surveyor::start(self, id, pod))).collect();
         drop(pods);
         self.probe_what_is_needed();
     }
 
-    /// The Pod of a claim. A controller that is not in its model's list any more is dealt with as the others
-    /// are.
+    /// The Pod of a claim. A controller that has left its model's list is treated like the others.
     ///
     /// # Errors
-    /// When the model is not configured; for people.
+    /// If the model is not configured, with a text for people.
     pub fn pod(&self, claim: &Claim) -> Result<Rc<Pod<W::Controller>>, String> {
         let id = claim.pod();
         let (pods, mut unlisted) = (self.pods.borrow(), self.unlisted.borrow_mut());
@@ -97,7 +96,7 @@ impl<W: Environment> Context<W> {
         Rc::clone(self.observed.borrow_mut().entry(id.clone()).or_default())
     }
 
-    /// Whether another controller of the model answers, and does not refuse all jobs.
+    /// Whether another controller of the model answers and does not refuse all jobs.
     pub fn has_other(&self, id: &PodId) -> bool {
         let works = |it: &ObservedController| it.answers.get() && !it.refusals.refuses_all();
         let pods = self.pods.borrow();
@@ -109,9 +108,10 @@ impl<W: Environment> Context<W> {
         self.pods.borrow().get(id).cloned()
     }
 
-    /// Asks for a survey soon; false when there is no such model.
+    /// Asks for a survey soon. Returns false if there is no such model.
     ///
-    /// A controller that is not in the list may be in it under another name: all of its model are asked.
+    /// A controller outside the list may be in the list under another name. Then all controllers of its model
+    /// are asked.
     pub fn survey(&self, id: &PodId) -> bool {
         let surveyors = self.surveyors.borrow();
         if let Some(surveyor) = surveyors.get(id) {
@@ -122,12 +122,12 @@ impl<W: Environment> Context<W> {
         of_model.map(|(_, surveyor)| surveyor.wake()).count() > 0
     }
 
-    /// Whether somewhere one of this name, which no job has, is being removed.
+    /// Whether a partition of this name without a job is being removed on any controller.
     pub fn is_seen_to(&self, partition: &PartitionId) -> bool {
         self.unclaimed.borrow().iter().any(|(_, other)| other == partition)
     }
 
-    /// What is tracked of a partition, from now on if nothing is yet.
+    /// The tracked state of a partition. Tracking begins here if it has not yet.
     pub fn tracked(&self, partition: &PartitionId) -> Rc<Tracked> {
         let mut tracked_partitions = self.tracked_partitions.borrow_mut();
         match tracked_partitions.get(partition) {
@@ -140,12 +140,12 @@ impl<W: Environment> Context<W> {
         }
     }
 
-    /// What is tracked of a partition, if anything is.
+    /// The tracked state of a partition, if it is tracked.
     pub fn known(&self, partition: &PartitionId) -> Option<Rc<Tracked>> {
         self.tracked_partitions.borrow().get(partition).cloned()
     }
 
-    /// The partitions there should be on this Pod: they were up, as they may have files.
+    /// The partitions that should exist on this Pod. A partition that may have files was up.
     pub fn partitions_of_ours(&self, id: &PodId) -> Vec<PartitionId> {
         let tracked_partitions = self.tracked_partitions.borrow();
         let ours = tracked_partitions.iter().filter(|(_, tracked)| {
@@ -153,12 +153,12 @@ impl<W: Environment> Context<W> {
             is_of_pod && tracked.owner.get() == PartitionOwner::Ours && !tracked.fileless.get()
         });
         let mut ours: Vec<_> = ours.map(|(partition, _)| partition.clone()).collect();
-        // For a simulation to be played again.
+        // The order makes a simulation repeatable.
         ours.sort();
         ours
     }
 
-    /// Tracks a partition that is gone no longer, unless another order waits for its turn.
+    /// Stops tracking a partition that is gone, unless another order waits for its turn.
     pub fn close(&self, partition: &PartitionId, tracked: Rc<Tracked>) {
         let ours_and_the_map = 2;
         if Rc::strong_count(&tracked) == ours_and_the_map {
@@ -166,7 +166,7 @@ impl<W: Environment> Context<W> {
         }
     }
 
-    /// All Pods of a list of models, each with the model's settings.
+    /// All Pods of the configured models, each with the model's settings.
     pub fn listed(&self) -> BTreeMap<PodId, Rc<Pod<W::Controller>>> {
         self.pods.borrow().clone()
     }

@@ -1,4 +1,4 @@
-//! What the driver needs of a V-IPU controller, in the driver's own terms.
+//! The driver's interface to a V-IPU controller.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -8,83 +8,84 @@ use vipu_types::{ControllerName, IpuCount, PartitionId, Place, Shape};
 
 use crate::{CallError, ModelSettings};
 
-/// One controller end-point. Every call ends by itself, within the controller's own deadline.
+/// One controller end-point. Every call ends within the controller's own deadline.
 pub trait Controller: Sized + 'static {
-    /// What a task needs to reach its IPUs; the driver only carries it to [`crate::Files`].
+    /// The data that a task needs to reach its IPUs. The driver only passes it to [`crate::Files`].
     type Config: 'static;
 
     /// Host and port, for messages.
     fn name(&self) -> impl Display;
 
-    /// Another controller, dealt with as this one is.
+    /// Another controller with the settings of this one.
     ///
     /// # Errors
-    /// When there can be no such; for people.
+    /// If no connection to such a controller can be set up, with a text for people.
     fn beside(&self, name: &ControllerName) -> Result<Self, String>;
 
-    /// Asks for a partition; `Ok` when the controller took the request, maybe before it is usable.
+    /// Asks for a partition. `Ok` means that the controller took the request. The partition may not be usable
+    /// yet.
     fn create(&self, request: &CreateRequest<'_>) -> impl Future<Output = Result<(), CallError>>;
 
-    /// How far a partition is; one that does not exist is [`PartitionState::Absent`], no error.
+    /// The state of a partition. A partition that does not exist is [`PartitionState::Absent`], not an error.
     fn status(&self, partition: &PartitionId) -> impl Future<Output = Result<PartitionState, CallError>>;
 
-    /// The IPUoF configuration of all GCDs of an active partition, never an empty one.
+    /// The IPUoF configuration of all GCDs of an active partition. It is never empty.
     fn ipuof_config(&self, partition: &PartitionId) -> impl Future<Output = Result<Self::Config, CallError>>;
 
-    /// Asks to remove a partition; `Ok` also when there is none. With `force` the controller
-    /// ignores what goes wrong on the way.
+    /// Asks to remove a partition. The answer is `Ok` also if there is none. With `force` the controller
+    /// ignores errors on the way.
     fn remove(&self, partition: &PartitionId, force: bool) -> impl Future<Output = Result<(), CallError>>;
 
-    /// All IPUs and partitions there are for partitions with these settings.
+    /// All IPUs and partitions that concern partitions with these settings.
     fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;
 }
 
-/// What to ask of the controller when a partition is made.
+/// A request for a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreateRequest<'a> {
     /// Its id.
     pub partition: &'a PartitionId,
     /// Its IPUs.
     pub size: IpuCount,
-    /// IPUs in one IPU-Link domain: a larger partition has to be asked for as several segments.
+    /// IPUs in one IPU-Link domain. A larger partition is requested as several segments.
     pub domain_size: IpuCount,
-    /// How it is divided and wired.
+    /// The division and the wiring.
     pub shape: Shape,
-    /// Exactly these IPUs; empty when the controller chooses.
+    /// The chosen IPUs. Empty if the controller chooses.
     pub ipus: &'a [Place],
-    /// The V-IPU cluster that `ipus` are of.
+    /// The V-IPU cluster of `ipus`.
     pub cluster: Option<&'a str>,
-    /// The allocation to take the IPUs from; any when `None`.
+    /// The allocation to take the IPUs from. `None` means any.
     pub allocation: Option<&'a str>,
 }
 
-/// How far a partition is, as its controller tells.
+/// The state of a partition, as its controller reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartitionState {
-    /// There is no such partition (any more).
+    /// There is no such partition, or no longer.
     Absent,
-    /// It is being made.
+    /// The partition is being made.
     Pending,
-    /// It can be used.
+    /// The partition can be used.
     Active,
-    /// It met an error and the controller is resetting it by itself: it may still come up.
+    /// The controller is resetting the partition after an error. It may still come up.
     Resetting,
-    /// It met an error and stays so; the controller's words.
+    /// The partition is in error for good. Has the controller's words.
     Failed(String),
-    /// It is being removed.
+    /// The partition is being removed.
     Removing,
-    /// The controller shows it as removed: it is not usable any more, but its name and its IPUs are not free
-    /// yet.
+    /// The controller shows the partition as removed. It is not usable any more, but its name and its IPUs
+    /// are not free yet.
     Removed,
 }
 
-/// What a controller has for a model.
+/// The IPUs and partitions of a model on one controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// All IPUs.
     pub ipus: u32,
-    /// Those of them that cannot be used.
+    /// The unusable ones among them.
     pub faulty: u32,
-    /// All partitions, whoever made them.
+    /// All partitions, also those of others.
     pub partitions: Vec<SeenPartition>,
 }

@@ -1,4 +1,4 @@
-//! Making a partition: journal, call, poll, configuration, files, journal.
+//! The create of a partition: journal, call, poll, configuration, files, journal.
 
 mod call;
 mod files;
@@ -27,10 +27,10 @@ use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, 
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(10);
 
-/// Between two tries on a controller that refuses all jobs.
+/// The pause between two tries on a controller that refuses all jobs.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long the partition of `claim` is tried, from now on.
+/// The time limit of the create for `claim`. It runs from now on.
 pub(crate) fn deadline<W: Environment>(
     context: &Rc<Context<W>>,
     claim: &Claim,
@@ -44,7 +44,7 @@ pub(crate) fn deadline<W: Environment>(
     deadline
 }
 
-/// What is said of a create that ended before its turn came: nothing of its job.
+/// The answer for a create that ended before its turn. It says nothing about the job.
 pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -> Event {
     let partition = claim.partition.clone();
     let reason = match stop {
@@ -59,7 +59,7 @@ pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -
     Event::CreatePutOff { partition, reason }
 }
 
-/// Makes the partition of `claim` and says how that ended: Up, CreateFailed, CreatePutOff or CreateCancelled.
+/// Makes the partition of `claim`. Returns Up, CreateFailed, CreatePutOff or CreateCancelled.
 pub(crate) async fn create<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,
@@ -140,39 +140,39 @@ pub(crate) async fn create<W: Environment>(
 /// One create under way.
 struct Create<'a, W: Environment> {
     context: &'a Rc<Context<W>>,
-    /// As it was configured when this began; or, after a trouble that was mended by configuration, as it is
-    /// now.
+    /// The Pod as configured when the create began, or as configured now, if a new configuration ended a
+    /// trouble.
     pod: Rc<Pod<W::Controller>>,
-    /// Until the controller has done its part.
+    /// Held until the controller has done its part.
     slot: Option<OwnedSemaphorePermit>,
     tracked: &'a Rc<Tracked>,
     claim: &'a Claim,
     deadline: CreateDeadline,
-    /// It is among those that are being made at once.
+    /// The create got its slot.
     has_begun: bool,
-    /// When to ask for it the first time.
+    /// The place in the order of first create calls.
     place: Option<PlaceInQueue>,
-    /// The intent is on record, with this directory for its files.
+    /// The directory of the files in the recorded intent, once the intent is on record.
     intent: Option<Option<Arc<Path>>>,
-    /// The controller may have the partition: look before asking for it.
+    /// The controller may have the partition, so the create looks for it before it asks.
     may_exist: bool,
-    /// The last create call was not answered, and its effect not seen.
+    /// The last create call was not answered, and its effect was not seen.
     is_unanswered: bool,
-    /// What to say when time runs out.
+    /// The text for the case that time runs out.
     trouble: Cow<'static, str>,
-    /// For who waits.
+    /// The progress texts for users.
     progress: &'a CreateProgress<'a>,
 }
 
-/// Why a try ended without the partition.
+/// The reason why a try ended without the partition.
 enum Setback {
-    /// Another try may do better.
+    /// Another try may succeed.
     Again(Cow<'static, str>, Counts),
-    /// Another will, once what all jobs need is not in trouble any more.
+    /// Another try will succeed, once a resource that all jobs need is out of trouble.
     Shared(Cow<'static, str>),
     /// The controller refuses all jobs.
     RefusesAll(Cow<'static, str>),
-    /// None would.
+    /// No try would succeed.
     Stop(Stop),
 }
 
@@ -191,29 +191,30 @@ impl From<CallError> for Setback {
 impl<W: Environment> Create<'_, W> {
     async fn run(&mut self) -> Result<(), Stop> {
         self.all_well().await?;
-        // Acquiring could fail on a closed semaphore only, and nobody closes it.
+        // Acquiring fails only on a closed semaphore, and this one is never closed.
         self.slot = self.deadline.hold(Arc::clone(&self.pod.slots).acquire_owned()).await?.ok();
         self.has_begun = true;
         self.place = Some(self.pod.next_place());
-        // Before our own intent takes the place of another's in the journal.
+        // The check comes before our own intent replaces another's in the journal.
         self.id_is_good()?;
         self.tracked.home.replace(Some(self.claim.pod()));
         if !self.may_exist {
-            // Before there is an intent: with it, what a lost reply or a crash leaves is taken for ours.
+            // The check comes before the intent. With an intent, anything left by a lost reply or a crash
+            // counts as ours.
             self.tries(Self::id_is_free).await?;
         }
         self.tracked.fileless.set(!self.may_exist);
         self.tries(Self::attempt).await?;
         failpoints::hold!("files_written");
-        // A partition that was up is not watched for by who comes after: a call that was never answered is to
-        // be.
+        // A later slurmctld does not watch for late effects on a partition with this entry. An unanswered
+        // call needs that watch.
         if self.tracked.unanswered.get() == 0 {
             self.context.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
         }
         Ok(())
     }
 
-    /// Waits until nothing is in trouble that all jobs need. Who mends it may do so by another configuration.
+    /// Waits until no resource that all jobs need is in trouble. A new configuration may end the trouble.
     async fn all_well(&mut self) -> Result<(), Stop> {
         loop {
             let seen = self.context.news().count();
@@ -231,7 +232,7 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Goes on with the configuration in force, unless the job was promised files that it would not get now.
+    /// Adopts the configuration in force, unless that would take away files that the job was promised.
     fn reconfigured(&mut self) {
         let has_files = |pod: &Pod<_>| pod.settings.ipuof_dir.is_some();
         if let Ok(now) = self.context.pod(self.claim)
@@ -241,7 +242,7 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Tries until it succeeds, or failed too often.
+    /// Repeats `attempt` until it succeeds or has failed too often.
     async fn tries<T>(
         &mut self,
         mut attempt: impl AsyncFnMut(&mut Self) -> Result<T, Setback>,
@@ -275,7 +276,7 @@ impl<W: Environment> Create<'_, W> {
                 self.context.environment.tell(run, self.progress.line());
             }
             self.deadline.pause(pause).await?;
-            // The survey has had that time to tell whether others fare better.
+            // The pause gave the survey time to show whether the controller answers others.
             failures += u32::from(match counts {
                 Counts::Always => true,
                 Counts::IfOthersAreAnswered => self.pod.observed.answers.get(),
@@ -290,9 +291,9 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Waits until the controller has made a partition for somebody; and asks again now and then: nobody else
-    /// may. Unless another controller of the model works: a job that has waited for a while may fare better
-    /// there.
+    /// Waits until the controller makes a partition for another job, and asks again now and then, because no
+    /// other job may ask. If another controller of the model works, a job that has waited for a while is put
+    /// off. It may get its partition there.
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
@@ -336,7 +337,7 @@ impl<W: Environment> Create<'_, W> {
         failpoints::hold!("active");
         self.trouble = "the controller has not given its IPUoF configuration".into();
         let config = self.deadline.hold(self.pod.controller.ipuof_config(&self.claim.partition)).await??;
-        // The controller has done its part: files that hang must not keep others from theirs.
+        // The controller has done its part. A file system that hangs must not hold up other creates.
         self.slot = None;
         match self.pod.settings.ipuof_dir.clone() {
             Some(directory) => self.files(directory, config).await,
@@ -347,7 +348,7 @@ impl<W: Environment> Create<'_, W> {
         }
     }
 
-    /// Whether an earlier call left a partition that may do; one that will not is cleared away.
+    /// Whether an earlier call left a usable partition. An unusable one is removed.
     async fn found(&mut self) -> Result<bool, Setback> {
         let state = self.status().await?;
         if state != PartitionState::Absent {
@@ -375,7 +376,7 @@ impl<W: Environment> Create<'_, W> {
             .map_err(|words| Setback::Again(words.into(), Counts::IfOthersAreAnswered))
     }
 
-    /// Waits until the partition is active; says for how long.
+    /// Waits until the partition is active. Returns how long that took.
     async fn active(&mut self) -> Result<Duration, Setback> {
         let began = Instant::now();
         self.trouble = "the controller has not said how far it is".into();

@@ -1,4 +1,4 @@
-//! When a create is given up: CreateTimeout, a cancellation, and the time that troubles add.
+//! The end of a create without a partition: CreateTimeout, a cancellation, and the time that troubles add.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -10,57 +10,57 @@ use vipu_types::JobRun;
 
 use crate::resource::{Health, Resource};
 
-/// Why a create ends without its partition.
+/// The reason why a create ends without its partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The ledger asked for it.
     Cancelled,
     /// CreateTimeout is over.
     TimedOut,
-    /// Not now, and not there; for people.
+    /// Not now, and not on this controller. Has a text for people.
     PutOff(String),
-    /// Something that trying again would not mend.
+    /// Another try would not help.
     Failed(String),
-    /// Nothing can be made under this id any more.
+    /// The id cannot be used any more.
     IdSpent,
 }
 
-/// How long a job may hold its nodes, beyond CreateTimeout, for something that no job is at fault for. After that
-/// its run goes back into the line, so that others can have the nodes.
+/// The longest time beyond CreateTimeout for which a run may hold its nodes during a trouble that is no job's
+/// fault. Then the run goes back into the line and frees its nodes.
 pub(crate) const LONGEST_TROUBLE: Duration = Duration::from_secs(12 * 3600);
 
-/// How long a create is tried: half as long for a job that still waits in line, which tries once more, and
-/// for all of that time, when it has its nodes.
+/// The time limit of a create: CreateTimeout for a job that has its nodes, and half of it for a job in line.
+/// The latter tries once more when it has its nodes.
 pub(crate) fn limit(run: JobRun, create_timeout: Duration) -> Duration {
     if run.has_begun() { create_timeout } else { create_timeout / 2 }
 }
 
-/// Ends waiting when the create is cancelled or its time is over. That stands still while something is in
-/// trouble that all jobs need.
+/// Ends waiting when the create is cancelled or its time is over. The time stands still while a resource that
+/// all jobs need is in trouble.
 pub(crate) struct CreateDeadline {
     cancel: CancellationToken,
     limit: Duration,
     deadline: Cell<Instant>,
-    /// When it ends in any case.
+    /// The end whatever happens.
     latest: Instant,
-    /// What all jobs need, and for how long each was not well when that began to count.
+    /// The needed resources, and the time that each had lost when it became needed.
     needs: RefCell<Vec<(Rc<Resource>, Duration)>>,
 }
 
 impl CreateDeadline {
-    /// Begins now.
+    /// A deadline that begins now.
     pub fn new(cancel: CancellationToken, limit: Duration) -> Self {
         let end = Instant::now() + limit;
         let (deadline, latest) = (Cell::new(end), end + LONGEST_TROUBLE);
         Self { cancel, limit, deadline, latest, needs: RefCell::default() }
     }
 
-    /// How long it is, in whole seconds.
+    /// The time limit in whole seconds.
     pub fn seconds(&self) -> u64 {
         self.limit.as_secs()
     }
 
-    /// These are needed from now on.
+    /// Sets the resources that are needed from now on.
     pub fn minds(&self, needs: &[Rc<Resource>]) {
         self.deadline.set(self.end());
         self.needs.replace(needs.iter().map(|need| (Rc::clone(need), need.time_lost())).collect());
@@ -71,7 +71,7 @@ impl CreateDeadline {
         self.deadline.get() + needs.iter().map(|(need, before)| need.time_lost() - *before).sum::<Duration>()
     }
 
-    /// Waits for its end.
+    /// Waits until the deadline is over.
     async fn over(&self) {
         loop {
             let end = self.end();
@@ -86,7 +86,7 @@ impl CreateDeadline {
         }
     }
 
-    /// Waits until the run has held its nodes for too long, whatever for.
+    /// Waits until the run has held its nodes for too long, for whatever reason.
     async fn outlasted(&self) -> Stop {
         sleep_until(self.latest).await;
         let trouble = self.needs.borrow().iter().find_map(|(need, _)| match need.health() {
@@ -100,7 +100,7 @@ impl CreateDeadline {
         })
     }
 
-    /// Waits for `work`; drops it when the deadline comes first.
+    /// Waits for `work`. Drops it if the deadline comes first.
     pub async fn hold<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
         tokio::select! {
             biased;
@@ -111,7 +111,7 @@ impl CreateDeadline {
         }
     }
 
-    /// Waits for what no job is at fault for: that time does not count.
+    /// Waits for work whose delay is no job's fault. The time does not count.
     pub async fn hold_unhurried<T>(&self, work: impl Future<Output = T>) -> Result<T, Stop> {
         let began = Instant::now();
         let held = tokio::select! {

@@ -1,4 +1,4 @@
-//! What users are told who wait while their partition is made.
+//! The messages for users about the create of a partition.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -13,21 +13,21 @@ use vipu_types::Ipus;
 use crate::Environment;
 use crate::context::Context;
 
-/// No create is late before this, however fast the one before was.
+/// A create is not late before this time, however fast the one before was.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the making of a partition goes.
+/// The progress of a create.
 pub(crate) struct CreateProgress<'a> {
     claim: &'a Claim,
     began: Instant,
     usually: Option<Duration>,
     setback: RefCell<Option<String>>,
-    /// The trouble that all wait for.
+    /// The trouble that all jobs wait for.
     waits_for: RefCell<Option<Rc<str>>>,
 }
 
 impl<'a> CreateProgress<'a> {
-    /// Begins now; `usually` it takes so long.
+    /// Progress that begins now. `usually` is the usual duration.
     pub fn new(claim: &'a Claim, usually: Option<Duration>) -> Self {
         Self {
             claim,
@@ -38,24 +38,24 @@ impl<'a> CreateProgress<'a> {
         }
     }
 
-    /// So many tries have failed, the last one so.
+    /// Notes that the try number `tries` failed with `trouble`.
     pub fn failed(&self, tries: u32, trouble: &str) {
         self.setback.replace(Some(format!("try {tries}: {trouble}")));
     }
 
-    /// The controller refuses all jobs, in these words; whether they are news.
+    /// Notes that the controller refuses all jobs, with its words. Returns whether the words are news.
     pub fn refused(&self, words: &str) -> bool {
         let words = format!("waiting: {words}");
         let before = self.setback.replace(Some(words));
         before != *self.setback.borrow()
     }
 
-    /// How the last try failed, if one has.
+    /// The failure of the last try, if one failed.
     pub fn setback(&self) -> Option<String> {
         self.setback.borrow().clone()
     }
 
-    /// All in one line.
+    /// The progress in one line.
     pub fn line(&self) -> String {
         let Self { claim, began, usually, .. } = self;
         let mut line =
@@ -76,13 +76,13 @@ impl<'a> CreateProgress<'a> {
         line
     }
 
-    /// From when on it is late.
+    /// The time after which the create is late.
     fn patience(&self) -> Duration {
         self.usually.map_or(PATIENCE, |usually| PATIENCE.max(2 * usually))
     }
 
-    /// Says that the partition is being made, and once more when that takes longer than usually; what squeue
-    /// shows is told further, ever less often. Never ends.
+    /// Tells the user that the partition is being made, and once more if that takes longer than usual. After
+    /// that the text of squeue is updated, ever less often. Never returns.
     pub async fn announce<W: Environment>(&self, environment: &W) -> Infallible {
         environment.tell(self.claim.run, self.line());
         let mut pause = self.patience();
@@ -98,7 +98,8 @@ impl<'a> CreateProgress<'a> {
         }
     }
 
-    /// Says what all jobs wait for, aloud once, and that it is over. Never ends.
+    /// Tells the user about each new trouble that all jobs wait for. Other changes appear in squeue only. Never
+    /// returns.
     pub async fn announce_trouble<W: Environment>(&self, context: &Rc<Context<W>>) -> Infallible {
         let mut told = None;
         loop {

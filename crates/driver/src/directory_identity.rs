@@ -1,8 +1,8 @@
-//! Which directories hold IPUoF files of ours, and whether what is mounted there is still the one.
+//! The check that a directory of IPUoF files is still the one that was in use.
 //!
-//! The mount point of a file system that is away looks like an empty directory. So a directory that is taken
-//! into use gets a small file, named after the cluster, with a random id in it, and StateSaveLocation
-//! remembers that id.
+//! The mount point of an unmounted file system looks like an empty directory. Each directory that is taken
+//! into use therefore gets a small file, named after the cluster, with a random id. StateSaveLocation
+//! remembers the id.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,11 +15,11 @@ use ipuof::{Error, IpuofDir};
 /// The marks of one cluster. Blocks on the file system.
 #[derive(Debug)]
 pub(crate) struct DirectoryIdentities {
-    /// What the file in each directory is called.
+    /// The name of the file in each directory.
     name: String,
-    /// Where the ids are kept.
+    /// The file that keeps the ids.
     memory: Option<PathBuf>,
-    /// The id in each directory; empty where files were before there were marks.
+    /// The id of each directory. Empty for a directory whose files are older than the marks.
     known: Mutex<Known>,
     /// Held while a directory is taken into use.
     taking: Mutex<()>,
@@ -27,7 +27,7 @@ pub(crate) struct DirectoryIdentities {
 
 type Known = BTreeMap<PathBuf, String>;
 
-/// Why files are neither written nor deleted.
+/// The reason why files are neither written nor deleted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotUsable {
     #[error(transparent)]
@@ -42,7 +42,8 @@ pub(crate) enum NotUsable {
 }
 
 impl DirectoryIdentities {
-    /// What is remembered in `memory`. Where that is not there yet, files may be in `used`.
+    /// The identities that `memory` has. If `memory` does not exist yet, the directories `used` may have
+    /// files.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
         let name = format!(".vipu_{}", cluster.replace('/', "_"));
         let marks = Self { name, memory, known: Mutex::default(), taking: Mutex::default() };
@@ -59,7 +60,7 @@ impl DirectoryIdentities {
         marks
     }
 
-    /// Opens a directory to write files there: the one that was in use, or one that is from now on.
+    /// Opens a directory to write files: the one that was in use, or one that is taken into use now.
     pub fn open(&self, path: &Path) -> Result<IpuofDir, NotUsable> {
         let open = IpuofDir::open(path)?;
         if let Some(id) = self.id(path) {
@@ -84,7 +85,7 @@ impl DirectoryIdentities {
         Ok(open)
     }
 
-    /// Opens a directory to delete files there; none if none were ever written there.
+    /// Opens a directory to delete files. Returns none if no file was ever written there.
     pub fn open_used(&self, path: &Path) -> Result<Option<IpuofDir>, NotUsable> {
         let is_used = locked(&self.known).contains_key(path);
         if is_used { self.open(path).map(Some) } else { Ok(None) }
@@ -98,7 +99,7 @@ impl DirectoryIdentities {
         Ok(open.mark(&self.name)?.filter(|id| is_id(id)))
     }
 
-    /// The directory, if it has this id.
+    /// Returns the directory if it has this id.
     fn is_still(&self, id: String, path: &Path, open: IpuofDir) -> Result<IpuofDir, NotUsable> {
         let found = self.found(&open)?;
         if found.as_ref() == Some(&id) {
@@ -118,7 +119,7 @@ impl DirectoryIdentities {
         Ok(Some(known))
     }
 
-    /// A crash leaves the text before or the new one.
+    /// Replaces the file of ids. A crash leaves the old text or the new one.
     fn write(&self, known: &Known) -> io::Result<()> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let new = memory.with_extension("new");
@@ -144,7 +145,7 @@ fn new_id() -> io::Result<String> {
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
-/// Whether this is an id, and can be shown to people as it is.
+/// Whether this is an id and can be shown to people unchanged.
 fn is_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
@@ -175,7 +176,7 @@ mod tests {
             DirectoryIdentities::new("a", Some(self.around.path().join("memory")), used.iter().cloned())
         }
 
-        /// Its file system is unmounted: an empty directory is seen.
+        /// Unmounts the file system: the path shows an empty directory.
         fn unmount(&self) {
             fs::rename(self.ipuof(), self.around.path().join("away")).unwrap();
             fs::create_dir(self.ipuof()).unwrap();
@@ -192,7 +193,7 @@ mod tests {
         let site = Site::new();
         site.marks(&[]).open(&site.ipuof()).unwrap();
         site.unmount();
-        // This slurmctld, and the next one.
+        // In this slurmctld, and in the next one.
         let error = site.marks(&[]).open(&site.ipuof()).unwrap_err().to_string();
         assert!(error.contains("no id in .vipu_a there (is its file system mounted?)"), "{error}");
         assert!(site.marks(&[]).open_used(&site.ipuof()).is_err());
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_written_nothing_is_deleted() {
+    fn nothing_is_deleted_where_nothing_was_written() {
         let site = Site::new();
         let missing = site.around.path().join("missing");
         assert!(site.marks(&[]).open_used(&missing).unwrap().is_none());
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_version_before_wrote_is_awaited() {
+    fn a_directory_from_before_there_were_marks_is_still_checked() {
         let site = Site::new();
         let away = site.around.path().join("away");
         let marks = site.marks(&[site.ipuof(), away.clone()]);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_ours_is_believed_when_the_memory_is_lost() {
+    fn our_mark_is_believed_after_the_memory_is_lost() {
         let site = Site::new();
         site.marks(&[]).open(&site.ipuof()).unwrap();
         fs::remove_file(site.around.path().join("memory")).unwrap();

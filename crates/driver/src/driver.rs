@@ -1,4 +1,4 @@
-//! The loop that takes orders and starts a task for each.
+//! The loop that takes orders and starts a task for each one.
 
 use std::rc::Rc;
 
@@ -15,25 +15,27 @@ use crate::{
     unclaimed,
 };
 
-/// Carries out orders; see [`Driver::run`].
+/// The executor of orders: see [`Driver::run`].
 pub struct Driver<W: Environment>(Rc<Context<W>>);
 
 impl<W: Environment> Driver<W> {
-    /// A driver that knows the partitions `live`, as the journal of an earlier one had them.
+    /// A driver that knows the partitions `live` from the journal of an earlier driver.
     ///
-    /// Knowing is all: what becomes of them, the ledger says.
+    /// It does not act on them before the ledger gives an order.
     #[must_use]
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         Self(Rc::new(Context::new(environment, live)))
     }
 
-    /// Carries out orders until every [`crate::Handle`] is dropped; whatever is under way then, or when
-    /// this future is dropped, is left as the journal has it.
+    /// Carries out orders until every [`crate::Handle`] is dropped. Work under way at that time, or when this
+    /// future is dropped, is left as the journal has it.
     ///
     /// # Errors
-    /// When the journal says that another slurmctld has taken over; at once, whatever is under way.
+    /// If the journal says that another slurmctld has taken over. The error comes at once, whatever is under
+    /// way.
     ///
-    /// Needs a tokio runtime with time, and whatever the controllers need; meant for a current-thread one.
+    /// Needs a tokio runtime with time and with the features that the controllers need. It is meant for a
+    /// current-thread runtime.
     pub async fn run(self, mut orders: Orders<W::Controller>) -> Result<(), JournalError> {
         let tasks = LocalSet::new();
         let work = async {
@@ -110,7 +112,7 @@ impl<W: Environment> Driver<W> {
         let tracked = context.tracked(&claim.partition);
         let cancel = CancellationToken::new();
         tracked.cancel.replace(cancel.clone());
-        // Its time begins with the order, whatever it has to wait for first.
+        // The time limit begins with the order, whatever the order waits for first.
         let deadline = create::deadline(&context, &claim, cancel);
         spawn_local(async move {
             let answer = match deadline.hold(tracked.turn.lock()).await {
@@ -120,13 +122,14 @@ impl<W: Environment> Driver<W> {
                             (Rc::clone(&context), Rc::clone(&tracked), claim.clone());
                         async move { create::create(&context, &tracked, &claim, deadline).await }
                     };
-                    // Every create has one answer, also when there is a fault in this program.
+                    // Every create has one answer, even after a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
                         partition: claim.partition.clone(),
                         reason: format!("internal error, please report: {broken}"),
                     });
                     if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
-                        // Nothing came of an intent: nobody shall remove a partition of others because of it.
+                        // The intent came to nothing. A partition of others must not be removed because of
+                        // it.
                         context.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
@@ -143,7 +146,7 @@ impl<W: Environment> Driver<W> {
         spawn_local(async move {
             let partition = claim.partition.clone();
             let task = || remove::remove(Rc::clone(&context), Rc::clone(&tracked), claim.clone());
-            // A partition is never given up.
+            // The removal of a partition is never given up.
             restarted_on_panic(&partition, task).await;
             context.environment.report(Event::Gone(partition));
             remove::watch(&context, tracked, &claim).await;

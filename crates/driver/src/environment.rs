@@ -1,4 +1,4 @@
-//! Everything outside the driver.
+//! The driver's surroundings, as traits.
 
 use std::future::Future;
 use std::path::Path;
@@ -8,13 +8,13 @@ use vipu_types::JobRun;
 
 use crate::{Controller, Journal};
 
-/// What the driver acts on and reports to.
+/// The interfaces on which the driver acts and to which it reports.
 pub trait Environment: 'static {
-    /// How controllers are called.
+    /// The controllers.
     type Controller: Controller<Config = <Self::Files as Files>::Config>;
-    /// Where intents are kept.
+    /// The journal of intents.
     type Journal: Journal;
-    /// Where IPUoF files go.
+    /// The IPUoF files.
     type Files: Files;
 
     /// The journal.
@@ -26,33 +26,33 @@ pub trait Environment: 'static {
     /// The ledger's clock.
     fn now(&self) -> Millis;
 
-    /// Says to who waits for this run how the making of its partition goes; must not wait.
+    /// Tells the users who wait for this run how its create goes. Must not wait.
     fn tell(&self, _run: JobRun, _line: String) {}
 
-    /// Says the same to who asks squeue only; must not wait.
+    /// Shows this text in squeue only. Must not wait.
     fn show(&self, _run: JobRun, _line: String) {}
 
-    /// Hands an event to the ledger; must not wait. Orders that follow from it may be sent from within.
+    /// Hands an event to the ledger. Must not wait. The call may send orders that follow from the event.
     fn report(&self, event: Event);
 }
 
-/// Who carries out the ledger's actions on Slurm itself.
+/// The executor of the ledger's actions on Slurm itself.
 pub trait Host {
-    /// Takes an action of the host thread; called from Slurm's callbacks, so it must not wait.
+    /// Takes an action of the host thread. Slurm's callbacks call this, so it must not wait.
     fn send(&self, action: HostAction);
 }
 
-/// Writes and deletes IPUoF files. Directories may be on a network file system that hangs:
-/// no call may block the driver's thread.
+/// Writes and deletes IPUoF files. A directory may be on a network file system that hangs, so no call may
+/// block the driver's thread.
 pub trait Files: 'static {
-    /// What a controller says a task needs to know.
+    /// The controller's data for tasks.
     type Config: 'static;
 
-    /// Finds out whether files can be written to the directory.
+    /// Tests whether files can be written to the directory.
     fn probe(&self, directory: &Path) -> impl Future<Output = Result<(), FilesError>>;
 
-    /// Writes the files of a claim; they are durable, and readable by its user, when this returns.
-    /// When it fails, it has taken back what it wrote.
+    /// Writes the files of a claim. When this returns, they are durable and readable by the claim's user.
+    /// After a failure, none of the written files is left.
     fn deliver(
         &self,
         directory: &Path,
@@ -60,12 +60,12 @@ pub trait Files: 'static {
         config: Self::Config,
     ) -> impl Future<Output = Result<(), FilesError>>;
 
-    /// Deletes the files of a claim, however many there are; `Ok` when there were none. A directory that is
-    /// away is an error, also when there is another in its place: an empty mount point.
+    /// Deletes the files of a claim, however many there are. `Ok` if there were none. A directory that is
+    /// away is an error, also if another one is in its place, for example an empty mount point.
     fn withdraw(&self, directory: &Path, claim: &Claim) -> impl Future<Output = Result<(), FilesError>>;
 }
 
-/// Why IPUoF files could not be written or deleted, naming the file.
+/// The reason why IPUoF files could not be written or deleted. Names the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FilesError(pub String);

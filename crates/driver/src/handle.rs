@@ -1,24 +1,24 @@
-//! The way into the driver, for any thread.
+//! The queue of orders to the driver, for any thread.
 
 use ledger::{Action, Claim, DriverAction, Seconds};
 use tokio::sync::mpsc;
 
 use crate::{Host, PodSetup};
 
-/// What the driver can be told.
+/// An order to the driver.
 pub(crate) enum Order<C> {
     Do(DriverAction),
     Pods(Vec<PodSetup<C>>),
     Launched(Claim, Seconds),
 }
 
-/// Sends orders to a driver; never waits. When the driver has ended, orders are lost with it.
+/// Sends orders to a driver and never waits. Orders to a driver that has ended are lost.
 pub struct Handle<C>(mpsc::UnboundedSender<Order<C>>);
 
-/// The other end of a [`Handle`], for [`crate::Driver::run`].
+/// The receiving end of a [`Handle`], for [`crate::Driver::run`].
 pub struct Orders<C>(pub(crate) mpsc::UnboundedReceiver<Order<C>>);
 
-/// Makes a handle and what a driver reads from it.
+/// Makes a handle and the receiver of its orders.
 #[must_use]
 pub fn channel<C>() -> (Handle<C>, Orders<C>) {
     let (sender, receiver) = mpsc::unbounded_channel();
@@ -32,14 +32,14 @@ impl<C> Clone for Handle<C> {
 }
 
 impl<C> Handle<C> {
-    /// Replaces all Pods. What is under way goes on as it began; a remove that has to be tried
-    /// again, and every survey, uses the new settings. A claim stays with its controller, also when
-    /// that one is not among its model's any more.
+    /// Replaces all Pods. Work under way goes on with the old settings. Surveys, and removals that are tried
+    /// again, use the new settings. A claim stays with its controller, even if the controller has left its
+    /// model's list.
     pub fn configure(&self, pods: Vec<PodSetup<C>>) {
         self.send(Order::Pods(pods));
     }
 
-    /// Hands each action to who carries it out: the driver behind this handle, or `host`.
+    /// Hands each action to its executor: the driver behind this handle, or `host`.
     pub fn route(&self, actions: impl IntoIterator<Item = Action>, host: &impl Host) {
         for action in actions {
             match action {
@@ -49,13 +49,14 @@ impl<C> Handle<C> {
         }
     }
 
-    /// The batch script of this run was launched then: a later slurmctld is to know.
+    /// Records for a later slurmctld that the batch script of this run was launched at this time.
     pub fn launched(&self, claim: Claim, at: Seconds) {
         self.send(Order::Launched(claim, at));
     }
 
     fn send(&self, order: Order<C>) {
-        // Fails only when the driver is gone: slurmctld is ending, and the journal knows the rest.
+        // A send fails only after the driver has ended. Then slurmctld is ending, and the journal knows the
+        // rest.
         let _ = self.0.send(order);
     }
 }

@@ -1,7 +1,7 @@
-//! What a controller has for us: all of it, or the part that is the model's allocation.
+//! A controller's listing for a model: all of the controller, or the model's allocation only.
 //!
-//! The user API tells of each partition in which allocation it is, but of no allocation which IPUs it has:
-//! its agents are in the configuration (AllocationAgents).
+//! The user API names the allocation of each partition, but not the IPUs of an allocation. The agents of an
+//! allocation are therefore in the configuration (AllocationAgents).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,10 +11,10 @@ use vipu_types::{PartitionId, Place};
 
 use crate::{Listing, ModelSettings};
 
-/// The attribute that names the partition an IPU is in.
+/// The attribute of an IPU that names its partition.
 const PARTITION: &str = "ipuof partition id";
 
-/// Asks for what these settings make use of.
+/// Asks for the listing that these settings need.
 pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
     let agents = &settings.allocation_agents;
     let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
@@ -24,7 +24,8 @@ pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result
     };
     let own = client.list_partitions(Some(allocation));
     if agents.is_empty() {
-        // An allocation that is not there is an error here, and not only when a partition is asked for.
+        // The third call makes a missing allocation an error here, and not only when a partition is
+        // requested.
         let (ipus, all, _) = tokio::try_join!(ipus, all, own)?;
         return Ok(Listing::of(&ipus, all));
     }
@@ -33,8 +34,8 @@ pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result
     Ok(summary(&ipus, own, |place| in_part(place, count, domain)))
 }
 
-/// Where a place lies in an allocation of so many IPUs. Nobody tells where an allocation begins: it is taken
-/// to lie as a partition of its size would, at a multiple of that.
+/// The place of an IPU inside an allocation of this many IPUs. No call tells where an allocation begins. It
+/// is taken to begin at a multiple of its size, as a partition of that size would.
 fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
     let (domains, size) = (ipus.div_ceil(domain).max(1), ipus.next_power_of_two().min(domain));
     let within = |number: u32, period: u64| u32::try_from(u64::from(number) % period).unwrap_or(number);
@@ -42,7 +43,7 @@ fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
 }
 
 impl Listing {
-    /// What these replies of a controller say that is all ours.
+    /// The listing of a whole controller, from its replies.
     #[must_use]
     pub fn of(ipus: &[Ipu], partitions: Vec<PartitionInfo>) -> Self {
         summary(ipus, partitions, |place| place)
@@ -50,7 +51,7 @@ impl Listing {
 }
 
 fn summary(ipus: &[Ipu], partitions: Vec<PartitionInfo>, place: impl Fn(Place) -> Place) -> Listing {
-    // An IPU of a partition is taken already, sound or not.
+    // An IPU of a partition counts as used already, whether it works or not.
     let unusable = |ipu: &&Ipu| ipu.fault().is_some() && !ipu.attributes.contains_key(PARTITION);
     let faulty = ipus.iter().filter(unusable).count();
     Listing {
@@ -68,7 +69,7 @@ fn seen(partition: PartitionInfo, place: impl Fn(Place) -> Place) -> Option<Seen
     Some(SeenPartition { places: places.collect(), partition: id.ok()?, fault, leaving })
 }
 
-/// What to call a partition of others whose name is none that we would give: its IPUs count all the same.
+/// A substitute id for a partition of others whose name is not a valid id. Its IPUs count all the same.
 fn stand_in(name: &str) -> String {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_partition_counts_whatever_its_name() {
+    fn a_foreign_partition_counts_under_any_name() {
         let names = ["p 1", "p 2", "p64", ""];
         let ids: Vec<_> = names
             .map(|id| {

@@ -1,4 +1,4 @@
-//! The real files: [`ipuof::IpuofDir`], on the runtime's blocking pool.
+//! The IPUoF files on disk: [`ipuof::IpuofDir`], on the runtime's blocking pool.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -14,13 +14,13 @@ use crate::{Files, FilesError};
 
 /// Writes IPUoF files into a directory that all nodes share.
 ///
-/// A file system that hangs holds up a thread of the blocking pool, and who waits for that file.
+/// A file system that hangs holds up one thread of the blocking pool and the task that waits for the file.
 #[derive(Clone, Debug)]
 pub struct IpuofFiles(Arc<DirectoryIdentities>);
 
 impl IpuofFiles {
-    /// The files of a cluster, which remembers in `memory` where it has some. Where that does not exist yet
-    /// there may be some in the directories `used`. Blocks on the file system.
+    /// The files of a cluster. `memory` remembers the directories with files. If it does not exist yet, the
+    /// directories `used` may have some. Blocks on the file system.
     pub fn new(cluster: &str, memory: Option<PathBuf>, used: impl IntoIterator<Item = PathBuf>) -> Self {
         Self(Arc::new(DirectoryIdentities::new(cluster, memory, used)))
     }
@@ -55,7 +55,7 @@ impl Files for IpuofFiles {
             let open = marks.open(directory)?;
             let published = open.publish(&claim.partition, &config, claim.user);
             if published.is_err() {
-                // The error that matters is the one at hand.
+                // The caller needs the error of the write, not that of the cleanup.
                 let _ = remove(&open, directory, &claim);
             }
             if published? == Access::WorldReadable {
@@ -76,20 +76,20 @@ impl Files for IpuofFiles {
     }
 }
 
-/// More than any partition has.
+/// A bound above the number of GCDs of any partition.
 const MOST_GCDS: u32 = 1 << 20;
 
-/// Removes the files of a partition: the one it has with one GCD, and those it has with several. The claim's
-/// size does not matter: they may be those of an earlier job of this id.
+/// Removes the files of a partition, those for one GCD and those for several. The claim's size does not
+/// matter, because the files may be those of an earlier job of this id.
 fn remove(open: &IpuofDir, directory: &Path, Claim { partition, .. }: &Claim) -> Result<(), Error> {
     open.remove(partition, 1)?;
-    // They are written in order, and one more may have been begun.
+    // Files are written in order, and one more may have been begun.
     let is_there = |gcd: &u32| directory.join(file_name(partition, *gcd, 2)).symlink_metadata().is_ok();
     let last = (0..MOST_GCDS).take_while(is_there).last();
     open.remove(partition, last.map_or(2, |gcd| gcd + 2))
 }
 
-/// Says that files are not kept to their users, once per process: it is so for every file there.
+/// Warns once per process that every user can read the files. This is true of every file in the directory.
 fn warn_once(directory: &Path) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {

@@ -21,7 +21,7 @@ fn claim(size: u64) -> Claim {
     }
 }
 
-/// The user who runs the test: no privilege is needed to give a file to oneself.
+/// The user of the test process. Giving a file to oneself needs no privilege.
 fn own_uid() -> u32 {
     use std::os::unix::fs::MetadataExt;
     tempfile::tempfile().unwrap().metadata().unwrap().uid()
@@ -38,7 +38,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Files that are remembered nowhere.
+/// Files without a memory.
 fn files() -> IpuofFiles {
     IpuofFiles::new("a", None, [])
 }
@@ -63,7 +63,7 @@ async fn all_files_of_a_partition_go_and_no_others() {
 #[tokio::test]
 async fn a_failed_delivery_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    // A directory has the third file's name.
+    // A directory takes the name of the third file.
     fs::create_dir(dir.path().join("slurm_1_gcd2.conf")).unwrap();
     let error = files().deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
     assert!(error.contains("slurm_1_gcd2.conf"), "{error}");
@@ -71,7 +71,7 @@ async fn a_failed_delivery_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn where_there_is_no_directory_there_are_no_files() {
+async fn no_directory_means_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing");
     let error = files().deliver(&missing, &claim(1), gcds(1)).await.unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Carries out what the ledger decides: controller calls, journal, IPUoF files.
+//! Carries out the ledger's actions: controller calls, journal, IPUoF files.
 //!
 //! ```text
 //! ledger ── Action ──▶ Handle::route ─┬─▶ Driver ──▶ Controller, Journal, Files
@@ -6,9 +6,9 @@
 //!    └────── Event ◀── Environment::report ◀── Driver
 //! ```
 //!
-//! The driver makes and removes one partition at a time by name, many names at once, and
-//! surveys each controller. All of it runs on one thread and against traits, so
-//! that a test or a simulation can run the whole under virtual time.
+//! Orders for one partition run one after the other, and partitions do not wait for each other. Each
+//! controller has surveys of its own. The driver runs on one thread and against traits, so that a test or a
+//! simulation can run all of it under virtual time.
 #![forbid(unsafe_code)]
 
 mod call_failure;

@@ -1,4 +1,4 @@
-//! How long to wait before the next look, and before the next try.
+//! The pauses between looks and between tries.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 const LONGEST_POLL: Duration = Duration::from_secs(1);
 
-/// The pause before the next look at what has taken `elapsed` so far: a quick end is seen
-/// quickly, a slow one is not asked for often.
+/// The pause before the next look at work that has taken `elapsed` until now. Quick work is noticed quickly,
+/// and slow work is not asked for often.
 ///
-/// Around the time it took last, `usual`, looks are five times as frequent: creates of one controller
-/// take much the same time, and a job waits for the look that finds its partition ready.
+/// Around `usual`, the duration of the last create, looks are five times as frequent. Creates of one
+/// controller take similar times, and a job waits for the look that finds its partition ready.
 pub(crate) fn poll_pause(elapsed: Duration, usual: Option<Duration>) -> Duration {
     let is_due = usual.is_some_and(|usual| (usual * 9 / 10..usual * 3 / 2).contains(&elapsed));
     (elapsed / if is_due { 200 } else { 40 }).clamp(SHORTEST_POLL, LONGEST_POLL)
 }
 
-/// Exponential backoff with jitter.
+/// An exponential backoff with jitter.
 ///
-/// The jitter follows from a name and the number of the try: it spreads many partitions as
-/// well as chance would, and a simulation can be replayed.
+/// The jitter is calculated from a name and the number of the try. It spreads many partitions as well as
+/// chance does, and a simulation can be repeated.
 pub(crate) struct Backoff<'a> {
     name: &'a str,
     tries: u32,
@@ -29,12 +29,12 @@ pub(crate) struct Backoff<'a> {
 impl<'a> Backoff<'a> {
     const FIRST: Duration = Duration::from_millis(250);
 
-    /// For the retries of what is called `name`, at most `cap` apart.
+    /// A backoff for the retries of `name`, at most `cap` apart.
     pub fn new(name: &'a str, cap: Duration) -> Self {
         Self { name, tries: 0, cap }
     }
 
-    /// The pause after one more failed try: between half and all of the exponential step.
+    /// Counts a failed try and returns the pause after it: between half and all of the exponential step.
     pub fn next_pause(&mut self) -> Duration {
         let step = Self::FIRST.saturating_mul(1 << self.tries.min(20)).min(self.cap);
         self.tries += 1;
@@ -44,12 +44,12 @@ impl<'a> Backoff<'a> {
         step / 2 + (step / 2).mul_f64(f64::from(share) / f64::from(1_u32 << 31))
     }
 
-    /// The failed tries so far.
+    /// The number of failed tries so far.
     pub fn tries(&self) -> u32 {
         self.tries
     }
 
-    /// Whether the failure that was counted last deserves a line in the log: the first, and ever fewer.
+    /// Whether the last failure deserves a line in the log: the first does, later ones ever more rarely.
     pub fn worth_a_line(&self) -> bool {
         self.tries.is_power_of_two()
     }

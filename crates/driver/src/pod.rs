@@ -1,4 +1,4 @@
-//! The Pods there are, and how each is dealt with.
+//! The configured Pods, with the state that all creates on a Pod share.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,31 +14,32 @@ use crate::refusing_controller::Refusals;
 use crate::shown_as_removed::ShownAsRemoved;
 use crate::{CallError, Controller, Listing, ModelSettings, PartitionState, PodSetup};
 
-/// A Pod in use. Tasks keep the one they began with; a new configuration makes new ones.
+/// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
 pub(crate) struct Pod<C> {
     pub settings: ModelSettings,
     pub controller: C,
     /// One permit for each create that may be under way.
     pub slots: Arc<Semaphore>,
-    /// How long the controller took to make the partition that was ready last.
+    /// The time that the controller took for the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
     pub observed: Rc<ObservedController>,
     /// Cancelled when the controller has answered the last create in the order of [`Pod::next_place`].
     last: RefCell<CancellationToken>,
 }
 
-/// What was seen of a controller. It outlives a change of configuration.
+/// Observations of a controller. They outlive a change of configuration.
 pub(crate) struct ObservedController {
-    /// Whether it answered the last survey. If it answers nobody, it is at fault, not the request.
+    /// Whether it answered the last survey. If it answers no call, the controller is at fault, not the
+    /// request.
     pub answers: Cell<bool>,
-    /// What it refused since it made a partition last.
+    /// The refusals since it last made a partition.
     pub refusals: Refusals,
     /// The partitions that it shows as removed.
     shown_as_removed: ShownAsRemoved,
 }
 
 impl Default for ObservedController {
-    /// That it answers is taken for granted until the first survey.
+    /// A controller counts as answering until the first survey.
     fn default() -> Self {
         Self {
             answers: Cell::new(true),
@@ -48,34 +49,34 @@ impl Default for ObservedController {
     }
 }
 
-/// The longest a create waits for its turn: a call that hangs shall not hold up all others.
+/// The longest time that a create waits for its turn. A call that hangs must not hold up all others.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// A place in the order in which the controller is asked for partitions; given up when dropped.
+/// A place in the order of first create calls on a controller. Dropping it gives it up.
 pub(crate) struct PlaceInQueue {
     before: CancellationToken,
     _place: DropGuard,
 }
 
 impl PlaceInQueue {
-    /// Waits until the controller has answered all before this one.
+    /// Waits until the controller has answered all earlier calls.
     pub async fn reached(&self) {
-        // If the time is over, it is this one's turn all the same.
+        // After this time it is the turn of this create in any case.
         let _ = timeout(LONGEST_WAIT, self.before.cancelled()).await;
     }
 }
 
 impl<C> Pod<C> {
-    /// The next place in the order in which to ask the controller for a partition.
+    /// The next place in the order of create calls on this controller.
     ///
-    /// Jobs that begin together are asked for in that order: whoever is first must not find that the
-    /// controller broke up his block for the next.
+    /// Jobs that begin together are requested in that order. Otherwise the controller might break up the
+    /// block of the first job for the next one.
     pub fn next_place(&self) -> PlaceInQueue {
         let place = CancellationToken::new();
         PlaceInQueue { before: self.last.replace(place.clone()), _place: place.drop_guard() }
     }
 
-    /// Takes `setup` into use; creates under way since `before` go on counting unless the limit changed.
+    /// Takes `setup` into use. Creates under way since `before` keep their permits, unless the limit changed.
     pub fn new(setup: PodSetup<C>, observed: Rc<ObservedController>, before: Option<&Self>) -> Self {
         let PodSetup { settings, controller, .. } = setup;
         let limit = settings.max_concurrent_creates.max(1);
@@ -108,7 +109,7 @@ impl<C> Pod<C> {
 }
 
 impl<C: Controller> Pod<C> {
-    /// Another Pod of the same model, whose controller is not in the model's list: claims may still be on it.
+    /// A Pod of the same model whose controller is not in the model's list. It may still have claims.
     pub fn beside(
         &self,
         controller: &ControllerName,
@@ -119,15 +120,15 @@ impl<C: Controller> Pod<C> {
         Ok(Self::with(settings, controller, observed, slots))
     }
 
-    /// How far a partition is, as [`Controller::status`]; one that is shown as removed for too long is
-    /// absent.
+    /// The state of a partition, as by [`Controller::status`]. A partition that is shown as removed for too
+    /// long is absent.
     pub async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let state = self.controller.status(partition).await?;
         Ok(self.observed.shown_as_removed.judge(&self.controller.name(), partition, state))
     }
 
-    /// All that there is, as [`Controller::survey`], without what is shown as removed for too long. The
-    /// listing need not have all those of `ours`.
+    /// The listing, as by [`Controller::survey`], without partitions that are shown as removed for too long.
+    /// One of `ours` that is missing from the listing does not count as gone.
     pub async fn survey(&self, ours: impl Fn(&PartitionId) -> bool) -> Result<Listing, CallError> {
         let mut listing = self.controller.survey(&self.settings).await?;
         self.observed.shown_as_removed.judge_all(&self.controller.name(), &mut listing, ours);

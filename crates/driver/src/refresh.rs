@@ -1,4 +1,4 @@
-//! New files for a partition whose controller moved it to other IPUs.
+//! The rewriting of files after a controller moved a partition to other IPUs.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::{Controller, Environment, Files};
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(5);
 
-/// A job that ends waits for this: after so many tries it has the old files.
+/// The number of tries, after which the job keeps the old files. An ending job waits for the tries.
 const TRIES: u32 = 5;
 
 /// Writes the files of a running job's partition anew.

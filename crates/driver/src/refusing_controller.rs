@@ -1,32 +1,33 @@
-//! A controller that refuses partitions for good. One job's request may be at fault, or the controller refuses all.
+//! Refusals of a controller for good. Either the request of one job is at fault, or the controller refuses
+//! all jobs.
 
 use std::cell::{Cell, RefCell};
 
 use tokio::sync::Notify;
 
-/// If so many different jobs in a row are refused, no job is at fault.
+/// The number of different jobs refused in a row from which on no job is at fault.
 const EVERYBODYS: usize = 3;
 
-/// What a controller has refused since it made a partition last.
+/// The refusals of a controller since it last made a partition.
 #[derive(Default)]
 pub(crate) struct Refusals {
-    /// The jobs, each once, while they are few.
+    /// The refused jobs, each once, while they are few.
     jobs: RefCell<Vec<u32>>,
     refuses_all: Cell<bool>,
     over: Notify,
 }
 
-/// Whose fault a refusal is.
+/// The party at fault for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// That of what the job asked for.
+    /// The job, because of its request.
     OfTheJob,
-    /// The controller refuses all jobs; and whether that is news.
+    /// The controller, which refuses all jobs. Has whether that is news.
     OfTheController { is_news: bool },
 }
 
 impl Refusals {
-    /// One more, of this job.
+    /// Adds a refusal of this job.
     pub fn add(&self, job: u32) -> Fault {
         let mut jobs = self.jobs.borrow_mut();
         if !self.refuses_all.get() && !jobs.contains(&job) {
@@ -39,7 +40,7 @@ impl Refusals {
         }
     }
 
-    /// It makes a partition; whether that is news.
+    /// Notes that the controller makes a partition. Returns whether that is news.
     pub fn success(&self) -> bool {
         self.jobs.borrow_mut().clear();
         let is_news = self.refuses_all.replace(false);
@@ -53,7 +54,7 @@ impl Refusals {
         self.refuses_all.get()
     }
 
-    /// Waits until it makes partitions again.
+    /// Waits until the controller makes partitions again.
     pub async fn over(&self) {
         let over = self.over.notified();
         if self.refuses_all.get() {
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_jobs_in_a_row_are_not_at_fault_and_one_success_says_that_others_are() {
+    fn three_jobs_in_a_row_are_not_at_fault_until_a_success() {
         let refusals = Refusals::default();
         assert_eq!([1, 1, 2, 1, 2].map(|job| refusals.add(job)), [Fault::OfTheJob; 5]);
         assert!(!refusals.success());

@@ -1,4 +1,4 @@
-//! Removing a partition: journal, call, poll, files, journal. Never given up.
+//! The removal of a partition: journal, call, poll, files, journal. It is never given up.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -21,20 +21,21 @@ use crate::{CallError, Controller, Entry, Environment, Files, PartitionState};
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
-/// How long an accepted remove may take before it is asked for again.
+/// The longest time for an accepted remove before the call is repeated.
 const REMOVE_TIME: Duration = Duration::from_secs(60);
 
-/// How soon, when it does not even look as if it were on its way out: a late create may have made it once
-/// more.
+/// The time after which the call is repeated for a partition that is still active. A late create may have
+/// made it once more.
 const STILL_ACTIVE: Duration = Duration::from_secs(2);
 
-/// How long a partition that is gone stays on record, when a call of it was never answered. A controller that
-/// hung may work off what it was sent long ago: what it makes until then is removed, later it is reported as
-/// unknown; and no later slurmctld gives the id again until then, so that nothing is removed by mistake.
+/// The time for which a partition that is gone stays on record, if one of its calls was never answered. A
+/// controller that hung may carry out old calls. A partition made within this time is removed. One made later
+/// is reported as unknown. While the entry exists, no later slurmctld reuses the id and removes a wrong
+/// partition.
 const LATE_CALL: Duration = Duration::from_secs(600);
 
-/// Removes the partition of `claim` and its files, when it is its turn; returns when both are gone. What is
-/// not ours stays.
+/// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
+/// partition of others stays.
 pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
@@ -57,7 +58,7 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     if tracked.directory.borrow().is_none() {
         tracked.directory.replace(pod.settings.ipuof_dir.clone());
     }
-    // Nobody waits for a directory that is away: only the entry in the journal does.
+    // No task waits for a directory that is away. Only the journal entry stays until the files are deleted.
     let _ = timeout(SLOW, delete_files(context, tracked, claim, None)).await;
     failpoints::hold!("cleared");
     if tracked.may_come_late() || !tracked.fileless.get() {
@@ -71,8 +72,8 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
     tracing::info!("{run}: partition {partition} removed in {:.3} s", began.elapsed().as_secs_f64());
 }
 
-/// Sees to what is left of a partition that is gone: files in a directory that was away, and calls that were
-/// sent for it and may still take effect.
+/// Handles the remains of a partition that is gone: files in a directory that was away, and calls that may
+/// still take effect.
 pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
     if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
@@ -90,7 +91,7 @@ pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<
     context.close(&claim.partition, tracked);
 }
 
-/// Repeats `attempt` until it succeeds, and says ever more rarely that it has not.
+/// Repeats `attempt` until it succeeds. Logs failures ever more rarely.
 async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
     loop {
@@ -107,7 +108,7 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
     }
 }
 
-/// Deletes the files, sooner or later.
+/// Repeats the deletion of the files until it succeeds.
 async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Tracked>, claim: &Claim) {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
     while !tracked.fileless.get() {
@@ -126,8 +127,8 @@ async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Track
     }
 }
 
-/// One try, after any write that is still under way: in this directory, or where they were written last. It
-/// is seen through to its end, even if nobody waits for it any more.
+/// Tries once to delete the files, after any write under way. They are in `directory`, or in the directory
+/// that they were last written to. The deletion runs to its end even if the caller stops waiting.
 pub(crate) fn delete_files<W: Environment>(
     context: &Rc<Context<W>>,
     tracked: &Rc<Tracked>,
@@ -153,10 +154,10 @@ pub(crate) fn delete_files<W: Environment>(
     }
 }
 
-/// One try, with the settings that hold now.
+/// Tries once to remove the partition, with the settings in force.
 ///
 /// # Errors
-/// When it stays, with what to tell people.
+/// If the partition stays, with a text for people.
 pub(crate) async fn removed<C: Controller>(
     pod: &Pod<C>,
     tracked: &Tracked,
@@ -167,7 +168,7 @@ pub(crate) async fn removed<C: Controller>(
     confirm_gone(pod, partition).await
 }
 
-/// Sends a remove call, and remembers that it was not answered.
+/// Sends a remove call, and remembers if it was not answered.
 pub(crate) async fn call<C: Controller>(
     pod: &Pod<C>,
     tracked: &Tracked,
@@ -183,7 +184,7 @@ pub(crate) async fn call<C: Controller>(
 /// Waits until a partition that is being removed is gone.
 ///
 /// # Errors
-/// When it stays, with what to tell people.
+/// If the partition stays, with a text for people.
 pub(crate) async fn confirm_gone<C: Controller>(pod: &Pod<C>, partition: &PartitionId) -> Result<(), String> {
     let (controller, force) = (&pod.controller, pod.settings.force_remove);
     let (began, mut removed) = (Instant::now(), None);
@@ -197,7 +198,7 @@ pub(crate) async fn confirm_gone<C: Controller>(pod: &Pod<C>, partition: &Partit
             PartitionState::Active if began.elapsed() >= STILL_ACTIVE => {
                 return Err(format!("controller {}: it is still active", controller.name()));
             }
-            // That has a bound of its own, and is over soon as a rule: jobs may wait for these IPUs.
+            // This state has its own time limit and is usually short. Jobs may wait for these IPUs.
             PartitionState::Removed => {
                 let since = *removed.get_or_insert_with(Instant::now);
                 sleep(poll_pause(since.elapsed(), None)).await;

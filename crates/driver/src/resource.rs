@@ -1,8 +1,7 @@
-//! What the jobs of a model share, and may all have to wait for: the journal, and the directory of IPUoF
-//! files.
+//! Resources that the jobs of a model share: the journal, and the directory of IPUoF files.
 //!
-//! When one of them fails, no job is at fault: creates wait with its words, and a probe finds out when it is
-//! over.
+//! If a resource fails, no job is at fault. Creates wait with its words, and a probe finds out when it works
+//! again.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,35 +10,35 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Between two probes of what is in trouble.
+/// The time between two probes of a resource in trouble.
 pub(crate) const PERIOD: Duration = Duration::from_secs(3);
 
-/// After this time without an answer it is taken to hang.
+/// The time without an answer after which a resource counts as hanging.
 const LONGEST_PROBE: Duration = Duration::from_secs(5);
 
-/// What takes longer than this may hang: time to probe.
+/// The duration after which work may hang and its resource is probed.
 pub(crate) const SLOW: Duration = Duration::from_secs(2);
 
-/// How it stands with a resource.
+/// The health of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// It was not looked at yet.
+    /// Not probed yet.
     Unknown,
     Well,
-    /// In words: what is wrong, where, and what to do.
+    /// In trouble. The words say what is wrong, where, and what to do.
     Trouble(Rc<str>),
 }
 
-/// Something that many jobs need.
+/// A resource that many jobs need.
 pub(crate) struct Resource {
-    /// What its trouble is called after.
+    /// The name that begins the text of its trouble.
     name: String,
     health: RefCell<Health>,
-    /// Wakes in the order in which they came who follow its health: a simulation can be played again.
+    /// Wakes the waiting tasks in the order in which they came, so that a simulation can be repeated.
     changes: Notify,
     /// Asks for a probe.
     ask: Notify,
-    /// Since when it is not well, and how long it was not before that.
+    /// The time at which it stopped being well, if it is not well now. `lost` has the earlier times.
     since: Cell<Option<Instant>>,
     lost: Cell<Duration>,
 }
@@ -64,12 +63,12 @@ impl Resource {
         *self.health.borrow() == Health::Well
     }
 
-    /// Waits until it is well.
+    /// Waits until the resource is well.
     pub async fn well(&self) {
         self.until(|health| *health == Health::Well).await;
     }
 
-    /// Waits until it was looked at.
+    /// Waits until the resource was probed.
     pub async fn known(&self) {
         self.until(|health| *health != Health::Unknown).await;
     }
@@ -79,7 +78,7 @@ impl Resource {
         self.ask.notify_one();
     }
 
-    /// It has failed somebody; a probe tells when that is over.
+    /// Notes that the resource failed. A probe finds out when that is over.
     pub fn fail(&self, words: &str) {
         self.set(Health::Trouble(words.into()));
     }
@@ -98,12 +97,12 @@ impl Resource {
         }
     }
 
-    /// For how long it was not well, all in all.
+    /// The total time for which the resource was not well.
     pub fn time_lost(&self) -> Duration {
         self.lost.get() + self.since.get().map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    /// Waits for news of its health.
+    /// Waits until the health differs from `known`, and returns it.
     pub async fn changed(&self, known: &Health) -> Health {
         self.until(|health| health != known).await
     }
@@ -119,8 +118,8 @@ impl Resource {
         }
     }
 
-    /// Probes it: now, when somebody asks, and every few seconds while it is in trouble. Never more than one
-    /// probe is under way: one that hangs says so itself.
+    /// Probes the resource now, on request, and every few seconds while it is in trouble. At most one probe
+    /// is under way. A probe that hangs puts the resource into trouble.
     pub async fn watch_over(&self, probe: impl AsyncFn() -> Result<(), String>) {
         loop {
             let found = {
@@ -146,7 +145,7 @@ impl Resource {
     }
 }
 
-/// Counts news, for those who wait for some.
+/// A counter of news for tasks that wait for some.
 #[derive(Default)]
 pub(crate) struct News {
     count: Cell<u64>,
@@ -163,7 +162,7 @@ impl News {
         self.added.notify_waiters();
     }
 
-    /// Waits until there are more than so many.
+    /// Waits until the count differs from `count`.
     pub async fn after(&self, count: u64) {
         let added = self.added.notified();
         if self.count() == count {
@@ -180,7 +179,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Plays `scene` with a resource whose probe answers what the scene wants, after the time it wants.
+    /// Plays `scene` with a resource whose probe gives the answer that the scene sets, after the time that it
+    /// sets.
     async fn play(scene: impl AsyncFnOnce(&Resource, &RefCell<Result<(), String>>, &Cell<Duration>)) {
         let resource = Resource::new("/ipuof".into(), Health::Unknown);
         let (answer, time) = (RefCell::new(Ok(())), Cell::new(Duration::ZERO));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn its_trouble_ends_by_itself_and_the_time_is_counted() {
+    async fn a_trouble_ends_by_itself_and_its_time_is_counted() {
         play(async |resource, answer, _| {
             resource.known().await;
             assert_eq!(resource.health(), Health::Well);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_hangs_is_in_trouble() {
+    async fn a_resource_that_hangs_is_in_trouble() {
         play(async |resource, _, time| {
             time.set(100 * SECOND);
             resource.known().await;
@@ -235,9 +235,9 @@ mod tests {
         .await;
     }
 
-    /// A probe that succeeds though others fail must not have them try in a circle.
+    /// A probe that succeeds while other work fails must not make that work retry without a pause.
     #[tokio::test(start_paused = true)]
-    async fn who_was_failed_waits_for_a_moment() {
+    async fn a_failed_resource_is_not_well_at_once() {
         play(async |resource, _, _| {
             resource.well().await;
             let began = Instant::now();

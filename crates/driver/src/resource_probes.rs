@@ -1,7 +1,7 @@
-//! What all jobs share, and how it is used: the journal, and the directories of IPUoF files.
+//! Work on the resources that all jobs share: the journal and the directories of IPUoF files.
 //!
-//! Whoever meets a failure has the resource probed; when it is in trouble, the ledger is told for each model
-//! that needs it.
+//! After a failure the resource is probed. When it is in trouble, the ledger is told for each model that
+//! needs it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -28,7 +28,7 @@ pub(crate) struct ResourceProbes {
     directories: RefCell<HashMap<Arc<Path>, Rc<Resource>>>,
     probes: RefCell<HashMap<Arc<Path>, AbortOnDropHandle<()>>>,
     journal_probes: RefCell<Option<AbortOnDropHandle<()>>>,
-    /// Why no job of a model can start, as the ledger was told last.
+    /// The trouble of each model, as last reported to the ledger.
     told: RefCell<BTreeMap<ModelName, Option<Rc<str>>>>,
     /// Counts changes of configuration and of health.
     news: News,
@@ -47,16 +47,17 @@ impl Default for ResourceProbes {
     }
 }
 
-/// Why something was not done with files.
+/// The reason why work on files failed.
 pub(crate) struct FilesTrouble {
     pub words: String,
-    /// The directory is in trouble: nobody's files can be written or deleted.
+    /// The directory is in trouble. No files can be written or deleted.
     pub is_shared: bool,
     pub directory: Rc<Resource>,
 }
 
 impl<W: Environment> Context<W> {
-    /// Pods were configured: what they need is probed, and what nobody needs is not any more.
+    /// Probes the resources of the configured Pods, and stops the probes of resources that are not needed any
+    /// more.
     pub(crate) fn probe_what_is_needed(self: &Rc<Self>) {
         let probes = &self.resources;
         probes.journal_probes.borrow_mut().get_or_insert_with(|| {
@@ -68,8 +69,8 @@ impl<W: Environment> Context<W> {
         });
         let needed: Vec<_> =
             self.listed().values().filter_map(|pod| pod.settings.ipuof_dir.clone()).collect();
-        // The map has it in any case, and the one who probes twice: to probe, and to begin anew after a
-        // fault.
+        // Three references do not count: the map's, and the probe's two, one to probe and one to restart
+        // after a fault.
         let is_in_use = |resource: &Rc<Resource>| Rc::strong_count(resource) > 3;
         let is_needed =
             |path: &Arc<Path>, resource: &Rc<Resource>| needed.contains(path) || is_in_use(resource);
@@ -79,7 +80,7 @@ impl<W: Environment> Context<W> {
         self.tell_trouble();
     }
 
-    /// The directory of this path.
+    /// The resource of the directory at this path.
     pub(crate) fn directory(self: &Rc<Self>, path: &Arc<Path>) -> Rc<Resource> {
         if let Some(known) = self.resources.directories.borrow().get(path) {
             return Rc::clone(known);
@@ -116,13 +117,14 @@ impl<W: Environment> Context<W> {
         AbortOnDropHandle::new(spawn_local(restarted_on_panic("probes", work)))
     }
 
-    /// What the partitions of a Pod need.
+    /// The resources that the partitions of a Pod need.
     pub(crate) fn needs(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Vec<Rc<Resource>> {
         let directory = pod.settings.ipuof_dir.as_ref().map(|path| self.directory(path));
         [Rc::clone(&self.resources.journal)].into_iter().chain(directory).collect()
     }
 
-    /// Why the partitions of a Pod can have no files or no record, if so. An error while that is not known.
+    /// The reason why partitions of a Pod can have no files or no record, if there is one. An error while
+    /// that is unknown.
     fn trouble_on(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Result<Option<Rc<str>>, ()> {
         let mut healths = self.needs(pod).into_iter().map(|need| need.health());
         match healths.find(|health| *health != Health::Well) {
@@ -132,17 +134,17 @@ impl<W: Environment> Context<W> {
         }
     }
 
-    /// Why no partition can be made where this claim is, as configuration is now.
+    /// The reason why no partition can be made on the claim's Pod under the present configuration.
     pub(crate) fn trouble_of(self: &Rc<Self>, claim: &Claim) -> Option<Rc<str>> {
         self.pod(claim).ok().and_then(|pod| self.trouble_on(&pod).ok()?)
     }
 
-    /// Changes of configuration and of health.
+    /// The counter of changes of configuration and of health.
     pub(crate) fn news(&self) -> &News {
         &self.resources.news
     }
 
-    /// Tells the ledger of each model whether its jobs can start, if that is news.
+    /// Tells the ledger for each model whether its jobs can start, if that is news.
     fn tell_trouble(self: &Rc<Self>) {
         let listed = self.listed();
         self.resources.told.borrow_mut().retain(|model, _| listed.keys().any(|id| id.model == *model));
@@ -157,7 +159,7 @@ impl<W: Environment> Context<W> {
         self.resources.news.add();
     }
 
-    /// Does `work` on the files in a directory. When that fails, or takes long, the directory is probed.
+    /// Does `work` on the files in a directory. If that fails or takes long, the directory is probed.
     pub(crate) async fn with_files(
         self: &Rc<Self>,
         path: &Arc<Path>,
@@ -170,9 +172,8 @@ impl<W: Environment> Context<W> {
         Err(FilesTrouble { words, is_shared, directory })
     }
 
-    /// Records what is not worth stopping for when it cannot be recorded: the worst is that the next
-    /// slurmctld looks for something that is done already. Whoever cannot find out who is in charge waits
-    /// until it can.
+    /// Records an entry whose loss is no reason to stop: in the worst case the next slurmctld looks for work
+    /// that is done already. While the owner of the journal is unknown, the call waits.
     pub(crate) async fn note(&self, entry: Entry, claim: &Claim) {
         while let Err(error) = self.record(entry.clone()).await {
             tracing::debug!("partition {} of {}: {error}", claim.partition, claim.run);
@@ -183,12 +184,14 @@ impl<W: Environment> Context<W> {
         }
     }
 
-    /// Returns once it is certain that this slurmctld is still in charge; never if another has taken over.
+    /// Returns once it is certain that this slurmctld is still in charge. Never returns if another has taken
+    /// over.
     pub(crate) async fn confirm(&self) -> Result<(), JournalError> {
         self.in_journal(self.environment.journal().confirm()).await
     }
 
-    /// Records an entry. Never returns once another slurmctld has taken over: nothing is ours to do any more.
+    /// Records an entry. Never returns once another slurmctld has taken over, because nothing is ours to do
+    /// any more.
     pub(crate) async fn record(&self, entry: Entry) -> Result<(), JournalError> {
         self.in_journal(self.environment.journal().record(entry)).await
     }
@@ -213,7 +216,7 @@ impl<W: Environment> Context<W> {
     }
 }
 
-/// Says in the log how it stands with a resource, and tells the ledger.
+/// Logs the health of a resource and tells the ledger.
 async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
     let mut health = Health::Unknown;
     loop {
@@ -229,7 +232,7 @@ async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
     }
 }
 
-/// Does `work`; if that takes long, the resource that it needs is probed.
+/// Does `work`. If that takes long, the resource that it needs is probed.
 async fn slowly<T>(resource: &Resource, work: impl Future<Output = T>) -> T {
     let ask = async {
         sleep(SLOW).await;

@@ -1,4 +1,5 @@
-//! Faults of this program: a task that panics is begun again, so that nothing is given up for one.
+//! The restart of tasks after a fault of this program. A task that panics begins again, so that none is given
+//! up.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,10 +9,10 @@ use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::error;
 
-/// The pause before that.
+/// The pause before a restart.
 const AFTER_A_FAULT: Duration = Duration::from_secs(30);
 
-/// Does `work`, from the beginning after each panic; `what` it is stands in the error line.
+/// Does `work`, and begins again after each panic. The error line names `what`.
 pub(crate) async fn restarted_on_panic<F>(what: impl Display, mut work: impl FnMut() -> F)
 where
     F: Future<Output = ()> + 'static,
@@ -32,7 +33,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_panics_is_begun_again_until_it_ends() {
+    async fn a_task_that_panics_is_restarted_until_it_ends() {
         let tries = Rc::new(Cell::new(0));
         let work = {
             let tries = Rc::clone(&tries);

@@ -1,4 +1,4 @@
-//! What becomes of the run that has a partition, put on record: it has begun, was launched, has failed.
+//! The journal entries about a run that has a partition: it has begun, was launched, or has failed.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -9,9 +9,9 @@ use crate::context::Context;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
 
-/// A run has begun on a prepared partition: has the journal say whose it is now. Nobody waits for that: a
-/// slurmctld that is killed before may find it prepared, and its job waiting or running; either way it is
-/// that job's.
+/// Records that a run has begun on a prepared partition. No task waits for the entry. If slurmctld is killed
+/// before, the next one finds the partition prepared, and its job waiting or running. Either way the
+/// partition is that job's.
 pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() != PartitionOwner::Ours {
@@ -24,8 +24,8 @@ pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tr
     }
 }
 
-/// A batch script was launched: has the journal say so. Slurm saves that seconds later, and a slurmctld that
-/// is killed before must not launch it again.
+/// Records that a batch script was launched. Slurm saves that seconds later, and the slurmctld after a crash
+/// must not launch the script again.
 pub(crate) async fn launched<W: Environment>(
     context: Rc<Context<W>>,
     tracked: Rc<Tracked>,
@@ -38,8 +38,7 @@ pub(crate) async fn launched<W: Environment>(
     }
 }
 
-/// The partition of a run that failed stays for a while: has the journal say so. A later slurmctld may find
-/// no trace of the job any more.
+/// Records that the partition of a failed run is kept. A later slurmctld may find no trace of the job.
 pub(crate) async fn keep<W: Environment>(
     context: Rc<Context<W>>,
     tracked: Rc<Tracked>,

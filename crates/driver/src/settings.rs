@@ -1,4 +1,4 @@
-//! What configuration says of a model and its controllers, as far as the driver has to know.
+//! The configuration of a model and its controllers, as far as the driver needs it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use vipu_types::{IpuCount, PodId};
 
-/// What configuration says of a model, as far as the driver has to know.
+/// The configuration of a model, as far as the driver needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// How long a create may take in all, retries included (CreateTimeout).
+    /// The longest duration of a create, with all its tries (CreateTimeout).
     pub create_timeout: Duration,
-    /// How often a create that fails is tried again (MaxRetries).
+    /// The number of times that a failed create is tried again (MaxRetries).
     pub max_retries: u32,
-    /// Between two surveys that nobody asked for (ReconcileInterval): what changes behind our back is seen
-    /// this late.
+    /// The time between two surveys that were not asked for (ReconcileInterval). Changes by others are seen
+    /// at most this late.
     pub reconcile_interval: Duration,
-    /// Whether partitions are removed that are named as ours are, though the journal does not know them
-    /// (RemoveUnknown).
+    /// Whether to remove partitions that are named like ours but are not in the journal (RemoveUnknown).
     pub remove_unknown: bool,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
@@ -29,21 +28,21 @@ pub struct ModelSettings {
     pub allocation: Option<String>,
     /// The V-IPU cluster that IPUs are chosen from (Cluster).
     pub cluster: Option<String>,
-    /// The agents of the allocation (AllocationAgents); empty when they are not known.
+    /// The agents of the allocation (AllocationAgents). Empty if they are unknown.
     pub allocation_agents: Vec<String>,
-    /// How many creates may be under way at once on one controller, at least one (MaxConcurrentCreates).
+    /// The largest number of creates under way on one controller, at least one (MaxConcurrentCreates).
     pub max_concurrent_creates: usize,
-    /// Where IPUoF files go (IpuofDir); `None` when tasks do without (Delivery).
+    /// The directory of IPUoF files (IpuofDir). `None` if tasks need no files (Delivery).
     pub ipuof_dir: Option<Arc<Path>>,
 }
 
 /// One controller of a model, with the model's settings.
 #[derive(Clone, Debug)]
 pub struct PodSetup<C> {
-    /// The model, and what the controller is called.
+    /// The model and the controller's name.
     pub pod: PodId,
     /// The model's settings.
     pub settings: ModelSettings,
-    /// The way to the controller.
+    /// The connection to the controller.
     pub controller: C,
 }

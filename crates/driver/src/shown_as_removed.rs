@@ -1,8 +1,8 @@
 //! Partitions that a controller shows as removed (PS_REMOVED).
 //!
-//! Until it says that there is none, or its listing lacks it, the partition is being removed: its name is
-//! taken and its IPUs are in use. A controller that shows it for ever must not stop anybody, so after a while
-//! it counts as gone.
+//! The partition counts as being removed until the controller says that there is none, or its listing lacks
+//! it. Until then its name is taken and its IPUs are in use. A controller that shows it for ever must not
+//! block jobs, so after a while the partition counts as gone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,22 +14,22 @@ use vipu_types::PartitionId;
 
 use crate::{Listing, PartitionState};
 
-/// For how long a controller is believed that a removed partition is not gone yet.
+/// The time for which a partition that is shown as removed counts as not gone yet.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Those that one controller shows.
+/// The partitions that one controller shows as removed.
 #[derive(Default)]
 pub(crate) struct ShownAsRemoved(RefCell<BTreeMap<PartitionId, FirstSeen>>);
 
 struct FirstSeen {
-    /// When it was seen as removed first.
+    /// The time at which it was first seen as removed.
     since: Instant,
-    /// Administrators were told that it counts as gone.
+    /// Whether administrators were told that it counts as gone.
     is_told: bool,
 }
 
 impl ShownAsRemoved {
-    /// What the state of a partition amounts to.
+    /// The state of a partition, with a partition that counts as gone reported as absent.
     pub fn judge(
         &self,
         controller: &impl Display,
@@ -47,7 +47,8 @@ impl ShownAsRemoved {
         PartitionState::Absent
     }
 
-    /// Takes out of a listing what counts as gone. What is not in it and not `ours` is gone.
+    /// Takes partitions that count as gone out of a listing. A partition that is neither in the listing nor
+    /// one of `ours` is forgotten.
     pub fn judge_all(
         &self,
         controller: &impl Display,
@@ -72,7 +73,7 @@ impl ShownAsRemoved {
         shown.entry(partition.clone()).or_insert_with(new).since.elapsed() >= LONGEST
     }
 
-    /// Tells of those that count as gone from now on, in one line: a controller may show thousands.
+    /// Logs partitions that count as gone from now on, in one line, because a controller may show thousands.
     fn tell<'a>(&self, controller: &impl Display, gone: impl IntoIterator<Item = &'a PartitionId>) {
         let mut shown = self.0.borrow_mut();
         let mut is_news = |partition: &&PartitionId| {
@@ -93,7 +94,8 @@ impl ShownAsRemoved {
     }
 }
 
-/// A controller may give IPUs to others before what had them is off its listing: each counts once.
+/// Counts each IPU once. A controller may give IPUs to others while the partition that had them is still
+/// listed.
 fn leave_to_others(listing: &mut Listing) {
     let stays = listing.partitions.iter().filter(|seen| !seen.leaving);
     let mut taken: BTreeSet<_> = stays.flat_map(|seen| seen.places.iter().copied()).collect();
@@ -122,7 +124,7 @@ mod tests {
         SeenPartition { partition: id(name), places, fault: None, leaving }
     }
 
-    /// What is left of a listing, each with its number of IPUs.
+    /// The partitions left of a listing, each with its number of IPUs.
     fn left(shown: &ShownAsRemoved, partitions: Vec<SeenPartition>) -> Vec<(String, usize)> {
         let mut listing = Listing { ipus: 64, faulty: 0, partitions };
         shown.judge_all(&"vipu:8090", &mut listing, |partition| *partition == id("ours"));
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_shown_as_removed_for_ever_counts_as_gone() {
+    async fn a_partition_shown_as_removed_for_long_counts_as_gone() {
         let shown = ShownAsRemoved::default();
         let state = || shown.judge(&"vipu:8090", &id("p"), PartitionState::Removed);
         let listed = || left(&shown, vec![seen("p", true, 0..4), seen("q", false, 4..8)]);
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn another_of_that_name_is_another() {
+    async fn a_new_partition_of_the_name_has_its_own_time() {
         let shown = ShownAsRemoved::default();
         for seen_between in [vec![seen("p", false, 0..4)], vec![]] {
             assert_eq!(left(&shown, vec![seen("p", true, 0..4)]).len(), 1);
@@ -154,9 +156,10 @@ mod tests {
         assert!(shown.0.borrow().len() == 1);
     }
 
-    /// A listing may be of one allocation only: of ours that are elsewhere, their state tells.
+    /// A listing may be of one allocation only. For partitions of ours in another allocation, a status call
+    /// decides.
     #[tokio::test(start_paused = true)]
-    async fn a_listing_without_ours_does_not_say_that_it_is_gone() {
+    async fn a_partition_of_ours_outside_the_listing_is_not_gone() {
         let shown = ShownAsRemoved::default();
         let state = || shown.judge(&"vipu:8090", &id("ours"), PartitionState::Removed);
         assert_eq!(state(), PartitionState::Removed);
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ipus_that_others_have_by_now_count_once() {
+    async fn ipus_of_two_partitions_count_once() {
         let partitions = vec![
             seen("older", true, 0..4),
             seen("old", true, 2..8),

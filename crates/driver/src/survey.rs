@@ -1,4 +1,4 @@
-//! Asking a controller for its IPUs and partitions, now and then and when told to.
+//! The surveys of a controller, at intervals and on request.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -17,22 +17,23 @@ use crate::pod::Pod;
 use crate::restart_on_panic::restarted_on_panic;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
 
-/// Between two surveys while jobs may wait for a change that is near: a controller that does not answer comes
-/// back, or the IPUs of a partition that is shown as removed are free.
+/// The time between two surveys while jobs may wait for a change that is near: the return of a silent
+/// controller, or the release of the IPUs of a partition that is shown as removed.
 const PERIOD_OF_CHANGE: Duration = Duration::from_secs(5);
 
-/// At least between two surveys, however often one is asked for: a controller lists all it has each time.
+/// The shortest time between two surveys, however often one is requested. Each survey makes the controller
+/// list everything.
 const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 
-/// The surveys of one Pod, one after the other, until this is dropped.
+/// The surveys of one Pod, one after the other. Dropping this ends them.
 pub(crate) struct Surveyor {
-    /// Remembers one call: what is asked for during a survey makes one more after it.
+    /// Remembers one call. A request during a survey leads to one more survey after it.
     wake: Rc<Notify>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Surveyor {
-    /// Starts with a survey at once.
+    /// Starts the surveys, the first one at once.
     pub fn start<W: Environment>(context: &Rc<Context<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
         let wake = Rc::new(Notify::new());
         let task = {
@@ -43,7 +44,7 @@ impl Surveyor {
         Self { wake, _task: task }
     }
 
-    /// Asks for a survey that begins after this call.
+    /// Requests a survey that begins after this call.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
@@ -56,12 +57,12 @@ async fn surveys<W: Environment>(
     wake: Rc<Notify>,
 ) {
     let mut contact = Contact::default();
-    // No job starts before it is known whether its files can be written.
+    // A job must not start before it is known whether its files can be written.
     for need in context.needs(&pod) {
         need.known().await;
     }
     loop {
-        // Whoever asked for a survey until now gets this one.
+        // Requests until now are answered by this survey.
         pin!(wake.notified()).enable();
         let asked = context.environment.now();
         let mut answer = pod.survey(|partition| context.known(partition).is_some()).await;
@@ -97,13 +98,13 @@ async fn surveys<W: Environment>(
         let interval = pod.settings.reconcile_interval;
         let period = if change_is_near { interval.min(PERIOD_OF_CHANGE) } else { interval };
         sleep(SHORTEST_PERIOD).await;
-        // Over or asked for, either way the next survey is due.
+        // Timeout or request, the next survey is due in either case.
         let _ = timeout(period.saturating_sub(SHORTEST_PERIOD), wake.notified()).await;
     }
 }
 
-/// A listing only says that a partition cannot be used: asks why, for those that are ours. False when the
-/// controller falls silent: each further question would last as long as a call may.
+/// Asks for the fault of each unusable partition of ours, because a listing does not give it. Returns false
+/// if the controller falls silent, because each further call could then last until its deadline.
 async fn say_what_is_wrong<W: Environment>(
     context: &Context<W>,
     pod: &Pod<W::Controller>,
@@ -120,9 +121,9 @@ async fn say_what_is_wrong<W: Environment>(
     true
 }
 
-/// A listing may be of one allocation only, and of another one than when a job began. So it is asked of each
-/// partition of ours that is missing whether it is there: where its IPUs are is not known then. False when
-/// the controller falls silent: what is not asked for counts as there.
+/// Adds the partitions of ours that the listing lacks, unless a status call says that they are gone. A listing
+/// may be of one allocation, and not the one in which the job began. The places of these IPUs are unknown.
+/// Returns false if the controller falls silent. The partitions that were not asked for count as existing.
 async fn add_what_is_not_shown<W: Environment>(
     context: &Context<W>,
     id: &PodId,
@@ -144,14 +145,14 @@ async fn add_what_is_not_shown<W: Environment>(
     answers
 }
 
-/// How it stands with a controller.
+/// The contact with a controller.
 #[derive(Default)]
 struct Contact {
-    /// Why it gives no answer, or none of use.
+    /// The reason why it gives no usable answer.
     trouble: Option<String>,
 }
 
-/// What is worth a line in the log.
+/// A change of the contact that deserves a line in the log.
 #[derive(Debug, PartialEq)]
 enum News<'a> {
     Back,
@@ -159,8 +160,8 @@ enum News<'a> {
 }
 
 impl Contact {
-    /// What is new with this answer. When one thing was mended the next may show: another cause is news,
-    /// another call that met the same one is none.
+    /// The news in this answer. Another cause is news, because mending one fault may reveal the next. The
+    /// cause that is known already, met by another call, is not news.
     fn news<'a>(&mut self, answer: Result<&Listing, &'a CallError>) -> Option<News<'a>> {
         let before = std::mem::replace(&mut self.trouble, answer.err().map(|error| error.cause.clone()));
         match answer {

@@ -1,8 +1,8 @@
-//! Partitions that are named as ours are, and that no job has.
+//! Partitions that are named like ours and have no job.
 //!
-//! Two clusters may share a controller and name their partitions alike. So only what this cluster's journal
-//! has is removed: such as a partition that a create call made after it was given up. All else is left alone
-//! and reported, unless the site says that nobody else makes partitions there (RemoveUnknown).
+//! Two clusters may share a controller and a prefix. The driver therefore removes only partitions that this
+//! cluster's journal has, for example one that was made after its create was given up. All others are left
+//! alone and reported, unless the site says that no other cluster makes partitions there (RemoveUnknown).
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::{Controller, Environment, Journal};
 /// The longest pause between two tries.
 const RETRY_CAP: Duration = Duration::from_secs(30);
 
-/// Settles what becomes of a partition without a claim, unless that is under way: what cannot be removed is
-/// found again at each reconfigure.
+/// Settles a partition without a claim, unless that is under way. A partition that cannot be removed is found
+/// again at each reconfigure.
 pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
     if context.unclaimed.borrow_mut().insert(which.clone()) {
@@ -33,12 +33,12 @@ pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: Pod
     }
 }
 
-/// Removes it if it is ours to remove, else says that it is there.
+/// Removes the partition if it is ours to remove, or else reports it.
 async fn settle<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
     let tracked = context.tracked(&seen.partition);
     let mut backoff = Backoff::new(seen.partition.as_str(), RETRY_CAP);
     while let Some(pod) = context.configured(&id) {
-        // Between two tries others may have their turn, such as a new job of that id.
+        // Between two tries other tasks get their turn, for example a new job with this id.
         let Err(why) = settled(&context, &id, &pod, &tracked, &seen).await else { break };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
@@ -61,7 +61,7 @@ async fn settled<W: Environment>(
 ) -> Result<(), String> {
     let (controller, partition) = (pod.controller.name(), &seen.partition);
     let _turn = tracked.turn.lock().await;
-    // Another cluster may have one of the same name on another controller.
+    // Another cluster may have a partition of this name on another controller.
     let is_home = tracked.home.borrow().as_ref() == Some(id);
     match tracked.owner.get() {
         PartitionOwner::Late(run) if is_home => {
@@ -82,13 +82,14 @@ async fn settled<W: Environment>(
             report(pod, seen)
         }
         PartitionOwner::Unknown | PartitionOwner::Late(_) => report_unread(pod, seen),
-        // Whoever has it now sees to it.
+        // The task that has it now handles it.
         PartitionOwner::Ours | PartitionOwner::Others => {}
     }
     Ok(())
 }
 
-/// What no job of ours has, a successor's may have by now: nothing is on record that would tell.
+/// Confirms that this slurmctld is in charge. A successor's job may have the partition by now, and our
+/// journal does not show that.
 async fn in_charge<W: Environment>(context: &Context<W>) -> Result<(), String> {
     context.confirm().await.map_err(|error| error.to_string())
 }
@@ -104,7 +105,7 @@ fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
     );
 }
 
-/// Reports a partition without a claim while the journal cannot be read: it may be one of ours, and in use.
+/// Reports a partition without a claim while the journal cannot be read. It may be one of ours and in use.
 fn report_unread<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
     let SeenPartition { partition, places, .. } = seen;
     let size = size(places.len());
@@ -115,7 +116,7 @@ fn report_unread<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
     );
 }
 
-/// In words; a controller need not say where the IPUs are.
+/// The size in words. A controller need not give the places of the IPUs.
 fn size(places: usize) -> String {
     match places {
         0 => "of unknown size".into(),
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_told_is_not_called_nothing() {
+    fn an_unknown_size_is_not_called_zero() {
         assert_eq!([0, 1, 16].map(size), ["of unknown size", "1 IPU", "16 IPUs"]);
     }
 }

@@ -36,8 +36,8 @@ pub enum DriverAction {
     /// Record that a run has begun on a prepared partition, which is the partition of this run from now on.
     /// No answer.
     Bind(Claim),
-    /// Handle a partition that is named as this cluster's are, and has no claim: it is another cluster's, or
-    /// was forgotten. Sent once for each, and again after configuration was read. No answer.
+    /// Handle a partition without a claim that is named like this cluster's. It is another cluster's, or was
+    /// forgotten. Sent once for each, and again after configuration was read. No answer.
     Unclaimed {
         /// The Pod of the partition.
         pod: PodId,

@@ -1,4 +1,4 @@
-//! Which controller of a model has room now, or why none has.
+//! The choice of a controller with room, or the reason why none has room.
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
 
@@ -7,10 +7,10 @@ use crate::pod::Pod;
 use crate::{Action, Claim, HostAction, Ledger, ModelFacts, Wait};
 
 impl Ledger {
-    /// Whether jobs of this model can start, as far as that is not a matter of its controllers.
+    /// Whether jobs of this model can start, as far as this does not depend on its controllers.
     ///
     /// # Errors
-    /// Why none can.
+    /// The reason why none can.
     pub(crate) fn usable(&self, model: &Model) -> Result<(), Wait> {
         let ModelFacts { model: name, trouble, .. } = model.facts();
         match trouble.as_ref().or_else(|| self.troubles.get(name)) {
@@ -19,8 +19,7 @@ impl Ledger {
         }
     }
 
-    /// Why a partition cannot be made where this claim is, though it was asked for, if that is no job's
-    /// fault.
+    /// The reason why the partition of this claim cannot be made, if there is one that is no job's fault.
     #[must_use]
     pub fn trouble_of(&self, claim: &Claim) -> Option<Wait> {
         let model = self.models.get(&claim.model)?;
@@ -28,7 +27,7 @@ impl Ledger {
         self.usable(model).err().or_else(of_pod)
     }
 
-    /// What all jobs of a model need is in trouble, or not any more.
+    /// Sets or clears the trouble of a model.
     pub(crate) fn trouble(&mut self, name: ModelName, reason: Option<String>, todo: &mut Vec<Action>) {
         let before = self.largest_now(&name);
         match reason {
@@ -40,11 +39,10 @@ impl Ledger {
         }
     }
 
-    /// The first of the model's controllers, in their order, that can make a partition of this size now; or
-    /// why none can.
+    /// The first controller of the model that can make a partition of this size now.
     ///
-    /// A forecast: the controller does the placing and may refuse all the same.
-    /// Costs a look-up of the model, and for each controller asked a look-up and two comparisons.
+    /// The answer is a forecast, because the controller chooses the IPUs and may still refuse. The cost is a
+    /// look-up of the model, and a look-up and two comparisons for each controller asked.
     ///
     /// # Errors
     /// The reason to wait.
@@ -68,18 +66,18 @@ impl Ledger {
         largest.unwrap_or(0).min(model.facts().largest)
     }
 
-    /// Why no job of this model can start now, whatever its size.
+    /// The reason why no job of this model can start now, whatever its size.
     pub(crate) fn standstill(&self, model: &Model) -> Option<Wait> {
         self.usable(model).err().or_else(|| self.silence(model))
     }
 
-    /// The Pods of a model whose controllers answer, and do not refuse all jobs, in their order.
+    /// The Pods of a model whose controllers answer and do not refuse all jobs, in their order.
     pub(crate) fn reached<'a>(&'a self, model: &'a Model) -> impl Iterator<Item = (&'a PodId, &'a Pod)> {
         let pods = model.pods().iter().filter_map(|id| Some((id, self.pods.get(id)?)));
         pods.filter(|(_, pod)| pod.is_reached() && !pod.refuses_all())
     }
 
-    /// Why no controller of this model has room for this size.
+    /// The reason why no controller of this model has room for this size.
     fn shortage(&self, model: &Model, size: IpuCount) -> Wait {
         if let Some(silence) = self.silence(model) {
             return silence;
@@ -98,7 +96,8 @@ impl Ledger {
         Wait::Full { model: name.clone(), size, free, largest, kept, silent }
     }
 
-    /// Why none of the model's controllers answers: of several the first that was asked in vain.
+    /// The reason why no controller of the model answers. Of several reasons, that of the first silent
+    /// controller.
     fn silence(&self, model: &Model) -> Option<Wait> {
         if self.reached(model).next().is_some() {
             return None;

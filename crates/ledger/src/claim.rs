@@ -1,38 +1,38 @@
-//! A claim: the partition that one run of a job is entitled to.
+//! A claim: the right of one run of a job to a partition.
 
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Place, PodId, Shape};
 
-/// A partition that one run of a job is entitled to.
+/// The right of one run of a job to a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The partition's id on its controller.
     pub partition: PartitionId,
-    /// The run it is for.
+    /// The run.
     pub run: JobRun,
-    /// The user who shall read its IPUoF file.
+    /// The user who may read its IPUoF file.
     pub user: u32,
-    /// The Pod model it comes from.
+    /// The Pod model of its IPUs.
     pub model: ModelName,
-    /// The controller that has it.
+    /// The controller of the partition.
     pub controller: ControllerName,
     /// Its size.
     pub size: IpuCount,
-    /// How it is divided and wired.
+    /// The division and the wiring.
     pub shape: Shape,
-    /// The Slurm partition that the job is in, for limits; none when nobody knows.
+    /// The Slurm partition of the job, for limits. None if it is unknown.
     pub slurm_partition: Option<String>,
-    /// Exactly these IPUs ([`crate::Placement::Explicit`]); empty when the controller chooses.
+    /// The chosen IPUs ([`crate::Placement::Explicit`]). Empty if the controller chooses.
     pub ipus: Vec<Place>,
 }
 
 impl Claim {
-    /// The Pod that its IPUs are of.
+    /// The Pod of its IPUs.
     #[must_use]
     pub fn pod(&self) -> PodId {
         PodId { model: self.model.clone(), controller: self.controller.clone() }
     }
 
-    /// Whether a partition that was made for this claim does for another one as well.
+    /// Whether a partition made for this claim also serves the other claim.
     #[must_use]
     pub fn is_as_good_as(&self, other: &Claim) -> bool {
         let anybodys = |claim: &Claim| Claim {

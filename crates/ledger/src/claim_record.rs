@@ -1,4 +1,4 @@
-//! A claim with its phase, and what the ledger remembers of it.
+//! A claim with its phase, and the ledger's notes on it.
 
 use crate::ipu_holders::IpuHolder;
 use crate::no_room::NoRoom;
@@ -6,29 +6,29 @@ use crate::partition_health::PartitionHealth;
 use crate::pod::Unlisted;
 use crate::{Claim, Millis, Phase};
 
-/// A claim and how far it has come.
+/// A claim and its phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) claim: Claim,
     pub(crate) phase: Phase,
-    /// When the ledger was told of the claim.
+    /// The time at which the ledger was told of the claim.
     pub(crate) begun: Millis,
-    /// When the claim came into its phase.
+    /// The time at which the claim came into its phase.
     pub(crate) since: Millis,
-    /// That the controller had no room for the partition.
+    /// The note that the controller had no room for the partition.
     pub(crate) no_room: Option<NoRoom>,
-    /// What listings had of the partition of a job that runs.
+    /// Findings of listings about the partition of a running job.
     pub(crate) health: PartitionHealth,
 }
 
 impl Record {
-    /// A claim that has just been told of, in its first phase.
+    /// A new claim in its first phase.
     pub(crate) fn new(now: Millis, claim: Claim, phase: Phase) -> Self {
         let (no_room, health) = (None, PartitionHealth::default());
         Self { claim, phase, begun: now, since: now, no_room, health }
     }
 
-    /// Who has the IPUs of the claim.
+    /// The holder of the claim's IPUs.
     pub(crate) fn ipu_holder(&self) -> IpuHolder {
         match self.phase {
             Phase::Keeping { until, .. } | Phase::Kept { until } => IpuHolder::Kept(until),
@@ -37,7 +37,7 @@ impl Record {
         }
     }
 
-    /// What the claim has while no listing shows its partition.
+    /// The claim's IPUs while no listing shows its partition.
     pub(crate) fn unlisted(&self) -> Unlisted {
         let Claim { size, ipus, .. } = &self.claim;
         Unlisted { size: *size, ipus: ipus.clone(), holder: self.ipu_holder() }

@@ -1,4 +1,4 @@
-//! All claims, found by age, by partition and by job.
+//! All claims, indexed by age, by partition and by job.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,9 +17,9 @@ use crate::{Claim, Millis, Phase};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
     records: BTreeMap<Serial, Record>,
-    /// Who has the partition id: at most one claim; answers of that id are for it.
+    /// The claim that has a partition id. At most one claim has it, and answers for the id go to it.
     holders: HashMap<PartitionId, Serial>,
-    /// The run of the job that has not ended.
+    /// The run of each job that has not ended.
     live: HashMap<u32, Serial>,
     tally: Tally,
     next: Serial,
@@ -51,7 +51,7 @@ impl Claims {
         self.tally.add(serial, record);
     }
 
-    /// A run has begun that has its partition already; in which Slurm partition, was open until then.
+    /// Gives a prepared partition to its run, which has begun. The Slurm partition was unknown until then.
     pub(crate) fn bind(&mut self, serial: Serial, run: JobRun, slurm_partition: Option<String>) {
         if let Some(record) = self.records.get_mut(&serial) {
             self.tally.remove(serial, record);
@@ -67,12 +67,12 @@ impl Claims {
         }
     }
 
-    /// That the controller had no room for a claim, to weigh it.
+    /// The note that the controller had no room for a claim.
     pub(crate) fn no_room(&mut self, serial: Serial) -> Option<&mut NoRoom> {
         self.records.get_mut(&serial)?.no_room.as_mut()
     }
 
-    /// A claim, and what listings had of its partition.
+    /// A claim and the findings of listings about its partition.
     pub(crate) fn health(&mut self, serial: Serial) -> Option<(&Claim, &mut PartitionHealth)> {
         let Record { claim, health, .. } = self.records.get_mut(&serial)?;
         Some((claim, health))
@@ -113,8 +113,8 @@ impl Claims {
         Some((serial, self.records.get(&serial)?))
     }
 
-    /// Whether a claim of this Pod has the partition id. Another Pod's controller may well know a
-    /// stranger's partition of that name.
+    /// Whether a claim of this Pod has the partition id. The controller of another Pod may have a stranger's
+    /// partition of this name.
     pub(crate) fn holds(&self, pod: &PodId, partition: &PartitionId) -> bool {
         self.holder_on(pod, partition).is_some()
     }
@@ -125,12 +125,12 @@ impl Claims {
         is_of(&record.claim, pod).then_some(record)
     }
 
-    /// Who has the IPUs of a partition on this Pod.
+    /// The holder of the IPUs of a partition on this Pod.
     pub(crate) fn ipu_holder(&self, pod: &PodId, partition: &PartitionId) -> IpuHolder {
         self.holder_on(pod, partition).map_or(IpuHolder::Unknown, Record::ipu_holder)
     }
 
-    /// The claims of a Pod whose partition is not among the `placed`, the oldest first.
+    /// The claims of a Pod whose partition is not `placed`, the oldest first.
     pub(crate) fn unplaced(
         &self,
         pod: &PodId,
@@ -145,12 +145,12 @@ impl Claims {
         self.of_pod(pod).map(|(_, record)| u64::from(record.claim.size.get())).sum()
     }
 
-    /// What is counted of all claims.
+    /// The counts of all claims.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// The same, counted anew.
+    /// The counts of all claims, counted anew.
     pub(crate) fn counted(&self) -> Tally {
         let mut tally = Tally::default();
         self.records.iter().for_each(|(serial, record)| tally.add(*serial, record));
@@ -162,7 +162,7 @@ impl Claims {
         self.all().filter(move |(_, record)| is_of(&record.claim, pod))
     }
 
-    /// How many claims are found by partition id, and how many by job.
+    /// The number of claims indexed by partition id, and by job.
     pub(crate) fn indexed(&self) -> (usize, usize) {
         (self.holders.len(), self.live.len())
     }

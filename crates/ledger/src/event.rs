@@ -1,4 +1,4 @@
-//! What the ledger is told and what it answers with: its whole interface in time.
+//! The events that the ledger takes, the facts in them, and the configuration of a model.
 
 use std::time::Duration;
 
@@ -6,170 +6,172 @@ use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placem
 
 use crate::{Claim, Millis, Seconds};
 
-/// How far a job had come when its claim is taken over from an earlier slurmctld.
+/// The state of a job whose claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdoptedAs {
-    /// Not launched yet: its launch gate was raised again, its partition is made, or found, again.
+    /// Not launched yet. Its launch gate was raised again, and its partition is found or made again.
     Starting,
-    /// RUNNING on a partition that exists.
+    /// RUNNING, on a partition that exists.
     Running,
-    /// COMPLETING: its completion gate was raised again, its partition has to go.
+    /// COMPLETING. Its completion gate was raised again, and its partition has to be removed.
     Ending,
-    /// It failed, and its partition stays until then.
+    /// Failed. Its partition is kept until this time.
     Kept(Seconds),
 }
 
-/// Why nodes and gates are told apart when a run ends: what Slurm still waits for.
+/// Whether Slurm waits when a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The job stays COMPLETING until [`crate::HostAction::OpenCompletion`]: its completion gate was raised.
+    /// The job stays COMPLETING until [`crate::HostAction::OpenCompletion`], because its completion gate was
+    /// raised.
     Held,
-    /// Slurm waits for nothing; the job may be gone already.
+    /// Slurm waits for nothing. The job may be gone already.
     Unheld,
 }
 
-/// Where the IPUs of a partition are, and what a listing of the controller says of it.
+/// A partition in a listing of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenPartition {
     /// The partition's id.
     pub partition: PartitionId,
-    /// The place of each of its IPUs; empty when the controller did not say. A place that the Pod
-    /// does not have, or has only once, is an IPU used all the same.
+    /// The place of each of its IPUs. Empty if the controller did not tell. A place that the Pod lacks, or
+    /// that another IPU has already, still counts as one used IPU.
     pub places: Vec<Place>,
-    /// Why no program can use it, in the controller's words; none when one can.
+    /// The reason why no program can use it, in the controller's words. None if it can be used.
     pub fault: Option<String>,
-    /// The controller shows it as removed: it is of no use any more, but its name and its IPUs are not free
+    /// The controller shows it as removed. It is not usable any more, but its name and its IPUs are not free
     /// yet.
     pub leaving: bool,
 }
 
-/// Something that happened.
+/// A fact that the ledger is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Configuration was read: the models there are. Models and controllers not named any more take no new
-    /// claims; the claims on them live on.
+    /// Configuration was read. The list has all models. Models and controllers outside the list take no new
+    /// claims, but their claims live on.
     Models(Vec<ModelFacts>),
-    /// A controller answered: all its IPUs and partitions, as of a listing asked for at `asked`.
+    /// A controller answered with all its IPUs and partitions, in a listing requested at `asked`.
     Inventory {
         /// The controller, and the model it serves.
         pod: PodId,
-        /// When the listing was asked for: what was removed since does not count as foreign, and a
-        /// listing older than the last one told is no news.
+        /// The time of the request. A partition removed since then does not count as foreign. A listing older
+        /// than the last one is no news.
         asked: Millis,
-        /// All IPUs the controller has.
+        /// The number of all IPUs of the controller.
         ipus: u32,
-        /// Those of them in error or behind a dead agent.
+        /// The number of IPUs in error or behind a dead agent.
         faulty: u32,
         /// Every partition on the controller.
         partitions: Vec<SeenPartition>,
     },
-    /// A controller did not answer, or not with sense.
+    /// A controller gave no answer, or one without sense.
     Unreachable {
         /// The controller, and the model it serves.
         pod: PodId,
-        /// What to tell people.
+        /// The text for people.
         reason: String,
     },
-    /// What all jobs of a model need is in trouble, such as its directory or the journal, in words for
-    /// people; or it is not any more. No job starts meanwhile.
+    /// A resource that all jobs of a model need is in trouble, for example its directory or the journal, or
+    /// the trouble is over. During a trouble no job starts.
     Trouble {
         /// The model.
         model: ModelName,
-        /// What is wrong, where, and what to do.
+        /// The text for people: what is wrong, where, and what to do. None when the trouble is over.
         reason: Option<String>,
     },
-    /// A controller answers, and refuses the partitions of all jobs; or it does not any more. Few jobs ask
-    /// meanwhile. Said again from time to time, it lets more of them ask.
+    /// A controller answers but refuses the partitions of all jobs, or no longer does. Few jobs may ask
+    /// meanwhile. Each repetition of this event lets more jobs ask.
     Refuses {
         /// The controller, and the model it serves.
         pod: PodId,
-        /// Its words.
+        /// The controller's words. None when the refusals are over.
         reason: Option<String>,
     },
-    /// A partition is to be made for a job that waits, so that it is there when the job starts. The claim's
-    /// run has not begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored
-    /// while the job has a claim.
+    /// A partition is to be made for a waiting job, to be ready when the job starts. The claim's run has not
+    /// begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the
+    /// job has a claim.
     Prepare(Claim),
-    /// What was prepared for this job is to go: the job is not waiting any more, wants something else, or
-    /// others need the IPUs. Ignored once the job has begun.
+    /// The prepared partition of this job is to be removed: the job does not wait any more, has another
+    /// request, or others need the IPUs. Ignored once the job has begun.
     Forgo {
         /// The job.
         job: u32,
-        /// It waited in vain, for what nobody here knows: the job is to start the ordinary way for a while,
-        /// and so are the others of its user.
+        /// The partition waited in vain, for a reason unknown here. For a while, this job and the other jobs
+        /// of its user are not prepared.
         in_vain: bool,
     },
-    /// Slurm gave a job its nodes and its launch gate was raised (job_begin). If the partition was prepared,
-    /// and the claim has its id, the run has it at once: see [`crate::Ledger::is_launched`]; the launch gate
-    /// is then for the front end to take back. Else its id is new: [`crate::Ledger::new_id`]. A claim on a
-    /// partition that another has is not taken.
+    /// Slurm gave a job its nodes, and the launch gate was raised (job_begin). If the claim has the id of a
+    /// prepared partition, the run has it at once: see [`crate::Ledger::is_launched`]. The front end then
+    /// takes the launch gate back. Otherwise the id is new: [`crate::Ledger::new_id`]. A claim on a partition
+    /// that another claim has is ignored.
     Begin(Claim),
     /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
     /// [`crate::Ledger::holder`].
     Adopt(Claim, AdoptedAs),
-    /// A partition of an earlier slurmctld was found whose run is over: nobody waits, but it has to
-    /// go. Its job may have a newer run. Ignored while the partition has a claim.
+    /// A partition of an earlier slurmctld has no run any more. It has to be removed, and no job waits for
+    /// that. Its job may have a newer run. Ignored while the partition has a claim.
     Orphan(Claim),
     /// Slurm took the job's nodes away (job_fini). Unknown jobs and repetitions are ignored: raise the
     /// completion gate only while [`crate::Ledger::live_claim`] knows the job.
     Fini {
-        /// The job; one job has at most one run that has not ended.
+        /// The job. At most one of its runs has not ended.
         job: u32,
-        /// Whether Slurm waits for us.
+        /// Whether Slurm waits for the removal.
         ending: Ending,
     },
-    /// The same of a run that failed, whose partition is to stay until then if it had begun to use it.
+    /// Slurm took the job's nodes away after the run failed. Its partition is kept until `keep_until`, if the
+    /// run had begun to use it.
     Failed {
         /// The job.
         job: u32,
-        /// Whether Slurm waits for us.
+        /// Whether Slurm waits for the removal.
         ending: Ending,
-        /// Until when.
+        /// The end of the time for which the partition is kept.
         keep_until: Seconds,
     },
-    /// It is on record that the partition stays.
+    /// The journal has the entry that the partition is kept.
     KeepRecorded(PartitionId),
-    /// The partition of a failed run is to stay no longer: its time is over, or the job has been requeued.
+    /// The partition of a failed run is not kept any longer: its time is over, or the job was requeued.
     KeepOver(PartitionId),
     /// The create call was sent.
     CreateStarted(PartitionId),
     /// The partition is ACTIVE and its IPUoF files are durable.
     Up(PartitionId),
-    /// The partition could not be made in time, or was refused for good; it may exist all the same. While its
-    /// controller does not answer anybody the run is sent back into the line, else it is failed.
+    /// The partition could not be made in time, or was refused for good. It may exist all the same. The run
+    /// is failed. While the controller answers no job, the run is sent back into the line instead.
     CreateFailed {
         /// The partition.
         partition: PartitionId,
         /// The controller's or the file system's own words.
         reason: String,
     },
-    /// The partition was not made, which says nothing of its job: the run is sent back into the line, and the
-    /// next partition that is asked for it has another id.
+    /// The partition was not made, for a reason that says nothing about its job. The run is sent back into
+    /// the line. Its next partition has another id.
     CreatePutOff {
         /// The partition.
         partition: PartitionId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The controller has no room for the partition at the moment; the create goes on trying.
+    /// The controller has no room for the partition at the moment. The create is tried again.
     NoRoom(PartitionId),
-    /// A create was given up because of [`crate::DriverAction::CancelCreate`]; the partition may exist.
+    /// A create was given up because of [`crate::DriverAction::CancelCreate`]. The partition may exist.
     CreateCancelled(PartitionId),
-    /// The host opened the launch gate, and the job was there to start.
+    /// The host thread opened the launch gate, and the job was there.
     Launched(PartitionId),
-    /// The host found no such run when it wanted to launch it or fail it. Of a launch gate still there
-    /// [`crate::HostAction::OpenLaunch`] lowers its part in any case.
+    /// The host thread did not find the run that it was to launch or fail. If a launch gate is still raised,
+    /// [`crate::HostAction::OpenLaunch`] lowers its part of it in any case.
     RunVanished(PartitionId),
     /// The job's nodes are done with it, or RemoveWait is over.
     NodesDone(PartitionId),
-    /// Slurm has waited long enough for the end of this run (RemoveWait): its completion gate is opened
-    /// though its partition is still there, with IPUs that count as used.
+    /// Slurm has waited long enough for the end of this run (RemoveWait). Its completion gate is opened
+    /// although its partition is still there. The IPUs count as used.
     Overdue(PartitionId),
     /// The partition is confirmed gone and its files are deleted.
     Gone(PartitionId),
 }
 
-/// What a model is, from configuration.
+/// The configuration of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFacts {
     /// Its name.
@@ -178,15 +180,15 @@ pub struct ModelFacts {
     pub controllers: Vec<ControllerName>,
     /// IPUs in one IPU-Link domain (LinkDomainSize).
     pub domain_size: IpuCount,
-    /// What the ids of its partitions begin with (PartitionPrefix).
+    /// The prefix of its partition ids (PartitionPrefix).
     pub prefix: String,
-    /// Who chooses the IPUs of a partition (Placement).
+    /// The party that chooses the IPUs of a partition (Placement).
     pub placement: Placement,
-    /// The time between two listings that nobody asked for (ReconcileInterval).
+    /// The time between two listings that were not asked for (ReconcileInterval).
     pub reconcile_interval: Duration,
     /// The largest partition a job may have (MaxIpusPerJob and the nodes' GRES count).
     pub largest: u32,
-    /// Why its jobs cannot start at all for now, such as a broken `vipu.conf`.
+    /// The reason why none of its jobs can start for now, for example a broken `vipu.conf`.
     pub trouble: Option<String>,
 }
 

@@ -1,30 +1,30 @@
-//! Preparations that came to nothing a short while ago.
+//! Preparations that failed a short while ago.
 
 use std::collections::BTreeMap;
 
 use crate::{Claim, Millis};
 
-/// How long a job is not prepared again whose partition could not be made, or waited in vain, and no job of
-/// its user in the latter case: they start the ordinary way meanwhile, and end as any other does whose create
-/// fails.
+/// The time in milliseconds after a failed preparation for which a job is not prepared again. After a preparation in
+/// vain, this holds for all jobs of its user. These jobs start the ordinary way meanwhile, and end like
+/// others if their create fails.
 const AFTER_A_FAILURE: u64 = 600_000;
 
-/// Whose partitions came to nothing, and when that was.
+/// The jobs and users with failed preparations, and the times of the failures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailedPreparations {
-    /// Jobs whose partitions could not be made, or were made in vain.
+    /// Jobs whose partition could not be made, or was made in vain.
     jobs: BTreeMap<u32, Millis>,
-    /// Users who had one made in vain.
+    /// Users with a partition that was made in vain.
     users: BTreeMap<u32, Millis>,
 }
 
 impl FailedPreparations {
-    /// The partition of this job could not be made.
+    /// Notes that the partition of this job could not be made.
     pub(crate) fn add(&mut self, now: Millis, job: u32) {
         note(&mut self.jobs, now, job);
     }
 
-    /// A partition was made for this claim in vain.
+    /// Notes that a partition was made for this claim in vain.
     pub(crate) fn add_in_vain(&mut self, now: Millis, claim: &Claim) {
         note(&mut self.jobs, now, claim.run.job);
         note(&mut self.users, now, claim.user);
@@ -35,7 +35,7 @@ impl FailedPreparations {
         is_recent(now, self.jobs.get(&job))
     }
 
-    /// Whether one was made for the user in vain a short while ago.
+    /// Whether a partition was made for the user in vain a short while ago.
     pub(crate) fn is_recent_for_user(&self, now: Millis, user: u32) -> bool {
         is_recent(now, self.users.get(&user))
     }

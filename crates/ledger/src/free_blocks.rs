@@ -1,15 +1,15 @@
-//! Which blocks of a Pod are free.
+//! The free blocks of a Pod.
 //!
-//! A partition of up to one IPU-Link domain is an aligned block of a power of two of IPUs inside
-//! that domain; a larger one is as many whole domains. So what fits is a question of blocks, and a
-//! buddy tree answers it: each node knows the largest free block below it, the root knows it of
-//! the whole Pod. The last domain may be partial; the IPUs it lacks count as taken.
+//! A partition of up to one IPU-Link domain is an aligned block of that domain, with a power of two of IPUs.
+//! A larger partition is a number of whole domains. A partition therefore fits if such blocks are free. A
+//! buddy tree finds them: each node knows the largest free block below it, and the root that of the whole
+//! Pod. The last domain may be partial. The IPUs that it lacks count as taken.
 
 use std::ops::Range;
 
 use vipu_types::{IpuCount, Place};
 
-/// IPUs in one IPU-Link domain of a Pod: a small Pod has less than one.
+/// IPUs in one IPU-Link domain of a Pod. A small Pod has less than one domain.
 pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
     domain_size.get().min(ipus.next_power_of_two())
 }
@@ -17,22 +17,22 @@ pub(crate) fn usable_domain(ipus: u32, domain_size: IpuCount) -> u32 {
 /// The free blocks of one Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FreeBlocks {
-    /// The IPU-Link domain as a power of two.
+    /// The exponent of the size of an IPU-Link domain, which is a power of two.
     domain_order: u32,
-    /// The binary tree, root at 1, the IPUs as its leaves: 0 when nothing below is free, else
-    /// one more than the order of the largest free aligned block below.
+    /// The binary tree, with the root at 1 and the IPUs as leaves. A node is 0 if nothing below it is free,
+    /// or else one more than the order of the largest free aligned block below.
     best: Vec<u8>,
-    /// IPUs not taken.
+    /// The number of free IPUs.
     free: u32,
-    /// Domains without a taken IPU.
+    /// The number of domains without a taken IPU.
     free_domains: u32,
 }
 
 impl FreeBlocks {
     /// A Pod of `ipus` IPUs in domains of `domain_size`, with the IPUs at `taken` taken.
     ///
-    /// A place that is taken twice, or that this Pod does not have, still is an IPU that somebody
-    /// uses: one IPU is taken for it wherever [`FreeBlocks::take`] puts it.
+    /// A place that is taken twice, or that this Pod lacks, still stands for one used IPU.
+    /// [`FreeBlocks::take_each`] chooses an IPU for it.
     pub(crate) fn new(ipus: u32, domain_size: IpuCount, taken: impl IntoIterator<Item = Place>) -> Self {
         let domain = usable_domain(ipus, domain_size);
         let leaves = (ipus.div_ceil(domain).next_power_of_two() * domain) as usize;
@@ -71,24 +71,24 @@ impl FreeBlocks {
             self.best[domains..2 * domains].iter().map(|best| u32::from(*best == whole)).sum();
     }
 
-    /// What a node at `height` says, given its children.
+    /// The value of a node at `height`, from its children.
     fn merged(&self, node: usize, height: u32) -> u8 {
         let (left, right) = (self.best[2 * node], self.best[2 * node + 1]);
         let buddies_free = u32::from(left) == height && u32::from(right) == height;
         if buddies_free && height <= self.domain_order { left + 1 } else { left.max(right) }
     }
 
-    /// What the node of a domain without a taken IPU says.
+    /// The value of the node of a domain without a taken IPU.
     fn whole_domain(&self) -> u8 {
         self.domain_order as u8 + 1
     }
 
-    /// IPUs not taken.
+    /// The number of free IPUs.
     pub(crate) fn free(&self) -> u32 {
         self.free
     }
 
-    /// The size of the largest partition that fits; 0 when none does.
+    /// The size of the largest partition that fits. 0 if none fits.
     pub(crate) fn largest(&self) -> u32 {
         match self.best[1] {
             0 => 0,
@@ -97,11 +97,11 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes the IPUs of a partition whose place nobody told: the lowest free block or domains. `taken` is
-    /// told which.
+    /// Takes the IPUs of a partition of unknown place: the lowest free block or domains. `taken` is called
+    /// with them.
     ///
-    /// When there is no such block, it takes smaller ones: the partition exists, so IPUs are used
-    /// whatever the forecast says of their places.
+    /// If there is no such block, smaller ones are taken. The partition exists, and its IPUs are used
+    /// wherever they are.
     pub(crate) fn take(&mut self, size: IpuCount, taken: &mut impl FnMut(Range<usize>)) {
         let order = size.get().ilog2().min(self.domain_order);
         for _ in 0..size.get() >> order {
@@ -112,14 +112,15 @@ impl FreeBlocks {
         }
     }
 
-    /// Takes that many single IPUs.
+    /// Takes this number of single IPUs.
     pub(crate) fn take_each(&mut self, ipus: u32, taken: &mut impl FnMut(Range<usize>)) {
         for _ in 0..ipus.min(self.free) {
             self.take_block(0, taken);
         }
     }
 
-    /// Takes this IPU if it is free; whether it was. Not for one of a block that was taken as a whole.
+    /// Takes this IPU if it is free, and returns whether it was. It must not belong to a block taken as a
+    /// whole.
     pub(crate) fn take_ipu(&mut self, ipu: usize) -> bool {
         let leaf = self.best.len() / 2 + ipu;
         let is_free = self.best.get(leaf) == Some(&1);
@@ -129,8 +130,7 @@ impl FreeBlocks {
         is_free
     }
 
-    /// The first IPU of the lowest block that a partition of this size could be made of; none when it does
-    /// not fit.
+    /// The first IPU of the lowest block for a partition of this size. None if it does not fit.
     pub(crate) fn first_for(&self, size: IpuCount) -> Option<usize> {
         let order = size.get().ilog2().min(self.domain_order);
         let node = self.lowest(order).filter(|_| size.get() <= self.largest())?;
@@ -166,7 +166,7 @@ impl FreeBlocks {
         Some(node)
     }
 
-    /// Takes a free block. What is below its node stays as it is: nobody looks there any more.
+    /// Takes a free block. The nodes below it keep their values, because they are not read any more.
     fn occupy(&mut self, node: usize, order: u32) {
         if self.best[node >> (self.domain_order - order)] == self.whole_domain() {
             self.free_domains -= 1;

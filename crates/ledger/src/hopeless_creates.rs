@@ -1,4 +1,4 @@
-//! Creates that the controller has no room for: which of them to give up.
+//! The choice of creates to give up because the controller has no room.
 
 use vipu_types::{IpuCount, PartitionId, PodId};
 
@@ -11,7 +11,7 @@ use crate::{Action, Ledger, Millis};
 const REFUSED: &str = "its controller refuses them although they look free";
 
 impl Ledger {
-    /// A controller had no room for a partition.
+    /// Notes that a controller had no room for a partition.
     pub(crate) fn refused(&mut self, now: Millis, partition: &PartitionId) {
         let Some((serial, record)) = self.claims.holder(partition) else { return };
         let pod = self.pods.get(&record.claim.pod());
@@ -19,8 +19,7 @@ impl Ledger {
         self.claims.refused(now, serial, is_being_cleared);
     }
 
-    /// Ends creates that a listing leaves no hope for. Their jobs wait in line, not with nodes in their
-    /// hands.
+    /// Ends creates for which a listing leaves no hope. Their jobs wait in line instead of holding nodes.
     pub(crate) fn weigh_refusals(&mut self, now: Millis, id: &PodId, asked: Millis, todo: &mut Vec<Action>) {
         let in_vain = self.claims.of_pod(id).filter(|(_, record)| {
             record.phase.is_asked_for() && record.no_room.is_some_and(|no_room| no_room.is_seen_by(asked))
@@ -35,7 +34,7 @@ impl Ledger {
         }
     }
 
-    /// Why a refused create will not succeed soon, if so.
+    /// The reason why a refused create will not succeed soon, if there is one.
     fn hopeless(&mut self, now: Millis, id: &PodId, asked: Millis, serial: Serial) -> Option<&'static str> {
         let pod = self.pods.get_mut(id)?;
         let stays = |who: Occupant| match who {
@@ -46,7 +45,7 @@ impl Ledger {
         if !pod.has_room(serial, stays)? {
             return Some(if pod.has_suspects() { REFUSED } else { "others have come to use it" });
         }
-        // What is on its way out is worth waiting for.
+        // IPUs that are being freed are worth waiting for.
         let has_room_now = pod.has_room(serial, |_| true)?;
         let is_being_cleared = pod.is_being_cleared(asked);
         if !self.claims.no_room(serial)?.contradicted(asked, has_room_now, is_being_cleared) {

@@ -1,8 +1,8 @@
-//! What always holds, as functions that say where it does not.
+//! The invariants of the ledger, as functions that report violations.
 //!
-//! That a claim is in one phase, that its gates fit the phase and that it waits for an answer that
-//! comes, the types say already: see [`crate::Phase`]. Checks that see the actions from outside
-//! compare [`crate::Phase::awaits`] with what is under way.
+//! The types guarantee some of them: a claim is in one phase, its gates fit the phase, and it waits for an
+//! answer that comes. See [`crate::Phase`]. Checks that see the actions from outside compare
+//! [`crate::Phase::awaits`] with the actions under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::Ledger;
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
 
-/// Something that must not be.
+/// A violation of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A controller lists one IPU in two partitions.
@@ -27,8 +27,8 @@ pub enum Violation {
         /// Another partition.
         other: PartitionId,
     },
-    /// The IPUs of claims and the free ones are more than there are. The ledger does not do that by
-    /// itself; a Pod that shrinks, or a job begun although [`Ledger::fits_now`] said no, does.
+    /// The IPUs of claims and the free ones are more than all IPUs. The ledger does not cause this by itself.
+    /// A Pod that shrinks causes it, or a job that begins although [`Ledger::fits_now`] said no.
     #[error("{pod}: {claimed} IPUs are claimed and {free} free, but {ipus} there are")]
     Overcommitted {
         /// The Pod.
@@ -40,31 +40,31 @@ pub enum Violation {
         /// All IPUs of the controller.
         ipus: u32,
     },
-    /// The free blocks are not those that follow from listing and claims.
+    /// The free blocks are not those that follow from the listing and the claims.
     #[error("{pod}: {kept} IPUs are said to be free, {counted} are when counted anew")]
     StaleFreeBlocks {
         /// The Pod.
         pod: PodId,
-        /// IPUs free as kept.
+        /// IPUs free, as kept.
         kept: u32,
-        /// IPUs free as counted.
+        /// IPUs free, as counted.
         counted: u32,
     },
-    /// A claim is not found where it should be, or is found where it should not.
+    /// A claim is missing from an index, or is in an index by mistake.
     #[error("{partition}: {what}")]
     BadIndex {
         /// The claim's partition.
         partition: PartitionId,
-        /// What is wrong.
+        /// The mistake.
         what: &'static str,
     },
-    /// What is kept of the number of IPUs and claims is not what there is.
+    /// The kept counts of IPUs and claims are wrong.
     #[error("the claims are counted wrongly")]
     StaleTally,
-    /// An index names claims that are no more.
+    /// An index has claims that do not exist any more.
     #[error("{entries} claims are indexed {by}, {claims} there are")]
     LostEntries {
-        /// Which index.
+        /// The index.
         by: &'static str,
         /// Claims in the index.
         entries: usize,
@@ -74,7 +74,7 @@ pub enum Violation {
 }
 
 impl Ledger {
-    /// Checks everything; empty when all is well. Costs much more than any other question.
+    /// Checks all invariants. Empty if they hold. Costs much more than any other question.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let all = [

@@ -1,4 +1,4 @@
-//! Who has which IPUs of a Pod, and so when they will be free and what would free them.
+//! The holders of the IPUs of a Pod. They determine when the IPUs become free and which jobs would free them.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use vipu_types::IpuCount;
 use crate::free_times::{AfterPreemption, NEVER, Timeline};
 use crate::{Jobs, Seconds};
 
-/// The time from the end of a job until its IPUs are free again, as far as a forecast is concerned.
+/// The time from the end of a job until its IPUs are free again, in a forecast.
 const REMOVAL: Duration = Duration::from_secs(1);
 
-/// Who has IPUs, as far as their release is concerned.
+/// The holder of IPUs, as far as their release is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IpuHolder {
     /// A job that has not ended.
     Job(u32),
-    /// A partition that stays until then.
+    /// A partition that is kept until this time.
     Kept(Seconds),
-    /// A partition on its way out.
+    /// A partition that is being released.
     Leaving,
-    /// A stranger, or they are broken: nobody knows an end.
+    /// A stranger, or a fault. The end is unknown.
     Unknown,
 }
 
-/// Who has which IPUs of one Pod.
+/// The holders of the IPUs of one Pod.
 #[derive(Clone, Debug)]
 pub(crate) struct IpuHolders {
     ipus: u32,
@@ -34,12 +34,12 @@ pub(crate) struct IpuHolders {
 }
 
 impl IpuHolders {
-    /// A Pod of this size, of which these IPUs are held.
+    /// A Pod of this size with these IPUs held.
     pub(crate) fn new(ipus: u32, domain_size: IpuCount, held: Vec<(Range<usize>, IpuHolder)>) -> Self {
         Self { ipus, domain_size, held }
     }
 
-    /// When all this will be free, as of now.
+    /// The times at which all these IPUs become free, as of now.
     pub(crate) fn timeline(&self, jobs: &impl Jobs) -> Timeline {
         let now = jobs.now();
         let until = |holder: &IpuHolder| match holder {
@@ -52,7 +52,7 @@ impl IpuHolders {
         Timeline::new(self.ipus, self.domain_size, taken)
     }
 
-    /// What would become of each IPU if these jobs went.
+    /// The state of each IPU after the preemption of these jobs.
     pub(crate) fn after_preemption(&self, of_job: &HashMap<u32, AfterPreemption>) -> Vec<AfterPreemption> {
         let mut after = vec![AfterPreemption::Free; self.ipus as usize];
         for (ipus, holder) in &self.held {

@@ -1,40 +1,39 @@
-//! What the ledger asks about Slurm's jobs.
+//! The ledger's questions about Slurm's jobs.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::Seconds;
 
-/// What is known of jobs at one moment. The ledger asks only for jobs of its claims and plans.
+/// The facts about jobs at one moment. The ledger asks only about jobs of its claims and plans.
 pub trait Jobs {
     /// The present time.
     fn now(&self) -> Seconds;
-    /// When a running job will have ended at the latest; `None` when nobody knows, such as for one that is
-    /// gone.
+    /// The latest end of a running job. `None` if it is unknown, for example because the job is gone.
     fn end_of(&self, job: u32) -> Option<Seconds>;
     /// Whether the job is still in line: pending and not held.
     fn waits(&self, job: u32) -> bool;
-    /// When the scheduler expects a waiting job to start, if it has said so since it last looked. It may know
-    /// more than it asked for, such as an advance reservation that has to end first.
+    /// The start of a waiting job that the scheduler expects, if it has given one since it last looked. The
+    /// scheduler may know more than it asked for, for example an advance reservation that has to end first.
     fn expected(&self, job: u32) -> Option<Seconds>;
-    /// After how long without a look at its job a plan is given up.
+    /// The time without a look at its job after which a plan is given up.
     fn patience(&self) -> Duration;
-    /// Whose it is; all are one user's where nobody knows.
+    /// The user of the job. Without this knowledge all jobs are of one user.
     fn user_of(&self, _job: u32) -> u32 {
         0
     }
 }
 
-/// [`Jobs`] where there is no Slurm to ask, as in a simulation: those that are not known to run wait.
+/// [`Jobs`] without a Slurm to ask, as in a simulation. Jobs that are not known to run count as waiting.
 #[derive(Clone, Debug)]
 pub struct KnownJobs {
     /// The present time.
     pub now: Seconds,
-    /// When the running jobs will have ended at the latest.
+    /// The latest ends of the running jobs.
     pub ends: HashMap<u32, Seconds>,
-    /// When the scheduler expects those to start of which it has said so.
+    /// The expected starts that the scheduler has given.
     pub expected: HashMap<u32, Seconds>,
-    /// After how long without a look at its job a plan is given up.
+    /// The time without a look at its job after which a plan is given up.
     pub patience: Duration,
 }
 

@@ -18,39 +18,39 @@ use crate::{
     Phase, SeenPartition, Step,
 };
 
-/// Who has which IPU. See the crate's documentation.
+/// The state machine that knows the holder of each IPU. See the crate's documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub(crate) models: BTreeMap<ModelName, Model>,
-    /// What all jobs of a model need, and is in trouble; the model need not be known yet.
+    /// The trouble of each model that is in trouble. The model need not be known yet.
     pub(crate) troubles: BTreeMap<ModelName, String>,
-    /// The Pods of all models, and no others.
+    /// The Pods of all models, and only those.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
     pub(crate) line: WaitingLine,
     pub(crate) free_times_cache: FreeTimesCache,
     pub(crate) failed_preparations: FailedPreparations,
     pub(crate) past_ids: PastIds,
-    /// How many events there were.
+    /// The number of events so far.
     pub(crate) events: u64,
 }
 
 impl Ledger {
-    /// A ledger that knows of no model and no claim.
+    /// A ledger without a model and without a claim.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The claim of the run of this job that has not ended: the one [`Event::Fini`] would end.
+    /// The claim of this job's run that has not ended. [`Event::Fini`] would end it.
     ///
-    /// Raise a completion gate, and say [`Ending::Held`], only when there is one.
+    /// Raise a completion gate, and tell [`Ending::Held`], only if there is one.
     #[must_use]
     pub fn live_claim(&self, job: u32) -> Option<&Claim> {
         self.claims.live(job).map(|(_, record)| &record.claim)
     }
 
-    /// Whether the launch gate of this job's run is raised, and nobody was told to open it.
+    /// Whether the launch gate of this job's run is raised and no action to open it was given.
     #[must_use]
     pub fn launch_raised(&self, job: u32) -> bool {
         self.claims.live(job).is_some_and(|(_, record)| record.phase.launch_raised())
@@ -62,7 +62,7 @@ impl Ledger {
         self.phase_of(claim).is_some_and(Phase::completion_raised)
     }
 
-    /// Whether this run failed, and its partition stays for a while.
+    /// Whether this run failed and its partition is kept for a while.
     #[must_use]
     pub fn is_kept(&self, claim: &Claim) -> bool {
         self.phase_of(claim).is_some_and(Phase::is_kept)
@@ -73,7 +73,7 @@ impl Ledger {
         holder.map(|(_, it)| &it.phase)
     }
 
-    /// Whether this job's run has its partition, and its launch gate is lowered.
+    /// Whether this job's run has its partition and its launch gate is lowered.
     #[must_use]
     pub fn is_launched(&self, job: u32) -> bool {
         self.claims.live(job).is_some_and(|(_, record)| record.phase == Phase::Running)
@@ -81,21 +81,21 @@ impl Ledger {
 
     /// The claim that has this partition id, live or being released.
     ///
-    /// What has one here is not to be adopted again.
+    /// A partition with a claim must not be adopted again.
     #[must_use]
     pub fn holder(&self, partition: &PartitionId) -> Option<&Claim> {
         self.claims.holder(partition).map(|(_, record)| &record.claim)
     }
 
-    /// What this run's claim waits for, as long as it holds its partition.
+    /// The answer that this run's claim waits for, as long as it holds its partition.
     pub fn awaits(&self, claim: &Claim) -> Option<Awaits> {
         self.phase_of(claim).map(Phase::awaits)
     }
 
-    /// The id for the next partition that is asked for this run of a job: no claim has it, and none had it
-    /// within the last hour. None while the model is not configured.
+    /// The id for the next partition of this run of a job. No claim has it, and none had it within the last
+    /// hour. None if the model is not configured.
     ///
-    /// Claims of an earlier front end have to be known by then; [`Ledger::may_start`] lets no run begin
+    /// Claims of an earlier front end have to be known by then. [`Ledger::may_start`] lets no run begin
     /// before a controller has answered.
     #[must_use]
     pub fn new_id(&self, now: Millis, model: &ModelName, job: u32, restart: u16) -> Option<PartitionId> {
@@ -106,9 +106,9 @@ impl Ledger {
         ids.into_iter().find(is_free)
     }
 
-    /// Takes in what happened and says what to do, in this order.
+    /// Takes an event and returns the actions, in order.
     ///
-    /// `now` never goes back. Answers that come late, twice or for what is not known change nothing.
+    /// `now` never goes back. Late, repeated and unknown answers change nothing.
     pub fn apply(&mut self, now: Millis, event: Event) -> Vec<Action> {
         let mut todo = Vec::new();
         self.events += 1;
@@ -167,7 +167,7 @@ impl Ledger {
         todo
     }
 
-    /// The models are these now.
+    /// Replaces the models.
     fn configure(&mut self, now: Millis, models: Vec<ModelFacts>, todo: &mut Vec<Action>) {
         self.models.retain(|known, _| models.iter().any(|facts| facts.model == *known));
         let mut more_fits = false;
@@ -188,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// A model is new, or not what it was. What its controllers said stays.
+    /// Adds or replaces a model. The answers of its controllers are kept.
     fn set_model(&mut self, now: Millis, model: Model, todo: &mut Vec<Action>) {
         let domain_size = model.facts().domain_size;
         for id in model.pods() {
@@ -199,7 +199,7 @@ impl Ledger {
         self.models.insert(model.facts().model.clone(), model);
     }
 
-    /// A controller answered; whether that is news.
+    /// Takes a listing of a controller. Returns whether it is news.
     fn list(
         &mut self,
         now: Millis,
@@ -217,7 +217,7 @@ impl Ledger {
         }
         let findings = self.compare(id, asked, hardware.ipus, &partitions);
         let Some(pod) = self.pods.get_mut(id) else { return false };
-        // Of a claim the size is known, so its partition counts in full also without places.
+        // The size of a claim is known, so its partition counts in full even without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
         if !pod.list(asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
             return false;
@@ -231,7 +231,7 @@ impl Ledger {
         true
     }
 
-    /// A job got its nodes.
+    /// Begins the run of a job that got its nodes.
     fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
         self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
@@ -245,7 +245,7 @@ impl Ledger {
         }
     }
 
-    /// An earlier slurmctld's job.
+    /// Takes over a job of an earlier slurmctld.
     fn adopt(&mut self, now: Millis, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
         match found {
             AdoptedAs::Starting => self.begin(now, claim, todo),
@@ -262,7 +262,7 @@ impl Ledger {
         }
     }
 
-    /// What stays of earlier runs of this claim's job is to go.
+    /// Ends the keeping of partitions of earlier runs of this claim's job.
     pub(crate) fn end_keeps(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
         let is_of_job = |other: &Claim| other.run.job == claim.run.job;
         let kept = self.claims.all().filter(|(_, it)| it.phase.is_kept() && is_of_job(&it.claim));
@@ -272,13 +272,13 @@ impl Ledger {
         }
     }
 
-    /// An earlier slurmctld's partition that has to go.
+    /// Releases a partition of an earlier slurmctld.
     fn release(&mut self, now: Millis, claim: Claim, gates: Gates, todo: &mut Vec<Action>) {
         self.add(now, claim.clone(), Phase::Releasing { step: Step::Nodes, gates });
         todo.push(Action::Host(HostAction::AwaitNodes(claim)));
     }
 
-    /// Ends what Slurm should have ended before, or what was prepared: a job has one run.
+    /// Ends an earlier run that Slurm should have ended, or a preparation. A job has one run.
     fn end_earlier(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) {
         if let Some((serial, _)) = self.claims.live(claim.run.job) {
             self.signal(now, serial, Signal::Ended(Ending::Unheld), todo);
@@ -297,8 +297,8 @@ impl Ledger {
         }
     }
 
-    /// Whether no partition can be made for anybody where the claim that has this id is: its controller did
-    /// not answer when it was asked last, or its model is in trouble.
+    /// Whether no partition can be made on the Pod of the claim with this id: its controller did not answer
+    /// the last question, or its model is in trouble.
     fn is_away(&self, partition: &PartitionId) -> bool {
         let Some((_, record)) = self.claims.holder(partition) else { return false };
         let model = self.models.get(&record.claim.model);
@@ -306,7 +306,7 @@ impl Ledger {
         pod.is_some_and(Pod::is_lost) || model.is_some_and(|model| self.usable(model).is_err())
     }
 
-    /// An answer for whoever has the partition id.
+    /// Hands an answer to the claim that has the partition id.
     fn answer(&mut self, now: Millis, partition: &PartitionId, signal: Signal, todo: &mut Vec<Action>) {
         if let Some((serial, _)) = self.claims.holder(partition) {
             self.signal(now, serial, signal, todo);
@@ -323,7 +323,7 @@ impl Ledger {
         }
     }
 
-    /// A claim is in another phase.
+    /// Puts a claim into another phase.
     pub(crate) fn enter(&mut self, now: Millis, serial: Serial, phase: Phase) {
         self.claims.enter(now, serial, phase);
         let Some(record) = self.claims.get(serial) else { return };
@@ -332,7 +332,7 @@ impl Ledger {
         }
     }
 
-    /// A claim is over: its IPUs are free.
+    /// Ends a claim. Its IPUs are free.
     fn close(&mut self, now: Millis, serial: Serial) {
         let Some(record) = self.claims.remove(serial) else { return };
         let (pod, id) = (record.claim.pod(), record.claim.partition);

@@ -1,22 +1,21 @@
-//! Who has which IPU, now and later: a pure state machine, `(state, event) -> actions`.
+//! The ledger of IPUs, now and later: a pure state machine, `(state, event) -> actions`.
 //!
-//! The [`Ledger`] only decides. It has no clock, no thread and no I/O, and it knows neither
-//! Slurm's memory nor the controller's wire. A front end tells it what happened, with
-//! [`Ledger::apply`], and carries out the [`Action`]s it gets back. Here the front end is slurmctld.
-//! A Kubernetes operator could be another: it, too, has runs to start and to end.
+//! The [`Ledger`] only decides. It has no clock, no thread and no I/O, and it knows neither Slurm's memory
+//! nor the controller's wire. A front end tells it events with [`Ledger::apply`] and carries out the
+//! [`Action`]s that it returns. Here the front end is slurmctld. A Kubernetes operator could be another one,
+//! because it too starts and ends runs.
 //!
-//! # What it keeps
+//! # The ledger's data
 //!
 //! * **Models.** A Pod model has one controller or several, each with the IPUs of a Pod of its own.
-//!   [`Event::Models`] says which there are; [`Event::Inventory`] and [`Event::Unreachable`] say what
-//!   a controller answered. IPUs are used by the partitions of the listing, whoever made them, by
-//!   claims the listing does not show yet, and by faults. From that [`Ledger::fits_now`] answers at
-//!   once with the first controller that has room, or says in a [`Wait`] why none has. The answer is
-//!   a forecast, since the controller places partitions. Those of unknown place are assumed in the
-//!   lowest free block, in the order in which they were asked for.
-//! * **Claims.** A [`Claim`] is a partition for one run of a job, from [`Event::Begin`] until
-//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] says how far it is. Its partition
-//!   has an id that no other has: [`Ledger::new_id`].
+//!   [`Event::Models`] lists the models. [`Event::Inventory`] and [`Event::Unreachable`] have the answers of
+//!   controllers. IPUs are used by all partitions of the listing, by claims that the listing does not show yet,
+//!   and by faults. [`Ledger::fits_now`] answers at once with the first controller that has room, or with the
+//!   [`Wait`] that says why none has. The answer is a forecast, because the controller places partitions.
+//!   Partitions of unknown place are assumed in the lowest free block, in the order of their creates.
+//! * **Claims.** A [`Claim`] is the right of one run of a job to a partition, from [`Event::Begin`] until
+//!   [`Event::Gone`]. Its IPUs count as used all that time. Its [`Phase`] is its state. Its partition has an id
+//!   that no other has: [`Ledger::new_id`].
 //!
 //! # The life of a claim
 //!
@@ -31,7 +30,7 @@
 //!         Releasing:  the create's answer ─▶ nodes done ─▶ removal ──Gone──▶ over
 //! ```
 //!
-//! A job may have its partition before it has nodes, so that it starts at once when it gets them:
+//! A job may have its partition before it has nodes. It then starts at once when it gets them:
 //!
 //! ```text
 //! Prepare ─▶ Preparing ──Up──▶ Prepared ──Begin──▶ Running
@@ -40,47 +39,48 @@
 //!                     a create that fails
 //! ```
 //!
-//! The partition of a run that failed may stay for a while, for people to look at:
+//! The partition of a run that failed may be kept for a while, for people to look at:
 //!
 //! ```text
 //! Running ──Failed──▶ Keeping ──KeepRecorded──▶ Kept ──KeepOver──▶ Releasing
 //! ```
 //!
 //! If the controller has no room, a create is tried again while the listing leaves hope, or while IPUs are
-//! being freed. Otherwise it is given up (GivenUp): its run ends, and its job waits in line again. The same
-//! happens when the controller keeps refusing what has room by its listing. The listing must then be wrong,
-//! so the ledger counts IPUs as unusable until something acquits them (`suspects.rs`).
+//! being freed. Otherwise it is given up (GivenUp): its run ends, and its job waits in line again. A create
+//! is also given up if the controller keeps refusing although the listing shows room. The listing must then
+//! be wrong. The ledger counts IPUs as unusable until something acquits them (`suspects.rs`).
 //!
 //! # The line
 //!
 //! A scheduler asks [`Ledger::may_start`] with a [`Wish`]. A job that has to wait for IPUs is in line from
-//! then on, in the order of [`Rank`], and no job behind it may make it wait longer. [`Ledger::forecast`] says
-//! when a job can start, [`Ledger::victims`] which jobs would have to end for it to start now.
+//! then on, in the order of [`Rank`]. No job behind it may make it wait longer. [`Ledger::forecast`]
+//! returns the expected start of a job, and [`Ledger::victims`] the jobs that have to end for it to start
+//! now.
 //!
-//! # What a front end must do
+//! # The duties of a front end
 //!
-//! * Ask [`Ledger::may_start`] just before it gives a run its resources and tells [`Event::Begin`]. The
-//!   ledger takes a claim that does not fit, but its controller will refuse the partition.
-//! * Tell a new ledger what an earlier one had in hand: [`Event::Adopt`], [`Event::Orphan`].
+//! * Ask [`Ledger::may_start`] just before a run gets its resources and [`Event::Begin`] is told. The ledger takes
+//!   a claim that does not fit, but its controller will refuse the partition.
+//! * Tell a new ledger the jobs and partitions of an earlier one: [`Event::Adopt`], [`Event::Orphan`].
 //! * Keep a begun run from starting (the *launch gate*) until [`HostAction::OpenLaunch`]. If something waits for
 //!   the end of a run, keep an ended run from being over (the *completion gate*) until
-//!   [`HostAction::OpenCompletion`]. If nothing does, say [`Ending::Unheld`]. Each raised gate is opened by
-//!   exactly one action.
-//! * Carry out each action once and answer as [`Action`] says, in order for one partition. As long
-//!   as answers come, every claim whose run ends goes away; late and repeated answers do no harm.
-//! * Remove a partition only for [`DriverAction::Remove`]: a remove must not overtake its create.
+//!   [`HostAction::OpenCompletion`]. Otherwise say [`Ending::Unheld`]. Each raised gate is opened by exactly one
+//!   action.
+//! * Carry out each action once and answer as [`Action`] says, in order for one partition. As long as answers
+//!   come, every claim whose run ends goes away. Late and repeated answers do no harm.
+//! * Remove a partition only for [`DriverAction::Remove`], because a remove must not overtake its create.
 //!
 //! # How the code is divided
 //!
-//! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` has them, and takes
-//! events in (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that nothing
-//! imports: `choose_controller.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`, `preparation.rs`,
-//! `reconcile.rs`, `view.rs` and `invariant.rs`.
+//! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
+//! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
+//! imported: `choose_controller.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`,
+//! `preparation.rs`, `reconcile.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
 //!
-//! [`Ledger::view`] shows everything as plain data. [`Ledger::violations`] is empty when all is well;
-//! tests, simulations and the checks after end-to-end tests ask it.
+//! [`Ledger::view`] shows everything as plain data. [`Ledger::violations`] is empty if all invariants hold.
+//! Tests, simulations and the checks after end-to-end tests ask it.
 #![forbid(unsafe_code)]
 
 mod action;

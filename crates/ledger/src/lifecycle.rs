@@ -1,8 +1,8 @@
-//! What leads a claim from one phase to the next.
+//! The transitions of a claim from one phase to the next.
 
 use crate::{Action, Claim, DriverAction, Ending, Gates, HostAction, Making, Phase, Seconds, Step};
 
-/// What can happen to one claim.
+/// A signal to one claim.
 pub(crate) enum Signal {
     /// [`crate::Event::CreateStarted`]
     CreateStarted,
@@ -10,15 +10,15 @@ pub(crate) enum Signal {
     Up,
     /// [`crate::Event::CreateFailed`], [`crate::Event::CreatePutOff`]
     CreateFailed {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// That says nothing of the job, as when the controller does not answer anybody: it goes back into
-        /// the line.
+        /// The failure says nothing about the job, for example because the controller answers no job. The job
+        /// goes back into the line.
         may_wait: bool,
     },
     /// [`crate::Event::CreateCancelled`]
     CreateCancelled,
-    /// There is no room for the partition, nor will there be soon.
+    /// The partition has no room, and will have none soon.
     Hopeless(String),
     /// [`crate::Event::Launched`]
     Launched,
@@ -40,11 +40,11 @@ pub(crate) enum Signal {
     Gone,
 }
 
-/// Where a signal leads.
+/// The result of a signal.
 pub(crate) struct Transition {
-    /// The phase now; none when the claim is over.
+    /// The next phase. None if the claim is over.
     pub(crate) next: Option<Phase>,
-    /// What to do, in this order.
+    /// The actions, in order.
     pub(crate) actions: Vec<Action>,
 }
 
@@ -55,7 +55,8 @@ impl Transition {
 }
 
 impl Phase {
-    /// The phase after this one. None for what does not concern it: a late or repeated answer.
+    /// The transition for a signal. None if the signal does not concern this phase, as a late or repeated
+    /// answer.
     pub(crate) fn on(&self, signal: Signal, claim: &Claim) -> Option<Transition> {
         let transition = match (self, signal) {
             (Phase::Preparing(making), signal) => return making.on(signal, claim),
@@ -105,7 +106,7 @@ impl Phase {
         Some(transition)
     }
 
-    /// What is raised of a run that ends in this live phase, but for a launch gate alone.
+    /// The raised gates of a run that ends in this live phase. A launch gate alone is not among them.
     fn gates(&self, ending: Ending) -> Gates {
         match (ending, self.launch_raised()) {
             (Ending::Unheld, _) => Gates::Open,
@@ -114,7 +115,7 @@ impl Phase {
         }
     }
 
-    /// The run of this live phase ended.
+    /// The transition when the run of this live phase has ended.
     fn ended(&self, claim: &Claim, ending: Ending) -> Transition {
         let gates = self.gates(ending);
         let mut actions = Vec::new();
@@ -147,7 +148,7 @@ impl Making {
                 let next = Phase::Releasing { step: Step::Nodes, gates: Gates::Open };
                 Transition::to(next, [Action::Host(HostAction::AwaitNodes(claim.clone())), survey(claim)])
             }
-            // The job has no nodes in its hands: it waits as others do.
+            // The job has no nodes, and waits like others.
             (_, Signal::Hopeless(_)) => Phase::Preparing(self).ended(claim, Ending::Unheld),
             (_, Signal::Ended(ending) | Signal::Failed(ending, _)) => {
                 Phase::Preparing(self).ended(claim, ending)
@@ -189,13 +190,13 @@ fn failed(claim: &Claim, reason: String) -> Transition {
     Transition::to(Phase::Failed { reason }, actions)
 }
 
-/// The job waits in line again.
+/// Ends the run and lets the job wait in line again.
 fn sent_back(claim: &Claim, reason: String) -> Transition {
     let actions = [Action::Host(HostAction::SendBack(claim.clone(), reason.clone())), survey(claim)];
     Transition::to(Phase::Failed { reason }, actions)
 }
 
-/// Opens what gates are raised; nothing when none is.
+/// Opens the raised gates. Empty if none is raised.
 fn complete(claim: &Claim, gates: Gates) -> Vec<Action> {
     let launch_raised = gates == Gates::Both;
     let open = (gates != Gates::Open)
@@ -203,7 +204,7 @@ fn complete(claim: &Claim, gates: Gates) -> Vec<Action> {
     open.into_iter().collect()
 }
 
-/// The partition has to go, which is there.
+/// Releases a partition that exists.
 fn release(claim: &Claim, gates: Gates) -> Transition {
     Transition::to(
         Phase::Releasing { step: Step::Nodes, gates },

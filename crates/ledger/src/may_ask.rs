@@ -1,4 +1,4 @@
-//! Which jobs may still ask a controller that refuses every partition.
+//! The choice of jobs that may still ask a controller that refuses every partition.
 
 use vipu_types::{ControllerName, PodId};
 
@@ -7,7 +7,7 @@ use crate::refusing_controller::RefusingController;
 use crate::{Action, HostAction, Jobs, Ledger, Wish};
 
 impl Ledger {
-    /// A controller refuses all jobs, as was said before or not; or it does not any more.
+    /// Notes that a controller refuses all jobs, for the first time or again, or that it no longer does.
     pub(crate) fn refuses(&mut self, id: &PodId, reason: Option<String>, todo: &mut Vec<Action>) {
         let before = self.largest_now(&id.model);
         let asking = self.claims.of_pod(id).filter(|(_, record)| record.phase.is_asked_for());
@@ -30,7 +30,7 @@ impl Ledger {
         }
     }
 
-    /// A controller that refuses all jobs, with room for a job that may ask it all the same.
+    /// A controller that refuses all jobs, but that this job may ask, and that has room for it.
     pub(crate) fn may_ask(&self, wish: &Wish, jobs: &impl Jobs) -> Option<ControllerName> {
         let model = self.models.get(&wish.model).filter(|model| self.usable(model).is_ok())?;
         let user = jobs.user_of(wish.job());

@@ -4,7 +4,7 @@ use vipu_types::PodId;
 
 use crate::ModelFacts;
 
-/// What configuration says of a model, and its Pods.
+/// The configuration of a model, and its Pods.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     facts: ModelFacts,
@@ -20,7 +20,7 @@ impl Model {
         &self.facts
     }
 
-    /// The Pod of each of its controllers, in the order in which they are tried.
+    /// The Pod of each controller, in the order in which they are tried.
     pub(crate) fn pods(&self) -> &[PodId] {
         &self.pods
     }

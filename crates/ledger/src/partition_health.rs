@@ -1,4 +1,4 @@
-//! What listings say of the partition of a claim: missing, unusable or on other IPUs.
+//! The findings of listings about the partition of a claim: missing, unusable, or on other IPUs.
 
 use std::time::Duration;
 
@@ -6,21 +6,22 @@ use vipu_types::Place;
 
 use crate::{Millis, SeenPartition};
 
-/// What was seen of the partition of a job that runs, and told.
+/// The findings about the partition of a running job, and the ones that were told.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartitionHealth {
-    /// The first of the last listings that did not have it was asked for then. One alone is not believed.
+    /// The time at which the first of the last listings without it was requested. One such listing is not
+    /// believed.
     missing: Option<Millis>,
-    /// What was told of it last.
+    /// The fault that was told last.
     told: Option<String>,
-    /// Where its IPUs are, sorted; empty when no listing said.
+    /// The places of its IPUs, sorted. Empty if no listing gave them.
     places: Vec<Place>,
-    /// Among how many IPUs those are. Places in an allocation are numbered by its size: an agent that comes
-    /// or goes moves nothing.
+    /// The number of IPUs in the listing of these places. Places in an allocation are numbered by its size,
+    /// so they are compared only if this number is unchanged. An agent that comes or goes moves no partition.
     among: u32,
 }
 
-/// What has to be told of a partition.
+/// A finding about a partition that has to be told.
 pub(crate) enum News {
     Broken(String),
     Relocated,
@@ -28,12 +29,12 @@ pub(crate) enum News {
 
 const VANISHED: &str = "its controller does not know it any more";
 
-/// The least time between two listings that have to agree that a partition is gone: a controller that was
-/// just started may answer before it has loaded what it knows.
+/// The least time between two listings that have to agree that a partition is gone. A controller that was
+/// just started may answer before it has loaded its data.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 impl PartitionHealth {
-    /// Takes in what a listing has of the partition.
+    /// Takes the entry of the partition in a listing.
     pub(crate) fn seen(&mut self, seen: Option<&SeenPartition>, listing: &Listing) -> Option<News> {
         let Some(SeenPartition { fault, places, .. }) = seen else {
             let since = *self.missing.get_or_insert(listing.asked);
@@ -53,22 +54,22 @@ impl PartitionHealth {
         self.moved(places, ipus).then_some(News::Relocated)
     }
 
-    /// Whether the last listings had it.
+    /// Whether the last listings had the partition.
     pub(crate) fn is_there(&self) -> bool {
         self.missing.is_none()
     }
 
-    /// Forgets that listings did not have it.
+    /// Forgets that listings lacked the partition.
     pub(crate) fn forget_missing(&mut self) {
         self.missing = None;
     }
 
-    /// Whether its controller has none of that name any more.
+    /// Whether its controller has no partition of this name any more.
     pub(crate) fn has_vanished(&self) -> bool {
         self.missing.is_some() && self.told.as_deref() == Some(VANISHED)
     }
 
-    /// Says so once.
+    /// Returns the fault as news, once.
     fn broken(&mut self, words: &str) -> Option<News> {
         let is_known = self.told.as_deref() == Some(words);
         self.told = Some(words.to_owned());
@@ -87,13 +88,13 @@ impl PartitionHealth {
     }
 }
 
-/// A listing, apart from what it lists.
+/// The facts about a listing as a whole.
 pub(crate) struct Listing {
     pub(crate) asked: Millis,
-    /// How many IPUs it lists.
+    /// The number of IPUs in it.
     pub(crate) ipus: u32,
-    /// How much later another one may confirm that a partition is gone.
+    /// The least time after which another listing can confirm that a partition is gone.
     pub(crate) look_again: Duration,
-    /// The controller had not answered before, or was away: what it did not have then says nothing.
+    /// The controller had not answered before, or was away. Partitions that it lacked then prove nothing.
     pub(crate) is_first: bool,
 }

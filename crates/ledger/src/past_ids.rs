@@ -1,7 +1,7 @@
-//! The ids of partitions that were removed a short while ago: no new partition gets one of them.
+//! The ids of partitions that were removed a short while ago. No new partition gets one of them.
 //!
-//! Each partition has an id of its own. So no create waits for the removal of an earlier partition, and a
-//! remove call that takes effect late hits nothing new.
+//! Each partition has an id of its own. No create therefore waits for the removal of an earlier partition,
+//! and a late remove call hits nothing new.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,24 +9,24 @@ use vipu_types::PartitionId;
 
 use crate::Millis;
 
-/// How long an id is not given again after its partition was removed: no call that was sent for it is still
-/// on its way then.
+/// The time in milliseconds after a removal for which the id is not given again. Later no call for the id is
+/// under way.
 const APART: u64 = 3_600_000;
 
-/// How many such ids are remembered at most; the oldest are forgotten first.
+/// The largest number of remembered ids. The oldest are forgotten first.
 const MOST: usize = 100_000;
 
 /// The ids of partitions that were removed a short while ago.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PastIds {
-    /// When each was removed last.
+    /// The time at which each was removed last.
     removed: HashMap<PartitionId, Millis>,
-    /// The same, the oldest first.
+    /// The ids and their times, the oldest first.
     by_age: VecDeque<(Millis, PartitionId)>,
 }
 
 impl PastIds {
-    /// A partition is gone.
+    /// Adds the id of a partition that is gone.
     pub(crate) fn add(&mut self, now: Millis, id: PartitionId) {
         while let Some((when, oldest)) = self.by_age.front()
             && (is_long_ago(now, *when) || self.by_age.len() >= MOST)
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_ids_are_remembered_than_there_is_room_for() {
+    fn the_number_of_remembered_ids_is_bounded() {
         let mut past = PastIds::default();
         for job in 0..=MOST as u32 {
             past.add(Millis(0), id(job));

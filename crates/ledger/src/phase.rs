@@ -1,69 +1,67 @@
-//! The phases of a claim, and what each of them means.
+//! The phases of a claim and their meaning.
 
 use crate::Seconds;
 
-/// How far a claim has come. Each phase is entered with the action whose answer leaves it, so no
-/// claim can be stuck in one; and each says which gates of its run are raised, so no gate is
-/// opened twice or forgotten.
+/// The phase of a claim. Each phase is entered with the action whose answer leaves it, so no claim can be
+/// stuck in one. Each phase says which gates of its run are raised, so no gate is opened twice or forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The job waits in line, and its partition is being made already. No gate is raised.
     Preparing(Making),
-    /// The same, and the partition is there.
+    /// The job waits in line, and its partition is up. No gate is raised.
     Prepared,
-    /// The create was asked for, but not sent yet. Launch gate raised.
+    /// The create was given to the driver but not sent yet. Launch gate raised.
     Claimed,
     /// The create call was sent. Launch gate raised.
     Creating,
-    /// There is no room after all, nor will there be soon: the create was told to end early. Launch gate
-    /// raised.
+    /// There is no room, and there will be none soon. The create was told to end early. Launch gate raised.
     GivenUp {
-        /// What there is instead of room.
+        /// The reason why there is no room.
         reason: String,
     },
-    /// The partition is there; the launch gate is being opened.
+    /// The partition is up, and the launch gate is being opened.
     Ready,
     /// The job has its partition.
     Running,
-    /// There will be no partition; the run is being ended. Launch gate raised.
+    /// There will be no partition. The run is being ended. Launch gate raised.
     Failed {
         /// The controller's or the file system's own words.
         reason: String,
     },
-    /// The run failed, and its partition stays for a while; that is being put on record.
+    /// The run failed, and its partition is kept for a while. The journal entry is being written.
     Keeping {
-        /// Until when.
+        /// The end of that time.
         until: Seconds,
-        /// What the answer has to open.
+        /// The gates that the answer opens.
         gates: Gates,
     },
-    /// The run failed, and its partition stays for a while. No gate is raised.
+    /// The run failed, and its partition is kept for a while. No gate is raised.
     Kept {
-        /// Until when.
+        /// The end of that time.
         until: Seconds,
     },
-    /// The run ended; the partition has to go.
+    /// The run ended, and the partition has to be removed.
     Releasing {
-        /// What is waited for.
+        /// The step that is waited for.
         step: Step,
-        /// What the last action has to open.
+        /// The gates that the last action opens.
         gates: Gates,
     },
 }
 
-/// How far a partition is that is made before its job has nodes.
+/// The progress of a create for a job that has no nodes yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// The create was asked for, but not sent yet.
+    /// The create was given to the driver but not sent yet.
     Claimed,
     /// The create call was sent.
     Creating,
 }
 
-/// The way of a partition out, in this order; only the first can be left out.
+/// The steps of a release, in order. Only the first can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The answer of the create: a remove must not overtake it.
+    /// The create's answer, because a remove must not overtake the create.
     CreateAnswer,
     /// The job's nodes.
     Nodes,
@@ -71,11 +69,11 @@ pub enum Step {
     Removal,
 }
 
-/// The gates still raised for a run that ended. A launch gate alone is not among them: it is
-/// lowered at once.
+/// The gates still raised for a run that ended. A launch gate alone is not among them, because it is lowered
+/// at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gates {
-    /// None: Slurm waits for nothing.
+    /// None. Slurm waits for nothing.
     Open,
     /// The completion gate.
     Completion,
@@ -83,23 +81,23 @@ pub enum Gates {
     Both,
 }
 
-/// What a phase waits for. But for [`Awaits::JobStart`], [`Awaits::JobEnd`] and [`Awaits::KeepEnd`] there is
-/// exactly one action under way whose answer it is.
+/// The event that a phase waits for. Except for [`Awaits::JobStart`], [`Awaits::JobEnd`] and
+/// [`Awaits::KeepEnd`], it is the answer of exactly one action under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Awaits {
     /// An answer of [`crate::DriverAction::Create`].
     Create,
-    /// The start of the job, which Slurm tells, or word that it is not to have the partition.
+    /// The start of the job, told by Slurm, or the message that the job does not get the partition.
     JobStart,
     /// An answer of [`crate::HostAction::OpenLaunch`].
     Launch,
-    /// The end of the job, which Slurm tells.
+    /// The end of the job, told by Slurm.
     JobEnd,
     /// An answer of [`crate::HostAction::FailRun`] or [`crate::HostAction::SendBack`].
     RunFailed,
     /// An answer of [`crate::DriverAction::Keep`].
     Record,
-    /// Word that the partition of a failed run has stayed for long enough.
+    /// The message that the partition of a failed run was kept long enough.
     KeepEnd,
     /// An answer of [`crate::HostAction::AwaitNodes`].
     Nodes,
@@ -108,35 +106,35 @@ pub enum Awaits {
 }
 
 impl Phase {
-    /// The job has no nodes yet.
+    /// Whether the job has no nodes yet.
     #[must_use]
     pub fn is_early(&self) -> bool {
         matches!(self, Phase::Preparing(_) | Phase::Prepared)
     }
 
-    /// The partition is there, and nothing is being done about it.
+    /// Whether the partition is up and no action for it is under way.
     pub(crate) fn is_up(&self) -> bool {
         matches!(self, Phase::Prepared | Phase::Running | Phase::Kept { .. })
     }
 
-    /// The controller is being asked for it.
+    /// Whether the controller is being asked for the partition.
     pub(crate) fn is_asked_for(&self) -> bool {
         matches!(self, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
     }
 
-    /// The run has not ended: it is the one that [`crate::Event::Fini`] of its job ends.
+    /// Whether the run has not ended. [`crate::Event::Fini`] of its job ends this run.
     #[must_use]
     pub fn is_live(&self) -> bool {
         !(self.is_kept() || matches!(self, Phase::Releasing { .. }))
     }
 
-    /// The run failed, and its partition stays for a while.
+    /// Whether the run failed and its partition is kept for a while.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         matches!(self, Phase::Keeping { .. } | Phase::Kept { .. })
     }
 
-    /// The launch gate of the run is raised, and nobody was told to open it.
+    /// Whether the launch gate of the run is raised and no action to open it was given.
     #[must_use]
     pub fn launch_raised(&self) -> bool {
         match self {
@@ -148,14 +146,14 @@ impl Phase {
         }
     }
 
-    /// The completion gate of the run is raised.
+    /// Whether the completion gate of the run is raised.
     #[must_use]
     pub fn completion_raised(&self) -> bool {
         let (Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. }) = self else { return false };
         *gates != Gates::Open
     }
 
-    /// What this phase waits for.
+    /// The event that this phase waits for.
     #[must_use]
     pub fn awaits(&self) -> Awaits {
         match self {

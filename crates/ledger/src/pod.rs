@@ -1,4 +1,4 @@
-//! One Pod: what its controller said last, and what fits into it.
+//! One Pod: its controller's last listing, and the room in it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -12,16 +12,16 @@ use crate::refusing_controller::RefusingController;
 use crate::suspects::Suspects;
 use crate::{Millis, SeenPartition, Wait};
 
-/// Beyond any system; a listing that says more is not to be believed, nor given memory.
+/// A number of IPUs beyond any system. A listing with more is not believed and gets no memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
 
-/// For how many milliseconds after a removal a controller may refuse what has room.
+/// The time in milliseconds after a removal for which a controller may refuse although it has room.
 const SETTLING: u64 = 10_000;
 
-/// How often a refusal makes us look for more suspects.
+/// The largest number of further searches for suspects after one refusal.
 const MOST_ROUNDS: u32 = 8;
 
-/// How the controller answered when it was asked last.
+/// The controller's answer to the last question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Contact {
     NotYet,
@@ -29,12 +29,12 @@ enum Contact {
     Lost(String),
 }
 
-/// What a controller said of its IPUs.
+/// The IPUs of a controller, in its own count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hardware {
     /// All IPUs.
     pub(crate) ipus: u32,
-    /// Those that no partition can use.
+    /// IPUs that no partition can use.
     pub(crate) faulty: u32,
 }
 
@@ -45,23 +45,23 @@ pub(crate) struct Listed {
     pub(crate) holder: IpuHolder,
 }
 
-/// What a claim has that the listing does not show yet.
+/// The IPUs of a claim that the listing does not show yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Unlisted {
     pub(crate) size: IpuCount,
-    /// The IPUs that it will be on; empty when the controller chooses.
+    /// The chosen IPUs. Empty if the controller chooses.
     pub(crate) ipus: Vec<Place>,
     pub(crate) holder: IpuHolder,
 }
 
-/// Who has IPUs.
+/// The occupant of IPUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Occupant {
     /// A partition of the listing.
     Partition(IpuHolder),
     /// A claim that the listing does not place.
     Claim(Serial, IpuHolder),
-    /// Nobody who gives them back: broken, or of a partition that does not say.
+    /// No holder that could release them: broken IPUs, or a partition without places.
     Nobody,
 }
 
@@ -77,28 +77,28 @@ pub(crate) struct Pod {
     domain_size: IpuCount,
     contact: Contact,
     hardware: Hardware,
-    /// When the listing was asked for; an older one is no news.
+    /// The time at which the listing was requested. An older listing is no news.
     asked: Millis,
-    /// The partitions of the listing, but those that are gone since.
+    /// The partitions of the listing, except for those that are gone since.
     listed: HashMap<PartitionId, Listed>,
-    /// When partitions were removed: a listing asked for before may still name them.
+    /// The times of removals. A listing requested before may still have the partition.
     removed: HashMap<PartitionId, Millis>,
-    /// When the last of them was.
+    /// The time of the last removal.
     last_removed: Option<Millis>,
-    /// Partitions of the listing named as ours are, that no claim has; it was said of them.
+    /// Partitions of the listing that are named like ours and have no claim. They were reported.
     pub(crate) unclaimed: HashSet<PartitionId>,
-    /// Claims that the listing does not place, in the order in which their creates were asked for: a
-    /// controller that fills the lowest block first puts them where the forecast does.
+    /// Claims that the listing does not place, in the order of their creates. A controller that fills the
+    /// lowest block first puts them at the places of the forecast.
     unplaced: BTreeMap<Serial, Unlisted>,
-    /// What must be wrong for the controller to refuse what has room by its listing.
+    /// IPUs that must be unusable, because the controller refuses although its listing shows room.
     suspects: Suspects,
-    /// It refuses all jobs.
+    /// The refusals of all jobs, while they last.
     pub(crate) refusing: Option<RefusingController>,
     free_blocks: FreeBlocks,
 }
 
 impl Pod {
-    /// A Pod whose controller was not asked yet, with IPU-Link domains of this size.
+    /// A Pod with IPU-Link domains of this size, whose controller was not asked yet.
     pub(crate) fn new(now: Millis, domain_size: IpuCount) -> Self {
         Self {
             free_blocks: FreeBlocks::new(0, domain_size, []),
@@ -116,17 +116,17 @@ impl Pod {
         }
     }
 
-    /// Whether the controller answered when it was asked last.
+    /// Whether the controller answered the last question.
     pub(crate) fn is_reached(&self) -> bool {
         self.contact == Contact::Reached
     }
 
-    /// Whether the controller did not answer when it was asked last.
+    /// Whether the controller left the last question unanswered.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self.contact, Contact::Lost(_))
     }
 
-    /// Why no partition at all can be made now; `model` is whose Pod it is.
+    /// The reason why no partition can be made now. `model` is the Pod's model.
     pub(crate) fn trouble(&self, model: &ModelName) -> Option<Wait> {
         match &self.contact {
             Contact::Reached => {
@@ -143,7 +143,7 @@ impl Pod {
         self.refusing.is_some()
     }
 
-    /// A job of this user asks.
+    /// Notes that a job of this user asks.
     pub(crate) fn asks(&mut self, user: u32) {
         if let Some(refusing) = &mut self.refusing {
             refusing.asked_by(user);
@@ -162,7 +162,7 @@ impl Pod {
         &self.listed
     }
 
-    /// Configuration changed.
+    /// Takes the domain size of a new configuration.
     pub(crate) fn set_domain_size(&mut self, domain_size: IpuCount) {
         if domain_size != self.domain_size {
             self.suspects = Suspects::default();
@@ -171,13 +171,13 @@ impl Pod {
         self.free_blocks = self.counted();
     }
 
-    /// The controller did not answer.
+    /// Notes that the controller did not answer.
     pub(crate) fn lost(&mut self, reason: String) {
         self.contact = Contact::Lost(reason);
     }
 
-    /// Takes in a listing asked for at `asked`, of partitions that each have a `holder`; whether it is news.
-    /// [`Pod::place_claims`] has to follow.
+    /// Takes a listing requested at `asked`. `holder` gives the holder of each partition. Returns whether the
+    /// listing is news. [`Pod::place_claims`] has to follow.
     pub(crate) fn list(
         &mut self,
         asked: Millis,
@@ -203,7 +203,7 @@ impl Pod {
         true
     }
 
-    /// Acquits whom the new listing acquits.
+    /// Acquits the suspects that the new listing clears.
     fn review_suspects(&mut self, asked: Millis, hardware: Hardware) {
         if hardware != self.hardware {
             self.suspects = Suspects::default();
@@ -214,13 +214,13 @@ impl Pod {
         }
     }
 
-    /// Says which claims there are that the listing does not place.
+    /// Sets the claims that the listing does not place.
     pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, Unlisted)>) {
         self.unplaced = unplaced.into_iter().collect();
         self.free_blocks = self.counted();
     }
 
-    /// A claim more, younger than all others.
+    /// Adds a claim that is younger than all others.
     pub(crate) fn claim(&mut self, serial: Serial, claim: Unlisted) {
         let (size, is_chosen) = (claim.size, !claim.ipus.is_empty());
         self.unplaced.insert(serial, claim);
@@ -231,7 +231,7 @@ impl Pod {
         }
     }
 
-    /// What is known of the holder of a claim's IPUs changed.
+    /// Changes the holder of a claim's IPUs.
     pub(crate) fn set_holder(&mut self, serial: Serial, partition: &PartitionId, holder: IpuHolder) {
         if let Some(claim) = self.unplaced.get_mut(&serial) {
             claim.holder = holder;
@@ -245,7 +245,7 @@ impl Pod {
         &self.unplaced
     }
 
-    /// A claim and its partition less.
+    /// Takes out a claim and its partition.
     pub(crate) fn removed(&mut self, now: Millis, serial: Serial, partition: PartitionId) {
         self.listed.remove(&partition);
         self.removed.insert(partition, now);
@@ -254,7 +254,7 @@ impl Pod {
         self.free_blocks = self.counted();
     }
 
-    /// Who has which IPUs now.
+    /// The present holders of the IPUs.
     pub(crate) fn ipu_holders(&self) -> IpuHolders {
         let mut held = Vec::new();
         let holder = |who: Occupant| match who {
@@ -270,7 +270,7 @@ impl Pod {
         self.occupied(|_| Some(()), |(), _| {})
     }
 
-    /// Whether a claim fits beside the others that stay. None when the listing shows its partition.
+    /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
     pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
         let claim = self.unplaced.get(&serial)?;
         let stays = |who: Occupant| !who.is_claim(serial) && stays(who);
@@ -279,7 +279,7 @@ impl Pod {
             return Some(free.first_for(claim.size).is_some());
         }
         let wanted: Vec<_> = claim.ipus.iter().filter_map(|place| place.number(self.domain())).collect();
-        // What is only assumed to be there is in nobody's way.
+        // Occupants at assumed places do not count.
         let is_known = |who: Occupant| match who {
             Occupant::Partition(_) => true,
             Occupant::Claim(other, _) => {
@@ -295,8 +295,8 @@ impl Pod {
         Some(is_free)
     }
 
-    /// Whether something is on its way out, or was until a moment ago: the controller may have none of its
-    /// IPUs to give yet.
+    /// Whether a partition is being released, or was until a moment ago. The controller may not have its IPUs
+    /// to give yet.
     pub(crate) fn is_being_cleared(&self, now: Millis) -> bool {
         let just_removed = self.last_removed.is_some_and(|last| now.0 < last.0 + SETTLING);
         let listed = self.listed.values().map(|listed| listed.holder);
@@ -304,13 +304,13 @@ impl Pod {
         just_removed || listed.chain(unplaced).any(|holder| holder == IpuHolder::Leaving)
     }
 
-    /// Whether any IPU is taken as unusable for what the controller refused.
+    /// Whether any IPU counts as unusable because of refusals.
     pub(crate) fn has_suspects(&self) -> bool {
         !self.suspects.is_empty()
     }
 
-    /// The controller refuses a claim though there is room by its listing: in each block that it could have
-    /// put the partition into, one IPU must be unusable.
+    /// Suspects one IPU in each block that the partition of a claim could have, because the controller
+    /// refuses it although its listing shows room.
     pub(crate) fn suspect(&mut self, now: Millis, serial: Serial) {
         let Some(Unlisted { size, ipus, .. }) = self.unplaced.get(&serial) else { return };
         let (size, chosen) = (*size, ipus.first().copied());
@@ -324,8 +324,8 @@ impl Pod {
     }
 
     fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {
-        // Faulty IPUs are taken to be the suspects, so blocks that they were assumed in may seem free next.
-        // When that goes on for long, let another refusal tell.
+        // Faulty IPUs are taken to be the suspects, and the blocks in which they were assumed may then seem
+        // free. The rounds are limited. A further refusal continues the search.
         for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
             let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
             while let Some(ipu) = free.first_for(size) {
@@ -340,8 +340,8 @@ impl Pod {
         usable_domain(self.hardware.ipus, self.domain_size)
     }
 
-    /// Tells who has which IPUs, as far as that is known or assumed: `of` is asked once of each and says what
-    /// to call it, or that it does not count; `has` is told that for each run of its IPUs. Returns the free
+    /// Visits all occupants of IPUs, known or assumed. `of` is called once for each and returns its name, or
+    /// none if it does not count. `has` is called with that name for each run of its IPUs. Returns the free
     /// blocks that remain.
     pub(crate) fn occupied<T: Copy>(
         &self,
@@ -373,8 +373,8 @@ impl Pod {
         free_blocks
     }
 
-    /// Takes the IPUs that nobody gives back. The faulty ones are taken to be the suspects, as far as they
-    /// go.
+    /// Takes the IPUs without a holder that could release them. Faulty IPUs are taken to be the suspects, as
+    /// far as there are enough.
     fn take_unusable(&self, free_blocks: &mut FreeBlocks, has: &mut impl FnMut(Range<usize>)) {
         let mut suspected = 0;
         for ipu in self.suspects.all() {

@@ -1,4 +1,4 @@
-//! Partitions that are made while their jobs still wait in line.
+//! Partitions for jobs that still wait in line.
 
 use vipu_types::{ModelName, PartitionId};
 
@@ -6,12 +6,12 @@ use crate::claim_record::Record;
 use crate::lifecycle::Signal;
 use crate::{Action, Claim, DriverAction, Ending, Ledger, Making, Millis, Phase};
 
-/// A partition for a job that waits.
+/// A partition for a waiting job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preparation {
-    /// What was claimed, for [`vipu_types::JobRun::waiting`].
+    /// The claim, for [`vipu_types::JobRun::waiting`].
     pub claim: Claim,
-    /// Since when the partition is there; none while it is being made.
+    /// The time at which the partition came up. None while it is being made.
     pub ready: Option<Millis>,
 }
 
@@ -23,40 +23,39 @@ impl Preparation {
 }
 
 impl Ledger {
-    /// The partition that is, or is being, made for this job before it starts.
+    /// The partition that is prepared, or being prepared, for this job.
     #[must_use]
     pub fn preparation(&self, job: u32) -> Option<Preparation> {
         self.claims.live(job).and_then(|(_, record)| Preparation::of(record))
     }
 
-    /// All such partitions, the oldest first.
+    /// All partitions that are prepared or being prepared, the oldest first.
     pub fn preparations(&self) -> impl Iterator<Item = Preparation> {
         let early = self.claims.tally().early().filter_map(|serial| self.claims.get(serial));
         early.filter_map(Preparation::of)
     }
 
-    /// Whether a partition is, or is being, made for any job before it starts.
+    /// Whether a partition is prepared, or being prepared, for any job.
     #[must_use]
     pub fn is_any_prepared(&self) -> bool {
         self.claims.tally().early().next().is_some()
     }
 
-    /// Whether a partition may be made for a job before it starts: not if that came to nothing a short while
-    /// ago.
+    /// Whether a partition may be prepared for a job. It may not if a preparation failed a short while ago.
     #[must_use]
     pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
         self.claims.live(job).is_none() && !self.failed_preparations.is_recent_for_job(now, job)
     }
 
-    /// Whether one may be made for a further job of a user: there are fewer than `most` of the model, and
-    /// none was made in vain a short while ago. What is made so is charged to nobody.
+    /// Whether a partition may be prepared for a further job of a user: the user has fewer than `most` of the
+    /// model, and none was made in vain a short while ago. Prepared partitions are not charged to any user.
     #[must_use]
     pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
         let early = self.claims.tally().early_of(model, user);
         early < u64::from(most) && !self.failed_preparations.is_recent_for_user(now, user)
     }
 
-    /// A partition is to be made for a job that waits; one at a time.
+    /// Prepares a partition for a waiting job, one at a time.
     pub(crate) fn prepare(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
         if self.claims.live(claim.run.job).is_some() || self.holder(&claim.partition).is_some() {
             return;
@@ -67,7 +66,7 @@ impl Ledger {
         todo.push(Action::Driver(DriverAction::Create(claim)));
     }
 
-    /// A job is not to have what was prepared for it.
+    /// Gives up the prepared partition of a job.
     pub(crate) fn forgo(&mut self, now: Millis, job: u32, in_vain: bool, todo: &mut Vec<Action>) {
         if let Some((serial, record)) = self.claims.live(job)
             && record.phase.is_early()
@@ -79,7 +78,7 @@ impl Ledger {
         }
     }
 
-    /// A run begins: whether the partition is there that it asks for.
+    /// Gives a run that begins its prepared partition. Returns whether there is one that serves it.
     pub(crate) fn bind(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) -> bool {
         let Some((serial, record)) = self.claims.live(claim.run.job) else { return false };
         if record.phase != Phase::Prepared || !record.claim.is_as_good_as(claim) {
@@ -91,7 +90,7 @@ impl Ledger {
         true
     }
 
-    /// A create failed, for which its job may not be to blame.
+    /// Notes the failure of a create for which its job may not be to blame.
     pub(crate) fn note_failure(&mut self, now: Millis, partition: &PartitionId) {
         if let Some((_, record)) = self.claims.holder(partition)
             && record.phase.is_early()

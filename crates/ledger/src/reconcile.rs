@@ -1,7 +1,7 @@
-//! What a listing says of claims, and claims of a listing.
+//! The comparison of claims with a listing.
 //!
-//! A partition that is named as ours are and that no claim has is another cluster's, or was forgotten: the
-//! listing does not tell which. A partition of a running job may be missing, unusable or elsewhere.
+//! A partition that is named like ours and has no claim is another cluster's, or was forgotten. The listing
+//! does not tell which. A partition of a running job may be missing, unusable, or on other IPUs.
 
 use std::collections::{HashMap, HashSet};
 use vipu_types::{PartitionId, PodId};
@@ -12,12 +12,12 @@ use crate::partition_health::{LOOK_AGAIN, Listing, News};
 use crate::pod::Pod;
 use crate::{Action, DriverAction, Ending, HostAction, Ledger, Millis, SeenPartition};
 
-/// What a listing says beyond who has which IPUs.
+/// The findings of a listing, apart from the holders of IPUs.
 pub(crate) struct Findings {
     listing: Listing,
-    /// Of each partition that a running job has, or that waits for its job, what the listing has of it.
+    /// The entry of each partition that a running job has or that waits for its job.
     up: Vec<(Serial, Option<SeenPartition>)>,
-    /// Partitions named as ours that no claim has.
+    /// Partitions that are named like ours and have no claim.
     unclaimed: Vec<SeenPartition>,
 }
 
@@ -33,7 +33,7 @@ impl Ledger {
         let by_id: HashMap<&PartitionId, &SeenPartition> =
             partitions.iter().map(|seen| (&seen.partition, seen)).collect();
         let up = self.claims.of_pod(id).filter(|(_, it)| it.phase.is_up() && it.since < asked);
-        // One that is shown as removed is of no use any more.
+        // A partition that is shown as removed is not usable any more.
         let seen = |partition| by_id.get(partition).filter(|seen| !seen.leaving).copied().cloned();
         let up = up.map(|(serial, it)| (serial, seen(&it.claim.partition)));
         let interval = self.models.get(&id.model).map(|model| model.facts().reconcile_interval);
@@ -46,7 +46,8 @@ impl Ledger {
     fn unclaimed(&self, id: &PodId, partitions: &[SeenPartition]) -> Vec<SeenPartition> {
         let Some(model) = self.models.get(&id.model) else { return Vec::new() };
         let prefix = &model.facts().prefix;
-        // A claim on another controller, or of another model that shares this one, explains the name as well.
+        // The name is also explained by a claim on another controller, or of another model with this
+        // controller.
         let is_unclaimed = |seen: &&SeenPartition| {
             !seen.leaving
                 && seen.partition.job(prefix).is_some()
@@ -55,15 +56,15 @@ impl Ledger {
         partitions.iter().filter(is_unclaimed).cloned().collect()
     }
 
-    /// Whether a listing has none of the partitions though one before had some: the controller may have lost
-    /// what it knew, or have it not yet.
+    /// Whether a listing has none of the partitions although an earlier one had some. The controller may have
+    /// lost its data, or not loaded it yet.
     fn has_lost_all(&self, findings: &Findings) -> bool {
         let was_there = |serial| self.claims.get(serial).is_some_and(|it| it.health.is_there());
         findings.up.iter().all(|(_, seen)| seen.is_none())
             && findings.up.iter().any(|(serial, _)| was_there(*serial))
     }
 
-    /// Tells what is new in the findings.
+    /// Reports the news in the findings.
     pub(crate) fn reconcile(&mut self, now: Millis, id: &PodId, findings: Findings, todo: &mut Vec<Action>) {
         let is_anew = findings.listing.is_first || self.has_lost_all(&findings);
         for (serial, seen) in findings.up {
@@ -74,14 +75,15 @@ impl Ledger {
                 health.forget_missing();
             }
             match health.seen(seen.as_ref(), &findings.listing) {
-                // Who removes it on the controller wants it to stay no longer; what else happens to it,
-                // nobody minds.
+                // A person who removes it on the controller ends its time. Other changes of a kept partition
+                // do not matter.
                 _ if is_kept && health.has_vanished() => {
                     self.signal(now, serial, Signal::KeepOver, todo);
                 }
                 Some(News::Broken(_)) if is_kept => {}
-                // No program has seen it yet: another one is made. One that broke is not made for nothing
-                // again and again.
+                // No program has seen the partition yet, and another one may be made. After one that broke,
+                // the job is not prepared for a while, so that partitions are not made in vain again and
+                // again.
                 Some(news @ (News::Broken(_) | News::Relocated)) if is_early => {
                     let partition = claim.partition.clone();
                     if matches!(news, News::Broken(_)) {
@@ -101,7 +103,7 @@ impl Ledger {
         }
         let Some(pod) = self.pods.get_mut(id) else { return };
         let told = std::mem::take(&mut pod.unclaimed);
-        // What was removed since the listing was asked for is not in it any more.
+        // A partition that was removed since the request is not in the kept listing.
         let there = findings.unclaimed.into_iter().filter(|seen| pod.listed().contains_key(&seen.partition));
         let there: Vec<_> = there.collect();
         pod.unclaimed = there.iter().map(|seen| seen.partition.clone()).collect::<HashSet<_>>();

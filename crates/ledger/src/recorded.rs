@@ -1,26 +1,26 @@
-//! What a journal says of a partition, for whoever takes it over after a restart.
+//! The journal's record of a partition, for the slurmctld that takes it over after a restart.
 
 use crate::{Claim, Seconds};
 
-/// A partition that may exist, as the journal has it.
+/// A partition that may exist, according to the journal.
 #[derive(Clone, Debug)]
 pub struct RecordedPartition {
     /// The claim, as far as it is on record.
     pub claim: Claim,
-    /// When its run's batch script was launched.
+    /// The time at which its run's batch script was launched.
     pub launched: Option<Seconds>,
-    /// How far it had come.
+    /// The stage that it had reached.
     pub stage: RecordedStage,
 }
 
-/// How far a partition had come when slurmctld ended.
+/// The stage of a partition when slurmctld ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedStage {
-    /// It was being made, or was up.
+    /// The partition was being made, or was up.
     Wanted,
-    /// Its run failed, and it stays until then.
+    /// Its run failed, and it is kept until this time.
     Kept(Seconds),
-    /// It was being removed.
+    /// The partition was being removed.
     Removing,
     /// Its create was given up and never answered.
     GivenUp,

@@ -1,35 +1,36 @@
-//! A controller that answers, and refuses every partition.
+//! A controller that answers but refuses every partition.
 //!
-//! Some job has to ask now and then, or nobody would learn that the refusals are over. One user's request may
-//! itself be at fault. So the jobs of each user are counted by themselves, and one may ask at first.
+//! Some job has to ask now and then, or the end of the refusals would not be noticed. The request of one user
+//! may itself be at fault. The jobs of each user are therefore counted separately, and at first one job may
+//! ask.
 
 use std::collections::BTreeMap;
 
-/// After so many minutes each user may ask from the beginning, if nobody asks.
+/// The number of minutes after which the counts begin anew, if no job asks.
 const NEW_ROUND: u32 = 10;
 
 /// A controller's refusals of every partition, and the jobs that asked all the same.
 #[derive(Clone, Debug)]
 pub(crate) struct RefusingController {
     pub(crate) reason: String,
-    /// How often it was said that it does: once a minute.
+    /// The number of reports that it refuses. There is one a minute.
     said: u32,
-    /// How many jobs of each user have asked since.
+    /// The number of jobs of each user that have asked since.
     asked: BTreeMap<u32, u32>,
 }
 
 impl RefusingController {
-    /// The controller says for the first time that it refuses.
+    /// The refusals at the first report.
     pub(crate) fn new(reason: String) -> Self {
         Self { reason, said: 1, asked: BTreeMap::new() }
     }
 
-    /// The controller says it once more, a minute later. `is_asked` is whether a job asks it at present.
-    /// Returns whether more jobs may ask than before.
+    /// Takes a further report, a minute later. `is_asked` is whether a job asks at present. Returns whether
+    /// more jobs may ask than before.
     pub(crate) fn said_again(&mut self, reason: String, is_asked: bool) -> bool {
         let before = self.allowance();
         (self.reason, self.said) = (reason, self.said.saturating_add(1));
-        // Some job has to find out that it is over: where all have left that asked, others may.
+        // Some job has to find the end of the refusals. If all jobs that asked have left, others may ask.
         let begins_anew = !is_asked && self.said.is_multiple_of(NEW_ROUND);
         if begins_anew {
             self.asked.clear();
@@ -37,13 +38,14 @@ impl RefusingController {
         begins_anew || self.allowance() > before
     }
 
-    /// A job of this user asks.
+    /// Counts a job of this user that asks.
     pub(crate) fn asked_by(&mut self, user: u32) {
         *self.asked.entry(user).or_default() += 1;
     }
 
-    /// How many jobs of a user may have asked by now: twice the time, one more. The first may be refused for
-    /// what it asks for, with one behind it that would not be; and each that asks has nodes in its hands.
+    /// The number of jobs of a user that may have asked by now. It grows by one each time the duration
+    /// doubles. The request of the first job may be at fault, and the next one's not. Each job that asks
+    /// holds nodes.
     fn allowance(&self) -> u32 {
         u32::BITS - self.said.leading_zeros()
     }

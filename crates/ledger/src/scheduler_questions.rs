@@ -1,4 +1,4 @@
-//! What a scheduler asks: may this job start, when could it, and who would have to go for it.
+//! The questions of a scheduler: whether a job may start, when it could, and which jobs have to end for it.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::{Jobs, Ledger, Placement, Seconds, Wait, Wish};
 pub struct Candidate {
     /// The job.
     pub job: u32,
-    /// It was told to go already.
+    /// The job was told to end already.
     pub dying: bool,
 }
 
 impl Candidate {
-    /// What becomes of its IPUs, as the candidate of this number.
+    /// The state of its IPUs after the preemption of candidates, with this candidate's number.
     fn after_preemption(self, number: usize) -> AfterPreemption {
         if self.dying { AfterPreemption::Free } else { AfterPreemption::Candidate(number) }
     }
@@ -28,9 +28,9 @@ impl Candidate {
 
 impl Ledger {
     /// Whether a job may start now, and on which controller: a partition of its size fits, and no job before
-    /// it in line has to wait longer for that, wherever the controller puts it.
+    /// it in line has to wait longer, wherever the controller puts the partition.
     ///
-    /// Whoever has to wait for IPUs is in line from then on: [`Ledger::plan`].
+    /// A job that has to wait for IPUs is in line from then on: [`Ledger::plan`].
     ///
     /// # Errors
     /// The reason to wait.
@@ -45,7 +45,7 @@ impl Ledger {
         verdict
     }
 
-    /// The same for a job that is only asked about.
+    /// The answer of [`Ledger::may_start`], without putting the job in line.
     ///
     /// # Errors
     /// The reason to wait.
@@ -81,13 +81,13 @@ impl Ledger {
         Err(Wait::Planned { model: wish.model.clone(), job })
     }
 
-    /// Whether configuration has us choose the IPUs of partitions.
+    /// Whether the configuration says that the ledger chooses the IPUs of partitions.
     fn is_explicit(&self, model: &ModelName) -> bool {
         self.models.get(model).is_some_and(|model| model.facts().placement == Placement::Explicit)
     }
 
-    /// Whom a job has to let start first that waits because nobody knows where it would be put. Its plan is
-    /// laid behind that one's from now on.
+    /// The job that has to start first, for a job that waits because its place is unknown. Its plan is laid
+    /// behind that job's from now on.
     fn put_behind(&mut self, wish: &Wish, why: &Wait) -> Option<u32> {
         let behind = match why {
             Wait::Planned { job, .. } if !self.is_explicit(&wish.model) => Some(*job),
@@ -99,8 +99,8 @@ impl Ledger {
         behind
     }
 
-    /// Which IPUs of a controller a job that may start shall have, breaking up as little as possible; none,
-    /// and so the controller's choice, where configuration leaves it that or no place is known to be free.
+    /// The IPUs of a controller for a job that may start, breaking up as little as possible. Empty if the
+    /// configuration leaves the choice to the controller, or if no place is known to be free.
     pub fn place(&mut self, wish: &Wish, controller: &ControllerName, jobs: &impl Jobs) -> Vec<Place> {
         let facts = self.models.get(&wish.model).map(Model::facts);
         let Some(facts) = facts.filter(|facts| facts.placement == Placement::Explicit) else { return vec![] };
@@ -112,8 +112,9 @@ impl Ledger {
         found.unwrap_or_default().into_iter().flatten().map(place).collect()
     }
 
-    /// When a job could start, not before `from`, if all before it in line start when they can: now exactly
-    /// when it may. `None` when nobody can say: controllers do not answer, or others have the IPUs.
+    /// The time at which a job could start, not before `from`, if all jobs before it in line start when they
+    /// can. It is the present time exactly if the job may start now. `None` if it is unknown: controllers do
+    /// not answer, or others have the IPUs.
     pub fn forecast(&mut self, wish: &Wish, from: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         let (now, from) = (jobs.now(), from.max(jobs.now()));
         let behind = if from == now {
@@ -123,21 +124,22 @@ impl Ledger {
             self.line.behind(wish.job())
         };
         let free_times = self.free_times(&wish.model, jobs);
-        // There may be a slot before that, but nobody knows whether it would get that one.
+        // There may be an earlier slot, but it is unknown whether the job would get it.
         let not_before = behind
             .map(|first| free_times.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
         free_times.start(wish, not_before.map_or(from, |later| later.max(from)))
     }
 
-    /// Puts a job in line, or says that it still is: from now on nobody behind it may make it wait longer.
+    /// Puts a job in line, or confirms its place. From now on no job behind it may make it wait longer.
     ///
-    /// `not_before` is when all else that it needs is free. The plan goes when the job begins, is not waiting
-    /// any more, or was not looked at for [`Jobs::patience`]. Returns its [forecast](Ledger::forecast).
+    /// `not_before` is the time at which its other needs are free. The plan ends when the job begins, does
+    /// not wait any more, or was not looked at for [`Jobs::patience`]. Returns its
+    /// [forecast](Ledger::forecast).
     pub fn plan(&mut self, wish: &Wish, not_before: Seconds, jobs: &impl Jobs) -> Option<Seconds> {
         self.note(wish, Some(not_before), jobs);
         let start = self.forecast(wish, not_before, jobs);
         self.line.tell(wish.job(), start);
-        // The scheduler may expect it later by the next question.
+        // The scheduler may expect a later start by the next question.
         self.free_times_cache.changed(wish);
         start
     }
@@ -148,8 +150,8 @@ impl Ledger {
         }
     }
 
-    /// The fewest of the `candidates` whose partitions would have to go for the job to have its own; none
-    /// when what is on its way out already suffices. `None` when even all of them do not help.
+    /// The fewest of the `candidates` whose partitions have to go for the job to get its own. Empty if the
+    /// partitions being released suffice. `None` if even all candidates do not help.
     pub fn victims(&mut self, wish: &Wish, candidates: &[Candidate], jobs: &impl Jobs) -> Option<Vec<u32>> {
         let numbered = candidates.iter().enumerate();
         let of_job = numbered.map(|(n, candidate)| (candidate.job, candidate.after_preemption(n))).collect();
@@ -161,8 +163,8 @@ impl Ledger {
         Some(fewest.into_iter().map(|n| candidates[n].job).collect())
     }
 
-    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that did not end yet, runs
-    /// that failed and have them still, and jobs that wait for which a partition is, or is being, made.
+    /// The IPUs of a model that the other jobs of a Slurm partition have: runs that have not ended, failed
+    /// runs with a kept partition, and waiting jobs with a prepared partition, also while it is being made.
     #[must_use]
     pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
         let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
@@ -182,7 +184,7 @@ impl Ledger {
         &self.cached(model, jobs).free_times
     }
 
-    /// The free times of a model, calculated anew when anything happened or a second went by.
+    /// The free times of a model, calculated anew after an event or a second.
     fn cached(&mut self, model: &ModelName, jobs: &impl Jobs) -> &CachedFreeTimes {
         let (events, now) = (self.events, jobs.now());
         if !self.free_times_cache.is_fresh(model, events, now) {

@@ -1,21 +1,21 @@
-//! IPUs that cannot be used, to go by what a controller refuses.
+//! IPUs that count as unusable because of a controller's refusals.
 
 use std::collections::BTreeMap;
 
 use crate::Millis;
 
-/// How long an IPU is suspected the first time, and the longest.
+/// The first and the longest time in milliseconds for which an IPU is suspected.
 const SHORTEST: u64 = 60_000;
 const LONGEST: u64 = 600_000;
 
-/// The suspects of one Pod, by the number of the IPU. Nobody knows which IPU is to blame for a refusal, so
-/// none is suspected for ever; but the longer each time, as a job is started in vain to find out.
+/// The suspects of one Pod, by the number of the IPU. The IPU to blame for a refusal is unknown, so no
+/// suspicion lasts for ever. Each repeated one lasts longer, because a job is started in vain to find out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Suspects(BTreeMap<usize, Suspicion>);
 
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
-    /// How long it lasts; it is remembered for as long again.
+    /// The duration of the suspicion. It is remembered for as long again.
     span: u64,
     until: Millis,
     is_over: bool,
@@ -26,20 +26,20 @@ impl Suspects {
         self.all().next().is_none()
     }
 
-    /// Those of now.
+    /// The present suspects.
     pub(crate) fn all(&self) -> impl Iterator<Item = usize> {
         self.0.iter().filter(|(_, suspicion)| !suspicion.is_over).map(|(ipu, _)| *ipu)
     }
 
-    /// One more.
+    /// Adds a suspect.
     pub(crate) fn add(&mut self, now: Millis, ipu: usize) {
         let before = self.0.get(&ipu).filter(|before| before.is_over);
         let span = before.map_or(SHORTEST, |before| (2 * before.span).min(LONGEST));
         self.0.insert(ipu, Suspicion { span, until: Millis(now.0 + span), is_over: false });
     }
 
-    /// Acquits those that are in use in a listing asked for at that time, as they evidently work, and those
-    /// that were suspected long enough.
+    /// Acquits the IPUs that are in use in a listing requested at that time, because they evidently work.
+    /// Ends suspicions whose time is over.
     pub(crate) fn review(&mut self, asked: Millis, in_use: impl Fn(usize) -> bool) {
         self.0.retain(|ipu, suspicion| asked.0 < suspicion.until.0 + suspicion.span && !in_use(*ipu));
         self.0.values_mut().for_each(|suspicion| suspicion.is_over = suspicion.until <= asked);
@@ -50,7 +50,7 @@ impl Suspects {
 mod tests {
     use super::*;
 
-    /// For how long an IPU is suspected from then on.
+    /// The time for which an IPU is suspected from then on.
     fn span(suspects: &mut Suspects, now: u64) -> u64 {
         suspects.add(Millis(now), 7);
         let until = suspects.0[&7].until.0;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_suspected_again_and_again_is_suspected_ever_longer() {
+    fn repeated_suspicion_lasts_ever_longer() {
         let (mut suspects, mut now) = (Suspects::default(), 5);
         for expected in [60, 120, 240, 480, 600, 600] {
             let lasted = span(&mut suspects, now);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_suspected_for_itself() {
+    fn each_ipu_is_suspected_for_itself() {
         let mut suspects = Suspects::default();
         suspects.add(Millis(0), 0);
         suspects.add(Millis(15_000), 32);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_works() {
+    fn an_ipu_in_use_is_acquitted() {
         let mut suspects = Suspects::default();
         [0, 32].into_iter().for_each(|ipu| suspects.add(Millis(0), ipu));
         suspects.review(Millis(1), |ipu| ipu == 32);

@@ -1,5 +1,5 @@
-//! What is counted of all claims, so that no question of a scheduler has to walk through them: one is asked
-//! for each job that waits, under slurmctld's locks.
+//! Counts of all claims. A scheduler asks about each waiting job, under slurmctld's locks. The counts save
+//! these questions a walk through all claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use vipu_types::ModelName;
 use crate::claim::Serial;
 use crate::claim_record::Record;
 
-/// The counts. What is not named has none: two tallies of the same claims are equal.
+/// The counts. Counts of zero have no entry, so that two tallies of the same claims are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     models: BTreeMap<ModelName, OfModel>,
@@ -19,11 +19,11 @@ pub(crate) struct Tally {
 /// The counts of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OfModel {
-    /// IPUs that partitions of failed runs have.
+    /// The IPUs of partitions of failed runs.
     kept: u64,
-    /// By user: the claims whose jobs have no nodes yet.
+    /// The number of claims whose jobs have no nodes yet, by user.
     early: BTreeMap<u32, u64>,
-    /// By Slurm partition: IPUs of its jobs, but for those that are being released.
+    /// The IPUs of the jobs of each Slurm partition, except for those being released.
     in_slurm_partition: BTreeMap<String, u64>,
 }
 
@@ -36,7 +36,7 @@ impl Tally {
         self.change(record, u64::saturating_add);
     }
 
-    /// Does not count a claim any more, which has to be as it was when it was counted.
+    /// Takes a claim out of the counts. It has to be unchanged since it was counted.
     pub(crate) fn remove(&mut self, serial: Serial, record: &Record) {
         self.early.remove(&serial);
         self.change(record, u64::saturating_sub);
@@ -65,17 +65,17 @@ impl Tally {
         self.early.iter().copied()
     }
 
-    /// How many of a model are a user's.
+    /// The number of claims of a user and a model whose jobs have no nodes yet.
     pub(crate) fn early_of(&self, model: &ModelName, user: u32) -> u64 {
         self.models.get(model).and_then(|counts| counts.early.get(&user)).copied().unwrap_or(0)
     }
 
-    /// The IPUs of a model that partitions of failed runs have.
+    /// The IPUs of a model in partitions of failed runs.
     pub(crate) fn kept(&self, model: &ModelName) -> u64 {
         self.models.get(model).map_or(0, |counts| counts.kept)
     }
 
-    /// The IPUs of a model that jobs of a Slurm partition have.
+    /// The IPUs of a model that the jobs of a Slurm partition have.
     pub(crate) fn in_slurm_partition(&self, model: &ModelName, name: &str) -> u64 {
         let counts = self.models.get(model).and_then(|counts| counts.in_slurm_partition.get(name));
         counts.copied().unwrap_or(0)

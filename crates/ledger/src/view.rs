@@ -1,11 +1,11 @@
-//! What the ledger knows, as plain data for people and for checks.
+//! The state of the ledger, as plain data for people and for checks.
 
 use vipu_types::{ControllerName, ModelName, PartitionId, PodId};
 
 use crate::pod::Pod;
 use crate::{Claim, Ledger, Millis, Phase, Wait};
 
-/// Everything the ledger knows, at one moment.
+/// The state of the ledger at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The models, by name.
@@ -21,12 +21,12 @@ pub struct ModelView {
     pub model: ModelName,
     /// Its Pods, in the order in which they are tried.
     pub pods: Vec<PodView>,
-    /// Why no job can start on it now, if so.
+    /// The reason why no job can start on it now, if there is one.
     pub trouble: Option<Wait>,
 }
 
-/// One Pod. IPUs are free, used by claims, used by others, or faulty; before the controller
-/// answered for the first time all are 0.
+/// One Pod. IPUs are free, used by claims, used by others, or faulty. All numbers are 0 before the
+/// controller's first answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodView {
     /// Its controller.
@@ -35,17 +35,17 @@ pub struct PodView {
     pub ipus: u32,
     /// IPUs that no partition can use.
     pub faulty: u32,
-    /// IPUs of claims, whether their partitions are there yet or not.
+    /// IPUs of claims, whether their partitions exist yet or not.
     pub claimed: u64,
-    /// Partitions on the controller that no claim is for.
+    /// The number of partitions on the controller without a claim.
     pub foreign: usize,
-    /// Those of them that are named as ours are, by id: another cluster's, or forgotten.
+    /// Partitions among these that are named like ours, by id. Each is another cluster's, or was forgotten.
     pub unclaimed: Vec<PartitionId>,
-    /// IPUs free.
+    /// Free IPUs.
     pub free: u32,
     /// The size of the largest partition that fits.
     pub largest_free: u32,
-    /// Why no partition can be made on it now, if so.
+    /// The reason why no partition can be made on it now, if there is one.
     pub trouble: Option<Wait>,
 }
 
@@ -54,16 +54,16 @@ pub struct PodView {
 pub struct ClaimView {
     /// The claim.
     pub claim: Claim,
-    /// How far it has come.
+    /// Its phase.
     pub phase: Phase,
-    /// When the ledger was told of it.
+    /// The time at which the ledger was told of it.
     pub begun: Millis,
-    /// When it came into its phase.
+    /// The time at which it came into its phase.
     pub since: Millis,
 }
 
 impl Ledger {
-    /// Everything the ledger knows.
+    /// The state of the ledger.
     #[must_use]
     pub fn view(&self) -> View {
         View { models: self.models().collect(), claims: self.claims().collect() }

@@ -1,22 +1,22 @@
-//! Why a job cannot have its partition now.
+//! The reasons why a job cannot have its partition now.
 
 use std::fmt;
 
 use vipu_types::{IpuCount, ModelName};
 
-/// Why a job cannot have its partition now, in words short enough for squeue's Reason column.
+/// The reason why a job cannot have its partition now, short enough for squeue's Reason column.
 ///
-/// Every one of these can pass: configuration is mended, a controller comes back, a Pod grows.
-/// So none is a reason to refuse a job for good. What no partition can ever have, a count that is
-/// no power of two, never gets here: [`IpuCount`] does not hold it.
+/// Each reason can pass: the configuration is mended, a controller comes back, a Pod grows. None is a reason
+/// to refuse a job for good. A count that no partition can have, because it is no power of two, cannot occur
+/// here: [`IpuCount`] does not hold it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wait {
     /// No model of this name is configured.
     #[error("vipu: no model {asked} ({})", Models(known))]
     NoModel {
-        /// What was asked for.
+        /// The requested model.
         asked: ModelName,
-        /// The models there are.
+        /// The configured models.
         known: Vec<ModelName>,
     },
     /// No job can start on this model for now, whatever its size.
@@ -27,23 +27,23 @@ pub enum Wait {
         /// [`crate::ModelFacts::trouble`].
         trouble: String,
     },
-    /// More than configuration lets one job have.
+    /// The size exceeds the limit of one job.
     #[error("vipu: {size} {} wanted, a job on {model} gets at most {largest}", ipus(*size))]
     OverLimit {
         /// The model.
         model: ModelName,
-        /// The size of the partition wanted.
+        /// The size of the requested partition.
         size: IpuCount,
         /// [`crate::ModelFacts::largest`].
         largest: u32,
     },
-    /// No controller was asked yet, or has answered.
+    /// No controller was asked yet, or none has answered.
     #[error("vipu: no answer from the controller of {model} yet")]
     NoAnswer {
         /// The model.
         model: ModelName,
     },
-    /// No controller answered when it was asked last.
+    /// No controller answered the last question.
     #[error("vipu: {model}: {reason}")]
     Unreachable {
         /// The model.
@@ -51,44 +51,44 @@ pub enum Wait {
         /// The reason given in [`crate::Event::Unreachable`].
         reason: String,
     },
-    /// No free block is large enough, on any controller that answers.
+    /// No controller that answers has a free block that is large enough.
     #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}", ipus(*size), Kept(*kept), Silent(*silent))]
     Full {
         /// The model.
         model: ModelName,
-        /// The size of the partition wanted.
+        /// The size of the requested partition.
         size: IpuCount,
-        /// IPUs free, on all controllers together.
+        /// Free IPUs on all controllers together.
         free: u32,
-        /// The size of the largest partition that fits; smaller than `free` on a fragmented Pod.
+        /// The size of the largest partition that fits. It is smaller than `free` on a fragmented Pod.
         largest: u32,
-        /// IPUs that partitions of failed jobs have.
+        /// IPUs in partitions of failed jobs.
         kept: u64,
-        /// How many controllers do not answer.
+        /// The number of controllers that do not answer.
         silent: usize,
     },
-    /// More than the jobs of the Slurm partition may have together.
+    /// The size exceeds the limit of all jobs of the Slurm partition together.
     #[error("vipu: {size} {} wanted, jobs of Slurm partition {slurm_partition} get at most {limit} of {model}", ipus(*size))]
     OverWholeShare {
         /// The model.
         model: ModelName,
         /// The Slurm partition.
         slurm_partition: String,
-        /// The size of the partition wanted.
+        /// The size of the requested partition.
         size: IpuCount,
-        /// IPUs that they may have.
+        /// The limit in IPUs.
         limit: u32,
     },
-    /// The jobs of the Slurm partition have as many IPUs as they may have together.
+    /// With this job, the jobs of the Slurm partition would exceed their limit of IPUs.
     #[error("vipu: jobs of Slurm partition {slurm_partition} have {used} of at most {limit} IPUs of {model}")]
     OverShare {
         /// The model.
         model: ModelName,
         /// The Slurm partition.
         slurm_partition: String,
-        /// IPUs that its jobs have.
+        /// The IPUs of its jobs.
         used: u64,
-        /// IPUs that they may have.
+        /// The limit in IPUs.
         limit: u32,
     },
     /// A block is free, but a job before this one in line would have to wait longer.
@@ -96,13 +96,13 @@ pub enum Wait {
     Planned {
         /// The model.
         model: ModelName,
-        /// The job that is before this one.
+        /// The job before this one.
         job: u32,
     },
 }
 
 impl Wait {
-    /// Whether IPUs are what is missing: they come free as other jobs end.
+    /// Whether the job waits for IPUs, which become free as other jobs end.
     #[must_use]
     pub fn is_for_room(&self) -> bool {
         matches!(self, Wait::Full { .. } | Wait::Planned { .. })
@@ -113,7 +113,7 @@ fn ipus(size: IpuCount) -> &'static str {
     if size == IpuCount::ONE { "IPU" } else { "IPUs" }
 }
 
-/// Says how many IPUs stay with failed jobs.
+/// Text about the IPUs that are kept for failed jobs.
 struct Kept(u64);
 
 impl fmt::Display for Kept {
@@ -125,7 +125,7 @@ impl fmt::Display for Kept {
     }
 }
 
-/// Says that some of the model's controllers do not answer.
+/// Text about controllers that do not answer.
 struct Silent(usize);
 
 impl fmt::Display for Silent {
@@ -138,7 +138,7 @@ impl fmt::Display for Silent {
     }
 }
 
-/// Writes the models there are.
+/// Text about the configured models.
 struct Models<'a>(&'a [ModelName]);
 
 impl fmt::Display for Models<'_> {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_says_what_is_missing() {
+    fn each_reason_names_its_cause() {
         let model = || ModelName::new("pod64").unwrap();
         let size = |n| IpuCount::new(n).unwrap();
         let known = vec![ModelName::new("pod16").unwrap(), model()];

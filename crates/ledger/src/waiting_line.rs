@@ -1,4 +1,4 @@
-//! The waiting jobs of all models, in Slurm's order, with what is planned for them.
+//! The waiting jobs of all models, in Slurm's order, with their plans.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -8,7 +8,7 @@ use vipu_types::{IpuCount, ModelName};
 
 use crate::{Jobs, Seconds};
 
-/// Slurm's order of jobs: who is greater goes first.
+/// Slurm's order of jobs. The greater rank goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     /// Whether the job asks for an advance reservation.
@@ -17,11 +17,11 @@ pub struct Rank {
     pub tier: u16,
     /// The job's priority.
     pub priority: u32,
-    /// The job; the older one goes first.
+    /// The job. The older one goes first.
     pub job: Reverse<u32>,
 }
 
-/// What one job would like to have.
+/// The request of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The Pod model.
@@ -30,7 +30,7 @@ pub struct Wish {
     pub size: IpuCount,
     /// Its place in line, with the job's id.
     pub rank: Rank,
-    /// The longest it can take.
+    /// The longest duration of the job.
     pub duration: Duration,
 }
 
@@ -42,24 +42,25 @@ impl Wish {
     }
 }
 
-/// A wish that others have to respect.
+/// A wish that other jobs have to respect.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) wish: Wish,
-    /// The earliest start as far as nodes, and all else but IPUs, are concerned.
+    /// The earliest start as far as nodes and other needs are concerned, without the IPUs.
     pub(crate) not_before: Seconds,
-    /// When the job was looked at last.
+    /// The time of the last look at the job.
     pub(crate) seen: Seconds,
-    /// When it had this rank last.
+    /// The last time at which the job had this rank.
     pub(crate) ranked: Seconds,
-    /// The start that the scheduler was told at the last look, if that told one.
+    /// The start that the scheduler was told at the last look, if one was told.
     pub(crate) told: Option<Seconds>,
-    /// The job that this one has to let start first: until then it may be put where that one needs it.
+    /// The job that has to start before this one. Until then, this job might get a place that it needs.
     pub(crate) behind: Option<u32>,
 }
 
 impl Plan {
-    /// A scheduler that expects the job later than it was told knows why.
+    /// Adopts the start that the scheduler expects, if it is later than the told one. The scheduler has a
+    /// reason.
     pub(crate) fn mind_expectation(&mut self, jobs: &impl Jobs) {
         let expected = jobs.expected(self.wish.job());
         if let Some(expected) = expected.filter(|expected| self.told.is_some_and(|told| *expected > told)) {
@@ -68,25 +69,26 @@ impl Plan {
     }
 }
 
-/// Plans of one model that others have to respect. Whoever is further back in line gets a forecast, but
-/// nobody yields to him yet: he comes up as those before him start.
+/// The number of plans of one model that other jobs have to respect. A job further back in line gets a
+/// forecast, but no job yields to it yet. It moves up as the jobs before it start.
 pub(crate) const MOST_PLANS: usize = 16;
 
 /// All plans, one for each job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitingLine {
     by_job: HashMap<u32, Plan>,
-    /// Who waits for which model, the last in line first.
+    /// The waiting jobs of each model, the last in line first.
     lines: HashMap<ModelName, BTreeSet<Rank>>,
-    /// When all plans were looked through.
+    /// The time at which all plans were last checked.
     swept: Option<Seconds>,
 }
 
 impl WaitingLine {
-    /// Notes a look at a waiting job. `not_before` is when the rest it needs is free, if that look told.
+    /// Notes a look at a waiting job. `not_before` is the time at which its other needs are free, if the look
+    /// gave one.
     ///
-    /// A job that waits in several Slurm partitions is looked at in each: its best rank counts while it is
-    /// seen. Returns whether that makes a difference to anybody.
+    /// A job that waits in several Slurm partitions is looked at in each. Its best rank counts while it is
+    /// seen. Returns whether the wish or its earliest start changed.
     pub(crate) fn note(
         &mut self,
         wish: Wish,
@@ -119,31 +121,31 @@ impl WaitingLine {
         before.is_none_or(|before| before != after)
     }
 
-    /// The scheduler was told when the job can start.
+    /// Notes the start that the scheduler was told.
     pub(crate) fn tell(&mut self, job: u32, start: Option<Seconds>) {
         if let Some(plan) = self.by_job.get_mut(&job) {
             plan.told = start;
         }
     }
 
-    /// Notes whom this job has to let start first, if it is in line; whether that is news.
+    /// Sets the job that has to start before this one, if this one is in line. Returns whether that is news.
     pub(crate) fn set_behind(&mut self, job: u32, behind: Option<u32>) -> bool {
         let plan = self.by_job.get_mut(&job).filter(|plan| plan.behind != behind);
         plan.map(|plan| plan.behind = behind).is_some()
     }
 
-    /// Whom this job has to let start first, as of the last look that told.
+    /// The job that has to start before this one, as of the last look that told one.
     pub(crate) fn behind(&self, job: u32) -> Option<u32> {
         self.by_job.get(&job)?.behind
     }
 
-    /// Whether nobody is in line before this job.
+    /// Whether no job is in line before this one.
     pub(crate) fn nobody_before(&self, wish: &Wish) -> bool {
         let first = self.lines.get(&wish.model).and_then(BTreeSet::last);
         first.is_none_or(|first| *first <= wish.rank)
     }
 
-    /// The job has what it wanted, or does not want it any more.
+    /// Removes a job that has its partition or does not want one any more.
     pub(crate) fn drop_of(&mut self, job: u32) -> Option<Plan> {
         let plan = self.by_job.remove(&job)?;
         self.line(&plan.wish.model).remove(&plan.wish.rank);
@@ -154,7 +156,7 @@ impl WaitingLine {
     pub(crate) fn in_force(&mut self, model: &ModelName, jobs: &impl Jobs) -> Vec<Plan> {
         let (now, patience) = (jobs.now(), jobs.patience());
         let is_over = |plan: &Plan| now.since(plan.seen) > patience || !jobs.waits(plan.wish.job());
-        // Whoever is far back in line need not be looked at each time.
+        // Jobs far back in line are not checked each time.
         if self.swept.is_none_or(|swept| now.since(swept) > patience) {
             let over: Vec<_> =
                 self.by_job.values().filter(|plan| is_over(plan)).map(|plan| plan.wish.job()).collect();

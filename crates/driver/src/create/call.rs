@@ -1,5 +1,4 @@
-//! Asking the controller for a partition, and what its answer says of this job, of others and of the
-//! controller.
+//! The create call, and the meaning of its answer for this job, for other jobs and for the controller.
 
 use std::rc::Rc;
 
@@ -17,8 +16,8 @@ use crate::tracked::PartitionOwner;
 use crate::{Controller, CreateRequest, Environment, Failure};
 
 impl<W: Environment> Create<'_, W> {
-    /// Asks for the partition. The call is seen through to its end, even if the deadline comes meanwhile:
-    /// a remove must not overtake it.
+    /// Asks for the partition. The call runs to its end even if the deadline passes meanwhile, because a
+    /// remove must not overtake it.
     pub(super) async fn call(&mut self) -> Result<(), Setback> {
         let settings = &self.pod.settings;
         let request = CreateRequest {
@@ -30,10 +29,11 @@ impl<W: Environment> Create<'_, W> {
             cluster: settings.cluster.as_deref(),
             allocation: settings.allocation.as_deref(),
         };
-        // Until the answer is known: should this program break meanwhile, what the call made must be removed.
+        // The owner is Ours until the answer is known. If this program fails meanwhile, the partition has to
+        // be removed.
         let before = self.tracked.owner.replace(PartitionOwner::Ours);
         let Err(error) = self.pod.controller.create(&request).await else {
-            // This call's effect is what will be seen, not that of one before it.
+            // An effect seen from now on is that of this call, not of an earlier one.
             self.is_unanswered = false;
             self.consent();
             failpoints::hold!("create_acknowledged");
@@ -48,12 +48,11 @@ impl<W: Environment> Create<'_, W> {
                 self.look_first();
                 return Ok(());
             }
-            // Whoever it is of may be giving it up just now.
+            // The owner may be removing the partition just now.
             Failure::Exists => self.id_is_free().await?,
-            // Nothing was sent, so nothing can come of it.
+            // Nothing was sent, so there is no effect.
             Failure::NotSent => {}
-            // No job is at fault for that: the survey holds back the others, and this one has its
-            // CreateTimeout.
+            // No job is at fault. The survey holds back the other jobs, and this one has its CreateTimeout.
             Failure::Stranger => drop(self.context.survey(&self.claim.pod())),
             Failure::NoRoom => {
                 self.context.environment.report(Event::NoRoom(self.claim.partition.clone()));
@@ -68,7 +67,8 @@ impl<W: Environment> Create<'_, W> {
         Err(error.into())
     }
 
-    /// What follows of a refusal for good: the job's own fault, unless the controller refuses others, too.
+    /// The consequence of a refusal for good. The job is at fault, unless the controller refuses other jobs
+    /// too.
     fn refused(&self, words: String) -> Setback {
         let Fault::OfTheController { is_news } = self.pod.observed.refusals.add(self.claim.run.job) else {
             return Stop::Failed(words).into();
@@ -87,14 +87,14 @@ impl<W: Environment> Create<'_, W> {
         Setback::RefusesAll(words.into())
     }
 
-    /// The controller makes a partition.
+    /// Notes that the controller makes a partition.
     fn consent(&self) {
         if self.pod.observed.refusals.success() {
             tracing::info!("controller {} makes partitions again", self.pod.controller.name());
         }
     }
 
-    /// The partition is there: what the last create call was sent for, if it was not answered.
+    /// Notes that the partition exists. This is the effect of the last create call, if it was not answered.
     pub(super) fn effect_seen(&mut self) {
         if std::mem::take(&mut self.is_unanswered) {
             self.tracked.unanswered.update(|calls| calls.saturating_sub(1));
@@ -107,7 +107,7 @@ impl<W: Environment> Create<'_, W> {
     }
 }
 
-/// Says that a controller refuses all jobs, again and again until it is over.
+/// Reports that a controller refuses all jobs, and repeats the report until that is over.
 async fn say_refused<W: Environment>(
     context: Rc<Context<W>>,
     pod: Rc<Pod<W::Controller>>,

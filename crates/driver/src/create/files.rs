@@ -1,5 +1,5 @@
-//! Where the IPUoF files of a partition are: on record before there is one, and written once the controller
-//! has made it.
+//! The IPUoF files of a partition. Their directory is on record before any file exists. They are written once
+//! the controller has made the partition.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::{Controller, Entry, Environment, Files, remove};
 type Config<W> = <<W as Environment>::Controller as Controller>::Config;
 
 impl<W: Environment> Create<'_, W> {
-    /// Puts on record that the partition is about to be made, if that is not.
+    /// Records that the partition is about to be made, unless that is on record.
     pub(super) async fn put_on_record(&mut self) -> Result<(), Setback> {
         let directory = self.pod.settings.ipuof_dir.clone();
         if self.intent.as_ref() == Some(&directory) {
@@ -40,8 +40,8 @@ impl<W: Environment> Create<'_, W> {
         Ok(())
     }
 
-    /// Has the files written there from now on. What was written elsewhere, before configuration changed, is
-    /// deleted: the record knows one place.
+    /// Makes `directory` the place of the files. Files that were written elsewhere before a change of
+    /// configuration are deleted, because the record has one place only.
     async fn move_to(&mut self, directory: Option<&Arc<Path>>) -> Result<(), Setback> {
         let earlier = self.tracked.directory.borrow().clone();
         let has_files = !self.tracked.fileless.get();
@@ -53,7 +53,7 @@ impl<W: Environment> Create<'_, W> {
         Ok(())
     }
 
-    /// Deletes the files in a directory that may be away: time does not count while it is.
+    /// Deletes the files in a directory that may be away. The time while it is away does not count.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
         let needs = self.context.needs(&self.pod).into_iter().chain([self.context.directory(directory)]);
         self.deadline.minds(&needs.collect::<Vec<_>>());
@@ -67,16 +67,15 @@ impl<W: Environment> Create<'_, W> {
         })
     }
 
-    /// Writes the IPUoF files. When the deadline comes, the writing goes on by itself, and holds up only
-    /// who wants to delete the same files.
+    /// Writes the IPUoF files. After the deadline, the write goes on by itself. It then holds up only the
+    /// deletion of these files.
     pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
         let (context, tracked, claim) =
             (Rc::clone(self.context), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = tracked.files.lock().await;
-            // An earlier slurmctld may have written some: who cannot write may not be able to take those
-            // back.
+            // An earlier slurmctld may have written some files. A failed write may leave these in place.
             let none_before = tracked.fileless.replace(false);
             let written = context
                 .with_files(&directory, context.environment.files().deliver(&directory, &claim, config));

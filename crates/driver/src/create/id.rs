@@ -1,6 +1,6 @@
-//! Whether a partition may be made under its id.
+//! The check whether a partition may be made under its id.
 //!
-//! Two clusters may share a controller and a prefix, and calls that were sent for an id may take effect late.
+//! Two clusters may share a controller and a prefix, and calls for an id may take effect late.
 
 use super::{Create, Setback};
 use crate::call_failure::Counts;
@@ -8,16 +8,16 @@ use crate::create_deadline::Stop;
 use crate::{Controller, Environment, PartitionState};
 
 impl<W: Environment> Create<'_, W> {
-    /// Nothing that was sent for this id before may hit what is made now.
+    /// Fails if an earlier call for this id may still hit the new partition.
     pub(super) fn id_is_good(&self) -> Result<(), Stop> {
         if self.tracked.is_spent(self.claim) { Err(Stop::IdSpent) } else { Ok(()) }
     }
 
-    /// Makes sure that nobody has a partition of this id: another cluster on the controller may.
+    /// Makes sure that no other cluster has a partition of this id on the controller.
     pub(super) async fn id_is_free(&mut self) -> Result<(), Setback> {
         match self.status().await? {
             PartitionState::Absent => Ok(()),
-            // Whoever it was of, its name will be free.
+            // The name will be free, whoever had it.
             PartitionState::Removing | PartitionState::Removed => self.gone().await,
             _ => Err(self.is_of_others().into()),
         }
@@ -31,7 +31,8 @@ impl<W: Environment> Create<'_, W> {
         ))
     }
 
-    /// Before a removal that the journal is not told of: by now a successor may have made one of this id.
+    /// Confirms that this slurmctld is in charge, before a removal without a journal entry. A successor may
+    /// have made a partition of this id by now.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
         let confirmed = self.deadline.hold(self.context.confirm()).await?;
         confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))

@@ -1,4 +1,4 @@
-//! What all entries so far amount to.
+//! The state that results from all entries so far.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ impl Book {
             }
             Entry::Created(partition) => {
                 if let Some(record) = self.0.get_mut(&partition) {
-                    // What is made late, when it is to go already, is not taken back into use.
+                    // A partition that is made late, after its removal was ordered, is not taken back into
+                    // use.
                     record.stage = match record.stage {
                         Stage::Creating | Stage::Created => Stage::Created,
                         Stage::GivenUp | Stage::Removing => Stage::Removing,
@@ -66,11 +67,11 @@ impl Book {
         self.0.values()
     }
 
-    /// The fewest entries that amount to the same.
+    /// The fewest entries that result in this state.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.live().flat_map(|record| {
             let LiveRecord { claim, ipuof_dir, stage, .. } = record;
-            // Of a removal whose create is not on record, nothing more can be said.
+            // A removal whose create is not on record has no other entry.
             let is_removal_alone = ipuof_dir.is_none() && *stage == Stage::Removing;
             let create = Entry::Create { claim: claim.clone(), ipuof_dir: ipuof_dir.clone() };
             let create = (!is_removal_alone).then_some(create);

@@ -1,69 +1,69 @@
-//! The entries.
+//! The entries of the journal.
 
 use std::path::PathBuf;
 
 use ledger::{Claim, RecordedPartition, RecordedStage, Seconds};
 use vipu_types::PartitionId;
 
-/// One entry.
+/// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// The partition is about to be made.
     Create {
-        /// Whose it is.
+        /// The claim of the partition.
         claim: Claim,
-        /// Where its IPUoF files go, if it gets any.
+        /// The directory of its IPUoF files, if it gets any.
         ipuof_dir: Option<PathBuf>,
     },
     /// The partition is active and its files are written.
     Created(PartitionId),
     /// The run's batch script was launched.
     Launched {
-        /// On which partition.
+        /// The partition of the run.
         partition: PartitionId,
-        /// When.
+        /// The time of the launch.
         at: Seconds,
     },
-    /// The run has failed, and the partition stays.
+    /// The run has failed, and the partition is kept.
     Kept {
-        /// Which.
+        /// The partition.
         partition: PartitionId,
-        /// Until when.
+        /// The end of the time for which it is kept.
         until: Seconds,
     },
     /// The partition is about to be removed.
     Remove {
-        /// Whose it is.
+        /// The claim of the partition.
         claim: Claim,
     },
     /// The partition is gone, and so are its files.
     Gone(PartitionId),
 }
 
-/// A partition that may exist, as the journal has it.
+/// A partition that may exist, according to the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveRecord {
-    /// Whose it is.
+    /// The claim of the partition.
     pub claim: Claim,
-    /// Where its IPUoF files went, if its create is on record and it was to get any.
+    /// The directory of its IPUoF files, if its create is on record and it was to get any.
     pub ipuof_dir: Option<PathBuf>,
-    /// How far it had come.
+    /// The stage that it had reached.
     pub stage: Stage,
-    /// Until when it stays though its run has failed.
+    /// The end of the time for which it is kept after its run failed.
     pub kept_until: Option<Seconds>,
-    /// When its run's batch script was launched.
+    /// The time at which its run's batch script was launched.
     pub launched: Option<Seconds>,
 }
 
 impl LiveRecord {
-    /// Until when it stays, if that was the last word.
+    /// The end of the time for which it is kept, unless a later entry removes it.
     #[must_use]
     pub fn kept(&self) -> Option<Seconds> {
         let is_leaving = matches!(self.stage, Stage::Removing | Stage::GivenUp);
         self.kept_until.filter(|_| !is_leaving)
     }
 
-    /// What the front end wants to know of it.
+    /// The record in the form that the front end needs.
     #[must_use]
     pub fn recorded(&self) -> RecordedPartition {
         let stage = match (self.stage, self.kept()) {
@@ -76,15 +76,15 @@ impl LiveRecord {
     }
 }
 
-/// How far a partition had come.
+/// The stage of a partition in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It was about to be made.
+    /// The partition was about to be made.
     Creating,
-    /// It was up.
+    /// The partition was up.
     Created,
-    /// It was about to be removed.
+    /// The partition was about to be removed.
     Removing,
-    /// It was about to be removed before it was up: a create call may not have been answered.
+    /// The partition was about to be removed before it was up. A create call may not have been answered.
     GivenUp,
 }

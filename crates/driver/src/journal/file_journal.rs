@@ -18,11 +18,10 @@ use super::owner::Ownership;
 use super::paths::{beside, private};
 use super::writer::{Record, Writer};
 
-/// An append-only file of JSON lines. Records that come while one is being flushed
-/// share the next flush.
+/// An append-only file of JSON lines. Records that arrive during a flush share the next flush.
 ///
-/// A thread of its own does the writing: the file may be on a network file system. Dropping
-/// the journal waits until that thread has written what it was given.
+/// A thread of its own writes the file, because the file may be on a network file system. Dropping the
+/// journal waits until that thread has written every record it received.
 #[derive(Debug)]
 pub struct FileJournal {
     path: PathBuf,
@@ -33,15 +32,16 @@ pub struct FileJournal {
 }
 
 impl FileJournal {
-    /// Opens the journal at `path`, which need not exist, and tells which partitions may exist.
+    /// Opens the journal at `path`, which need not exist, and returns the partitions that may exist.
     ///
-    /// From now on who had it open before cannot write it any more. The file is compacted. A last line that a
-    /// crash cut short was never acknowledged and is dropped; lines that are not what was written are passed
-    /// over and logged, and the file is kept as `<path>.bad`. What was written before a model could have
-    /// several controllers is of its model's `first`. Blocks on the file system.
+    /// The process that had the journal open before can no longer write it. The file is compacted. A last
+    /// line that a crash cut short was never acknowledged and is dropped. Damaged lines are skipped and
+    /// logged, and the file is kept as `<path>.bad`. Claims from before a model could have several
+    /// controllers get the model's `first` controller. Blocks on the file system.
     ///
     /// # Errors
-    /// When the file system refuses, or a newer version wrote it, which leaves everything as it is.
+    /// If the file system refuses, or if a newer version wrote the journal. The latter leaves everything
+    /// unchanged.
     pub fn open(
         path: impl Into<PathBuf>,
         first: impl Fn(&ModelName) -> Option<ControllerName>,
@@ -66,7 +66,7 @@ impl FileJournal {
         Ok((Self { path, ownership, records: Some(records), superseded, thread: Some(thread) }, live))
     }
 
-    /// That this is who opened the journal last, as far as it is known.
+    /// The record that this process opened the journal last, as far as is known.
     #[must_use]
     pub fn ownership(&self) -> Ownership {
         self.ownership.clone()
@@ -105,7 +105,7 @@ impl Drop for FileJournal {
     fn drop(&mut self) {
         drop(self.records.take());
         if let Some(thread) = self.thread.take() {
-            // Should it have panicked, every record it lost has said so.
+            // If the thread panicked, every record that it lost has reported the error.
             let _ = thread.join();
         }
     }

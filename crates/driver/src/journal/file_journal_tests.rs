@@ -56,7 +56,7 @@ fn create(job: u32) -> Entry {
     Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()) }
 }
 
-/// The entry of `create(1)`, as it is written.
+/// The text of the entry `create(1)`.
 const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
@@ -70,7 +70,7 @@ fn live(job: u32, stage: Stage) -> LiveRecord {
 }
 
 #[tokio::test]
-async fn what_is_not_gone_is_live_in_the_next_life() {
+async fn a_partition_that_is_not_gone_is_live_in_the_next_life() {
     let fixture = Fixture::new();
     let (journal, before) = fixture.open();
     assert_eq!(before, []);
@@ -80,7 +80,7 @@ async fn what_is_not_gone_is_live_in_the_next_life() {
     for entry in [Entry::Remove { claim: claim(3) }, Entry::Remove { claim: claim(4) }, Entry::Gone(id(4))] {
         journal.record(entry).await.unwrap();
     }
-    // A remove of which no create is known.
+    // A removal without a create on record.
     journal.record(Entry::Remove { claim: claim(5) }).await.unwrap();
     drop(journal);
 
@@ -90,7 +90,7 @@ async fn what_is_not_gone_is_live_in_the_next_life() {
         live(3, Stage::Removing),
         LiveRecord { ipuof_dir: None, ..live(5, Stage::Removing) },
     ];
-    // The second life reads the compacted file of the first, the third that of the second.
+    // The second life reads the compacted file of the first, and the third life that of the second.
     for _ in 0..2 {
         assert_eq!(fixture.open().1, expected);
     }
@@ -111,7 +111,7 @@ async fn a_partition_without_files_is_known_as_well_as_others() {
     let stages = [Stage::Creating, Stage::Created, Stage::Removing, Stage::GivenUp];
     let expected: Vec<_> =
         (1..).zip(stages).map(|(job, stage)| LiveRecord { ipuof_dir: None, ..live(job, stage) }).collect();
-    // What was opened was written anew.
+    // Opening the journal rewrote the file.
     for _ in 0..2 {
         assert_eq!(fixture.open().1, expected);
     }
@@ -122,7 +122,7 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     let kept = |job: u32, until| Entry::Kept { partition: id(job), until: Seconds(until) };
-    // Of 2 the line of its being up is lost, 3 is to go already, 4 is made for another run later; 9 is
+    // For 2 the `Created` line is lost, 3 has its removal ordered, 4 is made for another run later, and 9 is
     // unknown.
     let entries = [create(1), Entry::Created(id(1)), kept(1, 50), kept(1, 60), create(2), kept(2, 70)];
     let gone = [create(3), Entry::Created(id(3)), kept(3, 80), Entry::Remove { claim: claim(3) }];
@@ -131,7 +131,7 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
         journal.record(entry).await.unwrap();
     }
     drop(journal);
-    // What was opened was written anew.
+    // Opening the journal rewrote the file.
     for _ in 0..2 {
         let kept = fixture.open().1.into_iter().map(|it| (it.claim.partition.clone(), it.stage, it.kept()));
         let expected = [
@@ -145,10 +145,10 @@ async fn user_keep_outlives_a_slurmctld_until_the_partition_is_to_go() {
 }
 
 #[tokio::test]
-async fn who_is_to_go_stays_so_whatever_is_made_late() {
+async fn a_removal_outlives_a_late_create() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
-    // Of 1 the line of the create is lost, as by a damaged disk.
+    // The create line of 1 is lost, as on a damaged disk.
     let entries = [create(2), Entry::Remove { claim: claim(1) }, Entry::Remove { claim: claim(2) }];
     for entry in entries.into_iter().chain([1, 2].map(|job| Entry::Created(id(job)))) {
         journal.record(entry).await.unwrap();
@@ -160,12 +160,12 @@ async fn who_is_to_go_stays_so_whatever_is_made_late() {
     };
     let expected = [1, 2].map(|job| (id(job), Stage::Removing));
     assert_eq!(removing(fixture.open()), expected);
-    // What was opened was written anew.
+    // Opening the journal rewrote the file.
     assert_eq!(removing(fixture.open()), expected);
 }
 
 #[tokio::test]
-async fn it_is_written_when_record_returns_and_for_its_owner_only() {
+async fn an_entry_is_on_disk_when_record_returns_and_for_its_owner_only() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
@@ -177,12 +177,12 @@ async fn it_is_written_when_record_returns_and_for_its_owner_only() {
 }
 
 #[tokio::test]
-async fn records_are_kept_in_order_also_when_nobody_waits() {
+async fn records_keep_their_order_when_their_futures_are_dropped() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     for job in 0..500 {
         let record = journal.record(create(job));
-        // Polled once and dropped, as by a create that is cancelled.
+        // The future is polled once and dropped, as by a cancelled create.
         let _ = tokio::time::timeout(std::time::Duration::ZERO, record).await;
     }
     drop(journal);
@@ -214,14 +214,14 @@ async fn a_line_cut_short_is_dropped() {
     fixture.append(r#"{"create":{"claim":{"parti"#);
     let (journal, found) = fixture.open();
     assert_eq!(found, [live(1, Stage::Creating)]);
-    // And does not spoil what is written next.
+    // The torn line does not spoil the next entry.
     journal.record(create(2)).await.unwrap();
     drop(journal);
     assert_eq!(fixture.open().1, [live(1, Stage::Creating), live(2, Stage::Creating)]);
 }
 
 #[tokio::test]
-async fn what_is_no_journal_is_kept_aside() {
+async fn a_file_that_is_no_journal_is_kept_aside() {
     for text in ["not a journal\n", "{\"journal\":\"another\",\"version\":2}\n", "\0\0\0\0", ""] {
         let fixture = Fixture::new();
         fs::write(fixture.path(), text).unwrap();
@@ -237,7 +237,7 @@ async fn what_is_no_journal_is_kept_aside() {
 }
 
 #[test]
-fn what_a_newer_version_wrote_is_not_touched() {
+fn a_journal_of_a_newer_version_is_not_touched() {
     let fixture = Fixture::new();
     let header = r#"{"journal":"slurm-vipu","version":3}"#;
     let text = format!("{:08x} {header}\nwhatever that means\n", crc32fast::hash(header.as_bytes()));
@@ -249,7 +249,7 @@ fn what_a_newer_version_wrote_is_not_touched() {
 }
 
 #[tokio::test]
-async fn the_version_before_is_read() {
+async fn the_previous_version_is_read() {
     let fixture = Fixture::new();
     let lines =
         [r#"{"journal":"slurm-vipu","version":1}"#, CREATE_1, r#"{"created":"slurm_1"}"#, r#"{"gone":"slu"#];
@@ -262,7 +262,7 @@ async fn the_version_before_is_read() {
     assert_eq!(fixture.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
 }
 
-/// The text of a journal of three partitions.
+/// The text of a journal with three partitions.
 async fn three() -> String {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
@@ -286,7 +286,7 @@ async fn a_damaged_bit_costs_no_more_than_its_line_and_the_next() {
         let mut damaged = text.clone().into_bytes();
         damaged[at] ^= 1 << bit;
         let found = found_in(&damaged);
-        // A damaged line end spoils the line behind it, too.
+        // A damaged line end spoils the next line, too.
         let spoilt = [line_of(at), line_of(at) + 1];
         let sound: Vec<_> = (1..=3).filter(|job| !spoilt.contains(job)).collect();
         assert!(sound.iter().all(|job| found.contains(job)), "bit {bit} of byte {at}: {found:?}");
@@ -305,14 +305,14 @@ async fn a_file_cut_short_anywhere_has_the_lines_before() {
 }
 
 impl Fixture {
-    /// Has a slurmctld elsewhere own the journal.
+    /// Gives the journal to a slurmctld on another host.
     fn lose(&self) {
         fs::write(self.0.path().join("vipu_journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
     }
 }
 
 #[tokio::test]
-async fn who_is_superseded_writes_nothing_any_more() {
+async fn a_superseded_journal_writes_nothing() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
@@ -332,7 +332,7 @@ async fn who_is_superseded_writes_nothing_any_more() {
 }
 
 #[tokio::test]
-async fn who_has_nothing_to_write_hears_of_it_too() {
+async fn an_idle_journal_learns_that_it_is_superseded() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     fixture.lose();
@@ -340,18 +340,18 @@ async fn who_has_nothing_to_write_hears_of_it_too() {
 }
 
 #[tokio::test]
-async fn a_successor_here_may_give_it_back_by_its_end() {
+async fn the_end_of_a_successor_here_gives_the_journal_back() {
     let fixture = Fixture::new();
     let (earlier, _) = fixture.open();
     earlier.record(create(1)).await.unwrap();
     let (later, found) = fixture.open();
     assert_eq!(found, [live(1, Stage::Creating)]);
     later.record(create(2)).await.unwrap();
-    // This process lives on, so nobody knows yet.
+    // This process lives on, so the owner is undecided.
     let waits = tokio::time::timeout(std::time::Duration::from_millis(300), earlier.record(create(3)));
     assert!(waits.await.is_err());
     drop(later);
-    // As the mark of a process that has ended.
+    // The mark now looks like that of a process that has ended.
     let path = fixture.0.path().join("vipu_journal.owner");
     let mark = fs::read_to_string(&path).unwrap();
     let me = format!(" {} ", std::process::id());
@@ -360,14 +360,14 @@ async fn a_successor_here_may_give_it_back_by_its_end() {
     earlier.record(create(4)).await.unwrap();
     assert!(earlier.ownership().was_lost(), "for a while");
     drop(earlier);
-    // What the successor has made is not forgotten with it.
+    // The entries of the successor are kept.
     let expected = [1, 2, 3, 4].map(|job| live(job, Stage::Creating));
     assert_eq!(fixture.open().1, expected);
 }
 
-/// As on a file server whose handles are stale: what is there is no file.
+/// The mark is no file, as on a file server with stale handles.
 #[tokio::test]
-async fn who_cannot_see_who_has_it_says_so() {
+async fn an_unreadable_owner_is_reported() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     let owner = fixture.0.path().join("vipu_journal.owner");
@@ -384,11 +384,11 @@ async fn who_cannot_see_who_has_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_file_that_somebody_moved_is_written_anew() {
+async fn a_replaced_file_is_written_anew() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
-    // As by one that was superseded while it replaced the file.
+    // A superseded process replaced the file.
     fs::write(fixture.0.path().join("stray"), "").unwrap();
     fs::rename(fixture.0.path().join("stray"), fixture.path()).unwrap();
     fs::remove_file(fixture.0.path().join("vipu_journal.owner")).unwrap();
@@ -403,7 +403,7 @@ async fn a_file_that_somebody_moved_is_written_anew() {
 }
 
 #[tokio::test]
-async fn what_names_no_controller_is_of_its_models_first() {
+async fn a_claim_without_a_controller_gets_its_models_first() {
     let fixture = Fixture::new();
     let of = |job: u32, model: &str| {
         format!(
@@ -415,12 +415,12 @@ async fn what_names_no_controller_is_of_its_models_first() {
     fs::write(fixture.path(), text).unwrap();
     let first = |model: &ModelName| (model.as_str() == "pod64").then(|| claim(1).controller);
     assert_eq!(FileJournal::open(fixture.path(), first).unwrap().1, [live(1, Stage::Creating)]);
-    // By now it names it.
+    // The file names the controller by now.
     assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
 }
 
 #[tokio::test]
-async fn it_does_not_grow_for_ever() {
+async fn the_journal_does_not_grow_for_ever() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     let journal = std::sync::Arc::new(journal);
@@ -437,14 +437,14 @@ async fn it_does_not_grow_for_ever() {
             .collect();
         assert!(tasks.join_all().await.iter().all(Result::is_ok));
     }
-    // Each of the 16000 partitions wrote some 200 bytes.
+    // Each of the 16000 partitions wrote about 200 bytes.
     let length = fs::metadata(fixture.path()).unwrap().len();
     assert!(length < 2_000_000, "{length}");
 }
 
-/// Its thread never ends on its own.
+/// The thread never ends on its own.
 #[tokio::test]
-async fn one_that_writes_no_more_is_told_at_once() {
+async fn the_end_of_the_thread_is_reported_at_once() {
     let fixture = Fixture::new();
     let (mut journal, _) = fixture.open();
     drop(journal.records.take());
@@ -453,7 +453,7 @@ async fn one_that_writes_no_more_is_told_at_once() {
 }
 
 #[test]
-fn what_the_file_system_refuses_is_said_with_the_path() {
+fn an_error_of_the_file_system_names_the_path() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.path()).unwrap();
     let error = FileJournal::open(fixture.path(), |_| None).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! The text of a journal: a header that says the version, then one entry to a line. Each line is the CRC-32
-//! of its JSON in hexadecimal, a space, its JSON. In version 1 it was the JSON alone.
+//! The text of a journal: a header with the version, then one entry per line. Each line has the CRC-32 of its
+//! JSON in hexadecimal, a space, and the JSON. Version 1 had the JSON alone.
 
 use std::io::Write;
 
@@ -19,23 +19,23 @@ struct Header {
     version: u32,
 }
 
-/// What a file said.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub book: Book,
     /// The last line was cut short.
     pub torn: bool,
-    /// What is wrong with the rest; a line for people on each.
+    /// Damage of the other lines, with one line for people on each.
     pub damage: Vec<String>,
-    /// Claims that nobody can do anything about; a line for people on each.
+    /// Claims without a known controller, with one line for people on each. They are lost.
     pub lost: Vec<String>,
 }
 
-/// Reads a whole file; `first` knows the first controller of a model, for claims that name none. A line that
-/// does not say what was written is passed over.
+/// Reads a whole file. `first` returns the first controller of a model, for claims that name none. Damaged
+/// lines are skipped.
 ///
 /// # Errors
-/// When a newer version wrote it; says which.
+/// If a newer version wrote the file. The error names the version.
 pub(super) fn parse(
     text: &[u8],
     first: &impl Fn(&ModelName) -> Option<ControllerName>,
@@ -60,14 +60,14 @@ pub(super) fn parse(
     Ok(read)
 }
 
-/// The version of a journal that begins like this, if it says one.
+/// The version in the header of a journal, if it has one.
 ///
 /// # Errors
-/// When it is newer than what this knows.
+/// If the version is newer than `VERSION`.
 pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let said = json_of(header).ok().and_then(|json| serde_json::from_slice::<Header>(json).ok());
-    // Who says 1 without a checksum may be believed, who says more may not.
+    // A header without a checksum is believed if it says version 1, and only then.
     let version = said.filter(|said| said.journal == JOURNAL && (said.version == 1) == is_plain(header));
     match version.map(|said| said.version) {
         Some(newer) if newer > VERSION => Err(format!(
@@ -81,7 +81,7 @@ fn is_plain(line: &[u8]) -> bool {
     line.starts_with(b"{")
 }
 
-/// The JSON of a line, if it is what was written.
+/// The JSON of a line, if its checksum is right.
 fn json_of(line: &[u8]) -> Result<&[u8], Box<dyn std::error::Error>> {
     let line = line.trim_ascii_end();
     if is_plain(line) {

@@ -1,4 +1,4 @@
-//! Journals that are no files: one for tests and simulations, and none at all.
+//! Journals without a file: one in memory for tests and simulations, and one that keeps nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -6,12 +6,12 @@ use std::rc::Rc;
 use super::entry::Entry;
 use super::interface::{Journal, JournalError};
 
-/// Keeps entries in memory; clones share them.
+/// A journal in memory. Clones share the entries.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal(Rc<RefCell<Vec<Entry>>>);
 
 impl MemoryJournal {
-    /// Takes out the entries so far.
+    /// Takes out all entries so far.
     #[must_use]
     pub fn take(&self) -> Vec<Entry> {
         self.0.take()
@@ -25,7 +25,7 @@ impl Journal for MemoryJournal {
     }
 }
 
-/// No journal: the file could not be read, so nobody knows what is ours.
+/// The journal for a file that could not be read. It is unknown which partitions are ours.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
 

@@ -1,7 +1,7 @@
-//! What the driver is about to do and has done, kept over a crash.
+//! A record of the driver's intents and results, kept over a crash.
 //!
-//! An intent is on record before the call it announces, so that a later slurmctld can tell
-//! the partitions this cluster may have made from those of others.
+//! An intent is on record before its call is sent. A later slurmctld can then tell the partitions that this
+//! cluster may have made from those of others.
 
 mod book;
 mod entry;
@@ -22,10 +22,10 @@ pub use interface::{Journal, JournalError};
 pub use memory::{MemoryJournal, NoJournal};
 pub use owner::Ownership;
 
-/// What the text of a journal amounts to, and the shortest text that amounts to the same.
+/// The live partitions of a journal's text, and the shortest text with the same meaning.
 ///
 /// # Errors
-/// When a newer version wrote it; says which.
+/// If a newer version wrote the text. The error names the version.
 pub fn compacted(
     text: &[u8],
     first: impl Fn(&ModelName) -> Option<ControllerName>,
@@ -35,8 +35,8 @@ pub fn compacted(
     Ok((book.live().cloned().collect(), shortest))
 }
 
-/// The partitions that may exist once these entries were recorded, by name: what one reads who opens a
-/// journal of them.
+/// The partitions that may exist after these entries, by name, as they are read from a journal of these
+/// entries.
 pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<LiveRecord> {
     let mut book = book::Book::default();
     entries.into_iter().for_each(|entry| book.apply(entry));

@@ -1,13 +1,13 @@
-//! Who writes the journal: one slurmctld at a time.
+//! The ownership of the journal: one slurmctld writes it at a time.
 //!
-//! Two may run for a while: since 23.11 a reconfigure starts the new one before the old one ends, and a
-//! backup takes over from a primary that may only have hung. A lock would be kept by one that hangs, and not
-//! every file system that a backup shares has locks. So whoever opens the journal writes its mark into a
-//! small file beside it, before it reads the journal; and whoever finds another's mark after writing does not
-//! know whether anybody will read what it wrote. It has been superseded.
+//! Two may run for a while. Since 23.11 a reconfigure starts the new slurmctld before the old one ends. A
+//! backup takes over from a primary that may only have hung. A process that hangs would keep a lock, and not
+//! every file system that a backup shares has locks. A slurmctld that opens the journal therefore writes its
+//! mark into a small file beside it, before it reads the journal. A process that finds another's mark after a
+//! write does not know whether the text will be read: it has been superseded.
 //!
-//! The mark is overwritten in place: an open of a file that is there is asked of the server, also on NFS,
-//! while a renamed one may be seen half a minute later.
+//! The mark is overwritten in place. Opening an existing file asks the server, also on NFS. A renamed file
+//! may be seen half a minute late.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -20,30 +20,30 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::paths::beside;
 
-/// That this process opened the journal at a certain time.
+/// The record that this process opened the journal at a certain time.
 #[derive(Clone, Debug)]
 pub struct Ownership {
     path: PathBuf,
     mark: String,
-    /// Another's mark was found.
+    /// The mark of another process was found.
     was_lost: Arc<AtomicBool>,
 }
 
-/// Who owns the journal now.
+/// The present owner of the journal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JournalOwner {
     Us,
-    /// A process that we see, which may turn out to be unable to do our work: a reconfigure that fails. Until
-    /// it has ended, or is in another place, nothing is written and nobody is answered.
+    /// A process that we see. It may turn out to be unable to take over, as in a failed reconfigure. Until it
+    /// has ended or is in another place, nothing is written and no record is answered.
     Here,
-    /// Such a one that has ended, and left no successor of its own: ours once more, if we take it back.
+    /// A process that we saw and that has ended without a successor. The journal is ours if we take it back.
     Ended,
-    /// A process that we do not see, in words: it is in charge.
+    /// A process that we do not see, in words. It is in charge.
     Elsewhere(String),
 }
 
 impl Ownership {
-    /// Takes the journal over from whoever had it.
+    /// Takes the journal over from its owner.
     pub(super) fn claim(journal: &Path) -> io::Result<Self> {
         let path = beside(journal, "owner");
         let before = read(&path)?.and_then(|mark| mark.split(' ').next()?.parse::<u64>().ok());
@@ -58,14 +58,14 @@ impl Ownership {
         Ok(ours)
     }
 
-    /// Whether another was seen to have opened the journal since, were it only for a while. Who writes the
-    /// journal looks every few seconds; this does not.
+    /// Whether another process was seen to have opened the journal since, if only for a while. The writer of
+    /// the journal looks every few seconds. This function does not.
     #[must_use]
     pub fn was_lost(&self) -> bool {
         self.was_lost.load(Ordering::Acquire)
     }
 
-    /// Who owns the journal now.
+    /// Finds the present owner of the journal.
     pub(super) fn owner(&self) -> io::Result<JournalOwner> {
         let Some(mark) = read(&self.path)?.filter(|mark| *mark != self.mark) else {
             return if self.path.exists() {
@@ -88,14 +88,14 @@ impl Ownership {
         Ok(JournalOwner::Ended)
     }
 
-    /// Takes the journal back from one that has ended.
+    /// Takes the journal back from a process that has ended.
     pub(super) fn take_back(&self) -> io::Result<()> {
         self.write()
     }
 
     fn write(&self) -> io::Result<()> {
         failpoints::io!("the journal's owner");
-        // Not cut short first: others may read it at any moment.
+        // The file is not truncated first, because others may read it at any moment.
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.path)?;
         file.write_all(self.mark.as_bytes())?;
@@ -104,7 +104,7 @@ impl Ownership {
     }
 }
 
-/// Where process ids mean what they mean to us: the host, and on it the namespace.
+/// The scope of our process ids: the host, and the namespace on it.
 fn place() -> io::Result<String> {
     let namespace = fs::read_link("/proc/self/ns/pid")?;
     Ok(format!("{}:{}", nix::unistd::gethostname()?.display(), namespace.display()))

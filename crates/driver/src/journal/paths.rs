@@ -1,4 +1,4 @@
-//! The files beside the journal's own.
+//! The files beside the journal file.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A new, empty file in the place of any other, for its owner only.
+/// Creates an empty file for its owner only, in place of any other.
 pub(super) fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }

@@ -1,4 +1,4 @@
-//! An entry as it stands in the file.
+//! The form of an entry in the file.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, Shape
 
 use super::entry::Entry;
 
-/// An [`Entry`] as it stands in the file.
+/// The form of an [`Entry`] in the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StoredEntry {
@@ -41,10 +41,10 @@ pub(super) struct ClaimFields {
     run: JobRun,
     user: u32,
     model: ModelName,
-    /// Not there in what was written before a model could have several.
+    /// Missing in entries from before a model could have several controllers.
     controller: Option<ControllerName>,
     size: IpuCount,
-    /// Not there in what was written before users could ask for one.
+    /// Missing in entries from before users could ask for a shape.
     #[serde(default, skip_serializing_if = "Shape::is_open")]
     shape: Shape,
 }
@@ -79,10 +79,11 @@ impl From<&Claim> for ClaimFields {
 }
 
 impl StoredEntry {
-    /// What it says; `first` knows the first controller of a model, for a claim that names none.
+    /// The entry. `first` returns the first controller of a model, for a claim that names none.
     ///
     /// # Errors
-    /// For a claim that names none, of a model that has none; says which partition nobody can remove.
+    /// If a claim names no controller and its model has none. The error names the partition, which cannot be
+    /// removed.
     pub fn entry(self, first: &impl Fn(&ModelName) -> Option<ControllerName>) -> Result<Entry, String> {
         Ok(match self {
             Self::Create { claim, ipuof_dir } => Entry::Create { claim: claim.claim(first)?, ipuof_dir },
@@ -101,7 +102,7 @@ impl ClaimFields {
         let controller = controller.or_else(|| first(&model)).ok_or_else(|| {
             format!("partition {partition} is on a controller of model {model}, which is not configured")
         })?;
-        // Where its IPUs are, the controller lists.
+        // The controller lists the places of the IPUs.
         let (slurm_partition, ipus) = (None, Vec::new());
         Ok(Claim { partition, run, user, model, controller, size, shape, slurm_partition, ipus })
     }

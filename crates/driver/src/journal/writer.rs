@@ -1,4 +1,4 @@
-//! The thread that writes the file.
+//! The thread that writes the journal file.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
@@ -16,32 +16,34 @@ use super::interface::JournalError;
 use super::owner::{JournalOwner, Ownership};
 use super::paths::{beside, private};
 
-/// The file may grow to this, or to four times what it has to hold, before it is compacted.
+/// The size below which the file is not compacted. A larger file is compacted at four times its compacted
+/// size.
 const SMALL: u64 = 1 << 20;
 
-/// How often one that has nothing to write looks whether it was superseded.
+/// The interval at which an idle writer checks whether it was superseded.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How often one that has something to write looks whether it may.
+/// The interval at which a writer with waiting records checks whether it may write.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What is about to replace the file has a name of its own for each process: there may be two for a moment.
+/// The suffix of the file that is about to replace the journal. Its name also has the process id, because two
+/// processes may write for a moment.
 const NEW: &str = "new";
 
-/// Why nothing was written.
+/// The reason why nothing was written.
 enum Unable {
-    /// It could not be found out who has the journal.
+    /// The owner of the journal could not be found out.
     Look(io::Error),
     Write(io::Error),
 }
 
-/// An entry, if there is one, and who waits until it is durable.
+/// An entry, if there is one, and the sender that reports when it is durable.
 pub(super) struct Record {
     pub entry: Option<Entry>,
     pub done: oneshot::Sender<Result<(), JournalError>>,
 }
 
-/// The open file and what it amounts to.
+/// The open file and the state of its entries.
 pub(super) struct Writer {
     path: PathBuf,
     ownership: Ownership,
@@ -49,13 +51,13 @@ pub(super) struct Writer {
     file: File,
     length: u64,
     limit: u64,
-    /// The file holds what `book` holds, but for `unwritten`, down to the disk.
+    /// The file on disk holds all entries of `book`, except for `unwritten`.
     sound: bool,
-    /// What is not known to be written.
+    /// Entries that may not be on disk.
     unwritten: Vec<Entry>,
-    /// Who waits until it is.
+    /// The senders that wait for a flush.
     waiting: Vec<oneshot::Sender<Result<(), JournalError>>>,
-    /// That another has taken the journal over for good: nothing is written any more.
+    /// Set when another process has taken over the journal for good. Nothing is written after that.
     superseded: watch::Sender<Option<JournalError>>,
 }
 
@@ -74,7 +76,7 @@ impl Writer {
         Ok(Self { path, ownership, book, file, length, limit, sound: true, unwritten, waiting, superseded })
     }
 
-    /// Writes until the senders are gone; what has come meanwhile goes out in one flush.
+    /// Writes until all senders are dropped. Records that have arrived meanwhile share one flush.
     pub fn run(mut self, records: &Receiver<Record>) {
         loop {
             let pause = if self.waiting.is_empty() { LOOK } else { LOOK_AGAIN };
@@ -97,8 +99,8 @@ impl Writer {
         self.waiting.push(done);
     }
 
-    /// Writes what there is to write, and answers; or leaves it while another process here may or may not be
-    /// about to take our place.
+    /// Writes all waiting entries and answers their senders. Both wait while another process on this host may
+    /// be about to take over.
     fn work(&mut self) {
         let flushed = self.flush();
         let result = match flushed {
@@ -115,19 +117,19 @@ impl Writer {
             Err(Unable::Look(error)) => Err(JournalError::blind(&self.path, &error)),
             Err(Unable::Write(error)) => Err(JournalError::new(&self.path, "write it", &error)),
         };
-        // What was not written for an error is in the book, and will be with the next.
+        // Entries that an error kept from the file are in the book. The next write includes them.
         self.sound &= result.is_ok();
         for done in self.waiting.drain(..) {
-            // Who gave up waiting does not want to know.
+            // A receiver that stopped waiting does not need the answer.
             let _ = done.send(result.clone());
         }
     }
 
-    /// Appends the text; or writes the whole file anew when it has grown large, when an earlier failure left
-    /// unknown what is in it, or when it is not there any more. Says who owns the journal after that.
+    /// Appends the text. The whole file is written anew if it has grown large, if an earlier failure left its
+    /// contents unknown, or if it has vanished. Returns the owner of the journal after that.
     ///
-    /// A successor that came before the text was written out may have read the file without it; there is one
-    /// whenever its mark is found after that.
+    /// A successor that came before the end of the write may have read the file without the new text. Its
+    /// mark is found after the write.
     fn flush(&mut self) -> Result<JournalOwner, Unable> {
         failpoints::io!("the journal");
         let mut owner = self.ownership.owner().map_err(Unable::Look)?;
@@ -160,8 +162,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Our successor has ended: its entries are read before ours are written, or what it made would be
-    /// nobody's.
+    /// Takes the journal back from a successor that has ended. Its entries are read before ours are written,
+    /// or its partitions would be forgotten.
     fn take_back(&mut self) -> io::Result<()> {
         let theirs = match fs::read(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -175,8 +177,8 @@ impl Writer {
         self.ownership.take_back()
     }
 
-    /// Whether the open file is the one that others find: one that was superseded a moment ago may have
-    /// replaced it.
+    /// Whether the open file is the one at the path. A process that was superseded a moment ago may have
+    /// replaced the file.
     fn is_in_place(&self) -> bool {
         let identity = |meta: Metadata| (meta.dev(), meta.ino());
         let (found, open) = (fs::metadata(&self.path).map(identity), self.file.metadata().map(identity));
@@ -188,7 +190,7 @@ fn limit(compacted: u64) -> u64 {
     compacted.saturating_mul(4).max(SMALL)
 }
 
-/// Removes what a process left that ended before it could replace the file at `path`.
+/// Removes the new files of processes that ended before they could replace the file at `path`.
 fn remove_leftovers(path: &Path) -> io::Result<()> {
     let prefix = beside(path, NEW);
     for entry in fs::read_dir(folder(path))? {
@@ -204,7 +206,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes `book` to a new file and renames it to `path`: a crash leaves the old one or the new.
+/// Writes `book` to a new file and renames it to `path`. A crash leaves the old file or the new one.
 fn replace(path: &Path, book: &Book) -> io::Result<(File, u64)> {
     let text = format::whole(book)?;
     let new = beside(path, &format!("{NEW}.{}", std::process::id()));
@@ -224,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives `count` records at once to a writer and says whether each was written.
+    /// Gives `count` records at once to a writer. Returns whether each was written.
     fn write(writer: Writer, count: u32) -> Vec<bool> {
         let (sender, receiver) = channel();
         let record = |job| {
@@ -252,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_once_shares_a_flush() {
+    fn records_that_come_together_share_a_flush() {
         let dir = tempfile::tempdir().unwrap();
-        // One flush, one failure: had there been another flush, it would have mended the file.
+        // One flush fails once. A second flush would have mended the file.
         assert_eq!(write(broken(&dir.path().join("journal")), 100), [false; 100]);
     }
 

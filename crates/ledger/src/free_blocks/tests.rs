@@ -16,7 +16,7 @@ fn at(indexes: impl IntoIterator<Item = u32>) -> Vec<Place> {
 }
 
 #[test]
-fn what_fits_is_a_matter_of_blocks() {
+fn a_partition_fits_if_a_block_is_free() {
     let whole = |domain| (0..64).map(move |index| place(domain, index));
     for (what, ipus, domain, taken, unplaced, free, largest) in [
         ("no hardware", 0, 64, vec![], &[][..], 0, 0),
@@ -72,14 +72,14 @@ fn a_huge_pod_is_filled_to_the_last_ipu() {
         assert_eq!(blocks.free(), 65_536 - 4 * taken);
         blocks.take(size(4), &mut |_| {});
     }
-    // 625 domains are full, 399 free.
+    // 625 domains are full, and 399 are free.
     assert_eq!((blocks.free(), blocks.largest()), (25_536, 16_384));
     blocks.take(size(16_384), &mut |_| {});
     blocks.take(size(8192), &mut |_| {});
     assert_eq!((blocks.free(), blocks.largest()), (960, 512));
 }
 
-/// The same questions, answered by looking at every IPU.
+/// An implementation of these questions that looks at every IPU.
 struct Plain {
     domain: usize,
     free: Vec<bool>,

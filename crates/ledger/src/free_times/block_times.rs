@@ -1,29 +1,29 @@
-//! When the blocks of a Pod that are taken now will be free.
+//! The times at which the blocks of a Pod become free.
 
 use std::ops::Range;
 
 use crate::Seconds;
 
-/// Free since ever.
+/// The time of a free block.
 pub(crate) const FREE: Seconds = Seconds(i64::MIN);
 
-/// Of a stranger, broken, or not there: nobody knows an end.
+/// The time of a block without a known end: used by a stranger, broken, or missing.
 pub(crate) const NEVER: Seconds = Seconds(i64::MAX);
 
-/// When whoever has a block now will be gone, for all aligned blocks up to a domain.
+/// The times at which the present holders of blocks will be gone, for all aligned blocks up to a domain.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockTimes {
     /// IPUs in one IPU-Link domain, a power of two.
     domain: usize,
-    /// Level by level, single IPUs first, domains last. Whole domains: IPUs that the last one lacks are never
-    /// free.
+    /// The times by level, from single IPUs to domains. Each level covers whole domains. IPUs that the last
+    /// domain lacks are never free.
     free_at: Vec<Vec<Seconds>>,
-    /// When the first block of a level is free in a domain; level by level, too.
+    /// The first time at which a block is free in each domain, by level.
     soonest: Vec<Vec<Seconds>>,
 }
 
 impl BlockTimes {
-    /// BlockTimes of a Pod of which these IPUs are taken until then.
+    /// The times of a Pod with these IPUs taken until these times.
     pub(crate) fn new(
         ipus: usize,
         domain: usize,
@@ -50,24 +50,24 @@ impl BlockTimes {
         self.domain
     }
 
-    /// All IPUs, with those that the last domain lacks.
+    /// The number of all IPUs, with those that the last domain lacks.
     pub(crate) fn ipus(&self) -> usize {
         self.free_at[0].len()
     }
 
-    /// When whoever has this block now will be gone.
+    /// The time at which the present holders of this block will be gone.
     pub(crate) fn free_at(&self, block: &Range<usize>) -> Seconds {
         let level = block.len().ilog2();
         self.free_at[level as usize][block.start >> level]
     }
 
-    /// The same of that block of this size in the domain which is free first.
+    /// The first time at which a block of this size is free in the domain.
     pub(crate) fn soonest(&self, domain: &Range<usize>, size: usize) -> Seconds {
         self.soonest[size.ilog2() as usize][domain.start / self.domain]
     }
 
     #[cfg(test)]
-    /// Somebody has these IPUs until then.
+    /// Takes these IPUs until this time.
     pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Seconds) {
         let singles = self.free_at[0].iter().copied().enumerate();
         let taken: Vec<_> = singles.map(|(n, until)| (n..n + 1, until)).chain([(ipus, until)]).collect();

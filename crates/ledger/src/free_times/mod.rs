@@ -1,7 +1,7 @@
-//! What will be free when, and what of it is kept for whom: the Pods of one model in time.
+//! The free times of one model's Pods, and the plans that hold slots in them.
 //!
-//! Plans are laid in Slurm's own order: each gets the first slot that those before it leave. A job may start
-//! when no plan before it in line is pushed back by that, wherever the controller puts its partition.
+//! Plans are laid in Slurm's order. Each gets the first slot that the plans before it leave. A job may start
+//! now if that pushes back no plan before it in line, wherever the controller puts its partition.
 
 mod block_times;
 mod preempt;
@@ -19,13 +19,13 @@ use timeline::Slot;
 /// The Pods of one model in time, with the plans.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeTimes {
-    /// In the order in which their controllers are tried.
+    /// The Pods, in the order in which their controllers are tried.
     pods: Vec<Timeline>,
-    /// In order of rank, the first in line first.
+    /// The plans in order of rank, the first in line first.
     plans: Vec<Laid>,
 }
 
-/// A plan and when it will come true; never, as far as anybody knows, when `None`.
+/// A plan and the start it gets. The start is `None` if it is unknown.
 #[derive(Clone, Debug)]
 struct Laid {
     plan: Plan,
@@ -33,7 +33,7 @@ struct Laid {
 }
 
 impl FreeTimes {
-    /// Lays `plans`, which are in order of rank.
+    /// Lays `plans`, given in order of rank.
     pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
         for (n, mut plan) in plans.into_iter().enumerate() {
@@ -46,28 +46,28 @@ impl FreeTimes {
         Self { pods, plans: laid }
     }
 
-    /// When the plan of this job will come true.
+    /// The start of this job's plan.
     pub(crate) fn start_of(&self, job: u32) -> Option<Seconds> {
         start_of(&self.plans, job)
     }
 
-    /// Whether what this job wishes makes a difference to the plans.
+    /// Whether this job's wish changes the plans.
     pub(crate) fn minds(&self, wish: &Wish) -> bool {
         let is_known = self.plans.iter().any(|laid| laid.plan.wish.job() == wish.job());
         is_known || self.plans.len() < MOST_PLANS || self.above(wish.rank) < MOST_PLANS
     }
 
-    /// When a job of this rank can start, with all plans before it fulfilled in time.
+    /// The first time at which a job of this rank can start, with all plans before it fulfilled in time.
     pub(crate) fn start(&self, wish: &Wish, from: Seconds) -> Option<Seconds> {
         let above = self.above(wish.rank);
         first_slot(&self.pods, wish, from, above).map(|(_, slot)| slot.start)
     }
 
-    /// Whether a partition for this job on one of the Pods leaves all plans before it in line alone, wherever
-    /// it is put; if not, the job whose plan it pushes back.
+    /// Whether a partition for this job on one of the Pods pushes back no plan before it in line, wherever it
+    /// is put. The error is the job whose plan it pushes back.
     ///
-    /// For who is first in line that is exact. Places are looked at by kind ([`Timeline::places_now`]), and
-    /// how plans fit behind each other may depend on more than the kind.
+    /// For the first job in line the answer is exact. Places are tried by kind ([`Timeline::places_now`]),
+    /// and the fit of plans behind each other may depend on more than the kind.
     pub(crate) fn leaves_alone(&self, pod: usize, wish: &Wish, now: Seconds) -> Result<(), u32> {
         let (above, end) = (self.above(wish.rank), now.later_by(wish.duration));
         let over_in_time = |laid: &Laid| laid.start.is_none_or(|start| end <= start);
@@ -79,8 +79,8 @@ impl FreeTimes {
         pushed.map_or(Ok(()), Err)
     }
 
-    /// Where a partition for this job can be put so that it leaves all plans before it alone, breaking up as
-    /// little as possible; if nowhere, the job whose plan is in the way.
+    /// A place for this job's partition that pushes back no plan before it and breaks up as little as
+    /// possible. The error is the job whose plan is in the way.
     pub(crate) fn harmless_place(&self, pod: usize, wish: &Wish, now: Seconds) -> Result<Ipus, u32> {
         let (above, end) = (self.above(wish.rank), now.later_by(wish.duration));
         let mut in_the_way = wish.job();
@@ -90,28 +90,28 @@ impl FreeTimes {
                 Some(job) => in_the_way = job,
             }
         }
-        // Places stand for others of their kind, for which the verdict may differ: the forecast's own is
-        // harmless.
+        // Places stand for others of their kind, but the result may differ among them. The place of the
+        // forecast is harmless.
         let slot = self.pods[pod].earliest(wish.size, wish.duration, now, above);
         slot.filter(|slot| slot.start == now).map(|slot| slot.ipus).ok_or(in_the_way)
     }
 
-    /// The fewest candidates, by number, that would have to go from one of the Pods for this job to have a
-    /// block there that no plan before it has for itself.
+    /// The fewest candidates on one of the Pods, by number, that have to go for this job to get a block there.
+    /// No plan before it may hold that block.
     pub(crate) fn fewest(&self, pod: usize, after: &[AfterPreemption], wish: &Wish) -> Option<Vec<usize>> {
         let above = self.above(wish.rank);
         preempt::fewest(&self.pods[pod], after, wish.size, above)
     }
 
-    /// How many plans there are before this rank.
+    /// The number of plans before this rank.
     fn above(&self, rank: Rank) -> usize {
         self.plans.partition_point(|laid| laid.plan.wish.rank > rank)
     }
 
-    /// The first of the `above` plans that would start later with these IPUs taken until `end`.
+    /// The first of the `above` plans that would start later if these IPUs were taken until `end`.
     fn pushed_back(&self, pod: usize, place: &Ipus, end: Seconds, above: usize) -> Option<u32> {
         if !self.pods[pod].is_kept_before(place, end, above) {
-            return None; // Each can stay where it is laid.
+            return None; // Each plan can keep its slot.
         }
         let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
@@ -123,8 +123,8 @@ impl FreeTimes {
     }
 }
 
-/// Gives each plan, when it is asked for, the first slot that those before it leave; says when each starts.
-/// They are numbered from `first` on.
+/// Gives each plan the first slot that the plans before it leave, and returns the starts. The work is done as
+/// the iterator is read. Plans are numbered from `first` on.
 fn lay<'a>(
     pods: &mut [Timeline],
     plans: impl Iterator<Item = &'a Plan>,
@@ -133,7 +133,7 @@ fn lay<'a>(
     plans.zip(first..).map(|(plan, n)| lay_one(pods, plan, n))
 }
 
-/// The same for the plan of this number.
+/// Gives the plan of this number the first slot that the plans before it leave, and returns its start.
 fn lay_one(pods: &mut [Timeline], plan: &Plan, n: usize) -> Option<Seconds> {
     let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before, n)?;
     let start = slot.start;
@@ -145,7 +145,7 @@ fn start_of(plans: &[Laid], job: u32) -> Option<Seconds> {
     plans.iter().find(|laid| laid.plan.wish.job() == job)?.start
 }
 
-/// The first slot on any Pod, beside what is kept for the `above` plans of highest rank.
+/// The first slot on any Pod beside the slots of the `above` plans of highest rank.
 fn first_slot(pods: &[Timeline], wish: &Wish, from: Seconds, above: usize) -> Option<(usize, Slot)> {
     let slot = |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
     pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))

@@ -1,4 +1,4 @@
-//! Which partitions have to go so that another fits.
+//! The choice of partitions that have to go for another one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,19 +7,19 @@ use vipu_types::IpuCount;
 
 use super::timeline::Timeline;
 
-/// What would become of an IPU if candidates went.
+/// The state of an IPU after the preemption of candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterPreemption {
-    /// It is free, or will be without any more of them going.
+    /// Free, or going to be free without a further candidate.
     Free,
-    /// It is the candidate's of this number.
+    /// Held by the candidate of this number.
     Candidate(usize),
-    /// Whoever has it stays.
+    /// Held by a holder that stays.
     Stays,
 }
 
-/// The fewest candidates whose IPUs, with the free ones, hold a partition of this size, beside what is kept
-/// for the `above` plans of highest rank. Of equally many, those with the lowest numbers.
+/// The fewest candidates whose IPUs, together with the free ones, hold a partition of this size beside the
+/// slots of the `above` plans of highest rank. Of equally many, the candidates with the lowest numbers.
 pub(super) fn fewest(
     pod: &Timeline,
     after: &[AfterPreemption],
@@ -37,7 +37,7 @@ pub(super) fn fewest(
     };
     let mut costs: Vec<_> = pod.units(unit).filter_map(cost).collect();
     costs.sort_by_cached_key(|who| (who.len(), who.iter().sum::<usize>()));
-    // Over several domains the cheapest of each: who has IPUs in two of them counts once in the union.
+    // The cheapest domains are combined. A candidate with IPUs in two of them counts once in the union.
     let chosen = costs.get(..pieces)?.iter().flatten().copied().collect::<BTreeSet<_>>();
     Some(chosen.into_iter().collect())
 }

@@ -32,7 +32,7 @@ fn plan(job: u32, size: u32, duration: i64) -> Plan {
     }
 }
 
-/// A Pod of 64 IPUs in one domain, of which some are taken until then.
+/// A Pod of 64 IPUs in one domain, with some IPUs taken until these times.
 fn pod64(taken: &[(std::ops::Range<usize>, Seconds)]) -> Timeline {
     Timeline::new(64, IpuCount::new(64).unwrap(), taken.iter().cloned())
 }
@@ -60,7 +60,7 @@ fn plans_are_laid_behind_each_other() {
 }
 
 #[test]
-fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
+fn a_job_that_ends_in_time_uses_the_gap_before_a_plan() {
     let free_times = FreeTimes::new(vec![pod64(&[(0..32, after(100))])], vec![plan(1, 64, 10)]);
     assert_eq!(free_times.start(&wish(2, 32, 100), NOW), Some(NOW));
     assert_eq!(free_times.start(&wish(2, 32, 101), NOW), Some(after(110)));
@@ -71,14 +71,14 @@ fn a_gap_before_a_plan_is_used_by_who_is_through_by_then() {
 
 #[test]
 fn the_controller_may_put_a_partition_anywhere() {
-    // Job 1 waits for the lower half. One IPU of the upper half is harmless, but nobody says it will be
-    // there.
+    // Job 1 waits for the lower half. One IPU of the upper half is harmless, but the controller may choose
+    // another place.
     let pod = pod64(&[(0..16, after(100)), (48..64, NEVER)]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
     let place = free_times.harmless_place(0, &wish(2, 1, 1000), NOW).unwrap();
     assert_eq!(place.into_iter().flatten().collect::<Vec<_>>(), [32]);
-    // With two blocks to wait for, one always remains.
+    // With two blocks to wait for, one of them always remains.
     let pod = pod64(&[(0..16, after(100)), (48..64, after(100))]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Ok(()));
@@ -109,7 +109,7 @@ fn large_partitions_take_any_whole_domains() {
     );
 }
 
-/// A Pod of 16 IPUs in domains of 8, taken here and there, some for ever.
+/// A Pod of 16 IPUs in domains of 8, with some IPUs taken, a few of them for ever.
 fn small_pods() -> impl Strategy<Value = Timeline> {
     let taken = prop::collection::vec((0..16_usize, 1..5_usize, 0..40_i64), 0..8);
     taken.prop_map(|taken| {
@@ -133,7 +133,7 @@ fn small_plans() -> impl Strategy<Value = Vec<Plan>> {
     })
 }
 
-/// All aligned places of this many IPUs that are free now.
+/// All aligned places with this number of free IPUs.
 fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
     if size == 16 {
         let whole = [0..8, 8..16].to_vec();
@@ -155,9 +155,8 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
 }
 
 proptest! {
-    /// The places looked at stand for all others: for who is first in line the verdict is that of trying
-    /// every single one. Those behind him are laid one after the other, which now and then depends on the
-    /// place.
+    /// The tried places stand for all others. For the first job in line the result is that of trying every
+    /// place. Plans behind it are laid one after the other, which now and then depends on the place.
     #[test]
     fn the_kinds_of_places_stand_for_all(
         pod in small_pods(), plans in small_plans(), order in 0..5_u32, duration in 1..60_i64,
@@ -171,8 +170,7 @@ proptest! {
         prop_assert_eq!(free_times.leaves_alone(0, &newcomer, NOW).is_err(), harm);
     }
 
-    /// No two plans have the same IPU at the same time, none has one that is taken, and none could start
-    /// before.
+    /// No two plans have an IPU at one time, no plan has a taken IPU, and no plan could start earlier.
     #[test]
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];

@@ -1,4 +1,4 @@
-//! When the IPUs of one Pod become free, and what is kept there for plans.
+//! The times at which the IPUs of one Pod become free, and the slots of plans.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use crate::free_blocks::usable_domain;
 /// The IPUs of a partition: one aligned block, or several whole IPU-Link domains.
 pub(crate) type Ipus = Vec<Range<usize>>;
 
-/// IPUs of this Pod that could be a partition from `start` on.
+/// IPUs of this Pod that can be a partition from `start` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) start: Seconds,
     pub(crate) ipus: Ipus,
 }
 
-/// IPUs that a plan has for itself during a time.
+/// The IPUs that a plan holds for a time.
 #[derive(Clone, Debug)]
 struct Reserved {
-    /// Which plan, in the order of rank.
+    /// The number of the plan, in the order of rank.
     plan: usize,
     slot: Slot,
     end: Seconds,
@@ -38,14 +38,14 @@ impl Reserved {
 /// One Pod's IPUs in time. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// When whoever has a block now will be gone.
+    /// The times at which the present holders of blocks will be gone.
     blocks: Arc<BlockTimes>,
-    /// In the order of the plans.
+    /// The slots, in the order of the plans.
     reserved: Vec<Reserved>,
 }
 
 impl Timeline {
-    /// A Pod of which these IPUs are taken until then.
+    /// A Pod with these IPUs taken until these times.
     pub(crate) fn new(
         ipus: u32,
         domain_size: IpuCount,
@@ -56,22 +56,22 @@ impl Timeline {
     }
 
     #[cfg(test)]
-    /// Somebody has these IPUs until then.
+    /// Takes these IPUs until this time.
     pub(crate) fn occupy(&mut self, ipus: Range<usize>, until: Seconds) {
         Arc::make_mut(&mut self.blocks).occupy(ipus, until);
     }
 
-    /// Keeps a slot for a plan of lower rank than all that have one.
+    /// Reserves a slot for a plan of lower rank than all plans with a slot.
     pub(crate) fn keep(&mut self, plan: usize, slot: Slot, end: Seconds) {
         self.reserved.push(Reserved { plan, slot, end });
     }
 
-    /// The same Pod without plans.
+    /// A copy of the Pod without plans.
     pub(crate) fn without_plans(&self) -> Self {
         Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
     }
 
-    /// How a partition is put together: the IPUs in one piece, and how many pieces.
+    /// The pieces of a partition: the number of IPUs in one piece, and the number of pieces.
     pub(super) fn shape(&self, size: IpuCount) -> (usize, usize) {
         let size = size.get() as usize;
         let domain = self.blocks.domain();
@@ -83,8 +83,8 @@ impl Timeline {
         units(0..self.blocks.ipus(), unit)
     }
 
-    /// The first slot for a partition of this size and duration, not before `from`, beside what is kept for
-    /// the `above` plans of highest rank. Of several, one that breaks up as little as possible.
+    /// The first slot for a partition of this size and duration, not before `from`, beside the slots of the
+    /// `above` plans of highest rank. Of several first slots, one that breaks up as little as possible.
     pub(crate) fn earliest(
         &self,
         size: IpuCount,
@@ -121,7 +121,7 @@ impl Timeline {
         found.map(|block| Slot { start: first, ipus: vec![block] })
     }
 
-    /// IPUs in the largest block around this one that is free at the same time.
+    /// The size of the largest block around this one that is free at the same time.
     fn free_around(&self, block: &Range<usize>, duration: Duration, start: Seconds, above: usize) -> usize {
         let mut whole = block.clone();
         loop {
@@ -135,7 +135,7 @@ impl Timeline {
         }
     }
 
-    /// The first time at which that many domains are free together.
+    /// The first time at which this number of domains is free together.
     fn earliest_domains(
         &self,
         pieces: usize,
@@ -156,12 +156,12 @@ impl Timeline {
                 let ipus = domains.into_iter().take(pieces).map(|(.., domain)| domain).collect();
                 return Some(Slot { start, ipus });
             }
-            // A domain that is free before may be kept again by then: looked at anew.
+            // A domain that is free earlier may be reserved again by then, so all domains are checked anew.
             start = last;
         }
     }
 
-    /// From when on a unit can be used for this long.
+    /// The first time from which a unit is free for this duration.
     fn free_from(&self, unit: &Range<usize>, duration: Duration, from: Seconds, above: usize) -> Seconds {
         let mut start = self.blocks.free_at(unit).max(from);
         if start == NEVER || self.reserved.is_empty() {
@@ -176,20 +176,19 @@ impl Timeline {
         start
     }
 
-    /// Whether any of these IPUs is kept, at whatever time, for one of the `above` plans of highest rank.
+    /// Whether any of these IPUs is reserved, at any time, for one of the `above` plans of highest rank.
     pub(super) fn is_kept(&self, ipus: &Range<usize>, above: usize) -> bool {
         self.reserved.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
     }
 
-    /// Whether any of these IPUs is kept for one of the `above` plans of highest rank from before `end` on.
+    /// Whether any of these IPUs is reserved before `end` for one of the `above` plans of highest rank.
     pub(super) fn is_kept_before(&self, place: &Ipus, end: Seconds, above: usize) -> bool {
         let kept = self.reserved.iter().take_while(|kept| kept.plan < above);
         kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
 
-    /// Where a partition of this size could be put at `now`, one place of each kind: two places of which one
-    /// can be turned into the other by exchanging free buddies are of the same kind. Those that break up the
-    /// least come first.
+    /// The places for a partition of this size at `now`, one of each kind. Two places are of one kind if
+    /// exchanging free buddies turns one into the other. Places that break up the least come first.
     pub(crate) fn places_now(&self, size: IpuCount, now: Seconds) -> Vec<Ipus> {
         let (unit, pieces) = self.shape(size);
         let is_free = |block: &Range<usize>| self.blocks.free_at(block) <= now;
@@ -221,7 +220,7 @@ impl Timeline {
     }
 }
 
-/// What a range divides into.
+/// The aligned units of a range.
 fn units(within: Range<usize>, unit: usize) -> impl Iterator<Item = Range<usize>> {
     within.step_by(unit).map(move |first| first..first + unit)
 }
