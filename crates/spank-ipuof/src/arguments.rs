@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_directory_only_files_are_missing() {
+    fn a_missing_directory_is_no_wrong_argument() {
         let arguments = Arguments::parse(&["preflight=off"]);
         assert_eq!((arguments.wrong(), &arguments.directory), (None, &Err(BadArguments::NoDirectory)));
         assert!(BadArguments::NoDirectory.to_string().contains("ipuof_dir= is missing"));

@@ -32,9 +32,9 @@ pub(crate) struct Order<'a> {
 /// The reason why there are no files.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    /// For the job's user; one line.
+    /// The line for the job's user.
     pub(crate) line: String,
-    /// For the administrator only.
+    /// The text for the administrator only.
     pub(crate) detail: String,
 }
 

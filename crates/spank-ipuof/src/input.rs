@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_none() {
+    fn a_step_has_no_variables() {
         for job in ["SLURM_JOB_ID", "SLURM_JOBID"] {
             assert_eq!(given_to("srun", &[("SLURM_IPUS", "1"), (job, "7")]), [""; 0]);
             assert_eq!(given_to("sbatch", &[("SBATCH_IPUS", "1"), (job, "7")]).len(), 1);

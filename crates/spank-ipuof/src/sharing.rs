@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_that_outnumber_gcds_are_warned_of() {
+    fn more_tasks_than_gcds_lead_to_a_warning() {
         for (grant, tasks, line) in [
             (
                 "slurm_42,pod64,1,1",

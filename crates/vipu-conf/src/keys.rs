@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspellings_find_their_key_and_others_none() {
+    fn a_misspelling_finds_its_key_and_other_words_none() {
         assert_eq!(Key::nearest("apiprt"), Some("ApiPort"));
         assert_eq!(Key::nearest("IpuOfDirectory"), None);
         assert_eq!(Key::nearest("MaxIPUperJob"), Some("MaxIpusPerJob"));

@@ -127,7 +127,7 @@ fn the_table_tells_required_keys_and_valid_defaults() {
 }
 
 #[test]
-fn files_need_a_directory_and_nothing_else_does() {
+fn only_delivery_by_file_needs_a_directory() {
     for (text, delivery) in
         [("ApiHost=x Delivery=api", Delivery::Api), ("ApiHost=x Delivery=Node", Delivery::Node)]
     {
