@@ -1,8 +1,10 @@
-//! The best possible packing: any free IPUs make a partition, as if all others could be moved aside at any time.
+//! The best possible packing: any free IPUs make a partition, as if all others could be moved aside at any
+//! time.
 //!
-//! Order and rules are those of the ledger's plans: the first sixteen that wait keep the time at which enough IPUs
-//! will be free, and whoever makes none of them wait longer may go before. Another
-//! policy loses against this one by blocks alone. The order is not the best: short jobs first would wait less.
+//! Order and rules are those of the ledger's plans. The first sixteen waiting jobs keep the time at which
+//! enough IPUs will be free, and a later job may start before them if it makes none of them wait longer.
+//! Other policies lose against this one only because they need blocks. The order is not the best: jobs would
+//! wait less with short jobs first.
 
 use std::collections::HashMap;
 
@@ -10,28 +12,28 @@ use ledger::KnownJobs;
 
 use crate::{Job, Scheduler, Verdict};
 
-/// As many as the ledger has.
+/// The most plans, as in the ledger.
 const MOST_PLANS: usize = 16;
 
-/// IPUs without places.
+/// A scheduler that counts IPUs without their places.
 #[derive(Debug)]
 pub struct BestPacking {
     ipus: u32,
-    /// Size and limit's end of each running job.
+    /// The size of each running job, and the end of its time limit.
     running: HashMap<u32, (u32, i64)>,
-    /// IPUs free from a time on, until the next; kept ones are not.
+    /// The number of free IPUs from each time until the next. IPUs kept by a plan are not free.
     free_from: Vec<(i64, u32)>,
     plans: usize,
 }
 
 impl BestPacking {
-    /// On a Pod with this many IPUs, all free.
+    /// Begins with a Pod of this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32) -> Self {
         Self { ipus, running: HashMap::new(), free_from: Vec::new(), plans: 0 }
     }
 
-    /// The first time from which on so many IPUs are free for so long.
+    /// The first time from which the job's number of IPUs is free for its time limit.
     fn earliest(&self, job: &Job) -> i64 {
         let mut start = self.free_from[0].0;
         for (n, (from, free)) in self.free_from.iter().enumerate() {
@@ -45,7 +47,7 @@ impl BestPacking {
         start
     }
 
-    /// Takes IPUs for a time.
+    /// Takes this number of IPUs from `start` to `end`.
     fn take(&mut self, size: u32, start: i64, end: i64) {
         for time in [start, end] {
             let next = self.free_from.partition_point(|(from, _)| *from <= time);

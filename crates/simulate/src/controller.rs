@@ -1,4 +1,4 @@
-//! A V-IPU controller, as far as room is concerned.
+//! A simulated V-IPU controller, reduced to its room for partitions.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,32 +7,32 @@ use ledger::Place;
 
 use crate::DOMAIN;
 
-/// Where a controller puts partitions for which no place is wanted.
+/// The place that a controller chooses for a partition if the caller wants none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// Into the lowest free block.
+    /// The lowest free block.
     Lowest,
-    /// Into the largest free block, breaking up what it can.
+    /// A block in the largest free block, which is broken up.
     Worst,
 }
 
-/// Its IPUs.
+/// A controller with its IPUs and partitions.
 #[derive(Debug)]
 pub struct Controller {
     manner: Manner,
-    /// Who has each IPU.
+    /// The job that has each IPU.
     owner: Vec<Option<u32>>,
     partitions: BTreeMap<u32, Vec<usize>>,
 }
 
 impl Controller {
-    /// All free.
+    /// Begins with this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32, manner: Manner) -> Self {
         Self { manner, owner: vec![None; ipus as usize], partitions: BTreeMap::new() }
     }
 
-    /// Makes a job's partition, on these IPUs if any are named. False when there is no room.
+    /// Makes a job's partition, on the IPUs in `wanted` if it names any. Returns false if there is no room.
     pub fn create(&mut self, job: u32, size: u32, wanted: &[Place]) -> bool {
         let number = |place: &Place| (place.domain * DOMAIN + place.index) as usize;
         let ipus: Vec<usize> = match wanted {
@@ -63,7 +63,7 @@ impl Controller {
         self.partitions.iter().map(move |(job, ipus)| (*job, ipus.iter().map(place).collect()))
     }
 
-    /// IPUs for a partition of this size; none when no block is free.
+    /// The IPUs for a partition of this size; none if no block is free.
     fn choose(&self, size: usize) -> Vec<usize> {
         let unit = size.min(DOMAIN as usize);
         let blocks = (0..self.owner.len() / unit).map(|n| n * unit..(n + 1) * unit);

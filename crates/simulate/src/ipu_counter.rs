@@ -5,8 +5,8 @@ use ledger::KnownJobs;
 use crate::controller::Controller;
 use crate::{Job, Scheduler, Verdict};
 
-/// Counts IPUs. When the controller finds no block all the same, the job goes back into the line and is tried again
-/// in the next pass.
+/// A scheduler that counts IPUs. If the controller nevertheless finds no block, the job goes back into the
+/// line, and the next pass tries it again.
 #[derive(Debug)]
 pub struct IpuCounter {
     free: u32,
@@ -14,7 +14,7 @@ pub struct IpuCounter {
 }
 
 impl IpuCounter {
-    /// On a Pod with this many IPUs, all free.
+    /// Begins with a Pod of this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32, controller: Controller) -> Self {
         Self { free: ipus, controller }

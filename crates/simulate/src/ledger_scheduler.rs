@@ -1,4 +1,4 @@
-//! The real ledger, before a simulated controller.
+//! The real ledger in front of a simulated controller.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -18,14 +18,14 @@ pub struct LedgerScheduler {
     ledger: Ledger,
     facts: ModelFacts,
     ipus: u32,
-    /// Whether it is asked who is in line before.
+    /// Whether the ledger considers the jobs before a job in line.
     has_line: bool,
     controller: Controller,
     clock: Millis,
 }
 
 impl LedgerScheduler {
-    /// On a Pod with this many IPUs, all free.
+    /// Begins with a Pod of this many IPUs, all free.
     #[must_use]
     pub fn new(ipus: u32, controller: Controller, placement: Placement, has_line: bool) -> Self {
         let facts = ModelFacts {
@@ -50,7 +50,7 @@ impl LedgerScheduler {
         self.ledger.apply(self.clock, event);
     }
 
-    /// The controller is asked for its partitions.
+    /// Tells the ledger which partitions the controller has.
     fn list(&mut self) {
         let seen =
             |(job, places)| SeenPartition { partition: partition(job), places, fault: None, leaving: false };
@@ -122,7 +122,7 @@ fn size(ipus: u32) -> IpuCount {
     known(IpuCount::new(ipus.into()))
 }
 
-/// What this program itself made up.
+/// Returns a value that this program itself made up, and that is therefore valid.
 fn known<T, E: std::fmt::Display>(made: Result<T, E>) -> T {
     made.unwrap_or_else(|error| panic!("{error}"))
 }

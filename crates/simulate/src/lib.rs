@@ -1,8 +1,8 @@
-//! How long jobs wait under several policies of scheduling: a synthetic year of jobs on one Pod.
+//! A synthetic year of jobs on one Pod, to compare how long jobs wait under several policies of scheduling.
 //!
-//! [`workload`] makes the jobs, [`slurm`] plays Slurm, a [`Scheduler`] says who may start: one that only counts, the
-//! real [`ledger::Ledger`] before a simulated [`controller`], or one for which any free IPUs make a partition. [`report`] tells
-//! how long jobs waited.
+//! [`workload`] makes the jobs, [`slurm`] plays Slurm, and a [`Scheduler`] says which jobs may start. One
+//! scheduler only counts, one is the real [`ledger::Ledger`] in front of a simulated [`controller`], and for
+//! one any free IPUs make a partition. [`report`] tells how long jobs waited.
 #![forbid(unsafe_code)]
 
 pub mod best_packing;

@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: how long jobs wait, under several policies of scheduling.
+//! The program of `cargo xtask simulate`: how long jobs wait under several policies of scheduling.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -15,13 +15,13 @@ struct Arguments {
     /// IPUs of the Pod: a power of two, up to 256.
     #[arg(long, default_value_t = 64)]
     ipus: u32,
-    /// How many days jobs are submitted.
+    /// The number of days in which jobs are submitted.
     #[arg(long, default_value_t = 365)]
     days: u32,
     /// The part of the Pod that all jobs together need.
     #[arg(long, default_value_t = 0.87)]
     load: f64,
-    /// Another one, another year.
+    /// The seed of the random jobs.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -11,14 +11,14 @@ use crate::ledger_scheduler::LedgerScheduler;
 use crate::slurm::{Outcome, play};
 use crate::workload::Workload;
 
-/// Which jobs may start, and where.
+/// A rule that says which jobs may start, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Free IPUs are counted; the controller refuses where no block is free, and the job is tried again.
     Counting,
-    /// Free blocks are known; nobody is in line.
+    /// Free blocks are known; no job waits for another in line.
     Blocks,
-    /// Blocks are kept for who is first in line.
+    /// Blocks are kept for the first jobs in line.
     Plans,
     /// Blocks are kept, but the controller always breaks up the largest free block.
     PlansOnBadController,
@@ -29,7 +29,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them, in the order of a table.
+    /// All policies, in the order of the table.
     pub const ALL: [Self; 6] = [
         Self::Counting,
         Self::Blocks,
@@ -39,7 +39,7 @@ impl Policy {
         Self::BestPacking,
     ];
 
-    /// What becomes of these jobs.
+    /// Plays the jobs of a workload under this policy.
     #[must_use]
     pub fn play(self, workload: &Workload) -> Outcome {
         let (jobs, span, ipus) = (workload.jobs(), workload.span(), workload.ipus);

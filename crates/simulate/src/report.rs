@@ -1,21 +1,21 @@
-//! Utilisation, and waiting by size, as a table.
+//! The table of utilisation, and of waiting by size.
 
 use crate::slurm::Outcome;
 use crate::workload::Workload;
 
-/// How long jobs of one size waited, in seconds.
+/// The waiting times of the jobs of one size, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waiting {
-    /// On average.
+    /// The average.
     pub mean: f64,
-    /// All but five of a hundred waited less.
+    /// The 95th percentile.
     pub p95: i64,
-    /// The longest.
+    /// The longest time.
     pub max: i64,
 }
 
 impl Waiting {
-    /// Of the jobs of this size; of all without one.
+    /// The waiting times of the jobs of this size, or of all jobs if `size` is `None`.
     #[must_use]
     pub fn of(outcome: &Outcome, size: Option<u32>) -> Self {
         let jobs = outcome.waited.iter().filter(|waited| size.is_none_or(|size| waited.size == size));

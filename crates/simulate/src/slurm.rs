@@ -1,4 +1,4 @@
-//! A Slurm that has nodes enough: jobs come, are tried in order of age, start and end.
+//! A simulated Slurm with enough nodes. Jobs are submitted, are tried in order of age, start and end.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -8,55 +8,55 @@ use ledger::{KnownJobs, Seconds};
 
 use crate::Job;
 
-/// How many waiting jobs one pass tries, as backfill does (`bf_max_job_test`).
+/// The most waiting jobs that one pass tries, as in backfill (`bf_max_job_test`).
 const DEPTH: usize = 500;
 
-/// Who may start.
+/// A policy in action: it says which jobs may start.
 pub trait Scheduler {
-    /// All waiting jobs will be tried, the oldest first.
+    /// Begins a pass, which tries waiting jobs, the oldest first.
     fn begin_pass(&mut self, _moment: &KnownJobs) {}
 
     /// Starts the job, if it may start now.
     fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict;
 
-    /// A job that was started is over, and its partition gone.
+    /// Ends a started job, and removes its partition.
     fn end(&mut self, job: &Job);
 }
 
-/// What becomes of a job that is tried.
+/// The answer to a job that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has its partition.
+    /// The job has its partition.
     Starts,
-    /// It may not start now.
+    /// The job may not start now.
     Waits,
-    /// It might, but the controller had no room for its partition; the job goes back into the line.
+    /// The job may start, but the controller had no room for its partition. The job goes back into the line.
     Refused,
 }
 
-/// How long a job waited.
+/// The waiting time of one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
-    /// Its IPUs.
+    /// Its number of IPUs.
     pub size: u32,
     /// Seconds from its submission to its start.
     pub seconds: i64,
 }
 
-/// What became of all jobs.
+/// The result for all jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Of each job that started.
+    /// The waiting time of each job that started.
     pub waited: Vec<Waited>,
     /// IPU seconds used while jobs were submitted.
     pub used: i64,
-    /// How often a controller refused a partition.
+    /// The number of refusals by the controller.
     pub refused: u64,
 }
 
 /// Plays all jobs, the oldest first, to their end.
 pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome {
-    // Backfill looks at every one of them all the time.
+    // Each pass looks at the waiting jobs, so no plan is ever given up.
     let mut moment = KnownJobs {
         now: Seconds(0),
         ends: HashMap::new(),
@@ -65,7 +65,7 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
     };
     let mut outcome = Outcome::default();
     let mut queue: Vec<&Job> = Vec::new();
-    // When each running job ends, and its place in `jobs`.
+    // The end of each running job, and its place in `jobs`.
     let mut running: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
     let mut submitted = 0;
     loop {
@@ -92,7 +92,7 @@ pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome 
     outcome
 }
 
-/// Tries the waiting jobs, the oldest first; who starts.
+/// Tries the waiting jobs, the oldest first. Returns the jobs that start.
 fn pass<'a>(
     queue: &mut Vec<&'a Job>,
     moment: &mut KnownJobs,

@@ -1,4 +1,4 @@
-//! A synthetic workload: many small jobs, few large ones, limits well above what jobs take.
+//! A synthetic workload: many small jobs, few large ones, and time limits well above the durations.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -7,37 +7,38 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// No job is longer, and none has a longer limit.
+/// The longest duration and time limit of a job, in seconds.
 pub const LONGEST: i64 = DAY;
 
-/// Of a hundred jobs, how many have 1, 2, 4 ... 256 IPUs, as far as the Pod has so many.
+/// The shares of jobs with 1, 2, 4 ... 256 IPUs, up to the size of the Pod. For a Pod of 64 IPUs they add up
+/// to 100.
 const SIZES: [u32; 9] = [30, 20, 15, 14, 11, 7, 3, 2, 1];
 
 /// One job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Its id; the older has the lower one.
+    /// Its id. An older job has a lower id.
     pub id: u32,
-    /// When it is submitted, in seconds.
+    /// The time of its submission, in seconds.
     pub submitted: i64,
-    /// IPUs.
+    /// Number of IPUs.
     pub size: u32,
-    /// Seconds that it takes.
+    /// Its duration in seconds.
     pub duration: i64,
-    /// Its time limit in seconds: all that a scheduler knows.
+    /// Its time limit in seconds. A scheduler does not know the duration.
     pub limit: i64,
 }
 
-/// What kind of year it is.
+/// The kind of a synthetic year.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// IPUs of the Pod.
     pub ipus: u32,
-    /// How long jobs are submitted.
+    /// The number of days in which jobs are submitted.
     pub days: u32,
     /// The part of the Pod's IPUs that all jobs together need.
     pub load: f64,
-    /// Another one, another year.
+    /// The seed of the random jobs.
     pub seed: u64,
 }
 
@@ -48,7 +49,8 @@ impl Workload {
         i64::from(self.days) * DAY
     }
 
-    /// The jobs, the oldest first. Their number follows from the load; they come in a Poisson process.
+    /// The jobs, the oldest first. Their number follows from the load. They are submitted in a Poisson
+    /// process.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut random = StdRng::seed_from_u64(self.seed);
@@ -76,8 +78,8 @@ impl Workload {
     }
 }
 
-/// Duration and limit. Durations are lognormal, half of them beyond 20 minutes; users ask for up to four times what
-/// they need, in quarters of an hour.
+/// Duration and limit. Durations are lognormal, half of them beyond 20 minutes. Users ask for up to four
+/// times the duration, in quarters of an hour.
 fn times(random: &mut StdRng) -> (i64, i64) {
     let normal = (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
     let duration = (20.0 * MINUTE as f64 * (1.2 * normal).exp()) as i64;

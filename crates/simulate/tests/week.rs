@@ -1,5 +1,5 @@
-//! A week of jobs by each policy of scheduling. That no IPU has two owners and each job starts once, the simulation
-//! itself sees to.
+//! A week of jobs under each policy of scheduling. The simulation itself checks that no IPU has two owners
+//! and that each job starts once.
 
 use simulate::policy::Policy;
 use simulate::report::{Waiting, utilisation};
@@ -8,7 +8,8 @@ use simulate::workload::{LONGEST, Workload};
 
 const WEEK: Workload = Workload { ipus: 64, days: 7, load: 0.9, seed: 1 };
 
-/// In seconds. Whoever is first in line waits for jobs that run; how many come to be before him is up to the load.
+/// The bound of a wait, in seconds. The first job in line waits for running jobs; the load decides how many
+/// jobs start before it.
 const BOUND: i64 = 2 * LONGEST;
 
 fn longest_wait_of_whole_pod(outcome: &Outcome) -> i64 {
@@ -16,7 +17,7 @@ fn longest_wait_of_whole_pod(outcome: &Outcome) -> i64 {
 }
 
 #[test]
-fn sched_week_with_plans_starve_nobody() {
+fn sched_week_with_plans_starves_no_job() {
     let jobs = WEEK.jobs().len();
     for policy in [Policy::Plans, Policy::PlansOnBadController, Policy::Explicit] {
         let outcome = policy.play(&WEEK);
@@ -29,7 +30,7 @@ fn sched_week_with_plans_starve_nobody() {
 }
 
 #[test]
-fn sched_week_without_plans_starve_who_needs_the_whole_pod() {
+fn sched_week_without_plans_starves_jobs_of_the_whole_pod() {
     for policy in [Policy::Counting, Policy::Blocks] {
         let longest = longest_wait_of_whole_pod(&policy.play(&WEEK));
         assert!(
@@ -40,7 +41,7 @@ fn sched_week_without_plans_starve_who_needs_the_whole_pod() {
 }
 
 #[test]
-fn sched_week_lose_little_to_blocks() {
+fn sched_week_loses_little_to_blocks() {
     let (fluid, explicit) = (Policy::BestPacking.play(&WEEK), Policy::Explicit.play(&WEEK));
     let [best, real] = [fluid, explicit].map(|outcome| Waiting::of(&outcome, None).mean);
     assert!(real < 1.5 * best, "jobs wait {real} s on average, and {best} s where packing is no matter");

@@ -1,35 +1,35 @@
-//! The words behind the plugin's path in `plugstack.conf`.
+//! The arguments of the plugin: the words behind its path in `plugstack.conf`.
 
 use std::path::PathBuf;
 
-/// What the administrator told the plugin.
+/// The arguments that the administrator gave the plugin.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
-    /// Where the config files are, or what is wrong with the arguments.
+    /// The directory of the config files, or the error in the arguments.
     pub(crate) directory: Result<PathBuf, BadArguments>,
-    /// Where a node that fetches config files finds vipu.conf, if not beside slurm.conf.
+    /// The directory of vipu.conf on a node that fetches config files, if it is not that of slurm.conf.
     pub(crate) conf_dir: Option<PathBuf>,
-    /// Where it puts them.
+    /// The directory in which the node puts the fetched files.
     pub(crate) run_dir: PathBuf,
-    /// What becomes of a task on a node that does not look fit for IPUs.
+    /// The treatment of a task on a node that does not look fit for IPUs.
     pub(crate) preflight: Preflight,
 }
 
-/// What becomes of a task on a node that does not look fit for IPUs.
+/// The treatment of a task on a node that does not look fit for IPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preflight {
-    /// Nobody looks.
+    /// The node is not checked.
     Off,
-    /// It is warned of what an RDMA node should not have; a node without RDMA is taken for one that needs
-    /// none.
+    /// The user is warned if an RDMA node does not look fit. A node without an RDMA device is taken for one
+    /// that needs none.
     Usual,
-    /// It is warned.
+    /// The user is warned.
     Warn,
-    /// It does not start.
+    /// The task does not start.
     Fail,
 }
 
-/// What is wrong with the arguments.
+/// An error in the arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BadArguments {
     #[error("ipuof_dir= is missing: add ipuof_dir=<IpuofDir of vipu.conf>")]
@@ -44,11 +44,12 @@ pub(crate) enum BadArguments {
     Unknown(String),
 }
 
-/// Where config files are put that a node fetches: in memory, so that none outlives a boot.
+/// The default directory for config files that a node fetches. It is in memory, so that no file outlives a
+/// boot.
 const RUN_DIR: &str = "/run/slurm-vipu";
 
 impl Arguments {
-    /// Reads the words. What is wrong with them matters to IPU jobs only, which `directory` stops.
+    /// Reads the words. An error goes into `directory`, where it stops only jobs with IPUs.
     pub(crate) fn parse<W: AsRef<str>>(words: &[W]) -> Self {
         let mut arguments = Self {
             directory: Err(BadArguments::NoDirectory),
@@ -85,7 +86,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// What stops every job with IPUs, however it learns of them.
+    /// The error that stops every job with IPUs, whatever its delivery.
     pub(crate) fn wrong(&self) -> Option<&BadArguments> {
         self.directory.as_ref().err().filter(|error| **error != BadArguments::NoDirectory)
     }
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_directory_only_files_are_missing() {
+    fn a_missing_directory_is_no_wrong_argument() {
         let arguments = Arguments::parse(&["preflight=off"]);
         assert_eq!((arguments.wrong(), &arguments.directory), (None, &Err(BadArguments::NoDirectory)));
         assert!(BadArguments::NoDirectory.to_string().contains("ipuof_dir= is missing"));

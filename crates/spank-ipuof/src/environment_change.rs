@@ -1,4 +1,4 @@
-//! What a task's environment has to become: a decision from values, without any effect.
+//! The decision how a task's environment has to change, from values and without any effect.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use vipu_types::{ControllerName, Delivery, Grant};
 use crate::arguments::{Arguments, BadArguments};
 use crate::without;
 
-/// What to do to a task's environment.
+/// The change of a task's environment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct EnvironmentChange {
-    /// Variables to take away.
+    /// The variables to remove.
     pub(crate) unset: Vec<&'static str>,
-    /// The partition the task works on, when its job has one.
+    /// The partition on which the task works, if its job has one.
     pub(crate) target: Option<Target>,
 }
 
-/// A job's partition and how the task finds it.
+/// A job's partition, and the way in which the task finds it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The partition.
     pub(crate) grant: Grant,
     /// The task's GCD.
     pub(crate) gcd: u32,
-    /// What leads the task to it.
+    /// The way to the GCD, or the error in the arguments.
     pub(crate) access: Result<GcdAccess, BadArguments>,
 }
 
-/// What leads a task to its GCD.
+/// The way in which a task finds its GCD.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GcdAccess {
     /// A config file, which [`CONFIG_PATH`] has to name.
@@ -41,19 +41,22 @@ pub(crate) enum GcdAccess {
     Fetched(String),
 }
 
-/// What slurmctld gave the job of this id, if it gave it IPUs and this step has them.
+/// The grant of the job with this id, if slurmctld gave it IPUs and this step has them.
 pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<Grant> {
     let given = || env(&Grant::variable(job)).and_then(|text| text.to_str()?.parse().ok());
     if without::is_told(job, &env) { None } else { given() }
 }
 
 impl EnvironmentChange {
-    /// Decides for the task of this rank of job `job` with the environment `env`.
+    /// Decides the change for the task with this rank in job `job` and with the environment `env`.
     ///
-    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id, and its steps have them but for
-    /// those of which srun says otherwise ([`without`]): these see nothing of either family, whoever set it.
-    /// What is there of another job was inherited: its names and the file it came with are taken away, while
-    /// a job that never had any of it keeps its environment as the user made it.
+    /// A job has IPUs if slurmctld left it a [`Grant`] under its own id. Its steps have them too, except
+    /// steps that srun marked ([`without`]): these lose the variables of both families and of this plugin,
+    /// even those that the user set.
+    ///
+    /// A job without IPUs loses the variables that it inherited from another job: that job's names, and the
+    /// config file or the controller's address that came with them. Without inherited names it keeps its
+    /// environment as the user made it.
     pub(crate) fn of_task(
         arguments: &Arguments,
         job: u32,
@@ -87,7 +90,7 @@ impl EnvironmentChange {
 }
 
 impl Target {
-    /// GCDs go to tasks by rank; with more tasks than GCDs it starts again at the first.
+    /// Gives GCDs to tasks by rank. With more tasks than GCDs it starts again at the first GCD.
     fn of(arguments: &Arguments, rank: u32, grant: Grant) -> Self {
         let gcd = rank % grant.gcds;
         let name = file_name(&grant.partition, gcd, grant.gcds);
@@ -103,8 +106,7 @@ impl Target {
     }
 }
 
-/// The variables for a program that asks the controller. One that is the only one of its partition needs no
-/// GCD.
+/// The variables for a program that asks the controller. The only GCD of a partition is not named.
 fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
     let host = grant.controller.as_ref().map(|name| (API_HOST, name.host().to_owned()));
     let port = grant.controller.as_ref().map(ControllerName::port).map(|port| (API_PORT, port.to_string()));
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_with_ipus_gets_its_file_in_place_of_whatever_it_had() {
+    fn a_job_with_ipus_gets_its_file_in_place_of_an_inherited_one() {
         let env = [GRANT, (PARTITION, "slurm_41"), (CONFIG_PATH, OTHER), ("IPUOF_VIPU_API_HOST", "x")];
         let change = change(&["ipuof_dir=/shared/ipuof"], &env);
         assert_eq!(change.unset, FAMILIES);
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_asks_the_controller_is_told_where_and_for_what() {
+    fn a_program_that_asks_the_controller_gets_address_partition_and_gcd() {
         let told = |grant: &str, rank: u32| {
             let env = [("SLURM_VIPU_JOB_42", grant), (CONFIG_PATH, OTHER)];
             let EnvironmentChange { unset, target } = change_of(rank, &[], &env);
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_ipus_sees_nothing_of_its_jobs() {
+    fn a_step_without_ipus_has_no_variables_of_its_job() {
         let env = [GRANT, (CONFIG_PATH, OWN), (without::VARIABLE, "42")];
         let change = change(&["ipuof_dir=/shared/ipuof"], &env);
         assert_eq!(change.target, None);
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_step_of_another_job_left_means_nothing() {
+    fn a_mark_of_another_jobs_step_means_nothing() {
         let env = [GRANT, (without::VARIABLE, "41")];
         assert!(change(&["ipuof_dir=/d"], &env).target.is_some());
     }
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_job_left_is_taken_away_and_nothing_else() {
+    fn only_variables_of_another_job_are_removed() {
         let ours = &["ipuof_dir=/shared/ipuof"][..];
         for (words, env, unset) in [
             (ours, &[(PARTITION, "slurm_41")][..], &[PARTITION][..]),

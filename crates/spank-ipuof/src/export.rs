@@ -1,7 +1,7 @@
-//! What Slurm sees: the symbols of a SPANK plugin.
+//! The symbols of a SPANK plugin, which are all that Slurm sees.
 //!
-//! The object names no symbol of Slurm's, so it loads anywhere; and it learns at load time which release
-//! it is in, so that one object serves them all.
+//! The object names no symbol of Slurm, so it loads anywhere. It finds out at load time in which release it
+//! is, so one object serves all releases.
 
 mod callback;
 mod host;
@@ -36,8 +36,8 @@ pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_type: [u8; 6] = *b"spank\0";
 
-/// The series the plugin is for: the one it was loaded into, zero if that is unknown. Of SPANK plugins Slurm
-/// does not want the micro number.
+/// The series of the Slurm that loaded the plugin, zero if it is unknown. Slurm does not want the third
+/// number of the release from SPANK plugins.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_version: AtomicU32 = AtomicU32::new(0);
@@ -47,8 +47,8 @@ pub static plugin_version: AtomicU32 = AtomicU32::new(0);
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static spank_plugin_version: u32 = 1;
 
-// SAFETY: the dynamic linker calls what is in this section when it loads the object; the function has the
-// type it wants, needs nothing but the linker itself, and does not unwind.
+// SAFETY: the dynamic linker calls the functions in this section when it loads the object. This function has
+// the type that the linker wants, needs nothing but the linker itself, and does not unwind.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = set_version;
@@ -62,8 +62,8 @@ extern "C" fn set_version() {
     }
 }
 
-/// Adds the options, and tells the administrator of wrong arguments, in slurmstepd only; jobs without IPUs
-/// run all the same. In slurmd it cleans up after steps that were killed.
+/// Adds the options. In slurmstepd it tells the administrator of wrong arguments, and jobs without IPUs run
+/// nevertheless. In slurmd it cleans up after steps that were killed.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn slurm_spank_init(
     SUCCESS
 }
 
-/// The options are read: srun tells its tasks when their step has no IPUs, slurmstepd fetches what its tasks
-/// are to find. Both run on, whatever happens.
+/// Acts on the options that were read. srun tells its tasks if their step has no IPUs; slurmstepd fetches the
+/// config files of its tasks. Both run on after an error.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn slurm_spank_init_post_opt(
     SUCCESS
 }
 
-/// srun is about to start the tasks of a step: warns its user when some of them share IPUs.
+/// Warns the user of srun, before the tasks of a step start, if some of them share IPUs.
 ///
 /// # Safety
 /// Slurm calls it with its handle and `argc` words, all of them valid during the call.
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn slurm_spank_task_init(
     })
 }
 
-/// Looks whether the node is fit for a task with IPUs. Of warnings one for each node of a job is enough.
+/// Checks whether the node is fit for a task with IPUs. A job needs only one warning for each of its nodes.
 fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
     let has_ipus = spank.job().is_ok_and(|job| grant(job, |name| spank.get(name)).is_some());
     if !has_ipus || !(preflight == Preflight::Fail || spank.is_first_task()) {
@@ -182,6 +182,6 @@ unsafe fn words(argc: c_int, argv: *const *const c_char) -> Vec<String> {
     // SAFETY: the caller promises `argc` elements; none are read of a null list.
     let pointers = (0..count).map(|index| unsafe { *argv.add(index) });
     let present = pointers.filter(|pointer| !pointer.is_null());
-    // SAFETY: the caller promises that what is not null is a C string.
+    // SAFETY: the caller promises that each element that is not null is a C string.
     present.map(|word| unsafe { CStr::from_ptr(word) }.to_string_lossy().into_owned()).collect()
 }

@@ -1,7 +1,7 @@
-//! Has a step's config files fetched from the controller, as root, before its tasks start (Delivery=node).
+//! Fetches a step's config files from the controller, as root, before its tasks start (Delivery=node).
 //!
-//! gRPC and TLS are not for what every Slurm command loads: the program `ipuof-fetch`, beside this plugin,
-//! has them.
+//! The program `ipuof-fetch`, beside this plugin, does the work. Every Slurm command loads this plugin, so it
+//! has no gRPC and TLS.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,28 +13,28 @@ use crate::step::StepDir;
 /// The program's name.
 const PROGRAM: &str = "ipuof-fetch";
 
-/// What is to be fetched.
+/// The order to fetch the config files of one step.
 pub(crate) struct Order<'a> {
     /// The folder of the plugin.
     pub(crate) beside: &'a Path,
     /// The folder of vipu.conf.
     pub(crate) conf_dir: &'a Path,
-    /// Where steps have their directories.
+    /// The folder in which steps have their directories.
     pub(crate) run_dir: &'a Path,
     /// The job.
     pub(crate) job: u32,
     /// Its user's id.
     pub(crate) user: u32,
-    /// What the step says it was given.
+    /// The grant in the step's environment.
     pub(crate) grant: &'a Grant,
 }
 
-/// Why there are no files.
+/// The reason why there are no files.
 #[derive(Debug)]
 pub(crate) struct Trouble {
-    /// For the job's user; one line.
+    /// The line for the job's user.
     pub(crate) line: String,
-    /// For the administrator only.
+    /// The text for the administrator only.
     pub(crate) detail: String,
 }
 
@@ -56,7 +56,7 @@ impl Order<'_> {
         match self.fetch(directory.path()) {
             Ok(()) => Ok(directory),
             Err(trouble) => {
-                // The error that matters is the one at hand; a leftover goes with the next start of slurmd.
+                // The error of the fetch matters more. The next start of slurmd removes a leftover directory.
                 let _ = directory.remove();
                 Err(trouble)
             }
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes of a program of this text, and what is in the run directory then.
+    /// The outcome with a program of this text, and the entries of the run directory after it.
     fn outcome(script: Option<&str>) -> (Result<StepDir, Trouble>, Vec<String>, tempfile::TempDir) {
         let root = tempfile::tempdir().unwrap();
         if let Some(script) = script {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_told_what_to_fetch_and_nothing_else() {
+    fn the_program_gets_its_arguments_and_no_environment() {
         let (made, _, _root) = outcome(Some("echo \"$1 $2 $3 $4 $HOME\" > \"$5/told\""));
         let told = fs::read_to_string(made.unwrap().path().join("told")).unwrap();
         assert_eq!(told, "/etc/slurm 42 1001 slurm_42,pod64,4,1,v:1,node \n");

@@ -1,10 +1,11 @@
-//! The variables by which users give options, as srun, sbatch and salloc have them for their own.
+//! The variables by which users give options, like those that srun, sbatch and salloc have for their own
+//! options.
 
 use std::ffi::OsString;
 
 use vipu_types::JobOption;
 
-/// How the variables of a command begin.
+/// The first part of the names of a command's variables.
 fn beginning(program: &str) -> Option<&'static str> {
     match program {
         "srun" => Some("SLURM"),
@@ -23,10 +24,10 @@ pub(crate) struct Given {
     pub(crate) value: OsString,
 }
 
-/// The options that a command's variables give. An empty one gives none.
+/// The options that a command's variables give. An empty variable gives none.
 ///
-/// A step uses the partition of its job: what is in the environment of a job is of another request, such as
-/// the one that the user made before it.
+/// An srun inside a job gets none, because a step uses the partition of its job. The variables in a job's
+/// environment belong to an earlier request, for example to that for the job.
 pub(crate) fn given(program: &str, env: impl Fn(&str) -> Option<OsString>) -> Vec<Given> {
     let is_step = program == "srun" && ["SLURM_JOB_ID", "SLURM_JOBID"].iter().any(|name| env(name).is_some());
     let Some(beginning) = beginning(program).filter(|_| !is_step) else { return Vec::new() };
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_has_none() {
+    fn a_step_has_no_variables() {
         for job in ["SLURM_JOB_ID", "SLURM_JOBID"] {
             assert_eq!(given_to("srun", &[("SLURM_IPUS", "1"), (job, "7")]), [""; 0]);
             assert_eq!(given_to("sbatch", &[("SBATCH_IPUS", "1"), (job, "7")]).len(), 1);

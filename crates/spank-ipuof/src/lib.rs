@@ -1,10 +1,10 @@
-//! spank_ipuof.so: gives every task its IPUoF environment.
+//! The plugin spank_ipuof.so, which gives every task its IPUoF environment.
 //!
-//! A line in `plugstack.conf` loads it: `required spank_ipuof.so ipuof_dir=/shared/ipuof`. In
-//! slurmstepd it acts once in each task of each step, as the user. What a task gets is decided
-//! in `environment_change` from values alone; `task` carries it out; the `export` module is all that Slurm
-//! sees. Where a node fetches its config files itself, `fetch_program` has that done before, as root, into
-//! the step's own directory, `step`. `node_fitness` looks whether a task can reach IPUs from the node.
+//! A line in `plugstack.conf` loads it: `required spank_ipuof.so ipuof_dir=/shared/ipuof`. In slurmstepd it
+//! acts once in each task of each step, as the user. `environment_change` decides from values alone what a
+//! task gets, and `task` carries it out. Slurm sees only the module `export`. With `Delivery=node`,
+//! `fetch_program` fetches the config files before the tasks start, as root, into the step's own directory
+//! (`step`). `node_fitness` checks whether a task can reach IPUs from the node.
 #![deny(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! Whether a node looks fit for IPUs: IPUoF registers memory with an RDMA device.
+//! The check whether a node looks fit for IPUs: IPUoF registers memory with an RDMA device.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,22 +10,22 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use crate::arguments::Preflight;
 use crate::task::Task;
 
-/// How much memory a task has to be able to lock, in bytes. Programs register whole data buffers; what a
-/// login host gives away by default is a few MiB.
+/// The memory that a task has to be able to lock, in bytes. Programs register whole data buffers; the default
+/// on a login host is a few MiB.
 const ENOUGH: u64 = 1 << 30;
 
-/// Where the kernel lists RDMA devices.
+/// The directory in which the kernel lists RDMA devices.
 const DEVICES: &str = "/sys/class/infiniband";
 
-/// Where Slurm's commands put the limit that a task is to have in place of slurmd's.
+/// The variable in which Slurm's commands put the limit that a task gets in place of slurmd's.
 const PROPAGATED: &str = "SLURM_RLIMIT_MEMLOCK";
 
-/// What matters of a node and a task on it.
+/// The facts about a node and a task on it that matter.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
-    /// How much memory slurmd's own limit lets a task lock, in bytes: as it starts, and at most.
+    /// The memory that slurmd's own limit lets a task lock, in bytes: the soft and the hard limit.
     own: (u64, u64),
-    /// What the command that started the task brought along in its place.
+    /// The limit from the command that started the task, which replaces slurmd's soft limit.
     propagated: Option<u64>,
     /// Whether there is an RDMA device.
     has_rdma: bool,
@@ -33,7 +33,7 @@ struct Facts {
     wants_rdma: bool,
 }
 
-/// What makes a task's IPUs hard to reach from this node, in one line.
+/// The reasons why a task's IPUs may be out of reach from this node, in one line.
 pub(crate) fn warning(task: &impl Task, preflight: Preflight) -> Option<String> {
     if preflight == Preflight::Off {
         return None;
@@ -42,7 +42,7 @@ pub(crate) fn warning(task: &impl Task, preflight: Preflight) -> Option<String> 
         own: getrlimit(Resource::RLIMIT_MEMLOCK).unwrap_or((RLIM_INFINITY, RLIM_INFINITY)),
         propagated: task.get(PROPAGATED).and_then(|text| bytes(&text)),
         has_rdma: fs::read_dir(DEVICES).is_ok_and(|mut devices| devices.next().is_some()),
-        // A program that asks the controller hears only then what it has to reach.
+        // A program that asks the controller learns only then whether it needs RDMA.
         wants_rdma: task.get(CONFIG_PATH).is_none_or(|file| names_rdma(Path::new(&file))),
     };
     facts.warning(preflight)
@@ -52,7 +52,7 @@ fn names_rdma(file: &Path) -> bool {
     fs::read(file).is_ok_and(|json| ipuof::uses_rdma(&json))
 }
 
-/// A limit as Slurm writes it: after a `U` if the user asked for it.
+/// Reads a limit as Slurm writes it: behind a `U` if the user asked for it.
 fn bytes(text: &OsStr) -> Option<u64> {
     let text = text.to_str()?;
     text.strip_prefix('U').unwrap_or(text).parse().ok()
@@ -60,7 +60,7 @@ fn bytes(text: &OsStr) -> Option<u64> {
 
 impl Facts {
     fn warning(&self, preflight: Preflight) -> Option<String> {
-        // A node without any device is not one for RDMA: there is nothing to lock memory for.
+        // A node without a device is taken for one that needs no RDMA, and therefore no locked memory.
         if !self.wants_rdma || (!self.has_rdma && preflight == Preflight::Usual) {
             return None;
         }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_limit_is_told_with_where_it_comes_from() {
+    fn a_small_limit_is_told_with_its_origin() {
         let small = 8 << 20;
         for (facts, cause) in [
             (Facts { propagated: Some(small), ..FIT }, "host of submission"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_rdma_is_mentioned_where_somebody_asked() {
+    fn a_node_without_rdma_is_mentioned_only_with_warn_or_fail() {
         let without = Facts { own: (0, 0), has_rdma: false, ..FIT };
         assert_eq!(without.warning(Preflight::Usual), None);
         for preflight in [Preflight::Warn, Preflight::Fail] {

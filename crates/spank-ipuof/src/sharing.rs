@@ -1,9 +1,9 @@
-//! Steps with more tasks than their partition has GCDs: some have the same IPUs, which only one can use at a
-//! time.
+//! Steps with more tasks than their partition has GCDs. Some tasks then share IPUs, which only one task can
+//! use at a time.
 
 use vipu_types::Grant;
 
-/// What the user is told before so many tasks of one step start.
+/// The warning before this number of tasks of one step starts, if some of them share a GCD.
 pub(crate) fn warning(grant: &Grant, tasks: u32) -> Option<String> {
     let gcds = grant.gcds;
     let needed = tasks.checked_next_power_of_two()?;
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_that_outnumber_gcds_are_warned_of() {
+    fn more_tasks_than_gcds_lead_to_a_warning() {
         for (grant, tasks, line) in [
             (
                 "slurm_42,pod64,1,1",

@@ -1,8 +1,8 @@
 //! A step's own directory on its node, with the config files that were fetched for it (Delivery=node).
 //!
-//! It is the step's slurmstepd that has it: it holds a lock on the directory as long as it lives. So whoever
-//! finds one without a lock knows that slurmstepd was killed, and takes it away: the next such step on the
-//! node, and slurmd when it starts.
+//! The step's slurmstepd holds a lock on the directory as long as it lives. A directory without a lock is
+//! therefore left by a slurmstepd that was killed. The next step with a directory on this node removes it,
+//! and so does slurmd when it starts.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -12,24 +12,26 @@ use std::process;
 
 use nix::unistd::geteuid;
 
-/// A directory, and the lock that keeps it.
+/// A directory, and the lock that protects it from removal.
 #[derive(Debug)]
 pub(crate) struct StepDir {
     path: PathBuf,
     _lock: File,
 }
 
-/// Everybody can go through, nobody can look around: the files' own permissions say who reads them.
+/// The mode of the directories: all users can pass through, and only the owner can list them. The files have
+/// permissions of their own.
 const MODE: u32 = 0o711;
 
 impl StepDir {
     /// Makes the directory of this process, in `run_dir`, for a step of `job`.
     ///
     /// # Errors
-    /// When it cannot be made, or `run_dir` is somebody else's.
+    /// When the directory cannot be made, or another user owns `run_dir` or can write to it.
     pub(crate) fn make(run_dir: &Path, job: u32) -> io::Result<Self> {
         make(run_dir).or_else(is_there_already)?;
-        // Between the making of a directory and its lock nobody must look for those without.
+        // A new directory is unlocked for a moment, in which no other process may look for unlocked
+        // directories.
         let alone = own(run_dir)?;
         alone.lock()?;
         remove_unlocked(run_dir)?;
@@ -45,13 +47,13 @@ impl StepDir {
         &self.path
     }
 
-    /// Removes it with all that is in it.
+    /// Removes the directory with its files.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_dir_all(&self.path)
     }
 }
 
-/// Removes what killed steps left in `run_dir`; it need not be there.
+/// Removes the directories of killed steps from `run_dir`, which need not exist.
 pub(crate) fn sweep(run_dir: &Path) -> io::Result<()> {
     match own(run_dir) {
         Ok(alone) => alone.lock().and_then(|()| remove_unlocked(run_dir)),
@@ -63,7 +65,7 @@ pub(crate) fn sweep(run_dir: &Path) -> io::Result<()> {
 fn remove_unlocked(run_dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(run_dir)? {
         match remove_if_unlocked(&entry?.path()) {
-            // Its step has just removed it; and what is no directory is none of a step's.
+            // A step has just removed its directory, or the entry is not the directory of a step.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             done => done?,
         }
@@ -79,7 +81,7 @@ fn remove_if_unlocked(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Whatever slurmd's umask is.
+/// Makes a directory with [`MODE`], whatever slurmd's umask is.
 fn make(directory: &Path) -> io::Result<()> {
     fs::create_dir(directory)?;
     fs::set_permissions(directory, Permissions::from_mode(MODE))
@@ -93,7 +95,7 @@ fn open(directory: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(directory)
 }
 
-/// Opens a directory that nobody else can write to.
+/// Opens a directory that only this user can write to.
 fn own(directory: &Path) -> io::Result<File> {
     let file = open(directory)?;
     let facts = file.metadata()?;
@@ -121,7 +123,7 @@ mod tests {
         let own = StepDir::make(&run_dir, 42).unwrap();
         fs::write(own.path().join("slurm_42.conf"), "{}").unwrap();
         assert_eq!(fs::metadata(own.path()).unwrap().mode() & 0o7777, MODE);
-        // Another step of the same job, and slurmd's start.
+        // A step of another job begins, and slurmd starts.
         let other = StepDir::make(&run_dir, 43).unwrap();
         sweep(&run_dir).unwrap();
         assert!(own.path().join("slurm_42.conf").exists());
@@ -131,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_step_left_goes() {
+    fn the_directory_of_a_killed_step_is_removed() {
         let run_dir = tempfile::tempdir().unwrap();
-        // None of a step's.
+        // Not the directory of a step.
         fs::write(run_dir.path().join("file"), "").unwrap();
         let leave = || {
             let StepDir { path, _lock } = StepDir::make(run_dir.path(), 42).unwrap();
@@ -144,7 +146,7 @@ mod tests {
         sweep(run_dir.path()).unwrap();
         assert_eq!(names(run_dir.path()), ["file"]);
         leave();
-        // Slurm gives a process id and a job to a step once more.
+        // The job's next step has the process id of the killed step.
         let again = StepDir::make(run_dir.path(), 42).unwrap();
         assert!(names(again.path()).is_empty());
     }

@@ -16,7 +16,7 @@ use crate::environment_change::{EnvironmentChange, GcdAccess, Target};
 pub(crate) trait Task {
     /// The id of its job.
     fn job(&self) -> Result<u32, Refused>;
-    /// Whether its step is one that its user started, not the batch script or a shell that Slurm itself did.
+    /// Whether the user started its step. Slurm itself starts a batch script and salloc's shell.
     fn is_step_of_user(&self) -> Result<bool, Refused>;
     /// The names in a list of nodes as Slurm writes it.
     fn hosts(&self, list: &str) -> Vec<String>;
@@ -24,23 +24,23 @@ pub(crate) trait Task {
     fn get(&self, name: &str) -> Option<OsString>;
     /// Sets a variable.
     fn set(&mut self, name: &str, value: &OsStr) -> Result<(), Refused>;
-    /// Takes a variable away; it need not be there.
+    /// Removes a variable, which need not exist.
     fn unset(&mut self, name: &str) -> Result<(), Refused>;
-    /// Where the config files are that were fetched for its step, or why there are none.
+    /// The directory of the config files that were fetched for its step, or the reason why there are none.
     fn fetched(&self) -> Result<PathBuf, String>;
 }
 
-/// Slurm did not do what it was asked.
+/// A function of Slurm failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Slurm's {function} failed with code {code}")]
 pub(crate) struct Refused {
-    /// What was called.
+    /// The name of the function.
     pub(crate) function: &'static str,
-    /// What it returned.
+    /// The code that it returned.
     pub(crate) code: i32,
 }
 
-/// Why a task cannot start; the text is for the user's terminal.
+/// The reason why a task cannot start. The text is for the user's terminal.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(
@@ -70,7 +70,7 @@ pub(crate) enum Failure {
     Refused(#[from] Refused),
 }
 
-/// Gives a task its environment; `asked` is what its step was started with as `--ipus`.
+/// Gives a task its environment. `asked` is the `--ipus` with which its step was started.
 pub(crate) fn prepare(
     task: &mut impl Task,
     arguments: &Arguments,
@@ -110,7 +110,8 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-/// Whether the job has what its step was told to use. The request of a whole job may have been changed since.
+/// Checks that the job has the IPUs for which its step asks. In a batch script and salloc's shell it may have
+/// fewer, because the request of the job may have been changed.
 fn check(task: &impl Task, job: u32, asked: Option<u64>, target: Option<&Target>) -> Result<(), Failure> {
     match (asked, target) {
         (Some(asked), None) => Err(Failure::NoPartition { job, asked }),
@@ -123,8 +124,8 @@ fn check(task: &impl Task, job: u32, asked: Option<u64>, target: Option<&Target>
     }
 }
 
-/// Whether the task can read the file. One that is put there to make it wait or to lead it elsewhere is
-/// refused.
+/// Checks that the task can read the file. Refuses all but regular files: a FIFO would make the task wait,
+/// and a symbolic link could lead it elsewhere.
 fn open(file: &Path) -> io::Result<()> {
     let options = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let found = OpenOptions::new().read(true).custom_flags(options).open(file)?.metadata()?;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fetched_leads_the_task_or_says_why_not() {
+    fn a_task_gets_its_fetched_file_or_the_reason_why_there_is_none() {
         let grant = (GRANT.0, "slurm_42,pod64,4,1,v:1,node");
         let mut task = Fake::new(&[grant, ("FETCHED", "/run/42-7"), (CONFIG_PATH, "/other")]);
         prepare(&mut task, &Arguments::parse::<&str>(&[])).unwrap();
@@ -228,11 +229,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_stops_the_task_at_once() {
+    fn a_fifo_or_symbolic_link_stops_the_task_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("slurm_42.conf");
         let refused = || prepare(&mut Fake::new(&[GRANT]), &arguments(directory.path())).unwrap_err();
-        // Whoever opens a FIFO waits until another does.
+        // A process that opens a FIFO waits until another process opens it.
         assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
         assert!(refused().to_string().contains("no regular file"));
         std::fs::remove_file(&file).unwrap();
@@ -262,7 +263,7 @@ mod tests {
         assert!(stopped(&[], 4).starts_with("no IPUs: job 42 has none, though --ipus=4 was given"));
         let step = ("SLURM_STEP_ID", "0");
         assert!(stopped(&[GRANT, step], 8).starts_with("not enough IPUs: --ipus=8, and job 42 has 4;"));
-        // These come as far as the file.
+        // These pass, and fail at the missing file.
         for (env, asked) in [(&[GRANT, step][..], 4), (&[GRANT], 8)] {
             assert!(stopped(env, asked).contains("slurm_42.conf"), "{env:?} {asked}");
         }

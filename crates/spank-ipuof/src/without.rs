@@ -1,23 +1,22 @@
-//! Steps without IPUs: srun knows, and tells the step's tasks by a variable.
+//! Steps without IPUs. srun recognises them, and tells their tasks by a variable.
 //!
-//! Slurm gives a step the GRES of its job unless srun was asked for others, or for none. On the node nothing
-//! of it is left to see: of what is `no_consume` it books nothing for any step.
+//! Slurm gives a step the GRES of its job unless srun was asked for other GRES, or for none. The node cannot
+//! see the difference, because Slurm books no `no_consume` GRES for any step.
 
 use std::ffi::OsString;
 
 use vipu_types::GresRequest;
 
-/// The variable that says that the step has none, with the job's id: what a later job inherits of it means
-/// nothing there.
+/// The variable that says that the step has no IPUs. Its value is the job's id, so that it means nothing in a
+/// later job that inherits it.
 pub(crate) const VARIABLE: &str = "SLURM_VIPU_STEP_WITHOUT";
 
-/// Whether a step has its job's IPUs for which srun was given this `--gres`. What is wrong with it, Slurm
-/// tells.
+/// Whether a step for which srun was given this `--gres` has its job's IPUs. Slurm reports errors in it.
 pub(crate) fn has_ipus(gres: Option<&str>) -> bool {
     gres.is_none_or(|gres| !matches!(GresRequest::find(gres), Ok(None)))
 }
 
-/// Whether srun said that the step of this job whose tasks have this environment has none.
+/// Whether srun said, in the environment of its tasks, that this step of `job` has no IPUs.
 pub(crate) fn is_told(job: u32, env: impl Fn(&str) -> Option<OsString>) -> bool {
     env(VARIABLE).is_some_and(|of_job| of_job.to_str() == Some(&job.to_string()))
 }
@@ -27,12 +26,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_asks_for_nothing_has_what_its_job_has() {
+    fn a_step_without_a_request_has_the_ipus_of_its_job() {
         assert!(has_ipus(None));
     }
 
     #[test]
-    fn a_step_that_asks_has_what_it_asks_for() {
+    fn a_step_with_a_request_has_only_the_gres_in_it() {
         for gres in ["gres:vipu:pod64:16", "gres/gpu:1,gres/vipu:4", "gres/vipu:x"] {
             assert!(has_ipus(Some(gres)), "{gres}");
         }

@@ -2,7 +2,7 @@
 
 use crate::value::Value;
 
-/// Makes of each list of words an enumeration with `name`, a reader, and the unit of its key.
+/// Makes each list of words an enumeration with `name`, a reader, and the unit of its key.
 macro_rules! choices {
     ($($(#[$doc:meta])* $type:ident, $not:literal {
         $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+
@@ -39,7 +39,7 @@ macro_rules! choices {
 }
 
 choices! {
-    /// The stock selector that lies under ours; its word is that of `SelectType`, too.
+    /// The stock selector under `select_vipu.so`. Its word is that of `SelectType`, too.
     Layer, "not a layer" {
         /// `select/cons_tres`.
         ConsTres = "cons_tres",
@@ -47,7 +47,7 @@ choices! {
         Linear = "linear",
     }
 
-    /// Who chooses the IPUs of a partition.
+    /// The party that chooses the IPUs of a partition.
     Placement, "not a placement" {
         /// The controller.
         Controller = "controller",
@@ -55,29 +55,29 @@ choices! {
         Explicit = "explicit",
     }
 
-    /// What becomes of a job whose partition fails or vanishes while it runs.
+    /// The treatment of a job whose partition fails or vanishes while it runs.
     OnPartitionError, "not known" {
-        /// It runs on: its program may see to it.
+        /// The job runs on, because its program may handle the failure.
         Leave = "leave",
-        /// A batch job goes back into the queue, any other ends.
+        /// A batch job goes back into the queue, any other job ends.
         Requeue = "requeue",
-        /// It ends.
+        /// The job ends.
         Kill = "kill",
     }
 
-    /// What becomes of a request for a number of IPUs that no partition has.
+    /// The treatment of a request for a number of IPUs that no partition has.
     SizePolicy, "not known" {
-        /// It is refused.
+        /// The request is refused.
         Reject = "reject",
-        /// It gets the next larger partition.
+        /// The job gets the next larger partition.
         RoundUp = "round-up",
     }
 
-    /// Which jobs get a partition before they have nodes.
+    /// The jobs that get a partition before they have nodes.
     Prepare, "not known" {
         /// None.
         No = "no",
-        /// Those without a batch script: of srun and salloc.
+        /// Jobs without a batch script, of srun and salloc.
         Interactive = "interactive",
         /// All.
         All = "all",
@@ -85,7 +85,7 @@ choices! {
 }
 
 impl Prepare {
-    /// Whether it is for a job that has a batch script, or has none.
+    /// Whether a job with a batch script (`is_batch`), or without one, is among these jobs.
     #[must_use]
     pub const fn is_for(self, is_batch: bool) -> bool {
         match self {

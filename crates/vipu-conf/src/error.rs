@@ -1,4 +1,4 @@
-//! What can be wrong with a file, told in one line for logs and with line and caret for people.
+//! The errors of a file, told in one line for logs and with line and caret for people.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::keys::KEYS;
 use crate::problem::{Problem, Reason};
 
-/// Why a model has no settings.
+/// The reason why a model has no settings.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// No file is there.
@@ -18,12 +18,13 @@ pub enum LoadError {
         /// The file of all models.
         shared: PathBuf,
     },
-    /// The model's file is a link to nothing: falling back could take another Pod's controller.
+    /// The model's file is a link to a missing file. To fall back to the shared file could lead to another
+    /// Pod's controller.
     #[error("{} is a symlink to {}, which does not exist", .path.display(), .target.display())]
     DanglingLink {
         /// The link.
         path: PathBuf,
-        /// Where it points.
+        /// Its target.
         target: PathBuf,
     },
     /// A file is there and cannot be read.
@@ -31,7 +32,7 @@ pub enum LoadError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file was read and is wrong.
@@ -50,22 +51,22 @@ impl LoadError {
     }
 }
 
-/// Why the text of a good file could not be kept.
+/// The reason why the text of a good file could not be kept.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}", .path.display())]
 pub struct KeepError {
-    /// Where it was to be kept.
+    /// The file that was to have the text.
     pub path: PathBuf,
-    /// The system's words.
+    /// The error of the system.
     pub source: io::Error,
 }
 
-/// All that is wrong with one file; its `Display` takes several lines.
+/// All errors of one file. Its `Display` takes several lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Broken {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong, in the order of the file.
+    /// The errors, in the order of the file.
     pub problems: Vec<Problem>,
 }
 

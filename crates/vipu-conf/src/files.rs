@@ -1,4 +1,4 @@
-//! Which file a model's settings are in.
+//! The choice of the file that has a model's settings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,18 +12,18 @@ use crate::error::LoadError;
 use crate::keys::{Key, Settings};
 use crate::syntax;
 
-/// The file of all models that have none of their own.
+/// The file of all models without a file of their own.
 const SHARED: &str = "vipu.conf";
 
-/// What was read for each model.
+/// The result of the reading for each model.
 pub type Loaded = BTreeMap<ModelName, Result<Good, LoadError>>;
 
 /// A file without an error.
 #[derive(Clone, Debug)]
 pub struct Good {
-    /// What it says.
+    /// Its settings.
     pub settings: Settings,
-    /// The whole of it.
+    /// Its whole text.
     pub text: String,
 }
 
@@ -37,8 +37,8 @@ pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
 
 /// The `Layer` of `vipu.conf` in `dir`, if the file is there and gives a valid one.
 ///
-/// Whatever else is wrong with the file or its directory means nothing here: Slurm's commands ask this,
-/// and have to run with a broken file too.
+/// Other errors in the file or its directory mean nothing here, because Slurm's commands call this and have
+/// to run with a broken file, too.
 #[must_use]
 pub fn layer_of(dir: &Path) -> Option<Layer> {
     let text = read(&dir.join(SHARED)).ok()?;
@@ -69,7 +69,8 @@ fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
     Ok(Good { settings: Settings::parse(&text, &path)?, text })
 }
 
-/// Reads a file that can be a configuration file: a FIFO would make slurmctld wait for ever.
+/// Reads a file that can be a configuration file. Refuses other kinds, as a FIFO would make slurmctld wait
+/// for ever.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     const LARGEST: u64 = 64 << 10;
     let facts = fs::metadata(path)?;

@@ -1,4 +1,4 @@
-//! Which settings hold after files were read again.
+//! The settings that hold after files were read again.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use crate::error::LoadError;
 use crate::files::Loaded;
 use crate::keys::Settings;
 
-/// How one model stands.
+/// The settings and the error of one model.
 #[derive(Debug)]
 pub struct Standing {
-    /// The settings that hold: the last good ones, none when there never were any.
+    /// The settings that hold: the last good ones, `None` if there never were any.
     pub settings: Option<Settings>,
-    /// What is wrong with the files as they are now.
+    /// The error in the files as they are now.
     pub error: Option<LoadError>,
 }
 
-/// The settings that hold for each model: a file that became broken changes nothing.
+/// The settings that hold for each model. A file that became broken changes none of them.
 #[derive(Debug, Default)]
 pub struct InForce(BTreeMap<ModelName, Standing>);
 
 impl InForce {
-    /// Takes over what was read. Models that were not asked for any more are forgotten.
+    /// Takes the loaded files into use, and forgets the models that are not in `loaded`.
     ///
-    /// For a model with a broken file and no good one since this process began, `earlier` is asked for the
-    /// settings that an earlier process had.
+    /// `earlier` returns the settings that an earlier process had. It is asked about a model whose file is
+    /// broken and was never good since this process began.
     pub fn update(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
         self.0.retain(|model, _| loaded.contains_key(model));
         self.add(loaded, earlier);
     }
 
-    /// Takes what was loaded into use as [`Self::update`] does, and leaves all other models as they were.
+    /// Takes the loaded files into use as [`Self::update`] does, and leaves all other models unchanged.
     pub fn add(&mut self, loaded: Loaded, earlier: impl Fn(&ModelName) -> Option<Settings>) {
         for (model, result) in loaded {
             let standing = match result {
@@ -45,7 +45,7 @@ impl InForce {
         }
     }
 
-    /// How a model stands; `None` for one that was never loaded.
+    /// The settings and the error of a model; `None` if it was never loaded.
     #[must_use]
     pub fn get(&self, model: &ModelName) -> Option<&Standing> {
         self.0.get(model)

@@ -14,29 +14,29 @@ use crate::value::{
     name, path, placement, port, prefix, seconds, seconds_or_none, size,
 };
 
-/// What a key stands for when the file does not give it.
+/// The meaning of a key that the file does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// The file must give it.
     Required,
     /// This text, as if the file had it.
     Value(&'static str),
-    /// No value; the text says what then happens.
+    /// No value. The text says what then happens.
     Absent(&'static str),
 }
 
-/// A key of `vipu.conf`, as the documentation tells it.
+/// A key of `vipu.conf`, as the documentation describes it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The name; case does not matter in the file.
+    /// The name. Its case does not matter in the file.
     pub name: &'static str,
     /// Other names for the same key.
     pub synonyms: &'static [&'static str],
-    /// What holds when it is not given.
+    /// Its meaning when the file does not give it.
     pub preset: Preset,
     /// The unit or kind of its value.
     pub unit: &'static str,
-    /// What it does, in one line.
+    /// Its effect, in one line.
     pub help: &'static str,
 }
 
@@ -46,7 +46,7 @@ impl Key {
         KEYS.iter().find(|key| key.names().any(|known| known.eq_ignore_ascii_case(name)))
     }
 
-    /// The name of a key that `text` is a likely misspelling of.
+    /// The name of the key that `text` probably misspells.
     pub(crate) fn nearest(text: &str) -> Option<&'static str> {
         // Comparing more than twice the longest name would only cost time.
         let text: String = text.to_ascii_lowercase().chars().take(40).collect();
@@ -62,10 +62,11 @@ impl Key {
     }
 }
 
-/// Makes of each row a [`Key`], its place in [`KEYS`], a field of [`Settings`], and the reading of that field.
+/// Makes each row a [`Key`], an element of [`KEYS`], a field of [`Settings`] and the reading of that field.
 ///
-/// A row is `Key | Synonym, field: type = preset, unit, reader, help;`. A reader may look at other keys, through
-/// the name that stands before the rows. A key that may be absent has a field of an optional type or a collection.
+/// A row is `Key | Synonym, field: type = preset, unit, reader, help;`. A reader may look at other keys,
+/// through the variable that is named before the rows. A key that may be absent has a field of an optional
+/// type or a collection.
 macro_rules! keys {
     ($given:ident; $(
         $(#[$doc:meta])*
@@ -86,7 +87,7 @@ macro_rules! keys {
             };)+
         }
 
-        /// What a model's file says, defaults filled in.
+        /// The settings in a model's file, with defaults filled in.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Settings {
             $(
@@ -112,13 +113,13 @@ macro_rules! keys {
 }
 
 keys! { given;
-    /// In the order in which they are tried; at least one, none twice.
+    /// At least one, without duplicates, in the order in which they are tried.
     ApiHost, controllers: Vec<ControllerName> = Required, "host name or address",
         |text| controllers(text, given.api_port()),
         "the V-IPU controller; or several, tried in this order: `host,host:port,...`";
     ApiPort, api_port: u16 = Value("8090"), "port", port,
         "port of the controller's user API, used where ApiHost gives none";
-    /// Left out of the settings with another [`Delivery`].
+    /// `None` with another [`Delivery`] than `file`.
     IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
         |text| path(text).map(|dir| given.delivers_files().then_some(dir)),
         "shared directory for the IPUoF config files: the Slurm user writes it, all nodes read it";
@@ -147,12 +148,12 @@ keys! { given;
     /// `None`: `slurm.conf` decides.
     Layer, layer: Option<Layer> = Absent("cons_tres"), Layer::UNIT, Layer::read,
         "stock selector underneath select/vipu; read from vipu.conf only, when slurmctld starts";
-    /// Every job and requeue gets a valid id with it.
+    /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
     Allocation, allocation: Option<String> = Absent("the controller chooses"), "name", name,
         "V-IPU allocation in which partitions are created";
-    /// None twice.
+    /// Without duplicates.
     AllocationAgents, allocation_agents: Vec<String> = Absent("all of the controller"), "names",
         |text| agents(text, given.names(&Key::Allocation)),
         "agents of that allocation, as in `ag1,ag2`; only their IPUs are counted";
@@ -212,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspellings_find_their_key_and_others_none() {
+    fn a_misspelling_finds_its_key_and_other_words_none() {
         assert_eq!(Key::nearest("apiprt"), Some("ApiPort"));
         assert_eq!(Key::nearest("IpuOfDirectory"), None);
         assert_eq!(Key::nearest("MaxIPUperJob"), Some("MaxIpusPerJob"));

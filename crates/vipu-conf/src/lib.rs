@@ -1,9 +1,9 @@
 //! `vipu.conf` and the model files: parsing, defaults, errors with file, line and caret.
 //!
-//! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the
-//! model has no file of its own. [`load`] reads them for every model, [`InForce`] remembers what a model
-//! had when its file is broken, [`SavedConf`] does so for the next process, and [`layer_of`] is all that Slurm's
-//! commands need.
+//! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the model
+//! has no file of its own. [`load`] reads them for every model. [`InForce`] remembers the last good settings
+//! of a model whose file is broken, and [`SavedConf`] keeps them for the next process. Slurm's commands need
+//! only [`layer_of`].
 #![forbid(unsafe_code)]
 
 mod choice;

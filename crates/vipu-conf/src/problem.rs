@@ -1,36 +1,36 @@
-//! One thing that is wrong with a file, and its place, with the line and a caret.
+//! One error in a file and its place, shown with the line and a caret.
 
 use std::fmt;
 use std::ops::Range;
 
-/// One thing wrong with a file.
+/// One error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What.
+    /// The kind of error.
     pub reason: Reason,
-    /// Where; nowhere when something is missing.
+    /// The place; `None` if something is missing.
     pub spot: Option<Spot>,
 }
 
-/// What is wrong.
+/// A kind of error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// Something that starts no assignment.
+    /// Text that does not begin an assignment.
     #[error("here should be <key>=<value>")]
     NoKey,
-    /// A word without `=`, or nothing behind it.
+    /// A word without `=`, or without a value behind it.
     #[error("'{}' has no value: write {}=<value>", shown(.key), shown(.key))]
     NoValue {
         /// The word.
         key: String,
     },
-    /// A quote opened and not closed.
+    /// A quote that is not closed.
     #[error("the quote is never closed")]
     OpenQuote,
-    /// Text sticks to a closing quote.
+    /// Text that directly follows a closing quote.
     #[error("something follows the closing quote: put a blank between")]
     AfterQuote,
-    /// No such key.
+    /// A key that does not exist.
     #[error("unknown key '{}'{}", shown(.key), .nearest.map_or(String::new(), |key| format!(": did you mean {key}?")))]
     UnknownKey {
         /// The word.
@@ -43,17 +43,17 @@ pub enum Reason {
     Duplicate {
         /// The key.
         key: &'static str,
-        /// Where it was given first.
+        /// The line in which it was given first.
         first_line: usize,
     },
-    /// A value its key cannot have.
+    /// A value that its key cannot have.
     #[error("{key}={}: {valid}", shown(.value))]
     BadValue {
         /// The key.
         key: &'static str,
         /// The value.
         value: String,
-        /// What is wrong and what would be valid.
+        /// The error, and what would be valid.
         valid: String,
     },
     /// A required key is not there.
@@ -61,28 +61,28 @@ pub enum Reason {
     Missing {
         /// The key.
         key: &'static str,
-        /// What its value is.
+        /// The unit or kind of its value.
         unit: &'static str,
-        /// What it is for.
+        /// Its effect, in one line.
         help: &'static str,
     },
 }
 
-/// A place in a file, with the line it is in.
+/// A place in a file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// Characters, at least 1.
+    /// Width in characters, at least 1.
     pub width: usize,
     /// The line's text.
     pub source: String,
 }
 
 impl Spot {
-    /// The spot of `span`, given in bytes of `text`. Of a span over several lines, the part in the first.
+    /// The spot of `span`, a range of bytes in `text`. A span over several lines is cut after its first line.
     pub(crate) fn of(text: &str, span: &Range<usize>) -> Self {
         let (before, after) = text.split_at_checked(span.start).unwrap_or((text, ""));
         let start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -111,7 +111,7 @@ impl fmt::Display for Spot {
     }
 }
 
-/// Text of the file as it may stand in a log: no control characters, and not without end.
+/// Text of the file that is safe in a log: without control characters, and of limited length.
 fn shown(text: &str) -> String {
     const LONGEST: usize = 200;
     let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -12,20 +12,21 @@ use crate::error::{KeepError, LoadError};
 use crate::files;
 use crate::keys::Settings;
 
-/// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good file.
+/// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good
+/// file.
 #[derive(Clone, Debug)]
 pub struct SavedConf(PathBuf);
 
 impl SavedConf {
-    /// What is kept in `dir`. Nothing is read yet.
+    /// The texts kept in `dir`. Reads nothing yet.
     pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
         Self(dir.into())
     }
 
-    /// The last good settings of a model; `None` when none were kept.
+    /// The last good settings of a model; `None` if no text was kept.
     ///
     /// # Errors
-    /// When what was kept cannot be read, or has come to be wrong.
+    /// When the kept text cannot be read, or is no longer valid.
     pub fn settings(&self, model: &ModelName) -> Result<Option<Settings>, LoadError> {
         let path = self.path(model);
         match files::read(&path) {
@@ -35,10 +36,12 @@ impl SavedConf {
         }
     }
 
-    /// Keeps the text of a good file; it is durable when this returns. What is kept already is not written again.
+    /// Keeps the text of a good file. The text is durable on return, and is not written again if it is kept
+    /// already.
     ///
     /// # Errors
-    /// When the file system refuses; what was kept before is still there then.
+    /// When the file system refuses. The text kept before is then still there, unless only the flush of the
+    /// directory failed.
     pub fn keep(&self, model: &ModelName, text: &str) -> Result<(), KeepError> {
         let path = self.path(model);
         if files::read(&path).is_ok_and(|kept| kept == text) {
@@ -49,9 +52,10 @@ impl SavedConf {
 
     /// Writes a new file and renames it: a crash leaves the old text or the new one.
     fn replace(&self, model: &ModelName, text: &str) -> io::Result<()> {
-        // No model is called so: its name has no dot. Another slurmctld, which this one replaces, may be writing too.
+        // No model has this name, because names of models have no dot. The process id is there because
+        // another slurmctld, which this one replaces, may be writing too.
         let new = self.0.join(format!("vipu_conf.{model}.new.{}", process::id()));
-        // Left by a crash of a process with this number.
+        // The file may be left from a crash of a process with this id.
         let _ = fs::remove_file(&new);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());

@@ -1,4 +1,4 @@
-//! From the text of a file to the settings of one Pod model.
+//! The reader of one model's settings in the text of a file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use crate::syntax::{Piece, parse};
 use crate::value::{self, Value};
 
 impl Settings {
-    /// Reads the text of a file; `path` is only told in errors.
+    /// Reads the text of a file. `path` appears only in errors.
     ///
     /// # Errors
-    /// All that is wrong with the text, not only the first of it.
+    /// All errors in the text, not only the first.
     pub fn parse(text: &str, path: &Path) -> Result<Self, Broken> {
         let (given, mut problems) = Given::sort(text);
         let settings = Self::read(&given, &mut problems);
@@ -29,7 +29,7 @@ impl Settings {
         }
     }
 
-    /// TLS to the controllers; `None`: cleartext. Its files are read when they are needed.
+    /// TLS to the controllers; `None` means cleartext. The files are read when they are needed.
     #[must_use]
     pub fn tls(&self) -> Option<Tls> {
         let files = self.api_tls_cert.clone().zip(self.api_tls_key.clone());
@@ -40,7 +40,7 @@ impl Settings {
         })
     }
 
-    /// The user to be on controllers in secure mode.
+    /// The access to controllers in secure mode; `None` without ApiAccessFile.
     #[must_use]
     pub fn access(&self) -> Option<Access> {
         Some(Access {
@@ -58,7 +58,7 @@ pub(crate) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Sorts the assignments of a text by key; also returns what is wrong with them, whatever their values.
+    /// Sorts the assignments of a text by key. Also returns their errors, except those in values.
     fn sort(text: &'a str) -> (Self, Vec<Problem>) {
         let mut given = Self { text, values: HashMap::new() };
         let mut problems = Vec::new();
@@ -83,7 +83,7 @@ impl<'a> Given<'a> {
         Ok(())
     }
 
-    /// The value of `key`, or its default; nothing if it has none.
+    /// The value of `key`, or its default; `None` if it has no default.
     pub(crate) fn get<T>(&self, key: &Key, read: impl Fn(&str) -> Value<T>) -> Result<Option<T>, Problem> {
         let (text, span) = match (self.values.get(key.name), key.preset) {
             (Some(value), _) => (value.text.as_str(), &value.span),
@@ -111,18 +111,18 @@ impl<'a> Given<'a> {
         matches!(self.get(key, value::name), Ok(Some(_)))
     }
 
-    /// The port of controllers that are listed without one. If ApiPort is wrong, any port will do: their names are
-    /// checked all the same.
+    /// The port of controllers that are listed without one. If ApiPort is wrong, it is any port, with which
+    /// their names are still checked.
     pub(crate) fn api_port(&self) -> u16 {
         self.get(&Key::ApiPort, value::port).ok().flatten().unwrap_or(1)
     }
 
-    /// Whether tasks learn of their IPUs by files, for which a directory is needed.
+    /// Whether tasks learn of their IPUs by files in IpuofDir.
     pub(crate) fn delivers_files(&self) -> bool {
         matches!(self.get(&Key::Delivery, value::delivery), Ok(Some(Delivery::File)))
     }
 
-    /// An error if one of `others` is not given: the value means nothing without it.
+    /// Fails if one of `others` is not given, because the value means nothing without it.
     pub(crate) fn needs(&self, others: &[Key]) -> Value<()> {
         match others.iter().find(|other| !self.has(other)) {
             Some(other) => Err(format!("means nothing alone: give {} too", other.name)),
@@ -135,7 +135,7 @@ fn missing(key: &Key) -> Problem {
     Problem { reason: Reason::Missing { key: key.name, unit: key.unit, help: key.help }, spot: None }
 }
 
-/// The problems in the order of the file, what is missing at the end.
+/// The problems in the order of the file, with missing keys at the end.
 fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort_by_key(|problem| match &problem.spot {
         Some(spot) => (spot.line, spot.column),

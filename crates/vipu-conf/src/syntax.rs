@@ -1,8 +1,8 @@
 //! The grammar of `slurm.conf`: from text to assignments with their places.
 //!
-//! As in Slurm, a line ends where a comment starts, and a line whose last character is a backslash goes
-//! on with the next one. A line that went on is one logical line here, each of its characters
-//! carrying the place it came from. A `#` inside double quotes starts no comment.
+//! As in Slurm, a line ends where a comment starts, and a line whose last character is a backslash goes on
+//! with the next one. Lines that go on form one logical line here, and each of its characters keeps its place
+//! in the file. A `#` inside double quotes starts no comment.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::problem::Reason;
 pub(crate) struct Piece {
     /// The text, without quotes.
     pub(crate) text: String,
-    /// Where it is in the file, in bytes.
+    /// The place in the file, in bytes.
     pub(crate) span: Range<usize>,
 }
 
@@ -26,10 +26,10 @@ pub(crate) struct Assignment {
     pub(crate) value: Piece,
 }
 
-/// What is at some place of a file: an assignment, or something that is none.
+/// An assignment, or the error in its place.
 pub(crate) type Item = Result<Assignment, (Reason, Range<usize>)>;
 
-/// Reads all of `text`; what cannot be read ends its logical line, never the file.
+/// Reads all of `text`. An error ends the reading of its logical line, never of the file.
 pub(crate) fn parse(text: &str) -> Vec<Item> {
     let mut items = Vec::new();
     for line in logical_lines(text) {
@@ -66,7 +66,7 @@ fn logical_lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// What a physical line adds to its logical line, and whether the next line goes on with it.
+/// The part of a physical line that belongs to its logical line, and whether the next line continues it.
 fn content_of(physical: &str) -> (&str, bool) {
     let mut quoted = false;
     let comment = physical.find(|c| {
@@ -91,7 +91,7 @@ impl Cursor<'_> {
         self.line.get(self.at).map(|(_, c)| *c)
     }
 
-    /// Moves on to what is no blank; false at the end of the line.
+    /// Skips blanks. Returns false at the end of the line.
     fn skip_blanks(&mut self) -> bool {
         self.take_while(char::is_whitespace);
         self.peek().is_some()
@@ -106,7 +106,7 @@ impl Cursor<'_> {
         self.piece(from)
     }
 
-    /// The text from place `from` of this line to where the cursor is.
+    /// The text of this line from place `from` to the cursor.
     fn piece(&self, from: usize) -> Piece {
         let taken = self.line.get(from..self.at).unwrap_or_default();
         let start = self.line.get(from).or(self.line.last()).map_or(0, |(offset, _)| *offset);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_assignment_is_named_and_costs_its_line_only() {
+    fn a_bad_assignment_is_named_and_costs_only_its_line() {
         for (text, found) in [
             ("a\nb=2", vec!["!'a' has no value: write a=<value>@a", "b=2"]),
             ("a=\nb=2", vec!["!'a' has no value: write a=<value>@a", "b=2"]),

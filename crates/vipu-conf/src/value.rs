@@ -1,4 +1,4 @@
-//! From the text of a value to the value; each error says what would be valid.
+//! The readers of values. Each error says what would be valid.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -9,10 +9,10 @@ use vipu_types::{BadDelivery, ControllerName, Delivery, IpuCount, NotASize, Part
 
 use crate::choice::Placement;
 
-/// A value, or what a valid one looks like.
+/// A value, or a text that says what would be valid.
 pub(crate) type Value<T> = Result<T, String>;
 
-/// Longest time that can be configured: a day.
+/// The longest time that can be configured: a day.
 const MAX_SECONDS: u64 = 86_400;
 
 /// A list of controllers, each with a port of its own or with `default_port`.
@@ -55,7 +55,7 @@ pub(crate) fn port(text: &str) -> Value<u16> {
     number(text, 1, u16::MAX).ok_or_else(|| "not a port (1-65535)".to_owned())
 }
 
-/// The place of a directory or file.
+/// The absolute path of a directory or file.
 pub(crate) fn path(text: &str) -> Value<PathBuf> {
     if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".to_owned()) }
 }
@@ -65,7 +65,7 @@ pub(crate) fn amount(text: &str) -> Value<u32> {
     number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())
 }
 
-/// A number of things, maybe none.
+/// A number of things, zero included.
 pub(crate) fn amount_or_none(text: &str) -> Value<u32> {
     number(text, 0, 1_000_000).ok_or_else(|| "not a number of them (0-1000000)".to_owned())
 }
@@ -90,7 +90,7 @@ pub(crate) fn ipus_by_partition(text: &str) -> Value<BTreeMap<String, u32>> {
     ipus_by_name(text, "a Slurm partition")
 }
 
-/// Numbers of IPUs, each for a QOS; Slurm takes their names in any case.
+/// Numbers of IPUs, each for a QOS. Slurm ignores the case of their names.
 pub(crate) fn ipus_by_qos(text: &str) -> Value<BTreeMap<String, u32>> {
     ipus_by_name(&text.to_ascii_lowercase(), "a QOS")
 }
@@ -105,13 +105,13 @@ pub(crate) fn size(text: &str) -> Value<IpuCount> {
     })
 }
 
-/// A time during which something may happen.
+/// A time of at least one second.
 pub(crate) fn seconds(text: &str) -> Value<Duration> {
     let number = number(text, 1, MAX_SECONDS);
     number.map(Duration::from_secs).ok_or_else(|| format!("not a time (1-{MAX_SECONDS} seconds)"))
 }
 
-/// A time that may also be none at all.
+/// A time that may be zero.
 pub(crate) fn seconds_or_none(text: &str) -> Value<Duration> {
     let number = number(text, 0, MAX_SECONDS);
     number.map(Duration::from_secs).ok_or_else(|| format!("not a time (0-{MAX_SECONDS} seconds)"))
@@ -132,18 +132,18 @@ pub(crate) fn delivery(text: &str) -> Value<Delivery> {
     text.parse().map_err(|why: BadDelivery| why.to_string())
 }
 
-/// Whether the plugin is to choose IPUs, for which more has to be known.
+/// Whether the controller or the plugin chooses IPUs. The plugin needs Cluster, and allows no Allocation.
 pub(crate) fn placement(text: &str, cluster: bool, allocation: bool) -> Value<Placement> {
     match Placement::read(text)? {
         Placement::Explicit if !cluster => Err("of which V-IPU cluster? give Cluster too".to_owned()),
-        // Which of the controller's IPUs are an allocation's, its user API does not tell.
+        // The controller's user API does not tell which IPUs an allocation has.
         Placement::Explicit if allocation => Err("not possible beside Allocation".to_owned()),
         placement => Ok(placement),
     }
 }
 
 pub(crate) fn prefix(text: &str) -> Value<String> {
-    // The longest id there can be has to be one the controller takes.
+    // The controller has to accept the longest id that there can be.
     match PartitionId::further(text, u32::MAX, u16::MAX, u16::MAX) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err("not a prefix (a letter, then letters, digits, '_' or '-', at most 13 characters: \
@@ -174,7 +174,7 @@ pub(crate) fn agents(text: &str, of_allocation: bool) -> Value<Vec<String>> {
     Ok(found)
 }
 
-/// What gRPC takes for the name of text that is sent with a call.
+/// A key under which gRPC sends text with a call.
 pub(crate) fn metadata(text: &str) -> Value<String> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_.".contains(&b);
     if text.is_empty() || !text.bytes().all(plain) || text.ends_with("-bin") || text.starts_with("grpc-") {
@@ -184,7 +184,7 @@ pub(crate) fn metadata(text: &str) -> Value<String> {
     Ok(text.to_owned())
 }
 
-/// A decimal number between two bounds; `+5`, which Rust would read too, is none.
+/// A decimal number between two bounds. Rust's own reader would also accept `+5`.
 fn number<T: std::str::FromStr + PartialOrd>(text: &str, low: T, high: T) -> Option<T> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits)?;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_keys_are_what_grpc_sends_text_in() {
+    fn only_metadata_keys_for_text_are_accepted() {
         assert_eq!(metadata("x-api_key.2"), Ok("x-api_key.2".to_owned()));
         for bad in ["", "Key", "a b", "key-bin", "grpc-timeout", "é"] {
             assert!(metadata(bad).unwrap_err().starts_with("not a key"), "{bad}");

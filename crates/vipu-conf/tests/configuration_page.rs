@@ -8,7 +8,8 @@ use vipu_conf::{KEYS, Key, Preset};
 fn the_configuration_page_lists_every_key_as_it_is() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     let page = std::fs::read_to_string(page).unwrap();
-    // The page has one table for each group of keys, in an order of its own. No other table's rows begin this way.
+    // The page has one table for each group of keys, in an order of its own. Rows of other tables begin
+    // differently.
     let mut rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let row = |key: &Key| {
         let default = match key.preset {

@@ -20,7 +20,7 @@ fn folders() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_file_of_ours_can_be_read() {
+fn every_example_file_can_be_read() {
     for folder in folders() {
         for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             let name = path.file_name().unwrap().to_str().unwrap();

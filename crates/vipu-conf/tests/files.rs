@@ -1,4 +1,4 @@
-//! Which file a model's settings come from, and what holds when one is broken.
+//! The file that a model's settings come from, and the settings that hold when it is broken.
 #![allow(clippy::unwrap_used, reason = "the helpers of a test may fail by panicking, too")]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn model(name: &str) -> ModelName {
     ModelName::new(name).unwrap()
 }
 
-/// No process was there before this one.
+/// Returns no settings, as there was no earlier process.
 fn none_earlier(_: &ModelName) -> Option<Settings> {
     None
 }
@@ -96,7 +96,7 @@ fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
 }
 
 #[test]
-fn what_an_earlier_process_had_counts_only_until_a_file_is_good() {
+fn settings_of_an_earlier_process_hold_only_until_a_file_is_good() {
     let dir = dir(&[("vipu.conf", "broken")]);
     let models = [model("pod64")];
     let mut in_force = InForce::default();
@@ -125,7 +125,7 @@ fn a_model_taken_away_and_given_back_starts_anew() {
 }
 
 #[test]
-fn the_layer_is_found_whatever_else_is_wrong() {
+fn the_layer_is_found_in_a_broken_file() {
     for (text, layer) in [
         ("oops\nNoKey=1\nlayer=Linear\nApiPort=0", Some(Layer::Linear)),
         ("Layer=cons_tres", Some(Layer::ConsTres)),

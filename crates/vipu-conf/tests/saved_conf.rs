@@ -21,7 +21,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_was_kept_is_found_and_only_its_owner_can_read_it() {
+fn a_kept_text_is_found_and_only_its_owner_can_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let kept = SavedConf::in_dir(dir.path());
     assert!(kept.settings(&pod64()).unwrap().is_none());
@@ -39,7 +39,8 @@ fn only_a_text_that_changed_is_written() {
     let kept = SavedConf::in_dir(dir.path());
     let written = |text: &str| {
         kept.keep(&pod64(), text).unwrap();
-        // Renaming has put another file there: held open, the first one's number is not used again.
+        // A rename puts another file there. The old one is held open, so that its inode number is not used
+        // again.
         fs::File::open(dir.path().join("vipu_conf.pod64")).unwrap()
     };
     let files = [written(TEXT), written(TEXT), written("ApiHost=second IpuofDir=/x")];
@@ -50,7 +51,7 @@ fn only_a_text_that_changed_is_written() {
 }
 
 #[test]
-fn what_a_crash_left_is_in_nobodys_way() {
+fn a_leftover_of_a_crash_does_not_stop_a_write() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(format!("vipu_conf.pod64.new.{}", std::process::id())), "ApiHost=half of a lo")
         .unwrap();
@@ -61,7 +62,7 @@ fn what_a_crash_left_is_in_nobodys_way() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_with_its_place() {
+fn an_unusable_text_is_told_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let (kept, file) = (SavedConf::in_dir(dir.path()), dir.path().join("vipu_conf.pod64"));
     fs::write(&file, "ApiHost=x\nKeyOfALaterRelease=1\n").unwrap();

@@ -1,4 +1,4 @@
-//! From the text of a file to settings.
+//! The reading of settings from the text of a file.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
@@ -127,7 +127,7 @@ fn the_table_tells_required_keys_and_valid_defaults() {
 }
 
 #[test]
-fn files_need_a_directory_and_nothing_else_does() {
+fn only_delivery_by_file_needs_a_directory() {
     for (text, delivery) in
         [("ApiHost=x Delivery=api", Delivery::Api), ("ApiHost=x Delivery=Node", Delivery::Node)]
     {
@@ -187,7 +187,7 @@ fn all_problems_are_told_in_the_order_of_the_file() {
 }
 
 #[test]
-fn keys_of_tls_that_mean_nothing_alone_say_what_they_need() {
+fn a_tls_key_that_means_nothing_alone_names_the_missing_key() {
     for (keys, told) in [
         (
             "ApiTlsCert=/c ApiTlsKey=/k",
@@ -211,7 +211,7 @@ fn a_synonym_and_its_key_are_the_same_key() {
 }
 
 #[test]
-fn what_is_missing_has_no_place() {
+fn a_missing_key_has_no_place() {
     let broken = parse("ApiHost=x").unwrap_err();
     assert!(broken.to_string().starts_with("/etc/slurm/vipu.conf: IpuofDir is missing"));
     assert!(broken.one_line().starts_with("vipu.conf: IpuofDir is missing"));

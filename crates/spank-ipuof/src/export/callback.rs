@@ -1,4 +1,4 @@
-//! What every callback of Slurm's has around its work.
+//! The frame around the work of each callback: results, errors and panics.
 
 use std::any::Any;
 use std::ffi::c_int;
@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::host::{self, MissingSymbol};
 
-/// What a callback returns when all is well.
+/// The result of a callback that succeeded.
 pub(super) const SUCCESS: c_int = 0;
 
-/// What stops the task when the plugin is `required`.
+/// The result that stops the task if the plugin is `required`.
 pub(super) const FAILURE: c_int = -1;
 
-/// Does a callback's work: an error is told to Slurm, a panic goes no further than this.
+/// Does a callback's work. Logs an error, and catches a panic and logs it as an error.
 pub(super) fn answer<S>(
     spank: Result<S, MissingSymbol>,
     work: impl FnOnce(&mut S) -> Result<(), String>,
@@ -30,7 +30,7 @@ pub(super) fn answer<S>(
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")

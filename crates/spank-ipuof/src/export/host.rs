@@ -1,31 +1,31 @@
-//! The few functions of Slurm's that the plugin calls, found at run time.
+//! The few functions of Slurm that the plugin calls, found at run time.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_long, c_void};
 use std::mem::transmute_copy;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// A handle of Slurm's.
+/// A handle that Slurm gave to a callback.
 pub(super) type Handle = *mut c_void;
 
 type GetContext = unsafe extern "C" fn() -> c_int;
 type Log = unsafe extern "C" fn(*const c_char, ...);
 type ApiVersion = unsafe extern "C" fn() -> c_long;
 
-/// Which program this is, as far as it matters.
+/// The program in which the plugin runs, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
-    /// slurmstepd, or a task of its.
+    /// slurmstepd, or one of its tasks.
     Slurmstepd,
     /// slurmd.
     Slurmd,
     /// srun.
     Srun,
-    /// Another command, or what runs prologs.
+    /// Another command, or the process that runs prologs.
     Other,
 }
 
-/// Slurm lacks a function that it always had.
+/// Slurm lacks a function that every known release has.
 #[derive(Debug, thiserror::Error)]
 #[error("this Slurm has no function {}", .0.to_string_lossy())]
 pub(super) struct MissingSymbol(&'static CStr);
@@ -47,7 +47,7 @@ pub(super) unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing
 
 /// The soname number of the libslurm that is loaded, if one is.
 pub(super) fn soname() -> Option<u32> {
-    // SAFETY: slurm.h declares it so in every release.
+    // SAFETY: slurm.h declares it with this type in every release.
     let api_version = unsafe { function::<ApiVersion>(c"slurm_api_version") }.ok()?;
     // SAFETY: it takes nothing and returns a constant.
     let version = unsafe { api_version() };
@@ -58,7 +58,7 @@ pub(super) fn soname() -> Option<u32> {
 pub(super) fn own_file() -> Option<PathBuf> {
     // SAFETY: all members of the struct may be zero.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for; `info` lives through the call.
+    // SAFETY: dladdr takes any address; `info` lives through the call.
     let found = unsafe { libc::dladdr(own_file as *const c_void, &raw mut info) } != 0;
     if !found || info.dli_fname.is_null() {
         return None;
@@ -68,12 +68,13 @@ pub(super) fn own_file() -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// slurm.conf: Slurm puts its path into its own environment, else it is where it was compiled to be.
+/// The path of slurm.conf: the one that Slurm puts into its own environment, else the one compiled into
+/// Slurm.
 pub(super) fn slurm_conf() -> Option<PathBuf> {
     let compiled_in = || {
         // SAFETY: the name is a C string, and RTLD_DEFAULT is always a valid place to look.
         let variable = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"default_slurm_config_file".as_ptr()) };
-        // SAFETY: null, or a variable of type `char *` that nobody changes.
+        // SAFETY: null, or a variable of type `char *` that no code changes.
         let path = unsafe { variable.cast::<*const c_char>().as_ref() }.filter(|path| !path.is_null())?;
         // SAFETY: not null, and a C string as long as the process lives.
         let path = unsafe { CStr::from_ptr(*path) };
@@ -82,21 +83,21 @@ pub(super) fn slurm_conf() -> Option<PathBuf> {
     std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)
 }
 
-/// Writes a line to Slurm's log: where the user types, to the terminal.
+/// Writes a line to Slurm's log, which in a user's command is the terminal.
 pub(super) fn log(line: &str) {
-    // SAFETY: spank.h declares it so in every release.
+    // SAFETY: spank.h declares it with this type in every release.
     if let Ok(log) = unsafe { function::<Log>(c"slurm_spank_log") } {
         let line = c_string(line.as_bytes());
-        // SAFETY: the format takes one C string, and that is given.
+        // SAFETY: the format takes one C string, and gets one.
         unsafe { log(c"spank_ipuof: %s".as_ptr(), line.as_ptr()) }
     }
 }
 
-/// Which program this is.
+/// The program in which the plugin runs.
 pub(super) fn context() -> Context {
-    // SAFETY: spank.h declares it so in every release.
+    // SAFETY: spank.h declares it with this type in every release.
     let Ok(context) = (unsafe { function::<GetContext>(c"spank_context") }) else { return Context::Other };
-    // SAFETY: it takes nothing, and looks at what Slurm set up before it called us.
+    // SAFETY: it takes nothing, and reads state that Slurm set up before it called us.
     match unsafe { context() } {
         1 => Context::Srun,
         2 => Context::Slurmstepd,
@@ -105,19 +106,19 @@ pub(super) fn context() -> Context {
     }
 }
 
-/// Takes a variable out of this process's environment.
+/// Removes a variable from this process's environment.
 pub(super) fn forget(name: &str) {
     let name = c_string(name.as_bytes());
-    // SAFETY: a C string. Slurm's commands change their environment at this point themselves: no other thread
-    // reads it.
+    // SAFETY: a C string. Slurm's commands change their environment at this point themselves, so no other
+    // thread reads it.
     unsafe { libc::unsetenv(name.as_ptr()) };
 }
 
-/// Puts a variable into this process's environment.
+/// Sets a variable in this process's environment.
 pub(super) fn remember(name: &str, value: &OsStr) {
     let (name, value) = (c_string(name.as_bytes()), c_string(value.as_bytes()));
     // SAFETY: C strings, which are copied. Slurm's commands change their environment at this point
-    // themselves: no other thread reads it.
+    // themselves, so no other thread reads it.
     unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) };
 }
 

@@ -10,8 +10,8 @@ type Destroy = unsafe extern "C" fn(*mut c_void);
 
 /// The names in a list.
 pub(super) fn names(list: &str) -> Result<Vec<String>, MissingSymbol> {
-    // SAFETY: slurm.h declares these functions so in every release; up to 23.02 the list is a pointer by
-    // another name.
+    // SAFETY: slurm.h declares these functions with these types in every release; up to 23.02 the list is a
+    // pointer with another name.
     let (create, shift, destroy) = unsafe {
         (
             function::<Create>(c"slurm_hostlist_create")?,
@@ -20,8 +20,8 @@ pub(super) fn names(list: &str) -> Result<Vec<String>, MissingSymbol> {
         )
     };
     let mut names = Vec::new();
-    // SAFETY: a C string; the list is destroyed once, after its last use; each name is a C string of
-    // malloc's.
+    // SAFETY: a C string; the list is destroyed once, after its last use; each name is a C string from
+    // malloc.
     unsafe {
         let list = create(c_string(list.as_bytes()).as_ptr());
         if list.is_null() {

@@ -1,4 +1,4 @@
-//! The options that `srun`, `sbatch` and `salloc` have by this plugin, and the values they were given.
+//! The options that this plugin adds to `srun`, `sbatch` and `salloc`, and the values that they were given.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::panic::catch_unwind;
@@ -26,7 +26,7 @@ pub(super) struct SpankOption {
 
 type Register = unsafe extern "C" fn(Handle, *mut SpankOption) -> c_int;
 
-/// Slurm's handle of a command or step that begins, to which options can be added.
+/// Slurm's handle of a command or step that begins. Options can be added to it.
 pub(super) struct Registrar {
     handle: Handle,
     register: Register,
@@ -38,7 +38,7 @@ impl Registrar {
     /// # Safety
     /// `handle` is the one Slurm gave to the `slurm_spank_init` that is running, and is not used after it.
     pub(super) unsafe fn new(handle: Handle) -> Result<Self, MissingSymbol> {
-        // SAFETY: spank.h declares these functions so in every release.
+        // SAFETY: spank.h declares this function with this type in every release.
         unsafe { Ok(Self { handle, register: function(c"spank_option_register")? }) }
     }
 
@@ -52,19 +52,19 @@ impl Registrar {
     }
 }
 
-/// What the options of this process say so far: of the command that the user typed, or of the step that runs.
+/// The options read so far: those of the command that the user typed, or of the step that runs.
 static ASKED: Mutex<Asked> =
     Mutex::new(Asked { ipus: None, model: None, shape: Shape::OPEN, after_failure: AfterFailure::NONE });
 
-/// What the options say.
+/// Returns the options read so far.
 pub(super) fn asked() -> Asked {
     ASKED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Adds the options to the command, or to the step, that has begun.
 pub(super) fn register(registrar: &Registrar) {
-    // What a program that runs in a job, or in the shell of salloc, inherits is of that job's request, not of
-    // one that it makes itself.
+    // A command in a job, or in the shell of salloc, inherits variables of that job's request. Its own
+    // request is another one.
     if host::context() != Context::Slurmstepd {
         forget_inherited();
         for given in given() {
@@ -83,8 +83,8 @@ fn given() -> Vec<input::Given> {
     input::given(program, |name| std::env::var_os(name))
 }
 
-/// Takes away all that Slurm would read as options but the command line: they are not to go on to what this
-/// command starts.
+/// Removes all variables that Slurm would read as options, so that no program started by this command
+/// inherits them.
 fn forget_inherited() {
     for option in JobOption::ALL {
         host::forget(&option.variable());
@@ -92,8 +92,9 @@ fn forget_inherited() {
     }
 }
 
-/// The variable by which Slurm takes an option of a SPANK plugin, where it takes those of the command's own
-/// variables: before the command line, after `#SBATCH`. salloc leaves a name of this kind to its shell.
+/// The variable from which Slurm reads an option of a SPANK plugin. Slurm reads it when it reads the
+/// command's own variables: after `#SBATCH`, before the command line. salloc passes a variable with this kind
+/// of name on to its shell.
 fn inherited(option: JobOption) -> String {
     format!("SLURM_SPANK_{}", option.variable())
 }
@@ -112,7 +113,8 @@ fn of(option: JobOption, index: c_int) -> SpankOption {
     }
 }
 
-/// Takes a value. A bad one stops the command; where the step runs it is told by what it led to.
+/// Takes the value of an option. A bad value stops the command. Where the step runs it is no error here: its
+/// effects are reported.
 ///
 /// # Safety
 /// Slurm calls it with the option's index and its value, NULL or a C string.

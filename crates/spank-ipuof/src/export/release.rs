@@ -1,4 +1,4 @@
-//! Which series of Slurm loaded us.
+//! The series of the Slurm that loaded the plugin.
 
 use slurm_release::{Series, known_releases, table_file};
 
@@ -6,7 +6,7 @@ use super::host;
 
 /// The series, from the soname of the libslurm that is loaded.
 ///
-/// For a soname that came after this build the table file tells, as it does for the other plugins.
+/// For a soname that is newer than this build, the table file names the series, as for the other plugins.
 pub(super) fn series() -> Result<Series, String> {
     let soname = host::soname().ok_or("no libslurm is loaded here")?;
     if let Some(series) = Series::of_soname(soname) {

@@ -12,7 +12,7 @@ type GetItem = unsafe extern "C" fn(Handle, c_int, ...) -> c_int;
 type SetEnv = unsafe extern "C" fn(Handle, *const c_char, *const c_char, c_int) -> c_int;
 type UnsetEnv = unsafe extern "C" fn(Handle, *const c_char) -> c_int;
 
-/// Items of `spank_get_item`: new releases add some at the end.
+/// Items of `spank_get_item`. New releases add items at the end.
 const JOB_UID: c_int = 0;
 const JOB_ID: c_int = 2;
 const STEP_ID: c_int = 3;
@@ -20,11 +20,11 @@ const TASKS: c_int = 7;
 const JOB_ENVIRONMENT: c_int = 10;
 const TASK_ID: c_int = 11;
 
-/// Steps that have no number: a batch script, and salloc's shell where it runs on a node.
+/// The ids of steps without a number: a batch script, and salloc's shell where it runs on a node.
 const BATCH_STEP: u32 = 0xffff_fffb;
 const INTERACTIVE_STEP: u32 = 0xffff_fffa;
 
-/// Slurm's handle of a step or task, with what can be asked of it.
+/// Slurm's handle of a step or task, with the functions that take it.
 pub(super) struct Spank {
     handle: Handle,
     get_item: GetItem,
@@ -38,7 +38,7 @@ impl Spank {
     /// # Safety
     /// `handle` is the one Slurm gave to the callback that is running, and is not used after it.
     pub(super) unsafe fn new(handle: Handle) -> Result<Self, MissingSymbol> {
-        // SAFETY: spank.h declares these functions so in every release.
+        // SAFETY: spank.h declares these functions with these types in every release.
         unsafe {
             Ok(Self {
                 handle,
@@ -54,13 +54,13 @@ impl Spank {
         self.number(JOB_UID)
     }
 
-    /// How many tasks the step has, on all its nodes.
+    /// The number of tasks of the step, on all its nodes.
     pub(super) fn tasks(&self) -> Result<u32, Refused> {
         self.number(TASKS)
     }
 
-    /// Whether this is the first task on this node of the first step of its job, as far as a step knows of
-    /// others.
+    /// Whether this is the first task on this node in step 0, the batch script or salloc's shell. A step has
+    /// no better way to find out whether it is the first of its job.
     pub(super) fn is_first_task(&self) -> bool {
         let is_first_step = |step: u32| [0, BATCH_STEP, INTERACTIVE_STEP].contains(&step);
         self.number(TASK_ID) == Ok(0) && self.number(STEP_ID).is_ok_and(is_first_step)
@@ -93,13 +93,13 @@ impl Task for Spank {
 
     fn get(&self, name: &str) -> Option<OsString> {
         let mut variables: *const *const c_char = std::ptr::null();
-        // SAFETY: the item takes a pointer to where a list of C strings is to be put.
+        // SAFETY: the item takes a pointer to a variable for a list of C strings.
         let code = unsafe { (self.get_item)(self.handle, JOB_ENVIRONMENT, &raw mut variables) };
         check("spank_get_item", code).ok()?;
         if variables.is_null() {
             return None;
         }
-        // SAFETY: the list ends with a null pointer, and no element behind that one is read.
+        // SAFETY: the list ends with a null pointer, and no element behind it is read.
         let pointers = (0..).map(|index| unsafe { *variables.add(index) });
         let present = pointers.take_while(|pointer| !pointer.is_null());
         // SAFETY: each element is a C string; nothing changes the environment while it is read.

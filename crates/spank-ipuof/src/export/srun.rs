@@ -1,4 +1,4 @@
-//! srun, as far as its step's tasks have to hear of it.
+//! The variable by which srun tells its tasks whether their step has IPUs.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
@@ -11,11 +11,11 @@ use crate::without::{VARIABLE, has_ipus};
 type OptionGet = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_char;
 type Free = unsafe extern "C" fn(*mut *mut c_void);
 
-/// Whether a component of this srun's step has IPUs: all share one environment.
+/// Whether a component of this srun's step has IPUs. All components share one environment.
 static HAS_IPUS: AtomicBool = AtomicBool::new(false);
 
-/// Puts it into srun's environment, which its tasks get. Called for each component of the step, once its
-/// options are read.
+/// Sets or removes [`VARIABLE`] in srun's environment, which its tasks get. Called for each component of the
+/// step when its options are read.
 pub(super) fn tell_tasks() {
     let this_has = has_ipus(option(c"gres").as_deref()) || options::asked().ipus.is_some();
     let has = HAS_IPUS.fetch_or(this_has, Ordering::Relaxed) || this_has;
@@ -28,8 +28,8 @@ pub(super) fn tell_tasks() {
     }
 }
 
-/// What srun was given for an option, by its long name. Slurm finds it by itself: `slurm_opt_t` is laid out
-/// differently in each release.
+/// The value that srun was given for an option, by its long name. A function of Slurm reads it, because the
+/// layout of `slurm_opt_t` differs in each release.
 fn option(name: &CStr) -> Option<String> {
     // SAFETY: `char *slurm_option_get(slurm_opt_t *, const char *)` and `void slurm_xfree(void **)` in every
     // release.
@@ -44,7 +44,7 @@ fn option(name: &CStr) -> Option<String> {
     }
     // SAFETY: not null, and a C string that is ours to free.
     let value = unsafe { CStr::from_ptr(text.cast()) }.to_string_lossy().into_owned();
-    // SAFETY: memory of Slurm's allocator, used no more.
+    // SAFETY: memory of Slurm's allocator, not used afterwards.
     unsafe { free(&raw mut text) };
     Some(value)
 }

@@ -1,4 +1,5 @@
-//! What is done once for a step on its node, as root, and once for slurmd: the step's own directory.
+//! The callbacks for the step's own directory: slurmstepd makes and removes it as root, slurmd sweeps at its
+//! start.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
@@ -15,15 +16,15 @@ use crate::fetch_program::{Order, Trouble};
 use crate::step::{StepDir, sweep};
 use crate::task::Task;
 
-/// The directory of this slurmstepd's step, or why it has none. Tasks are forked after it is made, and look
-/// here.
+/// The directory of this slurmstepd's step, or the reason why it has none. Tasks are forked after it is made,
+/// and read it here.
 static STEP: Mutex<Option<Result<StepDir, String>>> = Mutex::new(None);
 
 fn step() -> MutexGuard<'static, Option<Result<StepDir, String>>> {
     STEP.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the step's files are, for [`Task::fetched`].
+/// The directory of the step's files, for [`Task::fetched`].
 pub(super) fn fetched() -> Result<PathBuf, String> {
     match &*step() {
         Some(Ok(directory)) => Ok(directory.path().to_owned()),
@@ -35,14 +36,14 @@ pub(super) fn fetched() -> Result<PathBuf, String> {
     }
 }
 
-/// Removes what killed steps left, when slurmd starts.
+/// Removes the directories of killed steps when slurmd starts.
 pub(super) fn slurmd_starts(arguments: &Arguments) -> Result<(), String> {
     let run_dir = &arguments.run_dir;
     sweep(run_dir).map_err(|error| format!("what killed steps left in {} stays: {error}", run_dir.display()))
 }
 
-/// Fetches the step's files, where its job is to have them so. A failure is kept for the tasks, which tell
-/// their user of it: a step that does not even come to its tasks would be the node's fault to Slurm.
+/// Fetches the step's files if its job has `Delivery=node`. A failure is kept for the tasks, which report it
+/// to their user: Slurm would blame the node for a step that fails before its tasks.
 pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String> {
     let Some(outcome) = fetch(spank, arguments) else { return Ok(()) };
     let told = match &outcome {
@@ -53,7 +54,7 @@ pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String>
     told
 }
 
-/// What was fetched, if the step is to have files of its own.
+/// The directory with the fetched files. None with another delivery.
 fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble>> {
     let job = spank.job().ok()?;
     let grant = grant(job, |name| spank.get(name)).filter(|grant| grant.delivery == Delivery::Node)?;
