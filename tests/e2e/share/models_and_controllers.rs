@@ -55,21 +55,6 @@ fn ended_well(cluster: &Cluster, job: JobId) -> Result<()> {
 }
 
 #[test]
-fn sched_two_models_each_to_its_own() -> Result<()> {
-    with_pod16().nodes(2).node_gres(2, "vipu:pod16:no_consume:16").run(|cluster| {
-        ensure!(runs_on(cluster, "pod64", 16, 0)?.ends_with("001"));
-        ensure!(runs_on(cluster, "pod16", 16, 1)?.ends_with("002"));
-        let large = cluster.sbatch_command("true", &["--gres=vipu:pod16:32"])?.output()?;
-        ensure!(large.stderr.contains("a job on pod16 gets at most 16 IPUs"), "{large:?}");
-        // What one has to spare is no use to the other.
-        let held = cluster.sbatch("sleep 1000", &["--gres=vipu:pod16:16"])?;
-        cluster.await_job(held, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        waits(cluster, "vipu:pod16:1", "1 IPU of pod16 needed, 0 free")?;
-        runs_on(cluster, "pod64", 64, 0).map(drop)
-    })
-}
-
-#[test]
 fn sched_two_models_on_one_node() -> Result<()> {
     with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
         let large = stay(cluster, 64)?;
@@ -78,19 +63,6 @@ fn sched_two_models_on_one_node() -> Result<()> {
         runs_on(cluster, "pod16", 16, 1)?;
         let_go(cluster)?;
         ended_well(cluster, large)
-    })
-}
-
-#[test]
-fn sched_model_may_be_left_out_when_there_is_one_choice() -> Result<()> {
-    with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:32"])?;
-        main_job::batch_ended(cluster, job, 32)?;
-        let either = cluster.sbatch_command("true", &["--gres=vipu:8"])?.output()?;
-        let models = "models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)";
-        let named = either.stderr.contains("which model?") && either.stderr.contains(models);
-        ensure!(either.code != 0 && named, "{either:?}");
-        Ok(())
     })
 }
 
@@ -134,32 +106,6 @@ fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
             .record(&main_job::partition_name(job, 1))
             .context("on the second controller")?;
         Ok(())
-    })
-}
-
-#[test]
-fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
-    two_controllers().controllers(&[0]).run(|cluster| {
-        let list = |numbers: &[usize]| {
-            cluster.write_vipu_conf(&[&cluster.api_host(numbers)])?;
-            cluster.reconfigure()
-        };
-        let first = stay(cluster, 32)?;
-        list(&[1, 0])?;
-        // Too large for the rest of the first: whichever controller has answered by now.
-        let second = stay(cluster, 64)?;
-        is_on(cluster, first, 0)?;
-        is_on(cluster, second, 1)?;
-        list(&[0])?;
-        let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free")?;
-        is_on(cluster, second, 1)?;
-        let_go(cluster)?;
-        for job in [first, second, third] {
-            ended_well(cluster, job)?;
-        }
-        // Also one that nobody lists any more lets go of what it has.
-        cluster.controller(1).await_removed(&main_job::partition_name(second, 0), LIMIT)?;
-        runs_on(cluster, "pod64", 64, 0).map(drop)
     })
 }
 

@@ -59,8 +59,6 @@ fn job_of_two_clusters_with_two_prefixes() -> Result<()> {
             second.stop_slurmctld()?;
             second.start_slurmctld()?;
             let_go(second, theirs)?;
-            let ended = second.await_end(theirs, LIMIT)?;
-            ensure!(ended.state == "COMPLETED", "{ended:?}");
             first.mock().await_removed(&format!("second_{theirs}"), LIMIT)?;
             let still = first.mock().record(&format!("slurm_{ours}"))?;
             ensure!(still.remove_request.is_none(), "{still:?}");
