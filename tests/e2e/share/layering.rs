@@ -57,10 +57,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     let count = number("LAYERING_JOBS")?.map_or(Ok(usual), usize::try_from)?;
     let (jobs, limits) = jobs::draw(seed, count, waiting);
     println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
-    // 22.05 is always too slow for the quicker pace where others wait for IPUs.
-    let quicker = (!matches!(waiting, Some(Nodes::Apart))).then_some(1);
-    for patience in quicker.into_iter().chain([4]) {
-        let pace = Pace::of(count, patience);
+    for pace in [1, 4].map(|patience| Pace::of(count, patience)) {
         let begin = now()? + 60 * limits.between();
         let play = |selector| {
             let settings = cluster::settings(selector, pace, limits);
@@ -69,7 +66,6 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
                 let take = |_| Taken::take(cluster, selector, limits.between());
                 let taken = waiting.map(take).transpose()?;
                 let outcome = Outcome::new(submit(cluster, &jobs, selector)?);
-                taken.as_ref().map_or(Ok(()), Taken::is_known)?;
                 let outcome = play(cluster, outcome, pace)?;
                 taken.as_ref().map_or(Ok(()), Taken::is_waited_for)?;
                 Ok(outcome)
@@ -131,9 +127,9 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
 fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
     cluster.main_cycle()?;
     let before = cluster.sdiag()?.main.count;
-    for partition in PARTITIONS {
-        cluster.scontrol(&["update", &format!("PartitionName={partition}"), "State=UP"])?;
-    }
+    // All commands at once: one after the other they may take longer on a busy machine.
+    let up = PARTITIONS.map(|name| format!("scontrol update PartitionName={name} State=UP &")).join(" ");
+    cluster.command("bash").args(&["-c", &format!("{up} wait")]).success()?;
     Ok(cluster.sdiag()?.main.count == before)
 }
 
