@@ -95,6 +95,33 @@ pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
     update(cluster, job, &["StartTime=now"])
 }
 
+/// The partition of a job's first run.
+pub(crate) fn partition(job: JobId) -> String {
+    main_job::partition_name(job, 0)
+}
+
+/// The partition of one was made when the other's was gone.
+pub(crate) fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
+    let gone = cluster.mock().record(&partition(early))?.removed.context("it is still there")?;
+    let made = cluster.mock().record(&partition(late))?.create_request;
+    ensure!(made >= gone, "job {late} had its partition before that of {early} was gone");
+    Ok(())
+}
+
+/// A job of this model gets as many IPUs as it asks for, on the controller of this number, and leaves nothing. Returns its nodes.
+pub(crate) fn runs_on(cluster: &Cluster, model: &str, ipus: u32, number: usize) -> Result<String> {
+    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
+    let ended = ended(cluster, job, "COMPLETED")?;
+    let shown = main_job::Shown::parse(&cluster.job_output(job))?;
+    let told = |name: &str| shown.environment.get(&format!("SLURM_VIPU_{name}")).map(String::as_str);
+    ensure!(told("MODEL") == Some(model), "{shown:?}");
+    let port = format!(":{}", cluster.controller(number).port());
+    ensure!(told("CONTROLLER").is_some_and(|name| name.ends_with(&port)), "{shown:?}");
+    ensure!(shown.file.devices.len() == usize::try_from(ipus)?, "{shown:?}");
+    cluster.controller(number).await_removed(shown.partition()?, LIMIT)?;
+    Ok(ended.nodes)
+}
+
 /// Waits until the partition of this run is gone.
 pub(crate) fn gone(cluster: &Cluster, job: JobId, restarts: u16) -> Result<()> {
     cluster.mock().await_removed(&main_job::partition_name(job, restarts), LIMIT).map(drop)

@@ -32,8 +32,8 @@ struct Case {
 impl Case {
     /// All that there can be.
     fn all() -> impl Iterator<Item = Self> {
-        let faults = |mode| Fault::ALL.into_iter().map(move |fault| (mode, fault));
-        let steps = |(mode, fault)| Step::ALL.into_iter().map(move |step| Self { mode, fault, step });
+        let faults = |mode| Fault::all().map(move |fault| (mode, fault));
+        let steps = |(mode, fault)| Step::all().map(move |step| Self { mode, fault, step });
         PrepareMode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
     }
 

@@ -6,7 +6,6 @@ mod jobs;
 mod outcome;
 
 use std::{
-    collections::BTreeMap,
     env, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -65,7 +64,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
                 cluster::reserve(cluster, begin)?;
                 let take = |_| Taken::take(cluster, selector, limits.between());
                 let taken = waiting.map(take).transpose()?;
-                let outcome = Outcome::new(submit(cluster, &jobs, selector)?);
+                let outcome = submit(cluster, &jobs, selector)?;
                 let outcome = play(cluster, outcome, pace)?;
                 taken.as_ref().map_or(Ok(()), Taken::is_waited_for)?;
                 Ok(outcome)
@@ -133,20 +132,20 @@ fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
     Ok(cluster.sdiag()?.main.count == before)
 }
 
-/// Submits the jobs, one after the other. Returns what was said of those that were refused.
-fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<BTreeMap<usize, String>> {
-    let (mut ids, mut refused) = (Vec::new(), BTreeMap::new());
+/// Submits the jobs, one after the other.
+fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<Outcome> {
+    let (mut ids, mut outcome) = (Vec::new(), Outcome::default());
     for (index, job) in jobs.iter().enumerate() {
         let options = job.options(index, &ids, selector);
         let options: Vec<_> = options.iter().map(String::as_str).collect();
         let output = cluster.sbatch_command("true", &options)?.output()?;
         let id = (output.code == 0).then(|| output.stdout.parse()).transpose()?;
         if id.is_none() {
-            refused.insert(index, output.stderr);
+            outcome.refuse(index, output.stderr);
         }
         ids.push(id);
     }
-    Ok(refused)
+    Ok(outcome)
 }
 
 /// Has the main scheduler go over its queue until it starts nothing more: whether it went over it once more is then all the same.

@@ -1,23 +1,15 @@
 //! Jobs that wait for others.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, main_job};
 
-use crate::jobs::{brisk, cancel, ended, let_go, running, waits};
+use crate::jobs::{brisk, came_after, cancel, ended, let_go, running, waits};
 
 /// All of the IPUs: two of these are never there at once.
 const WHOLE: &str = "--gres=vipu:pod64:64";
 
 fn after(cluster: &Cluster, dependency: &str) -> Result<JobId> {
     cluster.sbatch(main_job::SHOW, &[WHOLE, &format!("--dependency={dependency}")])
-}
-
-/// The partition of one was made when the other's was gone.
-fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
-    let gone = cluster.mock().record(&format!("slurm_{early}"))?.removed.context("it is still there")?;
-    let made = cluster.mock().record(&format!("slurm_{late}"))?.create_request;
-    ensure!(made >= gone, "job {late} had its partition before that of {early} was gone");
-    Ok(())
 }
 
 #[test]

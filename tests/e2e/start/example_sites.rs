@@ -1,27 +1,11 @@
 //! Clusters from the example files in conf/: an administrator who starts from them gets a site that works.
 
-use anyhow::{Context, Result, ensure};
-use testbed::{
-    Cluster,
-    example::{Here, ONE_NODE, SECURE, TWO_MODELS},
-    main_job,
-};
+use anyhow::{Context, Result};
+use testbed::example::{Here, ONE_NODE, SECURE, TWO_MODELS};
 use vipu_types::Delivery;
 
 use super::tls::Site;
-use crate::{LIMIT, quick};
-
-/// A job of this model gets as many IPUs as it asks for, on the controller of this number, and leaves nothing.
-fn runs(cluster: &Cluster, model: &str, ipus: u32, controller: usize) -> Result<()> {
-    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    let output = cluster.job_output(job);
-    ensure!(ended.state == "COMPLETED", "{ended:?}: {output}");
-    let shown = main_job::Shown::parse(&output)?;
-    ensure!(shown.environment["SLURM_VIPU_MODEL"] == model, "{output}");
-    ensure!(shown.file.devices.len() == usize::try_from(ipus)?, "{output}");
-    cluster.controller(controller).await_removed(shown.partition()?, LIMIT).map(drop)
-}
+use crate::{jobs::runs_on, quick};
 
 #[test]
 fn user_example_site_one_node_runs_a_job() -> Result<()> {
@@ -30,7 +14,7 @@ fn user_example_site_one_node_runs_a_job() -> Result<()> {
         ("/shared/ipuof", Here::IpuofDir),
         ("ipu-pod64-001", Here::Node(1)),
     ];
-    quick().example(&ONE_NODE, &here).run(|cluster| runs(cluster, "pod64", 16, 0))
+    quick().example(&ONE_NODE, &here).run(|cluster| runs_on(cluster, "pod64", 16, 0).map(drop))
 }
 
 #[test]
@@ -43,8 +27,8 @@ fn user_example_site_two_models_runs_a_job() -> Result<()> {
         ("ipu-pod16-001", Here::Node(2)),
     ];
     quick().controller(&["--preset=pod16"]).example(&TWO_MODELS, &here).run(|cluster| {
-        runs(cluster, "pod64", 64, 0)?;
-        runs(cluster, "pod16", 16, 1)
+        runs_on(cluster, "pod64", 64, 0)?;
+        runs_on(cluster, "pod16", 16, 1).map(drop)
     })
 }
 
@@ -64,5 +48,5 @@ fn user_example_site_secure_runs_a_job() -> Result<()> {
     site.with_user(user, key)
         .delivery(Delivery::Node)
         .example(&SECURE, &here)
-        .run(|cluster| runs(cluster, "pod64", 16, 0))
+        .run(|cluster| runs_on(cluster, "pod64", 16, 0).map(drop))
 }

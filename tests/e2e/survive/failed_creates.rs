@@ -69,26 +69,6 @@ fn job_create_fails_message_of_srun_and_salloc() -> Result<()> {
     })
 }
 
-/// A misspelt directory is known before the first job could start. Everybody waits, nobody pays, and all go on by themselves.
-#[test]
-fn job_ipuof_dir_missing() -> Result<()> {
-    quick().vipu_conf("CreateTimeout=3").expect_log("nowhere").run(|cluster| {
-        cluster.write_vipu_conf(&["IpuofDir=/nowhere/at/all"])?;
-        cluster.reconfigure()?;
-        wait_until("the directory to be looked at", LIMIT, || {
-            Ok(cluster.slurmctld_log().contains("IpuofDir: cannot open directory /nowhere/at/all"))
-        })?;
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        cluster.await_job(job, "to wait", LIMIT, |job| waits_for(job, "/nowhere/at/all"))?;
-        ensure!(cluster.job(job)?.state == "PENDING", "{:?}", cluster.job(job));
-        cluster.write_vipu_conf(&["CreateTimeout=3"])?;
-        cluster.reconfigure()?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED" && ended.restarts == 0, "{ended:?}");
-        Ok(())
-    })
-}
-
 fn waits_for(job: &JobView, part: &str) -> bool {
     ["PENDING", "CONFIGURING"].contains(&job.state.as_str()) && job.reason.contains(part)
 }

@@ -6,15 +6,11 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::{LIMIT, let_go, quick, slow, stay};
+use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
 /// The controller's partitions are looked at every second.
 fn watchful() -> Settings {
     quick().vipu_conf("ReconcileInterval=1")
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }
 
 fn says(job: &JobView, text: &str) -> bool {

@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
-use testbed::{Cluster, JobId, main_job, process::Process, wait_until};
+use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
-use crate::{LIMIT, let_go, quick, slow, stay};
+use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
 /// What Slurm says when it restores a job that is completing though its nodes are done with it.
 pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
@@ -134,8 +134,4 @@ fn job_orphan_is_removed() -> Result<()> {
         ensure!(records.len() == 2, "{records:?}");
         Ok(())
     })
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, ipus, looked_at, running_for, runs, submit, waits};
+use crate::jobs::{brisk, came_after, ipus, looked_at, partition, running_for, runs, submit, waits};
 
 /// In this Slurm partition jobs preempt those of the other.
 const FIRST: &str = "--partition=first";
@@ -18,10 +18,6 @@ fn preempting(mode: &str) -> Settings {
         .slurm_conf("PreemptType=preempt/partition_prio")
         .slurm_conf(&format!("PreemptMode={mode}"))
         .slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10")
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }
 
 /// The jobs whose partition was asked to go.
@@ -38,14 +34,6 @@ fn victim(cluster: &Cluster, jobs: &[JobId]) -> Result<JobId> {
     let found = victims(cluster, jobs)?;
     ensure!(found.len() == 1, "{found:?} were preempted");
     Ok(found[0])
-}
-
-/// The partition of one was made when the other's was gone.
-fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
-    let gone = cluster.mock().record(&partition(early))?.removed.context("it is still there")?;
-    let made = cluster.mock().record(&partition(late))?.create_request;
-    ensure!(made.0 >= gone.0, "{late} had its partition before that of {early} was gone");
-    Ok(())
 }
 
 #[test]
