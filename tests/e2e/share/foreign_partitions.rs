@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
-use testbed::Cluster;
+use testbed::{Cluster, wait_until};
 use vipu_client::Call;
 
 use crate::LIMIT;
@@ -22,6 +22,8 @@ fn vanishes(cluster: &Cluster) -> Result<()> {
 #[test]
 fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
     brisk().expect_log("no room").run(|cluster| {
+        let is_listed = || Ok(cluster.slurmctld_log().contains("answers (64 IPUs)"));
+        wait_until("the listing without it", LIMIT, is_listed)?;
         // The job gets its nodes, the controller has no room, and nobody knows until when: it is to wait in line.
         appears(cluster)?;
         let whole = ipus(cluster, 64, 60, &[])?;

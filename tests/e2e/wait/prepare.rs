@@ -5,7 +5,7 @@ mod which_jobs;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use mock_vipu::{Effect, Fault};
+use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, main_job, wait_until};
 
 use crate::{LIMIT, quick, slow};
@@ -186,7 +186,6 @@ fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
         let run = main_job::srun(cluster, 16)?;
         ensure!(run.partition == format!("{first}p1"), "{run:?}");
         there_are(cluster, &[JobId(1)])?;
-        cluster.mock().clear()?;
-        there_are(cluster, &[])
+        cluster.mock().cause(Incident::Vanish { partition: first })
     })
 }
