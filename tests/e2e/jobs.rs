@@ -1,19 +1,26 @@
-//! Every kind of job that Slurm has, with IPUs: at the end of each test nothing is left of any of them.
+//! Submitting and steering jobs, and looking at what the queue says of them.
+//!
+//! Time limits are minutes in Slurm, so jobs get long ones and are let go by a file.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick};
 
 /// Room for many jobs, and a backfill that looks every second: het jobs start by it alone.
 pub(crate) fn brisk() -> Settings {
-    busy(quick())
+    roomy().slurm_conf("SchedulerParameters=bf_interval=1")
 }
 
-pub(crate) fn busy(settings: Settings) -> Settings {
-    settings.cpus(64).slurm_conf("SchedulerParameters=bf_interval=1")
+/// Room for many jobs, and a backfill that does not come.
+pub(crate) fn without_backfill() -> Settings {
+    roomy().slurm_conf("SchedulerParameters=bf_interval=3600")
+}
+
+pub(crate) fn roomy() -> Settings {
+    quick().cpus(64).remove_time(Duration::ZERO)
 }
 
 /// Submits a batch job that shows its IPUs and then stays until [`let_go`].
@@ -29,17 +36,38 @@ pub(crate) fn running(cluster: &Cluster, ipus: u32, more: &[&str]) -> Result<Job
     Ok(job)
 }
 
-pub(crate) fn runs(cluster: &Cluster, job: JobId) -> Result<JobView> {
-    cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")
+/// Submits a batch job that stays until [`let_go`].
+pub(crate) fn submit(cluster: &Cluster, args: &[&str]) -> Result<JobId> {
+    cluster.sbatch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done", args)
+}
+
+/// Submits a job for so many IPUs, with a time limit in minutes.
+pub(crate) fn ipus(cluster: &Cluster, ipus: u32, minutes: u32, more: &[&str]) -> Result<JobId> {
+    let args = [format!("--gres=vipu:pod64:{ipus}"), format!("--time={minutes}")];
+    submit(cluster, &[more, &args.each_ref().map(String::as_str)].concat())
+}
+
+/// Submits a job as [`ipus`] does, and waits until it runs.
+pub(crate) fn running_for(cluster: &Cluster, size: u32, minutes: u32, more: &[&str]) -> Result<JobId> {
+    let job = ipus(cluster, size, minutes, more)?;
+    runs(cluster, job)?;
+    Ok(job)
+}
+
+pub(crate) fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
+    cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING").map(drop)
 }
 
 pub(crate) fn is_pending_after(job: &JobView, restarts: u16) -> bool {
     job.state == "PENDING" && job.restarts == restarts
 }
 
-/// Lets one job end by itself.
+/// Lets one job end, and waits until nothing is left of it.
 pub(crate) fn let_go(cluster: &Cluster, job: JobId) -> Result<()> {
-    Ok(std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?)
+    std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
+    let ended = cluster.await_end(job, LIMIT)?;
+    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    Ok(())
 }
 
 /// Waits for the end of a job in this state.
@@ -67,6 +95,33 @@ pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
     update(cluster, job, &["StartTime=now"])
 }
 
+/// The partition of a job's first run.
+pub(crate) fn partition(job: JobId) -> String {
+    main_job::partition_name(job, 0)
+}
+
+/// The partition of one was made when the other's was gone.
+pub(crate) fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
+    let gone = cluster.mock().record(&partition(early))?.removed.context("it is still there")?;
+    let made = cluster.mock().record(&partition(late))?.create_request;
+    ensure!(made >= gone, "job {late} had its partition before that of {early} was gone");
+    Ok(())
+}
+
+/// A job of this model gets as many IPUs as it asks for, on the controller of this number, and leaves nothing. Returns its nodes.
+pub(crate) fn runs_on(cluster: &Cluster, model: &str, ipus: u32, number: usize) -> Result<String> {
+    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
+    let ended = ended(cluster, job, "COMPLETED")?;
+    let shown = main_job::Shown::parse(&cluster.job_output(job))?;
+    let told = |name: &str| shown.environment.get(&format!("SLURM_VIPU_{name}")).map(String::as_str);
+    ensure!(told("MODEL") == Some(model), "{shown:?}");
+    let port = format!(":{}", cluster.controller(number).port());
+    ensure!(told("CONTROLLER").is_some_and(|name| name.ends_with(&port)), "{shown:?}");
+    ensure!(shown.file.devices.len() == usize::try_from(ipus)?, "{shown:?}");
+    cluster.controller(number).await_removed(shown.partition()?, LIMIT)?;
+    Ok(ended.nodes)
+}
+
 /// Waits until the partition of this run is gone.
 pub(crate) fn gone(cluster: &Cluster, job: JobId, restarts: u16) -> Result<()> {
     cluster.mock().await_removed(&main_job::partition_name(job, restarts), LIMIT).map(drop)
@@ -87,4 +142,25 @@ pub(crate) fn there_are(cluster: &Cluster, runs: &[(JobId, u16)]) -> Result<()> 
 pub(crate) fn waits(cluster: &Cluster, job: JobId, words: &str) -> Result<()> {
     let told = |job: &JobView| job.state == "PENDING" && job.reason.replace('_', " ").contains(words);
     cluster.await_job(job, &format!("to wait for '{words}'"), LIMIT, told).map(drop)
+}
+
+/// Waits until Slurm expects a waiting job to start then.
+pub(crate) fn expected_at(cluster: &Cluster, job: JobId, start: u64) -> Result<()> {
+    let mut last = None;
+    let seen = wait_until(&format!("job {job} to be expected at {start}"), LIMIT, || {
+        last = cluster.start_of(job)?;
+        Ok(last == Some(start))
+    });
+    seen.with_context(|| format!("it was last expected at {last:?}"))
+}
+
+/// Waits until both schedulers have looked at the queue so often: at a job of it that changes a little, as else they
+/// may see nothing to do.
+pub(crate) fn looked_at(cluster: &Cluster, job: JobId, times: u64) -> Result<()> {
+    let wanted = cluster.backfill_cycles()? + times;
+    wait_until(&format!("{times} more looks at the queue"), LIMIT + Duration::from_secs(2 * times), || {
+        let cycles = cluster.backfill_cycles()?;
+        cluster.scontrol(&["update", &format!("JobId={job}"), &format!("Comment=cycle-{cycles}")])?;
+        Ok(cycles >= wanted)
+    })
 }

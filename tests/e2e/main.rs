@@ -5,7 +5,6 @@ mod change;
 mod deliver;
 mod jobs;
 mod keep;
-mod queued_jobs;
 mod share;
 mod start;
 mod survive;

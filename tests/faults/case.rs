@@ -40,13 +40,18 @@ pub fn run(case: Case) -> Result<Outcome> {
         let recovered = all_up.elapsed();
         let job = fate(&stopped)?;
         if case.fault != Fault::Panic {
-            let log = cluster.slurmctld_log();
-            let bad: Vec<_> =
-                log.lines().filter(|line| NEVER.iter().any(|part| line.contains(part))).collect();
-            ensure!(bad.is_empty(), "slurmctld said: {}", bad.join("\n"));
+            no_panic(cluster)?;
         }
         Ok(Outcome { recovered, job })
     })
+}
+
+/// Slurm's log has no fault of the plugin.
+pub fn no_panic(cluster: &Cluster) -> Result<()> {
+    let log = cluster.slurmctld_log();
+    let bad: Vec<_> = log.lines().filter(|line| NEVER.iter().any(|part| line.contains(part))).collect();
+    ensure!(bad.is_empty(), "slurmctld said: {}", bad.join("\n"));
+    Ok(())
 }
 
 /// What became of the job, which must be what such a fault may do to a job.

@@ -46,76 +46,45 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 19] = [
-        Self::Kill,
-        Self::KillUnsaved,
-        Self::StateLost,
-        Self::CleanStart,
-        Self::Takeover,
-        Self::Reconfigure,
-        Self::Cancel,
-        Self::Requeue,
-        Self::NodeDeath,
-        Self::Refused,
-        Self::Hung,
-        Self::Garbage,
-        Self::ReplyLost,
-        Self::Restarted,
-        Self::Forgetful,
-        Self::IpuofDirFull,
-        Self::StateFull,
-        Self::SlowRemove,
-        Self::Panic,
+    /// Each fault, with its name in the names of tests and its words in the table.
+    const ROWS: [(Self, &str, &str); 19] = [
+        (Self::Kill, "kill", "kill -9 slurmctld, restart"),
+        (Self::KillUnsaved, "kill_unsaved", "the same before Slurm saved where the job is"),
+        (Self::StateLost, "state_lost", "the same, and Slurm's saved state is lost"),
+        (Self::CleanStart, "clean_start", "kill -9, `slurmctld -c`"),
+        (Self::Takeover, "backup_takeover", "backup takes over, primary returns"),
+        (Self::Reconfigure, "reconfigure", "`scontrol reconfigure`"),
+        (Self::Cancel, "scancel", "`scancel`"),
+        (Self::Requeue, "requeue", "`scontrol requeue`"),
+        (Self::NodeDeath, "node_death", "node dies, is given up, returns"),
+        (Self::Refused, "refused", "vipu-server refuses connections"),
+        (Self::Hung, "hung", "vipu-server hangs"),
+        (Self::Garbage, "garbage", "vipu-server answers garbage"),
+        (Self::ReplyLost, "reply_lost", "vipu-server's next reply is lost"),
+        (Self::Restarted, "restarted", "vipu-server restarted"),
+        (Self::Forgetful, "restarted_without_state", "vipu-server restarted without its state"),
+        (Self::IpuofDirFull, "ipuof_dir_full", "IpuofDir full"),
+        (Self::StateFull, "state_full", "StateSaveLocation full"),
+        (Self::SlowRemove, "slow_remove", "`scancel`, slow remove, CompleteWait"),
+        (Self::Panic, "panic", "the plugin panics"),
     ];
+
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ROWS.into_iter().map(|(fault, ..)| fault)
+    }
 
     /// For the names of tests.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Kill => "kill",
-            Self::KillUnsaved => "kill_unsaved",
-            Self::StateLost => "state_lost",
-            Self::CleanStart => "clean_start",
-            Self::Takeover => "backup_takeover",
-            Self::Reconfigure => "reconfigure",
-            Self::Cancel => "scancel",
-            Self::Requeue => "requeue",
-            Self::NodeDeath => "node_death",
-            Self::Refused => "refused",
-            Self::Hung => "hung",
-            Self::Garbage => "garbage",
-            Self::ReplyLost => "reply_lost",
-            Self::Restarted => "restarted",
-            Self::Forgetful => "restarted_without_state",
-            Self::IpuofDirFull => "ipuof_dir_full",
-            Self::StateFull => "state_full",
-            Self::SlowRemove => "slow_remove",
-            Self::Panic => "panic",
-        }
+        self.row().1
     }
 
     /// What is done, for the table.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Kill => "kill -9 slurmctld, restart",
-            Self::KillUnsaved => "the same before Slurm saved where the job is",
-            Self::StateLost => "the same, and Slurm's saved state is lost",
-            Self::CleanStart => "kill -9, `slurmctld -c`",
-            Self::Takeover => "backup takes over, primary returns",
-            Self::Reconfigure => "`scontrol reconfigure`",
-            Self::Cancel => "`scancel`",
-            Self::Requeue => "`scontrol requeue`",
-            Self::NodeDeath => "node dies, is given up, returns",
-            Self::Refused => "vipu-server refuses connections",
-            Self::Hung => "vipu-server hangs",
-            Self::Garbage => "vipu-server answers garbage",
-            Self::ReplyLost => "vipu-server's next reply is lost",
-            Self::Restarted => "vipu-server restarted",
-            Self::Forgetful => "vipu-server restarted without its state",
-            Self::IpuofDirFull => "IpuofDir full",
-            Self::StateFull => "StateSaveLocation full",
-            Self::SlowRemove => "`scancel`, slow remove, CompleteWait",
-            Self::Panic => "the plugin panics",
-        }
+        self.row().2
+    }
+
+    fn row(self) -> (Self, &'static str, &'static str) {
+        Self::ROWS.into_iter().find(|(fault, ..)| *fault == self).unwrap_or((self, "", ""))
     }
 
     /// Why this fault cannot strike at this step.

@@ -2,10 +2,11 @@
 //! partitions that are made when their jobs have nodes and while they wait.
 //!
 //! A test for each, `fault_FAULT_at_STEP` and `fault_FAULT_at_STEP_prepared`: those of [`selection`]'s lists, unless
-//! `VIPU_FAULT_CASES` says `full` or `smoke`. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
+//! `VIPU_FAULT_CASES` says `full` or `smoke`. [`endless`] has faults that do not end. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
 #![forbid(unsafe_code)]
 
 mod case;
+mod endless;
 mod fault;
 mod prepare_mode;
 mod report;
@@ -18,7 +19,7 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Result;
 use libtest_mimic::{Arguments, Trial};
 
-use crate::{fault::Fault, prepare_mode::PrepareMode, report::Report, step::Step};
+use crate::{endless::Endless, fault::Fault, prepare_mode::PrepareMode, report::Report, step::Step};
 
 /// A fault that strikes at a step of a job's life, in one mode of `Prepare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,8 +32,8 @@ struct Case {
 impl Case {
     /// All that there can be.
     fn all() -> impl Iterator<Item = Self> {
-        let faults = |mode| Fault::ALL.into_iter().map(move |fault| (mode, fault));
-        let steps = |(mode, fault)| Step::ALL.into_iter().map(move |step| Self { mode, fault, step });
+        let faults = |mode| Fault::all().map(move |fault| (mode, fault));
+        let steps = |(mode, fault)| Step::all().map(move |step| Self { mode, fault, step });
         PrepareMode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
     }
 
@@ -63,6 +64,10 @@ fn main() -> Result<ExitCode> {
         })
     };
     let mut trials: Vec<_> = Case::all().filter(|case| chosen.has(*case)).map(trial).collect();
+    trials.extend(Endless::ALL.map(|fault| {
+        let name = format!("fault_endless_{}", fault.name());
+        Trial::test(name, move || endless::run(fault).map_err(|error| format!("{error:?}").into()))
+    }));
     trials.push(Trial::test("fault_shipped_plugin_has_no_failpoints", || {
         selection::shipped_has_none().map_err(|error| format!("{error:?}").into())
     }));

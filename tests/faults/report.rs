@@ -97,11 +97,11 @@ fn table(
     outcomes: &Outcomes,
     reasons: &mut Vec<&'static str>,
 ) -> Result<()> {
-    let steps: Vec<_> = Step::ALL.into_iter().filter(|step| mode.has(*step)).collect();
+    let steps: Vec<_> = Step::all().filter(|step| mode.has(*step)).collect();
     let names: Vec<_> = steps.iter().map(|step| step.name().replace('_', " ")).collect();
     writeln!(text, "## {}\n", mode.words())?;
     writeln!(text, "| fault | {} |\n|---|{}", names.join(" | "), "---|".repeat(steps.len()))?;
-    for fault in Fault::ALL {
+    for fault in Fault::all() {
         write!(text, "| {} |", fault.words())?;
         for step in &steps {
             let case = Case { mode, fault, step: *step };

@@ -48,41 +48,30 @@ pub enum Stop {
 }
 
 impl Step {
-    pub const ALL: [Self; 14] = [
-        Self::Submit,
-        Self::Test,
-        Self::Begin,
-        Self::Intent,
-        Self::CreateSent,
-        Self::CreateAcknowledged,
-        Self::Active,
-        Self::FilesWritten,
-        Self::Launch,
-        Self::Running,
-        Self::Fini,
-        Self::RemoveSent,
-        Self::RemoveAcknowledged,
-        Self::Cleared,
+    /// Each step, with its name, which is also that of the place in the plugin.
+    const ROWS: [(Self, &str); 14] = [
+        (Self::Submit, "submit"),
+        (Self::Test, "test"),
+        (Self::Begin, "begin"),
+        (Self::Intent, "intent"),
+        (Self::CreateSent, "create_sent"),
+        (Self::CreateAcknowledged, "create_acknowledged"),
+        (Self::Active, "active"),
+        (Self::FilesWritten, "files_written"),
+        (Self::Launch, "launch"),
+        (Self::Running, "running"),
+        (Self::Fini, "fini"),
+        (Self::RemoveSent, "remove_sent"),
+        (Self::RemoveAcknowledged, "remove_acknowledged"),
+        (Self::Cleared, "cleared"),
     ];
 
-    /// Its name, which is also that of the place in the plugin.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ROWS.into_iter().map(|(step, _)| step)
+    }
+
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Submit => "submit",
-            Self::Test => "test",
-            Self::Begin => "begin",
-            Self::Intent => "intent",
-            Self::CreateSent => "create_sent",
-            Self::CreateAcknowledged => "create_acknowledged",
-            Self::Active => "active",
-            Self::FilesWritten => "files_written",
-            Self::Launch => "launch",
-            Self::Running => "running",
-            Self::Fini => "fini",
-            Self::RemoveSent => "remove_sent",
-            Self::RemoveAcknowledged => "remove_acknowledged",
-            Self::Cleared => "cleared",
-        }
+        Self::ROWS.into_iter().find(|(step, _)| *step == self).map_or("", |(_, name)| name)
     }
 
     pub fn stop(self) -> Stop {

@@ -30,8 +30,7 @@ const DRIVING: &str = "matrix";
 
 /// Files of `tests/e2e` that run in no container, as they would take minutes for each release: `matrix_job_kinds` has what
 /// differs between releases.
-const ON_THIS_MACHINE_ONLY: [&str; 13] = [
-    "change::preempted_while_creating::",
+const ON_THIS_MACHINE_ONLY: [&str; 12] = [
     "change::requeues::",
     "change::resizes::",
     "change::suspends::",

@@ -2,7 +2,6 @@
 
 mod cancel_and_requeue;
 mod conf_files;
-mod preempted_while_creating;
 mod requeues;
 mod resizes;
 mod suspends;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, JobId, JobView, main_job};
+use testbed::{JobView, main_job};
 
 use crate::LIMIT;
 use crate::jobs::{begin_again, brisk, ended, gone, is_pending_after, let_go, running, runs, there_are};
 
 /// How often it is requeued.
-const TIMES: u16 = 10;
+const TIMES: u16 = 4;
 
 #[test]
 fn job_requeue_again_and_again() -> Result<()> {
@@ -23,47 +23,33 @@ fn job_requeue_again_and_again() -> Result<()> {
             there_are(cluster, &[(job, restarts)])?;
         }
         let_go(cluster, job)?;
-        ended(cluster, job, "COMPLETED")?;
         gone(cluster, job, TIMES)?;
         let made = cluster.mock().report()?.partitions.len();
         ensure!(made == usize::from(TIMES) + 1, "{made} partitions were made");
-        Ok(())
+        main_job::Shown::parse(&cluster.job_output(job))?.check(&main_job::partition_name(job, TIMES), 64)
     })
 }
 
-/// Requeued and held, wherever it is: nothing of the run is left while it is held, and it starts when released.
-fn held_and_released(cluster: &Cluster, job: JobId) -> Result<()> {
-    cluster.scontrol(&["requeuehold", &job.to_string()])?;
-    let is_held = |job: &JobView| is_pending_after(job, 1) && job.reason.contains("held");
-    cluster.await_job(job, "to be held", LIMIT, is_held)?;
-    gone(cluster, job, 0)?;
-    there_are(cluster, &[])?;
-    // Its IPUs are free meanwhile.
-    let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-    main_job::batch_ended(cluster, other, 64)?;
-    begin_again(cluster, job)?;
-    cluster.scontrol(&["release", &job.to_string()])?;
-    runs(cluster, job)?;
-    there_are(cluster, &[(job, 1)])?;
-    let_go(cluster, job)?;
-    ended(cluster, job, "COMPLETED")?;
-    main_job::Shown::parse(&cluster.job_output(job))?.check(&main_job::partition_name(job, 1), 32)
-}
-
-#[test]
-fn job_requeuehold_while_running() -> Result<()> {
-    brisk().run(|cluster| {
-        let job = running(cluster, 32, &["--requeue"])?;
-        held_and_released(cluster, job)
-    })
-}
-
+/// Nothing of the run is left while the job is held, and it starts when released.
 #[test]
 fn job_requeuehold_while_creating() -> Result<()> {
     brisk().create_time(Duration::from_secs(2)).run(|cluster| {
         let job = crate::jobs::staying(cluster, 32, &["--requeue"])?;
         main_job::await_creating(cluster, job)?;
-        held_and_released(cluster, job)
+        cluster.scontrol(&["requeuehold", &job.to_string()])?;
+        let is_held = |job: &JobView| is_pending_after(job, 1) && job.reason.contains("held");
+        cluster.await_job(job, "to be held", LIMIT, is_held)?;
+        gone(cluster, job, 0)?;
+        there_are(cluster, &[])?;
+        // Its IPUs are free meanwhile.
+        let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        main_job::batch_ended(cluster, other, 64)?;
+        begin_again(cluster, job)?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        runs(cluster, job)?;
+        there_are(cluster, &[(job, 1)])?;
+        let_go(cluster, job)?;
+        main_job::Shown::parse(&cluster.job_output(job))?.check(&main_job::partition_name(job, 1), 32)
     })
 }
 
@@ -92,11 +78,11 @@ fn job_requeue_of_who_has_ended_or_is_just_ending() -> Result<()> {
 fn job_requeued_while_creating_does_not_wait_for_a_pass_of_the_schedulers() -> Result<()> {
     let seldom = "SchedulerParameters=bf_interval=600,sched_interval=600";
     crate::slow(2).slurm_conf(seldom).run(|cluster| {
-        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16", "--requeue"])?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.scontrol(&["requeue", &job.to_string()])?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED" && ended.restarts == 1, "{ended:?}");
-        Ok(())
+        main_job::Shown::parse(&cluster.job_output(job))?.check(&main_job::partition_name(job, 1), 16)
     })
 }

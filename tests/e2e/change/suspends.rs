@@ -3,37 +3,17 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, JobId, main_job, wait_until};
 
 use crate::LIMIT;
 use crate::jobs::{
     begin_again, brisk, cancel, ended, gone, is_pending_after, let_go, running, runs, staying, there_are,
-    waits,
 };
 
 fn suspend(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.scontrol(&["suspend", &job.to_string()])?;
     cluster.await_job(job, "to be suspended", LIMIT, |job| job.state == "SUSPENDED").map(drop)
-}
-
-fn resume(cluster: &Cluster, job: JobId) -> Result<()> {
-    cluster.scontrol(&["resume", &job.to_string()])?;
-    runs(cluster, job).map(drop)
-}
-
-#[test]
-fn job_suspended_has_its_ipus() -> Result<()> {
-    brisk().run(|cluster| {
-        let job = running(cluster, 64, &["--requeue"])?;
-        suspend(cluster, job)?;
-        let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
-        waits(cluster, other, "1 IPU of pod64 needed, 0 free")?;
-        there_are(cluster, &[(job, 0)])?;
-        resume(cluster, job)?;
-        let_go(cluster, job)?;
-        main_job::batch_ended(cluster, job, 64)?;
-        main_job::batch_ended(cluster, other, 1).map(drop)
-    })
 }
 
 #[test]
@@ -53,8 +33,7 @@ fn job_suspended_may_be_cancelled_or_requeued() -> Result<()> {
         cluster.scontrol(&["release", &requeued.to_string()])?;
         runs(cluster, requeued)?;
         there_are(cluster, &[(requeued, 1)])?;
-        let_go(cluster, requeued)?;
-        ended(cluster, requeued, "COMPLETED").map(drop)
+        let_go(cluster, requeued)
     })
 }
 
@@ -69,8 +48,7 @@ fn job_suspended_while_creating_may_be_cancelled() -> Result<()> {
         // One before it has its partition, one after.
         cancel(cluster, before)?;
         ended(cluster, before, "CANCELLED")?;
-        let made = format!("partition slurm_{after} of 8 IPUs made");
-        wait_until("the other's partition", LIMIT, || Ok(cluster.slurmctld_log().contains(&made)))?;
+        await_made(cluster, after)?;
         ensure!(cluster.job(after)?.state == "SUSPENDED");
         cancel(cluster, after)?;
         ended(cluster, after, "CANCELLED")?;
@@ -81,48 +59,40 @@ fn job_suspended_while_creating_may_be_cancelled() -> Result<()> {
     })
 }
 
+/// Jobs go on before they have their partition, after that, and after a restart that finds one partition made and one not.
 #[test]
 fn job_suspended_while_creating_runs_when_resumed() -> Result<()> {
     brisk().create_time(Duration::from_secs(3)).run(|cluster| {
-        let jobs =
-            [8, 16].map(|ipus| cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")]));
-        let [before, after] = jobs;
-        let (before, after) = (before?, after?);
-        for job in [before, after] {
+        let jobs = [(); 4].map(|()| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"]));
+        let jobs: Vec<_> = jobs.into_iter().collect::<Result<_>>()?;
+        let [before, after, made, not_made] = jobs[..] else { unreachable!("four were submitted") };
+        // The last is made for as long as the restart takes.
+        let slow = Fault::new(Effect::SlowCreate { factor: 5.0 });
+        cluster.mock().inject(slow.on(&main_job::partition_name(not_made, 0)))?;
+        for job in [before, after, made, not_made] {
             main_job::await_creating(cluster, job)?;
             suspend(cluster, job)?;
         }
-        // One goes on before it has its partition, one after.
         cluster.scontrol(&["resume", &before.to_string()])?;
-        let made = format!("partition slurm_{after} of 16 IPUs made");
-        wait_until("the other's partition", LIMIT, || Ok(cluster.slurmctld_log().contains(&made)))?;
+        await_made(cluster, after)?;
+        await_made(cluster, made)?;
         cluster.scontrol(&["resume", &after.to_string()])?;
-        main_job::batch_ended(cluster, before, 8)?;
-        main_job::batch_ended(cluster, after, 16).map(drop)
-    })
-}
-
-/// One has its partition when slurmctld ends, one does not.
-#[test]
-fn job_suspended_while_creating_runs_when_resumed_after_a_restart() -> Result<()> {
-    brisk().create_time(Duration::from_secs(3)).run(|cluster| {
-        let jobs =
-            [8, 16].map(|ipus| cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")]));
-        let [made, not_made] = jobs;
-        let (made, not_made) = (made?, not_made?);
-        for job in [made, not_made] {
-            main_job::await_creating(cluster, job)?;
-            suspend(cluster, job)?;
+        for job in [before, after] {
+            main_job::batch_ended(cluster, job, 8)?;
         }
-        let line = format!("partition slurm_{made} of 8 IPUs made");
-        wait_until("the first one's partition", LIMIT, || Ok(cluster.slurmctld_log().contains(&line)))?;
         cluster.stop_slurmctld()?;
         cluster.start_slurmctld()?;
-        for (job, ipus) in [(made, 8), (not_made, 16)] {
+        for job in [made, not_made] {
             ensure!(cluster.job(job)?.state == "SUSPENDED");
             cluster.scontrol(&["resume", &job.to_string()])?;
-            main_job::batch_ended(cluster, job, ipus)?;
+            main_job::batch_ended(cluster, job, 8)?;
         }
         Ok(())
     })
+}
+
+/// Waits until a suspended job has its partition.
+fn await_made(cluster: &Cluster, job: JobId) -> Result<()> {
+    let made = format!("partition slurm_{job} of 8 IPUs made");
+    wait_until(&format!("the partition of job {job}"), LIMIT, || Ok(cluster.slurmctld_log().contains(&made)))
 }

@@ -8,59 +8,30 @@ use testbed::{Cluster, JobId, main_job, wait_until};
 use crate::LIMIT;
 use crate::jobs::{brisk, ended, gone, runs, there_are, update};
 
-/// Slurm looks at time limits twice a minute.
-const LOOKS: Duration = Duration::from_secs(30);
-
 /// Has a job's time be up: limits are minutes, and this makes them shorter.
 fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
     let soon = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() + 1;
     update(cluster, job, &[&format!("EndTime=uts{soon}")])
 }
 
-#[test]
-fn job_time_limit_does_not_count_while_the_partition_is_made() -> Result<()> {
-    // Slurm has looked at the limit at least once by then.
-    let create = LOOKS + Duration::from_secs(5);
-    brisk().create_time(create).run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--time=1"])?;
-        main_job::await_creating(cluster, job)?;
-        time_is_up(cluster, job)?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
+/// How long a create takes: longer than each of [`SHORT_TIMEOUTS`], and than Slurm's next look at time limits, twice a minute.
+const LONG_CREATE: Duration = Duration::from_secs(45);
 
-/// How long the create takes: longer than each of Slurm's own time-outs in [`SHORT_TIMEOUTS`].
-const LONG_CREATE: Duration = Duration::from_secs(70);
-
-/// srun of 22.05 waits for its nodes five times as long as SuspendTimeout and ResumeTimeout together.
+/// Slurm's own time-outs. srun of 22.05 waits for its nodes five times as long as SuspendTimeout and ResumeTimeout together.
 const SHORT_TIMEOUTS: [&str; 5] =
     ["BatchStartTimeout=5", "InactiveLimit=10", "MessageTimeout=5", "ResumeTimeout=4", "SuspendTimeout=4"];
 
-/// Slurm sends the signal of `--signal` up to a minute early: as it looks at limits twice a minute.
-const TERM_IN_TIME: &str = "\
-trap 'date +%s%N; exit 0' TERM
-date +%s%N
-while :; do sleep 0.2; done";
-
 #[test]
-fn job_create_outlasts_slurms_own_timeouts() -> Result<()> {
+fn job_time_limit_does_not_count_while_the_partition_is_made() -> Result<()> {
     let settings = SHORT_TIMEOUTS.iter().fold(brisk(), |settings, line| settings.slurm_conf(line));
     settings.create_time(LONG_CREATE).vipu_conf("CreateTimeout=1200").run(|cluster| {
-        let args = ["--gres=vipu:pod64:16", "--time=2", "--signal=B:TERM@30"];
-        let batch = cluster.sbatch(TERM_IN_TIME, &args)?;
-        main_job::await_creating(cluster, batch)?;
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--time=1"])?;
+        main_job::await_creating(cluster, job)?;
+        time_is_up(cluster, job)?;
         let prepared = main_job::srun(cluster, 4)?;
         ensure!(prepared.create >= LONG_CREATE, "{prepared:?}");
-        ensure!(runs(cluster, batch)?.restarts == 0, "job {batch} was requeued");
-        ensure!(cluster.scontrol(&["show", "job", &batch.to_string()])?.contains("TimeLimit=00:02:00"));
-        let end = cluster.await_end(batch, Duration::from_secs(180))?;
-        ensure!(end.state == "COMPLETED", "{end:?}");
-        let output = cluster.job_output(batch);
-        // The shell says too which signal ended its sleep.
-        let times: Vec<u64> = output.lines().filter_map(|line| line.parse().ok()).collect();
-        let [launched, told] = times[..] else { anyhow::bail!("job {batch} printed {output}") };
-        let ran = Duration::from_nanos(told - launched);
-        ensure!(ran >= Duration::from_secs(45), "of two minutes, the job was told to end after {ran:?}");
+        main_job::batch_ended(cluster, job, 16)?;
+        ensure!(cluster.job(job)?.restarts == 0, "job {job} was requeued");
         Ok(())
     })
 }

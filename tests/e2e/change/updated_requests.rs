@@ -51,39 +51,3 @@ fn job_request_updated_to_none_and_from_none() -> Result<()> {
         main_job::batch_ended(cluster, from_none, 8).map(drop)
     })
 }
-
-#[test]
-fn job_request_updated_to_nonsense_stays_as_it_was() -> Result<()> {
-    brisk().run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--hold"])?;
-        for nonsense in [
-            "vipu:pod64:3",
-            "vipu:pod64:128",
-            "vipu:pod64:0",
-            "vipu:pod99:4",
-            "vipu:4,vipu:8",
-            "vipu:pod64:x",
-        ] {
-            refuses(cluster, job, nonsense)?;
-        }
-        cluster.scontrol(&["release", &job.to_string()])?;
-        main_job::batch_ended(cluster, job, 16)?;
-        // Nor does who has IPUs get others.
-        let job = running(cluster, 16, &[])?;
-        refuses(cluster, job, "vipu:pod64:32")?;
-        refuses(cluster, job, "")?;
-        there_are(cluster, &[(job, 0)])?;
-        let_go(cluster, job)?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-fn refuses(cluster: &Cluster, job: JobId, gres: &str) -> Result<()> {
-    let args = ["update", &format!("JobId={job}"), &format!("Gres={gres}")];
-    let output = cluster.command("scontrol").args(&args).output()?;
-    ensure!(output.code != 0, "Gres={gres} was accepted: {output:?}");
-    println!("Gres={gres}: {}", output.stderr.trim());
-    let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
-    ensure!(shown.contains("vipu:pod64:16"), "Gres={gres}: {shown}");
-    Ok(())
-}

@@ -22,19 +22,6 @@ fn job_user_env_replaced() -> Result<()> {
 }
 
 #[test]
-fn job_user_env_of_srun_replaced() -> Result<()> {
-    quick().run(|cluster| {
-        // As in a shell that an earlier salloc left behind.
-        let command = cluster.command("srun").args(&["--gres=vipu:pod64:2", "bash", "-c", main_job::SHOW]);
-        let command = command.env("SLURM_VIPU_PARTITION", "slurm_1000").env("SLURM_VIPU_IPUS", "64");
-        let shown = main_job::Shown::parse(&command.success()?.stdout)?;
-        let records = cluster.mock().report()?.partitions;
-        ensure!(records.len() == 1, "{records:?}");
-        shown.check(&records[0].id, 2)
-    })
-}
-
-#[test]
 fn job_beyond_one_domain_has_a_file_for_each_gcd() -> Result<()> {
     let pod128 = "vipu:pod128:no_consume:128";
     let settings = quick().mock(&["--ipus", "128"]).vipu_conf("MaxIpusPerJob=128").extra_gres(pod128);
@@ -67,19 +54,6 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
         ensure!(cluster.job_output(job) == "0\n", "{}", cluster.job_output(job));
-        Ok(())
-    })
-}
-
-#[test]
-fn job_without_ipus_keeps_its_environment() -> Result<()> {
-    quick().run(|cluster| {
-        let command = cluster.sbatch_command("env | grep ^IPUOF_ | sort", &[])?;
-        let command = command.env("IPUOF_CONFIG_PATH", "/home/me/own.conf").env("IPUOF_LOG_LEVEL", "INFO");
-        let job = cluster.submit(command)?;
-        cluster.await_end(job, LIMIT)?;
-        let output = cluster.job_output(job);
-        ensure!(output == "IPUOF_CONFIG_PATH=/home/me/own.conf\nIPUOF_LOG_LEVEL=INFO\n", "{output}");
         Ok(())
     })
 }

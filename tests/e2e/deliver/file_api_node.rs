@@ -1,4 +1,4 @@
-//! `Delivery=file`, `api` and `node`, as two users see them, and the warnings on a node that does not look fit for IPUs.
+//! `Delivery=api` and `node`, as two users see them, and the warnings on a node that does not look fit for IPUs.
 
 use std::{
     fs,
@@ -41,18 +41,6 @@ fn is_refused(cluster: &Cluster, command: &str, path: &str) -> Result<()> {
 /// No job has done the node any harm.
 fn node_is_idle(cluster: &Cluster) -> Result<()> {
     cluster.await_node(1, |state| state == "IDLE")
-}
-
-#[test]
-fn user_delivery_by_file() -> Result<()> {
-    quick().run(|cluster| {
-        let job = stay(cluster, "cat $IPUOF_CONFIG_PATH", &[])?;
-        ensure!(cluster.job_output(job).contains("devices"), "{}", cluster.job_output(job));
-        let file = cluster.layout().ipuof().join(format!("slurm_{job}.conf")).display().to_string();
-        let read = cluster.command("cat").args(&[&file]).account(&owner()?).success()?;
-        ensure!(read.stdout.contains("devices"));
-        is_refused(cluster, "cat", &file)
-    })
 }
 
 /// Variables of both families that a user's shell may have.

@@ -17,13 +17,15 @@ echo beneath $(srun --gres=none --overlap bash -c 'srun --overlap bash -c shown'
 ";
 
 /// A path and the four names of `Grant`, or nothing.
-const SHOWN: &str = "batch 5\ninherits 5\nnone 0\nown 5\nbeneath 5\n";
+const SHOWN: [&str; 5] = ["batch 5", "inherits 5", "none 0", "own 5", "beneath 5"];
 
 fn steps_see_what_they_asked_for(cluster: &Cluster) -> Result<()> {
     let job = cluster.sbatch(STEPS, &["--gres=vipu:pod64:1"])?;
     cluster.await_end(job, LIMIT)?;
     let output = cluster.job_output(job);
-    ensure!(output == SHOWN, "{output}");
+    // srun may say that it has to try again.
+    let shown: Vec<_> = output.lines().filter(|line| !line.starts_with("srun: ")).collect();
+    ensure!(shown == SHOWN, "{output}");
     Ok(())
 }
 
@@ -46,22 +48,6 @@ fn user_gres_is_loaded_and_steps_see_their_ipus_only() -> Result<()> {
         for log in [cluster.node_log(1), cluster.slurmctld_log()] {
             let mut errors = log.lines().filter(|line| line.contains("error:") && line.contains("gres"));
             ensure!(errors.next().is_none(), "{log}");
-        }
-        Ok(())
-    })
-}
-
-#[test]
-fn user_gres_wrong_node_line_is_told_in_slurmds_log() -> Result<()> {
-    let settings =
-        quick().nodes(2).node_gres(1, "vipu:pod64:no_consume:48").node_gres(2, "vipu:no_consume:64");
-    settings.expect_log("of this node in slurm.conf").expect_log("needs a model").run(|cluster| {
-        for (node, told) in [
-            (1, "error: gres/vipu: Gres=vipu:pod64:48 of this node in slurm.conf: 48 IPUs is not a power of two"),
-            (2, "error: gres/vipu: Gres=vipu:64 of this node in slurm.conf has no model"),
-        ] {
-            let log = cluster.node_log(node);
-            ensure!(log.contains(told), "node {node}: {log}");
         }
         Ok(())
     })

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
-use testbed::{Cluster, main_job};
+use testbed::{Cluster, wait_until};
 use vipu_client::Call;
 
 use crate::LIMIT;
-use crate::queued_jobs::{brisk, ipus, running, runs, waits};
+use crate::jobs::{brisk, ipus, runs, waits};
 
 const THEIRS: &str = "theirs";
 
@@ -20,24 +20,10 @@ fn vanishes(cluster: &Cluster) -> Result<()> {
 }
 
 #[test]
-fn sched_foreign_partition_comes_and_goes() -> Result<()> {
-    brisk().run(|cluster| {
-        appears(cluster)?;
-        cluster.reconfigure()?;
-        let whole = ipus(cluster, 64, 60, &[])?;
-        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        running(cluster, 16, 60, &[])?;
-        let half = ipus(cluster, 32, 60, &[])?;
-        waits(cluster, half, "vipu: 32 IPUs of pod64 needed, 16 free, largest block 16")?;
-        vanishes(cluster)?;
-        cluster.reconfigure()?;
-        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32")
-    })
-}
-
-#[test]
 fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
     brisk().expect_log("no room").run(|cluster| {
+        let is_listed = || Ok(cluster.slurmctld_log().contains("answers (64 IPUs)"));
+        wait_until("the listing without it", LIMIT, is_listed)?;
         // The job gets its nodes, the controller has no room, and nobody knows until when: it is to wait in line.
         appears(cluster)?;
         let whole = ipus(cluster, 64, 60, &[])?;
@@ -82,23 +68,6 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
         let causes = ["no room for 64 IPUs", "64 IPUs wanted, 32 are free"];
         ensure!(causes.iter().any(|cause| srun.stderr.contains(cause)), "{srun:?}");
         vanishes(cluster)
-    })
-}
-
-#[test]
-fn sched_room_that_is_refused_once_is_asked_for_again() -> Result<()> {
-    // By the listing there is room, so the job keeps its nodes and its claim.
-    let refusal = r#"{"effect": {"reject": {"rpc": "CreatePartition", "code": "RESOURCE_EXHAUSTED",
-        "text": "not now"}}, "count": 1}"#;
-    brisk().expect_log("not now").run(|cluster| {
-        cluster.mock().inject(serde_json::from_str(refusal)?)?;
-        let whole = ipus(cluster, 64, 60, &[])?;
-        main_job::await_creating(cluster, whole)?;
-        let other = ipus(cluster, 1, 30, &[])?;
-        waits(cluster, other, "vipu: 1 IPU of pod64 needed, 0 free")?;
-        runs(cluster, whole)?;
-        ensure!(cluster.job(whole)?.restarts == 0 && creates(cluster)? == 2, "{} creates", creates(cluster)?);
-        Ok(())
     })
 }
 

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use testbed::main_job;
 
-use crate::{LIMIT, let_go, quick, stay};
+use crate::{LIMIT, jobs::brisk, let_go, stay};
 
 #[test]
 fn sched_ipus_per_slurm_partition() -> Result<()> {
-    quick().vipu_conf("IpusPerSlurmPartition=v-ipu:32,other:1").run(|cluster| {
+    brisk().vipu_conf("IpusPerSlurmPartition=v-ipu:32,other:1").run(|cluster| {
         let first = stay(cluster, 16)?;
         let small = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::batch_ended(cluster, small, 16)?;

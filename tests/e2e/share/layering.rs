@@ -6,7 +6,6 @@ mod jobs;
 mod outcome;
 
 use std::{
-    collections::BTreeMap,
     env, thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -57,10 +56,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     let count = number("LAYERING_JOBS")?.map_or(Ok(usual), usize::try_from)?;
     let (jobs, limits) = jobs::draw(seed, count, waiting);
     println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
-    // 22.05 is always too slow for the quicker pace where others wait for IPUs.
-    let quicker = (!matches!(waiting, Some(Nodes::Apart))).then_some(1);
-    for patience in quicker.into_iter().chain([4]) {
-        let pace = Pace::of(count, patience);
+    for pace in [1, 4].map(|patience| Pace::of(count, patience)) {
         let begin = now()? + 60 * limits.between();
         let play = |selector| {
             let settings = cluster::settings(selector, pace, limits);
@@ -68,8 +64,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
                 cluster::reserve(cluster, begin)?;
                 let take = |_| Taken::take(cluster, selector, limits.between());
                 let taken = waiting.map(take).transpose()?;
-                let outcome = Outcome::new(submit(cluster, &jobs, selector)?);
-                taken.as_ref().map_or(Ok(()), Taken::is_known)?;
+                let outcome = submit(cluster, &jobs, selector)?;
                 let outcome = play(cluster, outcome, pace)?;
                 taken.as_ref().map_or(Ok(()), Taken::is_waited_for)?;
                 Ok(outcome)
@@ -131,26 +126,26 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
 fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
     cluster.main_cycle()?;
     let before = cluster.sdiag()?.main.count;
-    for partition in PARTITIONS {
-        cluster.scontrol(&["update", &format!("PartitionName={partition}"), "State=UP"])?;
-    }
+    // All commands at once: one after the other they may take longer on a busy machine.
+    let up = PARTITIONS.map(|name| format!("scontrol update PartitionName={name} State=UP &")).join(" ");
+    cluster.command("bash").args(&["-c", &format!("{up} wait")]).success()?;
     Ok(cluster.sdiag()?.main.count == before)
 }
 
-/// Submits the jobs, one after the other. Returns what was said of those that were refused.
-fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<BTreeMap<usize, String>> {
-    let (mut ids, mut refused) = (Vec::new(), BTreeMap::new());
+/// Submits the jobs, one after the other.
+fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<Outcome> {
+    let (mut ids, mut outcome) = (Vec::new(), Outcome::default());
     for (index, job) in jobs.iter().enumerate() {
         let options = job.options(index, &ids, selector);
         let options: Vec<_> = options.iter().map(String::as_str).collect();
         let output = cluster.sbatch_command("true", &options)?.output()?;
         let id = (output.code == 0).then(|| output.stdout.parse()).transpose()?;
         if id.is_none() {
-            refused.insert(index, output.stderr);
+            outcome.refuse(index, output.stderr);
         }
         ids.push(id);
     }
-    Ok(refused)
+    Ok(outcome)
 }
 
 /// Has the main scheduler go over its queue until it starts nothing more: whether it went over it once more is then all the same.

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use mock_vipu::Incident;
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
+use crate::jobs::{ended, runs_on};
 use crate::{LIMIT, let_go, quick, stay};
 
 /// A cluster with a Pod16 of its own beside the Pod64, behind the second controller.
@@ -26,47 +27,12 @@ fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// A job of this model runs with so many IPUs, on the controller of this number; returns its nodes.
-fn runs_on(cluster: &Cluster, model: &str, ipus: u32, number: usize) -> Result<String> {
-    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
-    let shown = main_job::Shown::parse(&cluster.job_output(job))?;
-    let told = |name: &str| shown.environment.get(&format!("SLURM_VIPU_{name}")).map(String::as_str);
-    let controller = format!("127.0.0.1:{}", cluster.controller(number).port());
-    ensure!(told("MODEL") == Some(model) && told("CONTROLLER") == Some(&controller), "{shown:?}");
-    ensure!(shown.file.devices.len() == usize::try_from(ipus)?, "{shown:?}");
-    cluster.controller(number).await_removed(&main_job::partition_name(job, 0), LIMIT)?;
-    Ok(ended.nodes)
-}
-
 /// A job that must wait says this of its IPUs.
 fn waits(cluster: &Cluster, gres: &str, reason: &str) -> Result<JobId> {
     let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres={gres}")])?;
     let says = |told: &str| told.replace('_', " ").contains(reason);
     cluster.await_job(job, &format!("to say '{reason}'"), LIMIT, |job| says(&job.reason))?;
     Ok(job)
-}
-
-fn ended_well(cluster: &Cluster, job: JobId) -> Result<()> {
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
-    Ok(())
-}
-
-#[test]
-fn sched_two_models_each_to_its_own() -> Result<()> {
-    with_pod16().nodes(2).node_gres(2, "vipu:pod16:no_consume:16").run(|cluster| {
-        ensure!(runs_on(cluster, "pod64", 16, 0)?.ends_with("001"));
-        ensure!(runs_on(cluster, "pod16", 16, 1)?.ends_with("002"));
-        let large = cluster.sbatch_command("true", &["--gres=vipu:pod16:32"])?.output()?;
-        ensure!(large.stderr.contains("a job on pod16 gets at most 16 IPUs"), "{large:?}");
-        // What one has to spare is no use to the other.
-        let held = cluster.sbatch("sleep 1000", &["--gres=vipu:pod16:16"])?;
-        cluster.await_job(held, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        waits(cluster, "vipu:pod16:1", "1 IPU of pod16 needed, 0 free")?;
-        runs_on(cluster, "pod64", 64, 0).map(drop)
-    })
 }
 
 #[test]
@@ -77,20 +43,7 @@ fn sched_two_models_on_one_node() -> Result<()> {
         // On the same node, at the same time.
         runs_on(cluster, "pod16", 16, 1)?;
         let_go(cluster)?;
-        ended_well(cluster, large)
-    })
-}
-
-#[test]
-fn sched_model_may_be_left_out_when_there_is_one_choice() -> Result<()> {
-    with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:32"])?;
-        main_job::batch_ended(cluster, job, 32)?;
-        let either = cluster.sbatch_command("true", &["--gres=vipu:8"])?.output()?;
-        let models = "models: pod16 (1, 2, 4 ... 16 IPUs), pod64 (1, 2, 4 ... 64 IPUs)";
-        let named = either.stderr.contains("which model?") && either.stderr.contains(models);
-        ensure!(either.code != 0 && named, "{either:?}");
-        Ok(())
+        ended(cluster, large, "COMPLETED").map(drop)
     })
 }
 
@@ -106,7 +59,7 @@ fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> 
         cluster.start_slurmctld()?;
         let_go(cluster)?;
         for job in [first, second, third] {
-            ended_well(cluster, job)?;
+            ended(cluster, job, "COMPLETED")?;
         }
         runs_on(cluster, "pod64", 64, 0).map(drop)
     })
@@ -122,11 +75,11 @@ fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
         // A slurmctld that is reconfigured may hear of the second one first.
         wait_until("a job to go to the first controller", LIMIT, || {
             let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
-            ended_well(cluster, job)?;
+            ended(cluster, job, "COMPLETED")?;
             Ok(cluster.controller(0).record(&main_job::partition_name(job, 0)).is_ok())
         })?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        ended_well(cluster, job)?;
+        ended(cluster, job, "COMPLETED")?;
         let restarts = cluster.job(job)?.restarts;
         ensure!(restarts == 1, "{restarts} restarts");
         cluster
@@ -134,32 +87,6 @@ fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
             .record(&main_job::partition_name(job, 1))
             .context("on the second controller")?;
         Ok(())
-    })
-}
-
-#[test]
-fn sched_controller_list_changed_by_reconfigure() -> Result<()> {
-    two_controllers().controllers(&[0]).run(|cluster| {
-        let list = |numbers: &[usize]| {
-            cluster.write_vipu_conf(&[&cluster.api_host(numbers)])?;
-            cluster.reconfigure()
-        };
-        let first = stay(cluster, 32)?;
-        list(&[1, 0])?;
-        // Too large for the rest of the first: whichever controller has answered by now.
-        let second = stay(cluster, 64)?;
-        is_on(cluster, first, 0)?;
-        is_on(cluster, second, 1)?;
-        list(&[0])?;
-        let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free")?;
-        is_on(cluster, second, 1)?;
-        let_go(cluster)?;
-        for job in [first, second, third] {
-            ended_well(cluster, job)?;
-        }
-        // Also one that nobody lists any more lets go of what it has.
-        cluster.controller(1).await_removed(&main_job::partition_name(second, 0), LIMIT)?;
-        runs_on(cluster, "pod64", 64, 0).map(drop)
     })
 }
 
@@ -177,13 +104,13 @@ fn sched_one_of_two_controllers_down() -> Result<()> {
         let second =
             waits(cluster, "vipu:pod64:64", "0 free, largest block 0; 1 controller does not answer")?;
         cluster.controller(0).clear()?;
-        ended_well(cluster, second)?;
+        ended(cluster, second, "COMPLETED")?;
         cluster
             .controller(0)
             .record(&main_job::partition_name(second, 0))
             .context("on the first controller")?;
         let_go(cluster)?;
-        ended_well(cluster, first)
+        ended(cluster, first, "COMPLETED").map(drop)
     })
 }
 
@@ -214,7 +141,7 @@ fn sched_allocation_is_what_counts() -> Result<()> {
         theirs(cluster, "in_b_too", 1, 56)?;
         waits(cluster, "vipu:pod64:8", "8 IPUs of pod64 needed, 14 free, largest block 4")?;
         let_go(cluster)?;
-        ended_well(cluster, job)
+        ended(cluster, job, "COMPLETED").map(drop)
     })
 }
 

@@ -1,8 +1,10 @@
-//! `Placement`: the controller or slurm-vipu chooses the IPUs of a partition.
+//! `Placement`: the controller or slurm-vipu chooses the IPUs of a partition. Broken IPUs are in none.
 
 use anyhow::Result;
+use mock_vipu::Incident;
 use testbed::{Cluster, main_job};
 
+use crate::jobs::{brisk, running, staying, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
 /// Two jobs of 16 IPUs before a controller that puts each partition far from the others.
@@ -31,5 +33,18 @@ fn sched_explicit_placement_keeps_blocks_whole() -> Result<()> {
         let third = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
         main_job::batch_ended(cluster, third, 32)?;
         let_go(cluster)
+    })
+}
+
+#[test]
+fn sched_blocks_without_broken_ipus() -> Result<()> {
+    brisk().run(|cluster| {
+        // One IPU, and a machine of four.
+        cluster.mock().cause(Incident::IpuFault { agent: "ag9".into(), ipu: 2 })?;
+        cluster.mock().cause(Incident::AgentDown { agent: "ag13".into() })?;
+        cluster.reconfigure()?;
+        let whole = staying(cluster, 64, &["--time=60"])?;
+        waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 59 free, largest block 32")?;
+        running(cluster, 32, &["--time=30"]).map(drop)
     })
 }

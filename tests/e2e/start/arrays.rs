@@ -4,21 +4,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::PartitionRecord;
-use testbed::{Cluster, JobId, JobView, wait_until};
+use testbed::{Cluster, JobView};
 use vipu_client::Call;
 
-use crate::LIMIT;
-use crate::jobs::{brisk, let_go, staying};
+use crate::jobs::brisk;
 
 /// Slurm's MaxArraySize is 1001 unless told otherwise.
 const TASKS: usize = 1000;
 
 /// How long they may take on a machine that does other things, too.
 const ARRAY_LIMIT: Duration = Duration::from_secs(300);
-
-fn tasks(cluster: &Cluster, array: JobId) -> Result<Vec<JobView>> {
-    Ok(cluster.jobs()?.into_iter().filter(|job| job.array == Some(array)).collect())
-}
 
 #[test]
 fn job_array_of_1000() -> Result<()> {
@@ -30,7 +25,7 @@ fn job_array_of_1000() -> Result<()> {
         let last = cluster.sbatch("true", &[&format!("--dependency=afterany:{array}")])?;
         cluster.await_end(last, ARRAY_LIMIT)?;
         println!("{TASKS} tasks took {:?}", began.elapsed());
-        let tasks = tasks(cluster, array)?;
+        let tasks: Vec<_> = cluster.jobs()?.into_iter().filter(|job| job.array == Some(array)).collect();
         ensure!(tasks.len() == TASKS, "there are {} tasks", tasks.len());
         let odd = tasks.iter().find(|task| task.state != "COMPLETED" || task.restarts != 0);
         ensure!(odd.is_none(), "{odd:?}");
@@ -46,9 +41,9 @@ fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
         let record = record.with_context(|| format!("task {} had no partition", task.id))?;
         ensure!(record.removed.is_some() && record.ipus().len() == 1, "{record:?}");
     }
-    let creates = creates(cluster)?;
+    let creates = report.calls(Call::CreatePartition);
     ensure!(report.partitions.len() == TASKS, "{} partitions", report.partitions.len());
-    ensure!(creates == TASKS, "{creates} creates");
+    ensure!(creates == TASKS as u64, "{creates} creates");
     let most = most_at_once(&report.partitions);
     println!("at most {most} partitions at a time");
     ensure!((8..=64).contains(&most), "{most} at a time");
@@ -65,35 +60,4 @@ fn most_at_once(records: &[PartitionRecord]) -> usize {
         Some(*count)
     });
     counts.max().unwrap_or_default().unsigned_abs()
-}
-
-#[test]
-fn job_array_with_a_limit_and_tasks_that_are_cancelled() -> Result<()> {
-    brisk().run(|cluster| {
-        let array = staying(cluster, 8, &["--array=0-5%2", "--output=%j.out"])?;
-        let count = |state: &str| {
-            let tasks = tasks(cluster, array)?;
-            anyhow::Ok(tasks.iter().filter(|task| task.state == state).count())
-        };
-        wait_until("two tasks to run", LIMIT, || Ok(count("RUNNING")? == 2))?;
-        // Two that wait, of which Slurm keeps no record, and one that runs: another may then run in its place.
-        for tasks in ["[4-5]", "0"] {
-            cluster.command("scancel").args(&[&format!("{array}_{tasks}")]).success()?;
-        }
-        wait_until("a third to run", LIMIT, || Ok(count("RUNNING")? == 2 && count("CANCELLED")? == 1))?;
-        ensure!(creates(cluster)? == 3);
-        wait_until("the others to end", LIMIT, || {
-            let tasks = tasks(cluster, array)?;
-            tasks.iter().try_for_each(|task| let_go(cluster, task.id))?;
-            Ok(tasks.iter().all(JobView::is_over))
-        })?;
-        ensure!(count("COMPLETED")? == 3, "{:?}", tasks(cluster, array)?);
-        ensure!(creates(cluster)? == 4);
-        Ok(())
-    })
-}
-
-/// How often the controller was asked for a partition.
-fn creates(cluster: &Cluster) -> Result<usize> {
-    Ok(usize::try_from(cluster.mock().report()?.calls(Call::CreatePartition))?)
 }

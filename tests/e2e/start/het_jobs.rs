@@ -7,7 +7,7 @@ use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, JobId, JobView, Settings, main_job};
 
 use crate::LIMIT;
-use crate::jobs::{begin_again, brisk, cancel, ended, gone, is_pending_after, runs, there_are};
+use crate::jobs::{begin_again, brisk, cancel, ended, gone, there_are};
 
 fn submit(cluster: &Cluster, script: &str) -> Result<[JobId; 2]> {
     let args = ["--gres=vipu:pod64:4", "--requeue", ":", "--gres=vipu:pod64:8"];
@@ -35,30 +35,6 @@ fn job_het_cancelled() -> Result<()> {
             }
         }
         Ok(())
-    })
-}
-
-#[test]
-fn job_het_requeued() -> Result<()> {
-    two().run(|cluster| {
-        let script = format!("{}\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000", main_job::SHOW);
-        let both = submit(cluster, &script)?;
-        for job in both {
-            runs(cluster, job)?;
-        }
-        there_are(cluster, &both.map(|job| (job, 0)))?;
-        cluster.scontrol(&["requeue", &both[0].to_string()])?;
-        for job in both {
-            cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, 1))?;
-            gone(cluster, job, 0)?;
-        }
-        // All components at once.
-        begin_again(cluster, both[0])?;
-        for job in both {
-            ended(cluster, job, "COMPLETED")?;
-            gone(cluster, job, 1)?;
-        }
-        main_job::Shown::parse(&cluster.job_output(both[0]))?.check(&main_job::partition_name(both[0], 1), 4)
     })
 }
 

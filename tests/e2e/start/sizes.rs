@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
-use crate::{LIMIT, quick};
+use crate::{LIMIT, let_go, quick, stay};
 
 const ROUNDED: &str = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
 
@@ -37,16 +37,9 @@ fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()
     Ok(())
 }
 
-/// Submits what has to be refused.
-fn refused_at_submit(cluster: &Cluster, options: &[&str], line: &str) -> Result<()> {
-    let output = cluster.sbatch_command("true", options)?.output()?;
-    ensure!(output.code != 0 && output.stderr.contains(line), "{options:?}: {output:?}");
-    Ok(())
-}
-
 #[test]
 fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
-    quick().vipu_conf("SizePolicy=round-up").vipu_conf("MaxIpusPerJob=32").run(|cluster| {
+    quick().vipu_conf("SizePolicy=round-up").run(|cluster| {
         for (by, options) in [("srun", "--ipus=3"), ("salloc", "--ipus=3"), ("srun", "--gres=vipu:pod64:3")] {
             let command = cluster.command(by).args(&[options, "bash", "-c", "echo $SLURM_VIPU_IPUS"]);
             let output = command.success()?;
@@ -59,22 +52,8 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
         let job = JobId(words.last().context("no job id")?.parse()?);
         ensure!(shown(cluster, job)?.contains("vipu:pod64:4"), "{}", shown(cluster, job)?);
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
-        // Not beyond the limit, and only as far as the options go with it.
-        refused_at_submit(
-            cluster,
-            &["--ipus=33"],
-            "vipu: a job on pod64 gets at most 32 IPUs; valid: --ipus=32;",
-        )?;
-        let line = "--ipu-gcds=3: 4 IPUs cannot be divided into so many GCDs";
-        refused_at_submit(cluster, &["--ipus=3", "--ipu-gcds=3"], line)
+        Ok(())
     })
-}
-
-fn limited() -> Settings {
-    quick()
-        .slurm_conf("PartitionName=debug Nodes=ALL MaxTime=60")
-        .vipu_conf("MaxIpusPerJobInSlurmPartition=debug:8,v-ipu:32")
-        .vipu_conf("MaxIpusPerJobInQos=low:4")
 }
 
 const IN_DEBUG: &str = "vipu: a job in Slurm partition debug gets at most 8 IPUs of pod64";
@@ -82,29 +61,14 @@ const BY_DEFAULT: &str = "vipu: a job in Slurm partition v-ipu gets at most 32 I
 const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
 
 #[test]
-fn user_limits_hold_for_each_job_of_a_slurm_partition_or_qos() -> Result<()> {
-    limited().run(|cluster| {
-        refused_at_submit(cluster, &["--ipus=64"], BY_DEFAULT)?;
-        refused_at_submit(cluster, &["--ipus=16", "-p", "debug"], &format!("{IN_DEBUG}; valid: --ipus=8;"))?;
-        refused_at_submit(cluster, &["--ipus=64", "-p", "debug,v-ipu"], BY_DEFAULT)?;
-        refused_at_submit(cluster, &["--ipus=8", "--qos=low"], OF_LOW)?;
-        // Each job by itself: together they may have more.
-        let jobs = [(); 3].map(|()| cluster.sbatch(main_job::SHOW, &["--ipus=8", "-p", "debug"]));
-        for job in jobs {
-            main_job::batch_ended(cluster, job?, 8)?;
-        }
-        // Where one of several Slurm partitions lets it, it runs there.
-        let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "-p", "debug,v-ipu"])?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-#[test]
 fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
-    quick().run(|cluster| {
+    quick().slurm_conf("PartitionName=large Nodes=ALL").run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "--hold"])?;
         cluster.write_vipu_conf(&["MaxIpusPerJobInSlurmPartition=v-ipu:8"])?;
         cluster.reconfigure()?;
+        // A job runs in the one of its Slurm partitions that allows its size.
+        let elsewhere = cluster.sbatch(main_job::SHOW, &["--ipus=16", "-p", "v-ipu,large"])?;
+        main_job::batch_ended(cluster, elsewhere, 16)?;
         cluster.scontrol(&["release", &job.to_string()])?;
         let reason = "vipu:_a_job_in_Slurm_partition_v-ipu_gets_at_most_8_IPUs_of_pod64";
         cluster.await_job(job, "to say why it waits", LIMIT, |job| job.reason.starts_with(reason))?;
@@ -117,11 +81,14 @@ fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
 
 #[test]
 fn user_update_is_checked_as_a_submit_is() -> Result<()> {
-    limited().vipu_conf("SizePolicy=round-up").run(|cluster| {
+    let limits = ["MaxIpusPerJobInSlurmPartition=debug:8,v-ipu:32", "MaxIpusPerJobInQos=low:4"];
+    let settings = limits.into_iter().fold(quick(), Settings::vipu_conf).vipu_conf("SizePolicy=round-up");
+    settings.slurm_conf("PartitionName=debug Nodes=ALL MaxTime=60").run(|cluster| {
         let job = cluster.sbatch("echo $SLURM_VIPU_IPUS", &["--ipus=16", "--ipu-gcds=4", "--hold"])?;
         for (change, line) in [
             ("Gres=vipu:pod64:2", "vipu: --ipu-gcds=4: 2 IPUs cannot be divided into so many GCDs"),
-            ("Gres=vipu:pod64:64", BY_DEFAULT),
+            ("Gres=vipu:pod64:128", BY_DEFAULT),
+            ("Gres=vipu:pod99:4", "vipu: there is no model pod99"),
             ("Partition=debug", IN_DEBUG),
             ("QOS=low", OF_LOW),
             ("Gres=", "vipu: options like --ipus stay with their job, and need IPUs"),
@@ -138,6 +105,13 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
         cluster.scontrol(&["release", &job.to_string()])?;
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
         ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));
-        Ok(())
+        // A job that has IPUs gets no others.
+        let job = stay(cluster, 16)?;
+        for change in ["Gres=vipu:pod64:32", "Gres="] {
+            ensure!(updated(cluster, job, change)?.is_some(), "{change} was accepted");
+            ensure!(shown(cluster, job)?.contains("vipu:pod64:16"), "{change}: {}", shown(cluster, job)?);
+        }
+        let_go(cluster)?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
     })
 }

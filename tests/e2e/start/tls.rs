@@ -17,14 +17,15 @@ use crate::{LIMIT, quick};
 const ACCESS_KEY: &str = "Sesame-Open-42";
 
 /// The certificates and secrets of a site.
-struct Site {
-    folder: TempDir,
+pub(super) struct Site {
+    pub(super) folder: TempDir,
     slurm: Account,
     authority: Authority,
 }
 
 impl Site {
-    fn new() -> Result<Self> {
+    /// With a controller that has this name in its certificate.
+    pub(super) fn new(controller: &str) -> Result<Self> {
         let site = Self {
             folder: tempfile::tempdir()?,
             slurm: Account::named("slurm")?,
@@ -32,7 +33,7 @@ impl Site {
         };
         fs::set_permissions(site.folder.path(), fs::Permissions::from_mode(0o755))?;
         site.put("ca.pem", &site.authority.pem(), 0o644)?;
-        let Signed { certificate, key } = site.authority.sign("vipu-controller")?;
+        let Signed { certificate, key } = site.authority.sign(controller)?;
         site.put("server.pem", &certificate, 0o644)?;
         site.put("server.key", &key, 0o600)?;
         site.identity(&site.authority.sign("slurm")?)?;
@@ -44,7 +45,7 @@ impl Site {
     }
 
     /// Writes a file of the Slurm user's.
-    fn put(&self, name: &str, text: &str, mode: u32) -> Result<()> {
+    pub(super) fn put(&self, name: &str, text: &str, mode: u32) -> Result<()> {
         let path = self.folder.path().join(name);
         fs::write(&path, text)?;
         chown(&path, Some(self.slurm.uid), Some(self.slurm.gid))?;
@@ -52,28 +53,33 @@ impl Site {
     }
 
     fn identity(&self, own: &Signed) -> Result<()> {
-        self.put("client.pem", &own.certificate, 0o644)?;
-        self.put("client.key", &own.key, 0o600)
+        self.put("slurm.pem", &own.certificate, 0o644)?;
+        self.put("slurm.key", &own.key, 0o600)
     }
 
     fn access(&self, key: &str, mode: u32) -> Result<()> {
         self.put("access", &format!("api-user-id=slurm\napi-access-key={key}\n"), mode)
     }
 
-    /// The controller, and a vipu.conf for it.
-    fn settings(&self) -> Settings {
+    /// A cluster whose controller lets this user in who has this key.
+    pub(super) fn with_user(&self, user: &str, key: &str) -> Settings {
         let option = |name: &str, file: &str| format!("--{name}={}", self.path(file));
         let mock = [
             option("tls-cert", "server.pem"),
             option("tls-key", "server.key"),
             option("tls-client-ca", "ca.pem"),
-            format!("--user=slurm:{ACCESS_KEY}"),
+            format!("--user={user}:{key}"),
         ];
-        let conf = [("Ca", "ca.pem"), ("Cert", "client.pem"), ("Key", "client.key")];
+        quick().mock(&mock.each_ref().map(String::as_str))
+    }
+
+    /// The controller, and a vipu.conf for it.
+    fn settings(&self) -> Settings {
+        let conf = [("Ca", "ca.pem"), ("Cert", "slurm.pem"), ("Key", "slurm.key")];
         let conf = conf.map(|(key, file)| format!("ApiTls{key}={}", self.path(file)));
-        let settings = conf.iter().fold(quick(), |settings, line| settings.vipu_conf(line));
+        let settings = self.with_user("slurm", ACCESS_KEY);
+        let settings = conf.iter().fold(settings, |settings, line| settings.vipu_conf(line));
         settings
-            .mock(&mock.each_ref().map(String::as_str))
             .vipu_conf("ApiTlsServerName=vipu-controller")
             .vipu_conf(&format!("ApiAccessFile={}", self.path("access")))
             .slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1")
@@ -86,7 +92,7 @@ fn logged(cluster: &Cluster, words: &str) -> Result<()> {
 
 #[test]
 fn job_over_tls() -> Result<()> {
-    let site = Site::new()?;
+    let site = Site::new("vipu-controller")?;
     site.access(ACCESS_KEY, 0o640)?;
     site.settings().run(|cluster| {
         let job = cluster.sbatch(&format!("{}\nenv", main_job::SHOW), &["--gres=vipu:pod64:4"])?;
@@ -114,7 +120,7 @@ fn renewed(cluster: &Cluster, site: &Site) -> Result<()> {
     cluster.mock().refuse()?;
     cluster.mock().clear()?;
     let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
-    let certificate = site.path("client.pem");
+    let certificate = site.path("slurm.pem");
     logged(cluster, &format!("the client certificate {certificate} (ApiTlsCert): it has expired, renew it"))?;
     site.identity(&site.authority.sign("slurm")?)?;
     main_job::batch_ended(cluster, job, 4).map(drop)

@@ -52,21 +52,11 @@ fn only_one_acts(cluster: &Cluster) -> Result<()> {
 }
 
 #[test]
-fn job_backup_controller_is_inert() -> Result<()> {
-    quick().backup().run(|cluster| {
-        let job = stay(cluster, 16)?;
-        only_one_acts(cluster)?;
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, job, 16)?;
-        only_one_acts(cluster)
-    })
-}
-
-#[test]
 fn job_backup_controller_takes_over() -> Result<()> {
     // In a slurmctld that took over, Slurm's main scheduler may have ended: backfill starts what waits.
     quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let running = stay(cluster, 64)?;
+        only_one_acts(cluster)?;
         let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;

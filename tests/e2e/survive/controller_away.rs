@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use mock_vipu::{Effect, Fault, Incident};
+use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, main_job};
 
 use crate::{LIMIT, quick};
@@ -48,18 +48,5 @@ fn job_controller_hangs() -> Result<()> {
         nothing_else_waits(cluster, usual)?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, job, 4).map(drop)
-    })
-}
-
-#[test]
-fn job_partition_of_somebody_else_counts_as_used() -> Result<()> {
-    quick().run(|cluster| {
-        cluster.mock().cause(Incident::Foreign { id: "theirs".into(), size: 32, first: None })?;
-        cluster.reconfigure()?;
-        let half = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        main_job::batch_ended(cluster, half, 32)?;
-        let whole = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
-        let named = |reason: &str| reason.contains("64_IPUs_of_pod64_needed,_32_free");
-        cluster.await_job(whole, "to say why it waits", LIMIT, |job| named(&job.reason)).map(drop)
     })
 }

@@ -3,19 +3,14 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use mock_vipu::{Effect, Fault, Incident, Rpc};
+use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
-use vipu_client::Call;
 
-use crate::{LIMIT, let_go, quick, slow, stay};
+use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
 /// The controller's partitions are looked at every second.
 fn watchful() -> Settings {
     quick().vipu_conf("ReconcileInterval=1")
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }
 
 fn says(job: &JobView, text: &str) -> bool {
@@ -48,17 +43,6 @@ fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
 }
 
 const FAULT: &str = "IPU 0 of ag1 is in error";
-
-#[test]
-fn job_whose_partition_fails_is_told_and_left() -> Result<()> {
-    watchful().expect_log(FAULT).run(|cluster| {
-        let job = fails_under_a_job(cluster)?;
-        let told = cluster.await_job(job, "to be told", LIMIT, |job| says(job, FAULT))?;
-        ensure!(told.state == "RUNNING" && says(&told, "partition slurm_"), "{told:?}");
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
 
 #[test]
 fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> {
@@ -103,7 +87,8 @@ fn job_whose_partition_moves_has_its_file_written_anew() -> Result<()> {
         let job = fails_under_a_job(cluster)?;
         let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
         let before = fs::read(&file)?;
-        cluster.await_job(job, "to be told", LIMIT, |job| says(job, FAULT))?;
+        let told = cluster.await_job(job, "to be told", LIMIT, |job| says(job, FAULT))?;
+        ensure!(told.state == "RUNNING" && says(&told, "partition slurm_"), "{told:?}");
         cluster.mock().cause(Incident::Relocate { partition: partition(job) })?;
         wait_until("its file to be written anew", LIMIT, || Ok(fs::read(&file)? != before))?;
         cluster.await_job(job, "to be told", LIMIT, |job| says(job, "was moved to other IPUs"))?;
@@ -156,22 +141,5 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
         cluster.command("scancel").args(&[&job.to_string()]).success()?;
         cluster.mock().clear()?;
         cluster.mock().await_removed(&partition(job), LIMIT).map(drop)
-    })
-}
-
-#[test]
-fn job_partition_that_is_made_after_its_create_was_given_up_is_removed() -> Result<()> {
-    let conf = ["ApiTimeout=1", "CreateTimeout=2", "ReconcileInterval=1"];
-    let settings = conf.into_iter().fold(quick(), Settings::vipu_conf);
-    settings.expect_log("not made within 2 s").run(|cluster| {
-        let late = Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: 12_000 };
-        cluster.mock().inject(Fault::new(late))?;
-        let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
-        cluster.await_job(job, "to be held", LIMIT, |job| says(job, "not made within 2 s"))?;
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
-        cluster.mock().await_removed(&partition(job), LIMIT)?;
-        wait_until("it to be said", LIMIT, || {
-            Ok(cluster.slurmctld_log().contains("was made after its create was given up"))
-        })
     })
 }

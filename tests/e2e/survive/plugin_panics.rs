@@ -11,7 +11,8 @@ const SIXTEEN: &str = "--gres=vipu:pod64:16";
 fn settings() -> Settings {
     // The two lines of a panic, and that of who caught it.
     let expected = ["armed.rs", WORDS, "internal error", "IPU job", "select_g_job_begin"];
-    expected.into_iter().fold(quick().failpoints(), Settings::expect_log)
+    let quick = quick().failpoints().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=2");
+    expected.into_iter().fold(quick, Settings::expect_log)
 }
 
 fn arm(cluster: &Cluster, place: &'static str) -> Result<()> {
@@ -67,7 +68,7 @@ fn waits_with_a_reason(cluster: &Cluster, place: &'static str, caught_by: &str) 
 
 #[test]
 fn fault_panic_in_each_callback() -> Result<()> {
-    settings().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=2").run(|cluster| {
+    settings().run(|cluster| {
         arm(cluster, "job_submit")?;
         let refused = cluster.sbatch_command("true", &[SIXTEEN])?.output()?;
         ensure!(refused.code != 0 && refused.stderr.contains("internal error"), "{refused:?}");

@@ -4,10 +4,11 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, main_job, process::Process, wait_until};
+use mock_vipu::{Effect, Fault, Incident};
+use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
-use crate::{LIMIT, let_go, quick, slow, stay};
+use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
 /// What Slurm says when it restores a job that is completing though its nodes are done with it.
 pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
@@ -27,22 +28,6 @@ fn made_one_partition(cluster: &Cluster) -> Result<()> {
     let records = cluster.mock().report()?.partitions;
     ensure!(records.len() == 1, "{records:?}");
     Ok(())
-}
-
-#[test]
-fn job_kill_slurmctld_while_creating() -> Result<()> {
-    // Longer than slurmctld takes to save.
-    slow(12).run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        main_job::await_creating(cluster, job)?;
-        crash(cluster, || {
-            let record = cluster.mock().record(&partition(job))?;
-            ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
-            Ok(())
-        })?;
-        main_job::batch_ended(cluster, job, 16)?;
-        made_one_partition(cluster)
-    })
 }
 
 #[test]
@@ -83,8 +68,8 @@ fn job_kill_slurmctld_while_nothing_else_happens() -> Result<()> {
 
 #[test]
 fn job_kill_slurmctld_while_removing() -> Result<()> {
-    // Longer than slurmctld takes to save and the next one to be ready.
-    quick().remove_time(Duration::from_secs(20)).expect_log(NO_NODES_LEFT).run(|cluster| {
+    quick().expect_log(NO_NODES_LEFT).run(|cluster| {
+        cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
         wait_until("its partition to be being removed", LIMIT, || {
             let record = cluster.mock().await_created(&partition(job), LIMIT)?;
@@ -96,6 +81,8 @@ fn job_kill_slurmctld_while_removing() -> Result<()> {
             Ok(())
         })?;
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
+        cluster.await_job(next, "to say why it waits", LIMIT, |job| job.reason.contains("48_free"))?;
+        cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
         main_job::batch_ended(cluster, next, 64)?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
@@ -147,8 +134,4 @@ fn job_orphan_is_removed() -> Result<()> {
         ensure!(records.len() == 2, "{records:?}");
         Ok(())
     })
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }

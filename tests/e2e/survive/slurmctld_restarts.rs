@@ -3,23 +3,14 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, main_job, wait_until};
 
-use crate::{LIMIT, let_go, quick, slow, stay};
+use crate::{LIMIT, quick, slow};
 
 #[test]
-fn job_reconfigure_while_creating() -> Result<()> {
-    slow(2).run(|cluster| {
+fn job_reconfigure_and_restart_slurmctld_while_creating() -> Result<()> {
+    slow(6).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::await_creating(cluster, job)?;
         cluster.reconfigure()?;
-        main_job::batch_ended(cluster, job, 16).map(drop)
-    })
-}
-
-#[test]
-fn job_restart_slurmctld_while_creating() -> Result<()> {
-    slow(4).run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        main_job::await_creating(cluster, job)?;
         restart(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
     })
@@ -56,22 +47,6 @@ fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
         let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(!nodes.contains("drain"), "{nodes}");
         Ok(())
-    })
-}
-
-#[test]
-fn job_restart_slurmctld_while_running() -> Result<()> {
-    quick().run(|cluster| {
-        let job = stay(cluster, 16)?;
-        restart(cluster)?;
-        ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
-        // The IPUs of the running job still count as used.
-        let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
-        let named = |reason: &str| reason.contains("48_free");
-        cluster.await_job(waiting, "to say why it waits", LIMIT, |job| named(&job.reason))?;
-        let_go(cluster)?;
-        main_job::batch_ended(cluster, job, 16)?;
-        cluster.await_end(waiting, LIMIT).map(drop)
     })
 }
 

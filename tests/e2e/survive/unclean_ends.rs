@@ -7,17 +7,6 @@ use crate::LIMIT;
 use crate::jobs::{brisk, ended, gone, running, there_are};
 
 #[test]
-fn job_killed_in_full() -> Result<()> {
-    brisk().run(|cluster| {
-        let job = running(cluster, 16, &[])?;
-        cluster.command("scancel").args(&["--signal=KILL", "--full", &job.to_string()]).success()?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state != "COMPLETED", "{ended:?}");
-        gone(cluster, job, 0)
-    })
-}
-
-#[test]
 fn job_whose_epilog_fails() -> Result<()> {
     let epilog = "Epilog=/bin/false";
     brisk().slurm_conf(epilog).expect_log("pilog").run(|cluster| {
@@ -30,10 +19,15 @@ fn job_whose_epilog_fails() -> Result<()> {
 }
 
 #[test]
-fn job_whose_script_ends_before_its_steps() -> Result<()> {
+fn job_whose_script_is_killed_or_ends_before_its_steps() -> Result<()> {
     brisk().run(|cluster| {
+        let job = running(cluster, 16, &[])?;
+        cluster.command("scancel").args(&["--signal=KILL", "--full", &job.to_string()]).success()?;
+        let killed = cluster.await_end(job, LIMIT)?;
+        ensure!(killed.state != "COMPLETED", "{killed:?}");
+        gone(cluster, job, 0)?;
         let script =
-            "srun bash -c 'echo began; sleep 1000' &\nwhile ! grep -q began *.out; do sleep 0.1; done";
+            "srun bash -c 'echo began; sleep 1000' &\nwhile ! grep -q began $SLURM_JOB_ID.out; do sleep 0.1; done";
         let job = cluster.sbatch(script, &["--gres=vipu:pod64:16"])?;
         ended(cluster, job, "COMPLETED")?;
         gone(cluster, job, 0)?;

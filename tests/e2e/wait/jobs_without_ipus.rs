@@ -3,22 +3,15 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, Settings, main_job};
+use testbed::{Cluster, main_job};
 
-use crate::queued_jobs::{roomy, runs, submit, waits};
+use crate::jobs::{roomy, runs, submit, waits};
 
 /// How many jobs wait.
 const WAITING: usize = 10;
 
 /// How often the start of another one is measured; odd.
 const STARTS: usize = 5;
-
-/// A cluster whose backfill is of no help: what the main scheduler passes over waits for half a minute.
-fn main_scheduler() -> Settings {
-    roomy()
-        .slurm_conf("SchedulerParameters=bf_interval=30,batch_sched_delay=0")
-        .slurm_conf("Licenses=token:1")
-}
 
 /// The usual time until a job without IPUs starts, while one job has all of something and ten wait for it.
 fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Duration> {
@@ -37,8 +30,11 @@ fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Durati
 }
 
 /// Jobs that wait for IPUs cost others no more than jobs that wait for a licence.
-fn costs_nothing(settings: Settings) -> Result<()> {
-    settings.run(|cluster| {
+#[test]
+fn sched_waiting_for_ipus_holds_up_nobody() -> Result<()> {
+    // Backfill is of no help: what the main scheduler passes over waits for half a minute.
+    let settings = roomy().slurm_conf("SchedulerParameters=bf_interval=30,batch_sched_delay=0");
+    settings.slurm_conf("Licenses=token:1").run(|cluster| {
         let stock = start_behind(cluster, "--licenses=token", "Licenses")?;
         let ipus = start_behind(cluster, "--gres=vipu:pod64:64", "64 IPUs of pod64 needed, 0 free")?;
         println!("measured: start behind ten jobs that wait for a licence {stock:?}, for IPUs {ipus:?}");
@@ -49,9 +45,4 @@ fn costs_nothing(settings: Settings) -> Result<()> {
         );
         Ok(())
     })
-}
-
-#[test]
-fn sched_waiting_for_ipus_holds_up_nobody() -> Result<()> {
-    costs_nothing(main_scheduler())
 }

@@ -4,16 +4,16 @@ use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, wait_for};
 
 use crate::LIMIT;
-use crate::queued_jobs::{brisk, expected_at, ipus, let_go, running, runs, waits, without_backfill};
+use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, waits, without_backfill};
 
 /// How many jobs come along while one waits.
-const STREAM: usize = 15;
+const STREAM: usize = 5;
 
 /// Half of the IPUs are used for an hour. A job for all of them waits, and small ones come along: those that are
 /// over within the hour start, the others have to wait, and `large` is next.
 fn is_next(settings: Settings, large: &[&str], small: &[&str]) -> Result<()> {
     settings.run(|cluster| {
-        let half = running(cluster, 32, 60, small)?;
+        let half = running_for(cluster, 32, 60, small)?;
         let large = ipus(cluster, 64, 60, large)?;
         waits(cluster, large, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
         let stream = (0..STREAM).map(|_| Ok((ipus(cluster, 1, 30, small)?, ipus(cluster, 1, 90, small)?)));
@@ -48,16 +48,6 @@ fn all_wait(cluster: &Cluster, jobs: &[JobId]) -> Result<()> {
 }
 
 #[test]
-fn sched_line_by_priority() -> Result<()> {
-    is_next(brisk(), &["--priority=2000"], &["--priority=1000"])
-}
-
-#[test]
-fn sched_line_by_age() -> Result<()> {
-    is_next(brisk(), &["--priority=1000"], &["--priority=1000"])
-}
-
-#[test]
 fn sched_line_by_priority_tier() -> Result<()> {
     let settings = brisk().slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10");
     is_next(settings, &["--partition=first", "--priority=1000"], &["--priority=2000"])
@@ -77,47 +67,22 @@ fn sched_line_without_backfill() -> Result<()> {
 }
 
 #[test]
-fn sched_line_of_mixed_sizes() -> Result<()> {
-    brisk().run(|cluster| {
-        let first = running(cluster, 16, 60, &[])?;
-        let (second, last) = (running(cluster, 16, 120, &[])?, running(cluster, 32, 180, &[])?);
-        let large = ipus(cluster, 64, 60, &[])?;
-        waits(cluster, large, "64 IPUs of pod64 needed, 0 free")?;
-        let_go(cluster, first)?;
-        // It starts when the last is over.
-        let short = running(cluster, 8, 150, &[])?;
-        let long = ipus(cluster, 8, 200, &[])?;
-        waits(cluster, long, &kept_for(large))?;
-        let_go(cluster, last)?;
-        // Now when the short one is.
-        let shorter = running(cluster, 32, 140, &[])?;
-        let longer = ipus(cluster, 8, 160, &[])?;
-        waits(cluster, longer, &kept_for(large))?;
-        for job in [second, short, shorter] {
-            let_go(cluster, job)?;
-        }
-        runs(cluster, large)?;
-        all_wait(cluster, &[long, longer])
-    })
-}
-
-#[test]
 fn sched_line_is_left_by_who_does_not_want_to_start() -> Result<()> {
     // Without backfill a plan that nobody looks after lives for two minutes.
     without_backfill().run(|cluster| {
-        running(cluster, 32, 60, &[])?;
+        running_for(cluster, 32, 60, &[])?;
         let large = ipus(cluster, 64, 60, &[])?;
         let first = ipus(cluster, 1, 600, &[])?;
         waits(cluster, first, &kept_for(large))?;
         cluster.scontrol(&["hold", &large.to_string()])?;
-        running(cluster, 1, 600, &[])?;
+        running_for(cluster, 1, 600, &[])?;
         runs(cluster, first)?;
         cluster.scontrol(&["release", &large.to_string()])?;
         waits(cluster, large, "64 IPUs of pod64 needed, 30 free")?;
         let second = ipus(cluster, 1, 600, &[])?;
         waits(cluster, second, &kept_for(large))?;
         cluster.command("scancel").args(&[&large.to_string()]).success()?;
-        running(cluster, 1, 600, &[])?;
+        running_for(cluster, 1, 600, &[])?;
         runs(cluster, second)
     })
 }
@@ -125,7 +90,7 @@ fn sched_line_is_left_by_who_does_not_want_to_start() -> Result<()> {
 #[test]
 fn sched_line_has_one_task_of_an_array() -> Result<()> {
     brisk().run(|cluster| {
-        let first = running(cluster, 64, 60, &[])?;
+        let first = running_for(cluster, 64, 60, &[])?;
         let end = cluster.end_of(first)? + 1;
         let tasks = ipus(cluster, 64, 100, &["--array=0-7"])?;
         expected_at(cluster, tasks, end)?;

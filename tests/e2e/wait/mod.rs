@@ -1,7 +1,5 @@
 //! Jobs that wait: for IPUs, for their partition, in line with others.
 
-mod array_for_more_ipus_than_free;
-mod blocks;
 mod deadlines;
 mod forecast;
 mod jobs_without_ipus;

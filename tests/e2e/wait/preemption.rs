@@ -1,12 +1,13 @@
 //! Jobs that end so that one of a higher PriorityTier has its IPUs.
 
-use anyhow::{Context, Result, ensure};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
-use testbed::{Cluster, JobId, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::LIMIT;
-
-use crate::queued_jobs::{brisk, ipus, looked_at, running, runs, submit, waits};
+use crate::jobs::{brisk, came_after, ipus, looked_at, partition, running_for, runs, submit, waits};
 
 /// In this Slurm partition jobs preempt those of the other.
 const FIRST: &str = "--partition=first";
@@ -17,10 +18,6 @@ fn preempting(mode: &str) -> Settings {
         .slurm_conf("PreemptType=preempt/partition_prio")
         .slurm_conf(&format!("PreemptMode={mode}"))
         .slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10")
-}
-
-fn partition(job: JobId) -> String {
-    main_job::partition_name(job, 0)
 }
 
 /// The jobs whose partition was asked to go.
@@ -39,20 +36,14 @@ fn victim(cluster: &Cluster, jobs: &[JobId]) -> Result<JobId> {
     Ok(found[0])
 }
 
-/// The partition of one was made when the other's was gone.
-fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
-    let gone = cluster.mock().record(&partition(early))?.removed.context("it is still there")?;
-    let made = cluster.mock().record(&partition(late))?.create_request;
-    ensure!(made.0 >= gone.0, "{late} had its partition before that of {early} was gone");
-    Ok(())
-}
-
 #[test]
 fn sched_preemption_of_the_fewest() -> Result<()> {
     preempting("REQUEUE").run(|cluster| {
+        let plain = submit(cluster, &["--time=600"])?;
+        runs(cluster, plain)?;
         // A half by one job, a half by eight.
-        let half = running(cluster, 32, 600, &[])?;
-        let small = (0..8).map(|_| running(cluster, 4, 600, &[])).collect::<Result<Vec<_>>>()?;
+        let half = running_for(cluster, 32, 600, &[])?;
+        let small = (0..8).map(|_| running_for(cluster, 4, 600, &[])).collect::<Result<Vec<_>>>()?;
         let first = ipus(cluster, 32, 60, &[FIRST])?;
         runs(cluster, first)?;
         came_after(cluster, first, half)?;
@@ -63,19 +54,9 @@ fn sched_preemption_of_the_fewest() -> Result<()> {
         let second = ipus(cluster, 4, 60, &[FIRST])?;
         runs(cluster, second)?;
         let last = victim(cluster, &small)?;
-        came_after(cluster, second, last)
-    })
-}
-
-#[test]
-fn sched_preemption_cancels() -> Result<()> {
-    preempting("CANCEL").run(|cluster| {
-        let whole = running(cluster, 64, 600, &[])?;
-        let first = ipus(cluster, 64, 60, &[FIRST])?;
-        runs(cluster, first)?;
-        let ended = cluster.await_end(whole, LIMIT)?;
-        ensure!(ended.state == "PREEMPTED", "{ended:?}");
-        came_after(cluster, first, whole)
+        came_after(cluster, second, last)?;
+        ensure!(cluster.job(plain)?.state == "RUNNING", "it has no IPUs that somebody needs");
+        Ok(())
     })
 }
 
@@ -83,12 +64,12 @@ fn sched_preemption_cancels() -> Result<()> {
 fn sched_preemption_by_a_slow_removal_takes_no_more() -> Result<()> {
     // The victim is COMPLETING for RemoveWait only; its IPUs are in use for as long as the partition stays.
     preempting("REQUEUE").vipu_conf("RemoveWait=5").run(|cluster| {
-        let quarters = (0..4).map(|_| running(cluster, 16, 600, &[])).collect::<Result<Vec<_>>>()?;
+        let quarters = (0..4).map(|_| running_for(cluster, 16, 600, &[])).collect::<Result<Vec<_>>>()?;
         cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
         let first = ipus(cluster, 16, 60, &[FIRST])?;
         let victim = victim(cluster, &quarters)?;
         // Cycles of backfill, one a second.
-        looked_at(cluster, first, 20)?;
+        looked_at(cluster, first, 10)?;
         ensure!(victims(cluster, &quarters)? == [victim], "more were preempted for the same IPUs");
         ensure!(cluster.job(first)?.state == "PENDING", "the IPUs are not free");
         cluster.mock().cause(Incident::Vanish { partition: partition(victim) })?;
@@ -104,7 +85,7 @@ fn sched_preemption_by_suspending_frees_no_ipus() -> Result<()> {
     let settings = preempting("SUSPEND,GANG").cpus(2).slurm_conf("SelectTypeParameters=CR_CPU");
     let settings = settings.slurm_conf("PartitionName=low Nodes=ALL OverSubscribe=FORCE:1");
     settings.run(|cluster| {
-        let low = running(cluster, 64, 600, &["--partition=low", "--cpus-per-task=2"])?;
+        let low = running_for(cluster, 64, 600, &["--partition=low", "--cpus-per-task=2"])?;
         let first = ipus(cluster, 64, 60, &[FIRST])?;
         waits(cluster, first, "vipu: 64 IPUs of pod64 needed, 0 free")?;
         ensure!(cluster.job(low)?.state == "RUNNING", "suspending it frees no IPU");
@@ -112,31 +93,24 @@ fn sched_preemption_by_suspending_frees_no_ipus() -> Result<()> {
         cluster.await_job(low, "to be suspended", LIMIT, |job| job.state == "SUSPENDED")?;
         runs(cluster, plain)?;
         ensure!(cluster.mock().partitions()? == [partition(low)], "who is suspended keeps its IPUs");
-        crate::queued_jobs::let_go(cluster, plain)?;
+        crate::jobs::let_go(cluster, plain)?;
         runs(cluster, low)
     })
 }
 
 #[test]
-fn sched_preemption_spares_who_has_no_ipus() -> Result<()> {
-    preempting("CANCEL").run(|cluster| {
-        let plain = submit(cluster, &["--time=600"])?;
-        runs(cluster, plain)?;
-        let whole = running(cluster, 64, 600, &[])?;
-        runs(cluster, ipus(cluster, 1, 60, &[FIRST])?)?;
-        cluster.await_end(whole, LIMIT)?;
-        ensure!(cluster.job(plain)?.state == "RUNNING");
-        Ok(())
-    })
-}
-
-#[test]
 fn sched_preemption_for_nodes_and_ipus() -> Result<()> {
-    preempting("CANCEL").cpus(2).run(|cluster| {
-        let plain = submit(cluster, &["--time=600"])?;
-        runs(cluster, plain)?;
-        let whole = running(cluster, 64, 600, &[])?;
-        let first = ipus(cluster, 32, 60, &[FIRST, "--cpus-per-task=2"])?;
+    preempting("CANCEL").cpus(3).run(|cluster| {
+        let [plain, same_tier] =
+            [&["--time=600"][..], &["--time=600", FIRST]].map(|args| submit(cluster, args));
+        let (plain, same_tier) = (plain?, same_tier?);
+        [plain, same_tier].iter().try_for_each(|job| runs(cluster, *job))?;
+        let whole = running_for(cluster, 64, 600, &[])?;
+        let first = ipus(cluster, 32, 60, &[FIRST, "--cpus-per-task=3"])?;
+        // Ending the others would not help while a job of the same tier has a CPU.
+        looked_at(cluster, first, 3)?;
+        ensure!(cluster.job(first)?.state == "PENDING" && cluster.job(whole)?.state == "RUNNING");
+        crate::jobs::let_go(cluster, same_tier)?;
         runs(cluster, first)?;
         for job in [plain, whole] {
             let ended = cluster.await_end(job, LIMIT)?;
@@ -147,17 +121,15 @@ fn sched_preemption_for_nodes_and_ipus() -> Result<()> {
 }
 
 #[test]
-fn sched_preemption_only_when_there_are_nodes() -> Result<()> {
-    // Ending the job with IPUs would not help: the CPUs are those of a job of the same tier.
-    preempting("CANCEL").cpus(2).run(|cluster| {
-        let other = submit(cluster, &["--time=600", FIRST])?;
-        runs(cluster, other)?;
-        let whole = running(cluster, 64, 600, &[])?;
-        let first = ipus(cluster, 32, 60, &[FIRST, "--cpus-per-task=2"])?;
-        looked_at(cluster, first, 3)?;
-        ensure!(cluster.job(first)?.state == "PENDING" && cluster.job(whole)?.state == "RUNNING");
-        crate::queued_jobs::let_go(cluster, other)?;
-        runs(cluster, first)?;
-        came_after(cluster, first, whole)
+fn job_preempted_while_creating_is_requeued() -> Result<()> {
+    preempting("REQUEUE").create_time(Duration::from_secs(3)).run(|cluster| {
+        let victim = ipus(cluster, 64, 600, &["--requeue"])?;
+        main_job::await_creating(cluster, victim)?;
+        let first = running_for(cluster, 64, 60, &[FIRST])?;
+        came_after(cluster, first, victim)?;
+        let back = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
+        cluster.await_job(victim, "to wait again", LIMIT, back)?;
+        crate::jobs::let_go(cluster, first)?;
+        runs(cluster, victim)
     })
 }

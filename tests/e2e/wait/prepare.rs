@@ -5,7 +5,7 @@ mod which_jobs;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use mock_vipu::{Effect, Fault};
+use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, main_job, wait_until};
 
 use crate::{LIMIT, quick, slow};
@@ -186,30 +186,6 @@ fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
         let run = main_job::srun(cluster, 16)?;
         ensure!(run.partition == format!("{first}p1"), "{run:?}");
         there_are(cluster, &[JobId(1)])?;
-        cluster.mock().clear()?;
-        there_are(cluster, &[])
-    })
-}
-
-#[test]
-fn user_prepare_outlives_slurmctld() -> Result<()> {
-    // Longer than slurmctld takes to save.
-    slow(12).vipu_conf("Prepare=all").run(|cluster| {
-        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let gone = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
-        preparing(cluster, job)?;
-        preparing(cluster, gone)?;
-        cluster.await_saved()?;
-        cluster.kill_slurmctld()?;
-        let record = cluster.mock().record(&main_job::partition_name(job, 0))?;
-        ensure!(record.active.is_none(), "it was made before slurmctld died: {record:?}");
-        cluster.start_slurmctld()?;
-        cluster.command("scancel").args(&[&gone.to_string()]).success()?;
-        main_job::batch_ended(cluster, job, 16)?;
-        was_never_configuring(cluster, job)?;
-        there_are(cluster, &[])?;
-        let records = cluster.mock().report()?.partitions;
-        ensure!(records.len() == 2, "{records:?}");
-        Ok(())
+        cluster.mock().cause(Incident::Vanish { partition: first })
     })
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Settings};
 
-use crate::queued_jobs::{brisk, expected_at, ipus, let_go, running, runs, submit, waits};
+use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, submit, waits};
 
 const NODE: &str = "ipu-pod64-001";
 
@@ -21,14 +21,14 @@ fn reserve(cluster: &Cluster, what: &[&str]) -> Result<()> {
 fn sched_reservation_goes_first() -> Result<()> {
     two_nodes().run(|cluster| {
         reserve(cluster, &[&format!("Nodes={NODE}"), "StartTime=now", "Duration=300"])?;
-        let half = running(cluster, 32, 60, &[])?;
+        let half = running_for(cluster, 32, 60, &[])?;
         ensure!(cluster.job(half)?.nodes != NODE, "it is reserved");
         let reserved = ipus(cluster, 64, 60, &["--reservation=ours", "--priority=1000"])?;
         waits(cluster, reserved, "vipu: 64 IPUs of pod64 needed, 32 free")?;
         // Slurm lets jobs of a reservation go first, whatever their priority.
         let other = ipus(cluster, 1, 90, &["--priority=2000"])?;
         waits(cluster, other, &format!("vipu: IPUs of pod64 are kept for job {reserved}"))?;
-        let short = running(cluster, 1, 10, &["--priority=2000"])?;
+        let short = running_for(cluster, 1, 10, &["--priority=2000"])?;
         // Nobody else gets its node, as in stock Slurm.
         let plain = submit(cluster, &[&format!("--nodelist={NODE}"), "--priority=2000"])?;
         waits(cluster, plain, "eserv")?;
@@ -47,6 +47,6 @@ fn sched_reservation_keeps_others_from_its_nodes() -> Result<()> {
         let late = ipus(cluster, 64, 60, &[])?;
         expected_at(cluster, late, cluster.end_of_reservation("ours")?)?;
         // Its IPUs are not needed before.
-        running(cluster, 64, 10, &[]).map(drop)
+        running_for(cluster, 64, 10, &[]).map(drop)
     })
 }

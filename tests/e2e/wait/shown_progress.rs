@@ -50,17 +50,3 @@ fn user_phase_of_the_partition_is_shown_all_through() -> Result<()> {
         Ok(())
     })
 }
-
-#[test]
-fn user_phase_is_forgotten_when_the_job_is_cancelled() -> Result<()> {
-    quick().run(|cluster| {
-        cluster.mock().inject(Fault::new(Effect::CreateStuck).times(1))?;
-        let job = cluster.sbatch("true", &["--ipus=4"])?;
-        cluster.await_job(job, "to say what it waits for", LIMIT, |job| job.reason.contains("creating"))?;
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
-        cluster.mock().clear()?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "CANCELLED" && !ended.reason.contains("vipu"), "{ended:?}");
-        Ok(())
-    })
-}

@@ -32,6 +32,9 @@ fn user_at_a_terminal_hears_why_a_job_waits() -> Result<()> {
     quick().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1").run(|cluster| {
         let holder = stay(cluster, 64)?;
         for by in ["srun", "salloc"] {
+            let output = cluster.command(by).args(&["--immediate", WHOLE_POD, "true"]).output()?;
+            let told = "vipu: 64 IPUs of pod64 needed, 0 free, largest block 0";
+            ensure!(output.code != 0 && output.stderr.contains(told), "{by}: {output:?}");
             let mut waiting = cluster.command(by).args(&[WHOLE_POD, "true"]).start()?;
             let why = " waits: 64 IPUs of pod64 needed, 0 free, largest block 0";
             wait_until("the reason at the terminal", LIMIT, || Ok(waiting.stderr()?.contains(why)))?;
@@ -39,20 +42,6 @@ fn user_at_a_terminal_hears_why_a_job_waits() -> Result<()> {
             ensure!(waiting.stderr()?.matches(" waits: ").count() == 1, "{}", waiting.stderr()?);
             waiting.signal(Signal::TERM)?;
             waiting.output(LIMIT)?;
-        }
-        let_go(cluster)?;
-        cluster.await_end(holder, LIMIT).map(drop)
-    })
-}
-
-#[test]
-fn user_who_cannot_wait_hears_that_ipus_are_busy() -> Result<()> {
-    quick().run(|cluster| {
-        let holder = stay(cluster, 64)?;
-        for by in ["srun", "salloc"] {
-            let output = cluster.command(by).args(&["--immediate", WHOLE_POD, "true"]).output()?;
-            let told = "vipu: 64 IPUs of pod64 needed, 0 free, largest block 0";
-            ensure!(output.code != 0 && output.stderr.contains(told), "{by}: {output:?}");
         }
         let_go(cluster)?;
         cluster.await_end(holder, LIMIT).map(drop)

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::Incident;
-use testbed::{Cluster, JobId, wait_until};
+use testbed::{Cluster, wait_until};
 
 use super::cluster::Selector;
 
@@ -30,12 +30,11 @@ pub(super) fn request(selector: Selector, ipus: u32) -> String {
 pub(super) struct Taken<'a> {
     cluster: &'a Cluster,
     selector: Selector,
-    /// A job that waits.
-    waits: JobId,
 }
 
 impl<'a> Taken<'a> {
-    /// Takes them, by a job with a limit of so many `minutes`.
+    /// Takes them, by a job with a limit of so many `minutes`, and waits until the selector knows that nothing is free. No job may begin
+    /// in vain: when it ended, slurmctld 22.05 would look for the names of its nodes for ten seconds each, under a lock.
     pub(super) fn take(cluster: &'a Cluster, selector: Selector, minutes: u64) -> Result<Self> {
         let limit = format!("--time={minutes}");
         let submit = |ipus, node: &[&str]| {
@@ -45,15 +44,12 @@ impl<'a> Taken<'a> {
         cluster.mock().cause(Incident::Foreign { id: "theirs".into(), size: 32, first: None })?;
         let half = submit(32, &["--nodelist=ipus01"])?;
         cluster.await_job(half, "to have its node", crate::LIMIT, |job| job.state != "PENDING")?;
-        Ok(Self { cluster, selector, waits: submit(64, &[])? })
-    }
-
-    /// Waits until the selector knows that nothing is free.
-    pub(super) fn is_known(&self) -> Result<()> {
+        let waits = submit(64, &[])?;
         wait_until("nothing to be free", crate::LIMIT, || {
-            let reason = self.cluster.squeue(self.waits, "%r")?;
+            let reason = cluster.squeue(waits, "%r")?;
             Ok(reason.contains(", 0 free") || reason == "Licenses")
-        })
+        })?;
+        Ok(Self { cluster, selector })
     }
 
     /// Makes sure that nobody else got any, and that most are told so: the others are behind jobs that wait for nodes.

@@ -7,15 +7,11 @@ use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 
 use super::{preparing, there_are, was_never_configuring};
-use crate::{LIMIT, let_go, slow, stay};
+use crate::{LIMIT, jobs::runs, let_go, slow, stay};
 
 /// What backfill starts is not prepared: it does not come, and the main scheduler comes often.
 fn prepared(seconds: u64) -> Settings {
     slow(seconds).slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1").vipu_conf("Prepare=all")
-}
-
-fn runs(cluster: &Cluster, job: JobId) -> Result<()> {
-    cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING").map(drop)
 }
 
 /// Its launch was held until its partition was there.
@@ -60,7 +56,10 @@ fn user_prepare_shows_no_nodes_of_a_job_that_waits() -> Result<()> {
         preparing(cluster, job)?;
         let shown = cluster.scontrol(&["--details", "show", "job", &job.to_string()])?;
         ensure!(!shown.contains("CPU_IDs="), "{shown}");
-        main_job::batch_ended(cluster, job, 16).map(drop)
+        main_job::batch_ended(cluster, job, 16)?;
+        let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
+        ensure!(shown.contains("NumCPUs=16 "), "the linear selector gives whole nodes: {shown}");
+        Ok(())
     })
 }
 
