@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
 
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::HostThread;
+use slurm_host::locks::LockPermit;
 use slurm_host::{conf, locks, nodes, running_release, selfcheck};
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
@@ -203,7 +203,7 @@ fn sends_back(host: Host, cluster: &Cluster) {
         let places = jobs.map(|job| job.details.address_of::<u16>("requeue"));
         host.set("fake_requeue", places);
         let (done, wait) = mpsc::channel();
-        HostThread::spawn("vipu-host", move |mut slurm| {
+        LockPermit::spawn("vipu-host", move |mut slurm| {
             host.set("fake_agrees", true);
             let is_back = slurm.write().send_back(RUNNING, false);
             host.set("fake_agrees", false);
@@ -228,7 +228,7 @@ fn opens_gates(host: Host, job: Job) {
     let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
     assert_eq!(errors, [""; 0]);
     let (done, wait) = mpsc::channel();
-    HostThread::spawn("vipu-host", move |mut slurm| {
+    LockPermit::spawn("vipu-host", move |mut slurm| {
         let mut locked = slurm.write();
         assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
         locked.open_launch_gate(RUNNING);
