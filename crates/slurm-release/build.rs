@@ -11,142 +11,44 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 /// The struct members the plugins read or write, by the names of Slurm's own headers.
-const MEMBERS: &[(&str, &[&str])] = &[
+const MEMBERS: &[(&str, &str)] = &[
     (
         "job_record",
-        &[
-            "magic",
-            "job_id",
-            "user_id",
-            "partition",
-            "batch_flag",
-            "job_state",
-            "state_reason",
-            "state_desc",
-            "system_comment",
-            "details",
-            "job_resrcs",
-            "alloc_resp_port",
-            "tres_per_node",
-            "tres_per_job",
-            "tres_per_task",
-            "node_bitmap",
-            "node_bitmap_cg",
-            "het_job_id",
-            "restart_cnt",
-            "start_time",
-            "end_time",
-            "time_limit",
-            "priority",
-            "bit_flags",
-            "preempt_time",
-            "prep_epilog_cnt",
-            "epilog_running",
-            "part_ptr",
-            "qos_ptr",
-            "resv_name",
-            "user_name",
-            "spank_job_env",
-            "spank_job_env_size",
-            "array_recs",
-            "exit_code",
-            "deadline",
-        ],
+        "magic job_id user_id partition batch_flag job_state state_reason state_desc system_comment \
+         details job_resrcs alloc_resp_port tres_per_node tres_per_job tres_per_task node_bitmap \
+         node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
+         preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
+         spank_job_env_size array_recs exit_code deadline",
     ),
-    (
-        "job_details",
-        &[
-            "magic",
-            "prolog_running",
-            "env_sup",
-            "env_cnt",
-            "begin_time",
-            "requeue",
-            "submit_time",
-            "whole_node",
-        ],
-    ),
-    ("job_resources", &["node_bitmap"]),
-    ("node_record", &["magic", "name", "gres", "config_ptr"]),
-    ("config_record", &["magic", "gres"]),
-    ("gres_slurmd_conf", &["count", "file", "name", "type_name", "plugin_id"]),
-    ("part_record", &["magic", "name", "max_time", "priority_tier", "node_bitmap"]),
-    ("qos_rec", &["name"]),
+    ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
+    ("job_resources", "node_bitmap"),
+    ("node_record", "magic name gres config_ptr"),
+    ("config_record", "magic gres"),
+    ("gres_slurmd_conf", "count file name type_name plugin_id"),
+    ("part_record", "magic name max_time priority_tier node_bitmap"),
+    ("qos_rec", "name"),
     (
         "slurm_conf",
-        &[
-            "plugindir",
-            "slurm_conf",
-            "select_type",
-            "select_type_param",
-            "state_save_location",
-            "sched_params",
-            "plugstack",
-            "slurmctld_params",
-        ],
+        "plugindir slurm_conf select_type select_type_param state_save_location sched_params plugstack \
+         slurmctld_params",
     ),
     (
         "job_desc_msg",
-        &[
-            "tres_per_node",
-            "tres_per_job",
-            "tres_per_task",
-            "tres_per_socket",
-            "partition",
-            "qos",
-            "reservation",
-            "script",
-            "spank_job_env",
-            "spank_job_env_size",
-        ],
+        "tres_per_node tres_per_job tres_per_task tres_per_socket partition qos reservation script \
+         spank_job_env spank_job_env_size",
     ),
-    ("slurmctld_lock", &["conf", "job", "node", "part", "fed"]),
+    ("slurmctld_lock", "conf job node part fed"),
 ];
 
 /// Constants of Slurm's headers; those that every release shares become plain constants.
-const CONSTANTS: &[&str] = &[
-    "JOB_MAGIC",
-    "DETAILS_MAGIC",
-    "NODE_MAGIC",
-    "CONFIG_MAGIC",
-    "PART_MAGIC",
-    "JOB_STATE_BASE",
-    "JOB_PENDING",
-    "JOB_RUNNING",
-    "JOB_SUSPENDED",
-    "JOB_FAILED",
-    "JOB_TIMEOUT",
-    "JOB_NODE_FAIL",
-    "JOB_BOOT_FAIL",
-    "JOB_DEADLINE",
-    "JOB_OOM",
-    "JOB_REQUEUE_HOLD",
-    "JOB_CONFIGURING",
-    "JOB_COMPLETING",
-    "SELECT_MODE_BASE",
-    "SELECT_MODE_RUN_NOW",
-    "SELECT_MODE_TEST_ONLY",
-    "SELECT_MODE_WILL_RUN",
-    "SELECT_MODE_PREEMPT_FLAG",
-    "SELECT_MODE_CHECK_FULL",
-    "NO_LOCK",
-    "READ_LOCK",
-    "WRITE_LOCK",
-    "WAIT_NO_REASON",
-    "WAIT_PRIORITY",
-    "WAIT_RESOURCES",
-    "WAIT_LICENSES",
-    "WAIT_NODE_NOT_AVAIL",
-    "BACKFILL_TEST",
-    "TEST_NOW_ONLY",
-    "PREEMPT_MODE_REQUEUE",
-    "PREEMPT_MODE_CANCEL",
-    "NO_VAL",
-    "INFINITE",
-    "ESLURM_NODES_BUSY",
-    "ESLURM_INVALID_GRES",
-    "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE",
-];
+const CONSTANTS: &str = "\
+    JOB_MAGIC DETAILS_MAGIC NODE_MAGIC CONFIG_MAGIC PART_MAGIC JOB_STATE_BASE JOB_PENDING JOB_RUNNING \
+    JOB_SUSPENDED JOB_FAILED JOB_TIMEOUT JOB_NODE_FAIL JOB_BOOT_FAIL JOB_DEADLINE JOB_OOM \
+    JOB_REQUEUE_HOLD JOB_CONFIGURING JOB_COMPLETING SELECT_MODE_BASE SELECT_MODE_RUN_NOW \
+    SELECT_MODE_TEST_ONLY SELECT_MODE_WILL_RUN SELECT_MODE_PREEMPT_FLAG SELECT_MODE_CHECK_FULL NO_LOCK \
+    READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \
+    BACKFILL_TEST TEST_NOW_ONLY PREEMPT_MODE_REQUEUE PREEMPT_MODE_CANCEL NO_VAL INFINITE \
+    ESLURM_NODES_BUSY ESLURM_INVALID_GRES ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE";
 
 fn main() {
     println!("cargo::rerun-if-changed=layouts.json");
@@ -174,13 +76,13 @@ fn generate(table: &Value) -> String {
     code
 }
 
-fn struct_type(code: &mut String, table: &Value, name: &str, members: &[&str]) {
+fn struct_type(code: &mut String, table: &Value, name: &str, members: &str) {
     let type_name = camel(name);
     let c_type = table["types"][name].as_str().unwrap_or(name);
     writeln!(code, "/// Where the members of `{c_type}` are.\n#[derive(Debug, PartialEq, Eq)]").unwrap();
     writeln!(code, "pub struct {type_name} {{").unwrap();
     writeln!(code, "/// Size of the struct in bytes.\npub size: u16,").unwrap();
-    for member in members {
+    for member in members.split(' ') {
         let kind = table["kinds"][name][member].as_str().unwrap_or_else(|| panic!("kind of {name}.{member}"));
         writeln!(code, "/// `{member}`.\npub {member}: Field<{}>,", rust_kind(kind)).unwrap();
     }
@@ -200,7 +102,7 @@ fn layout_type(code: &mut String) {
 }
 
 fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
-    for name in CONSTANTS {
+    for name in CONSTANTS.split(' ') {
         let mut values = layouts.values().map(|layout| layout["constants"][name].as_u64());
         let first = values.next().flatten().unwrap_or_else(|| panic!("constant {name}"));
         assert!(
@@ -210,7 +112,7 @@ fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
         writeln!(code, "/// `{name}` of Slurm's headers, the same in every known release.").unwrap();
         writeln!(code, "pub const {name}: u32 = {first};").unwrap();
     }
-    let entries: Vec<_> = CONSTANTS.iter().map(|name| format!("({name:?}, {name})")).collect();
+    let entries: Vec<_> = CONSTANTS.split(' ').map(|name| format!("({name:?}, {name})")).collect();
     writeln!(
         code,
         "/// The constants above by their names.\npub static CONSTANTS: &[(&str, u32)] = &[{}];",
@@ -232,7 +134,7 @@ fn layout_from_parts(code: &mut String) {
     .unwrap();
     for (name, members) in MEMBERS {
         writeln!(code, "{name}: {} {{ size: size({name:?})?,", camel(name)).unwrap();
-        for member in *members {
+        for member in members.split(' ') {
             writeln!(code, "{member}: Field::at(offset({name:?}, {member:?})?),").unwrap();
         }
         writeln!(code, "}},").unwrap();
@@ -251,7 +153,7 @@ fn structs(code: &mut String, table: &Value) {
         let c_type = table["types"][name].as_str().expect("a C type for each struct");
         let c_type = c_type.split(' ').next().unwrap_or(c_type);
         writeln!(code, "Struct {{ name: {name:?}, c_type: {c_type:?}, members: &[").unwrap();
-        for member in *members {
+        for member in members.split(' ') {
             let kind = table["kinds"][name][member].as_str().expect("a kind for each member");
             writeln!(code, "({member:?}, {kind:?}),").unwrap();
         }
@@ -265,7 +167,7 @@ fn layout_value(code: &mut String, id: &str, layout: &Value) {
     for (name, members) in MEMBERS {
         let size = &layout[name]["size"];
         writeln!(code, "{name}: {} {{ size: {size},", camel(name)).unwrap();
-        for member in *members {
+        for member in members.split(' ') {
             let offset = layout[name]["fields"][member][0]
                 .as_u64()
                 .unwrap_or_else(|| panic!("{name}.{member} is not in layout {id}"));

@@ -1,5 +1,6 @@
 //! Fuzz targets: one for each reader of bytes that others wrote, as a function of any bytes. It must return, soon, without
-//! a panic, and what it has read must read the same when it is written again.
+//! a panic, and what it has read must read the same when it is written again. The target `jobs` takes job records of any
+//! content through the front end.
 //!
 //! The tests replay the corpus and mutate it for some seconds. `cargo xtask fuzz <target>` runs libFuzzer on a target, with
 //! the stable compiler.

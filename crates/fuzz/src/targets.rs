@@ -1,5 +1,7 @@
 //! The targets.
 
+mod jobs;
+mod records;
 mod text;
 mod wire;
 
@@ -13,4 +15,5 @@ pub const TARGETS: &[Target] = &[
     Target { name: "table", check: text::table, seeds: text::table_seeds },
     Target { name: "wire", check: wire::replies, seeds: wire::seeds },
     Target { name: "ipuof", check: wire::ipuof, seeds: wire::ipuof_seeds },
+    Target { name: "jobs", check: jobs::jobs, seeds: Vec::new },
 ];

@@ -62,3 +62,8 @@ fn no_reply_upsets_client_and_ledger() {
 fn no_configuration_upsets_the_file() {
     run("ipuof");
 }
+
+#[test]
+fn no_job_upsets_the_front_end() {
+    run("jobs");
+}

@@ -1,4 +1,4 @@
-//! Names the build, and has the tests' functions found by name, as those of slurmctld are.
+//! Names the build.
 
 #![allow(clippy::expect_used, reason = "a build script reports by panicking")]
 
@@ -13,8 +13,6 @@ const SOURCES: [&str; 4] =
     ["src", "../slurm-release/src", "../slurm-release/build.rs", "../slurm-release/layouts.json"];
 
 fn main() {
-    // The tests play slurmctld.
-    println!("cargo::rustc-link-arg-tests=-rdynamic");
     let here = env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     let version = env::var("CARGO_PKG_VERSION").expect("set by cargo");
     let sources = SOURCES.map(|source| Path::new(&here).join(source));

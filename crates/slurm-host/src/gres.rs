@@ -1,10 +1,11 @@
 //! The GRES of a node, as slurmd has them once slurm.conf and gres.conf were put together.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use slurm_release::{GresSlurmdConf, Layout};
 
+use crate::list;
 use crate::probe::Probe;
 use crate::record;
 use crate::running_release::loaded;
@@ -32,36 +33,12 @@ pub struct Record {
 pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, String> {
     let layout = loaded()?.release.layout;
     let probe = Probe::new().ok_or("no file descriptor is free")?;
-    // SAFETY: passed on to the caller.
-    let records = unsafe { items(list) }?;
+    // SAFETY: its signature in every release (SAFETY.md, "Signatures").
+    let for_each = unsafe { symbols::wanted(c"slurm_list_for_each") }?;
+    // SAFETY: the list of the running callback (caller).
+    let records = unsafe { list::items(for_each, list) }.unwrap_or_default();
     let own = records.into_iter().filter_map(|at| of_name(&probe, at, name, layout).transpose());
     own.collect()
-}
-
-/// The addresses of a list's items.
-///
-/// # Safety
-/// As [`of_node`].
-unsafe fn items(list: *mut c_void) -> Result<Vec<NonNull<c_void>>, String> {
-    type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-    type ForEach = unsafe extern "C" fn(*mut c_void, Visit, *mut c_void) -> c_int;
-
-    unsafe extern "C" fn note(item: *mut c_void, items: *mut c_void) -> c_int {
-        // SAFETY: `items` is the vector below, which only this call uses.
-        let items = unsafe { &mut *items.cast::<Vec<NonNull<c_void>>>() };
-        items.extend(NonNull::new(item));
-        0
-    }
-
-    let mut items = Vec::new();
-    if list.is_null() {
-        return Ok(items);
-    }
-    // SAFETY: `int list_for_each(List, ListForF, void *)` in every release (SAFETY.md, "Signatures").
-    let for_each = unsafe { symbols::wanted::<ForEach>(c"slurm_list_for_each") }?;
-    // SAFETY: the list of the running callback; `items` outlives the call.
-    unsafe { for_each(list, note, (&raw mut items).cast()) };
-    Ok(items)
 }
 
 /// The record, if it is of this GRES; what is read is looked at before.

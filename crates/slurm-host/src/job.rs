@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use slurm_release as facts;
 use slurm_release::Layout;
 
-use crate::record::Record;
+use crate::record::{Record, members};
 use crate::slurmctld::Host;
 
 pub use change::{BEGIN_SOON, JobMut};
@@ -35,38 +35,8 @@ impl<'lock> JobRef<'lock> {
         self.host
     }
 
-    fn layout(self) -> &'static Layout {
+    pub(crate) fn layout(self) -> &'static Layout {
         self.host.layout
-    }
-
-    /// `job_id`
-    #[must_use]
-    pub fn id(self) -> u32 {
-        self.record.read(self.layout().job_record.job_id)
-    }
-
-    /// `user_id`
-    #[must_use]
-    pub fn user(self) -> u32 {
-        self.record.read(self.layout().job_record.user_id)
-    }
-
-    /// `restart_cnt`
-    #[must_use]
-    pub fn restart_count(self) -> u16 {
-        self.record.read(self.layout().job_record.restart_cnt)
-    }
-
-    /// `start_time`, in seconds since the Unix epoch
-    #[must_use]
-    pub fn start_time(self) -> i64 {
-        self.record.read(self.layout().job_record.start_time)
-    }
-
-    /// `end_time`: when a running job reaches its time limit, in seconds since the Unix epoch
-    #[must_use]
-    pub fn end_time(self) -> i64 {
-        self.record.read(self.layout().job_record.end_time)
     }
 
     /// `deadline`: when it is to have ended, in seconds since the Unix epoch
@@ -86,12 +56,6 @@ impl<'lock> JobRef<'lock> {
         own.or_else(|| of_partition().filter(is_set)).map_or(YEAR, |minutes| i64::from(minutes) * 60)
     }
 
-    /// `priority`; 0 for a job that is held
-    #[must_use]
-    pub fn priority(self) -> u32 {
-        self.record.read(self.layout().job_record.priority)
-    }
-
     /// Whether it asks for an advance reservation: `resv_name`.
     #[must_use]
     pub fn is_in_reservation(self) -> bool {
@@ -108,12 +72,6 @@ impl<'lock> JobRef<'lock> {
     #[must_use]
     pub fn slurm_partition(self) -> Option<String> {
         self.partition()?.text(self.layout().part_record.name)
-    }
-
-    /// The names of all that it may run in: `partition`, such as `batch,ipu`.
-    #[must_use]
-    pub fn slurm_partitions(self) -> Option<String> {
-        self.record.text(self.layout().job_record.partition)
     }
 
     /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.
@@ -159,24 +117,6 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.bit_flags) & u64::from(flag) != 0
     }
 
-    /// Whether it was told to make room for another.
-    #[must_use]
-    pub fn is_being_preempted(self) -> bool {
-        self.record.read(self.layout().job_record.preempt_time) != 0
-    }
-
-    /// `state_reason`
-    #[must_use]
-    pub fn state_reason(self) -> u32 {
-        self.record.read(self.layout().job_record.state_reason)
-    }
-
-    /// The text squeue shows as the reason, if it is not just the reason's name.
-    #[must_use]
-    pub fn reason(self) -> Option<String> {
-        self.record.text(self.layout().job_record.state_desc)
-    }
-
     /// Another job, under the same lock.
     #[must_use]
     pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
@@ -184,12 +124,6 @@ impl<'lock> JobRef<'lock> {
         let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(id) })?;
         // SAFETY: a live job_record_t under the lock of this view.
         Some(Self { record: unsafe { Record::new(record) }, host: self.host })
-    }
-
-    /// The job's GRES request as Slurm keeps it: `tres_per_node`, such as `gres:vipu:pod64:16`.
-    #[must_use]
-    pub fn tres_per_node(self) -> Option<String> {
-        self.record.text(self.layout().job_record.tres_per_node)
     }
 
     /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
@@ -217,26 +151,7 @@ impl<'lock> JobRef<'lock> {
         self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
     }
 
-    /// Whether a script is to be launched.
-    #[must_use]
-    pub fn is_batch(self) -> bool {
-        self.record.read(self.layout().job_record.batch_flag) != 0
-    }
-
-    /// Whether its srun or salloc listens for word of its nodes: `alloc_resp_port`. With `--immediate`, or
-    /// `--immediate=1`, it does not, and the job ends where it is refused once (allocate.c, 22.05 to 26.05).
-    #[must_use]
-    pub fn is_awaited(self) -> bool {
-        self.record.read(self.layout().job_record.alloc_resp_port) != 0
-    }
-
-    /// The leader of the heterogeneous job this is a part of, or 0.
-    #[must_use]
-    pub fn het_job(self) -> u32 {
-        self.record.read(self.layout().job_record.het_job_id)
-    }
-
-    fn state(self) -> u32 {
+    pub(crate) fn state(self) -> u32 {
         self.record.read(self.layout().job_record.job_state)
     }
 
@@ -344,10 +259,42 @@ impl<'lock> JobRef<'lock> {
         self.details().is_some_and(whole)
     }
 
-    fn details(self) -> Option<Record<'lock>> {
+    pub(crate) fn details(self) -> Option<Record<'lock>> {
         // SAFETY: `details` is covered by the job lock and is a job_details_t.
         unsafe { self.record.follow(self.layout().job_record.details) }
     }
+}
+
+members! { Self, job_record, JobRef<'_>:
+    /// `job_id`
+    id: read job_id -> u32;
+    /// `user_id`
+    user: read user_id -> u32;
+    /// `restart_cnt`
+    restart_count: read restart_cnt -> u16;
+    /// `start_time`, in seconds since the Unix epoch
+    start_time: read start_time -> i64;
+    /// `end_time`: when a running job reaches its time limit, in seconds since the Unix epoch
+    end_time: read end_time -> i64;
+    /// `priority`; 0 for a job that is held
+    priority: read priority -> u32;
+    /// `state_reason`
+    state_reason: read state_reason -> u32;
+    /// The leader of the heterogeneous job this is a part of, or 0.
+    het_job: read het_job_id -> u32;
+    /// The names of all that it may run in: `partition`, such as `batch,ipu`.
+    slurm_partitions: text partition -> Option<String>;
+    /// The text squeue shows as the reason, if it is not just the reason's name.
+    reason: text state_desc -> Option<String>;
+    /// The job's GRES request as Slurm keeps it: `tres_per_node`, such as `gres:vipu:pod64:16`.
+    tres_per_node: text tres_per_node -> Option<String>;
+    /// Whether a script is to be launched.
+    is_batch: is_set batch_flag -> bool;
+    /// Whether its srun or salloc listens for word of its nodes: `alloc_resp_port`. With `--immediate`, or
+    /// `--immediate=1`, it does not, and the job ends where it is refused once (allocate.c, 22.05 to 26.05).
+    is_awaited: is_set alloc_resp_port -> bool;
+    /// Whether it was told to make room for another.
+    is_being_preempted: is_set preempt_time -> bool;
 }
 
 /// What a shell says of a wait status.

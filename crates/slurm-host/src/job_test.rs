@@ -1,6 +1,6 @@
 //! What Slurm passes to a job_test beside the job: nodes, jobs that may be preempted, and a time.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -8,6 +8,7 @@ use slurm_release as facts;
 use slurm_release::Series;
 
 use crate::job::JobRef;
+use crate::list;
 use crate::record::Record;
 use crate::running_release::loaded;
 use crate::slurmctld::{Host, host};
@@ -56,28 +57,19 @@ impl<'lock> Test<'lock> {
     #[must_use]
     pub fn candidates(&self) -> Vec<JobRef<'lock>> {
         let call = &self.host.slurmctld.call;
-        let ends = |job: &RawJob| {
+        let ends = |job: &NonNull<c_void>| {
             // SAFETY: job write lock; a live job of Slurm's own list.
-            let mode = u32::from(unsafe { (call.slurm_job_preempt_mode)(*job) });
+            let mode = u32::from(unsafe { (call.slurm_job_preempt_mode)(job.as_ptr()) });
             mode == facts::PREEMPT_MODE_REQUEUE || mode == facts::PREEMPT_MODE_CANCEL
         };
-        let jobs = self.listed(self.raw.candidates).into_iter().filter(ends).filter_map(NonNull::new);
+        let jobs = self.listed(self.raw.candidates).into_iter().filter(ends);
         // SAFETY: live job records under the job write lock of this view.
         jobs.map(|job| JobRef::new(unsafe { Record::new(job) }, self.host)).collect()
     }
 
-    fn listed(&self, list: *mut c_void) -> Vec<RawJob> {
-        unsafe extern "C" fn collect(job: *mut c_void, jobs: *mut c_void) -> c_int {
-            // SAFETY: the vector that list_for_each was given below.
-            unsafe { (*jobs.cast::<Vec<RawJob>>()).push(job) };
-            0
-        }
-        let mut jobs: Vec<RawJob> = Vec::new();
-        if !list.is_null() {
-            // SAFETY: job write lock; a list of jobs that nobody changes meanwhile.
-            unsafe { (self.host.slurmctld.call.list_for_each)(list, collect, (&raw mut jobs).cast()) };
-        }
-        jobs
+    fn listed(&self, list: *mut c_void) -> Vec<NonNull<c_void>> {
+        // SAFETY: job write lock; NULL or a list of jobs that nobody changes meanwhile.
+        unsafe { list::items(self.host.slurmctld.call.list_for_each, list) }.unwrap_or_default()
     }
 
     /// Whether others are to be preempted for what the test found.
@@ -101,7 +93,8 @@ impl<'lock> Test<'lock> {
         }
         // SAFETY: job write lock; Slurm's variable for the list.
         let there = self.listed(unsafe { list.read() });
-        for victim in victims.iter().map(|job| job.record().address()).filter(|job| !there.contains(job)) {
+        let is_there = |job: &RawJob| there.iter().any(|known| known.as_ptr() == *job);
+        for victim in victims.iter().map(|job| job.record().address()).filter(|job| !is_there(job)) {
             // SAFETY: job write lock; the list is not NULL, and names jobs that Slurm looks at under this
             // lock.
             unsafe { (call.list_append)(list.read(), victim) };

@@ -2,7 +2,7 @@
 //!
 //! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. What others
 //! see is safe: a job view cannot outlive the lock it was obtained under ([`job::JobRef`]), and only the
-//! one thread that owns a [`locks::HostThread`] can take slurmctld's locks, so a callback that already
+//! one thread that owns a [`locks::LockPermit`] can take slurmctld's locks, so a callback that already
 //! runs under them cannot.
 //!
 //! Nothing of Slurm is linked: every function and variable is looked up by name when the plugin runs
@@ -14,9 +14,11 @@ pub mod boundary;
 pub mod clock;
 pub mod conf;
 pub mod differences;
+mod gates;
 pub mod gres;
 pub mod job;
 pub mod job_test;
+mod list;
 pub mod locks;
 pub mod log;
 pub mod nodes;

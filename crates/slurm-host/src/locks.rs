@@ -1,9 +1,8 @@
 //! slurmctld's locks, for the one thread that may take them.
 //!
 //! A select callback already runs under the locks; taking them again would stop slurmctld for good. So
-//! locking needs a [`HostThread`], of which there is one, in a thread of its own, and callbacks get none.
+//! locking needs a [`LockPermit`], of which there is one, in a thread of its own, and callbacks get none.
 
-use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -12,6 +11,7 @@ use slurm_release as facts;
 
 use crate::differences::lock_struct::Locks;
 use crate::job::{JobMut, JobRef};
+use crate::list;
 use crate::record::Record;
 use crate::slurmctld::{Host, host};
 use crate::text::c_string;
@@ -42,19 +42,19 @@ const READ_CONF: Locks =
     Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, part: facts::NO_LOCK, ..READ_JOBS };
 
 /// The right to take slurmctld's locks. It cannot leave the thread it was made for.
-pub struct HostThread {
-    host: &'static Host,
+pub struct LockPermit {
+    pub(crate) host: &'static Host,
     stays: PhantomData<*const ()>,
 }
 
-impl HostThread {
+impl LockPermit {
     /// Starts the thread that may take locks, and runs `body` on it.
     ///
     /// # Errors
     /// Outside slurmctld, or when no thread can be started; one line.
-    pub fn spawn(name: &str, body: impl FnOnce(HostThread) + Send + 'static) -> Result<(), String> {
+    pub fn spawn(name: &str, body: impl FnOnce(LockPermit) + Send + 'static) -> Result<(), String> {
         let host = host()?;
-        crate::threads::spawn(name, move || body(HostThread { host, stays: PhantomData }))
+        crate::threads::spawn(name, move || body(LockPermit { host, stays: PhantomData }))
     }
 
     /// Takes the job write lock. Waits while a scheduling pass holds it.
@@ -66,12 +66,6 @@ impl HostThread {
     pub fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobRef<'_>) -> R) -> Vec<Option<R>> {
         let locked = Locked::take(self, READ_JOBS);
         jobs.iter().map(|job| locked.find(*job).map(&see)).collect()
-    }
-
-    /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised: the job may leave COMPLETING.
-    pub fn open_completion_gate(&mut self, job: u32) {
-        // SAFETY: takes its own locks; none is held, as a `Locked` borrows this value.
-        unsafe { (self.host.slurmctld.call.prep_epilog_slurmctld_callback)(0, job, false) };
     }
 
     /// Makes the main scheduler look at the queue now, or soon where the site wants passes deferred.
@@ -88,20 +82,20 @@ impl HostThread {
 
 /// slurmctld's locks, held until this is dropped.
 pub struct Locked<'thread> {
-    host: &'static Host,
+    pub(crate) host: &'static Host,
     locks: Locks,
-    thread: PhantomData<&'thread mut HostThread>,
+    thread: PhantomData<&'thread mut LockPermit>,
     _no_io: NoIo,
 }
 
 impl<'thread> Locked<'thread> {
-    fn take(thread: &'thread mut HostThread, locks: Locks) -> Self {
-        // SAFETY: this thread holds no lock: the only way to one is this borrow of its HostThread.
+    fn take(thread: &'thread mut LockPermit, locks: Locks) -> Self {
+        // SAFETY: this thread holds no lock: the only way to one is this borrow of its LockPermit.
         unsafe { (thread.host.slurmctld.call.lock)(locks) };
         Self { host: thread.host, locks, thread: PhantomData, _no_io: NoIo::new() }
     }
 
-    fn find(&self, job: u32) -> Option<JobRef<'_>> {
+    pub(crate) fn find(&self, job: u32) -> Option<JobRef<'_>> {
         // SAFETY: at least the job read lock is held (`take`).
         let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(job) })?;
         // SAFETY: a live job_record_t, under the lock as long as `self`.
@@ -112,33 +106,6 @@ impl<'thread> Locked<'thread> {
     /// The job with this id, if Slurm has one.
     pub fn job(&mut self, job: u32) -> Option<JobMut<'_>> {
         self.find(job).map(JobMut::new)
-    }
-
-    /// Opens the launch gate that [`JobMut::raise_launch_gate`] raised; a batch script starts at once.
-    pub fn open_launch_gate(&mut self, job: u32) {
-        if let Some(job) = self.find(job) {
-            // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
-            unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
-            // Slurm saves a job when it gets its nodes, not when it is launched later: for minutes a crash
-            // would bring it back as CONFIGURING, to be launched once more.
-            // SAFETY: takes its own mutex only and returns at once.
-            unsafe { (self.host.slurmctld.call.schedule_job_save)() };
-        }
-    }
-
-    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched `at` that time, and
-    /// had not saved that: its node would refuse to run it twice, and be drained for it. Should its node
-    /// never have heard of it, Slurm finds that out when the node registers, and puts the job back into the
-    /// queue.
-    pub fn open_launch_gate_of_launched(&mut self, job: u32, at: i64) {
-        let Some(mut record) = self.job(job) else { return };
-        let time_limit = record.end_time() - record.start_time();
-        let batch_flag = record.pass_for_no_batch_job();
-        self.open_launch_gate(job);
-        if let Some(mut record) = self.job(job) {
-            record.is_batch_job_again(batch_flag);
-            record.end_as_launched(at, time_limit);
-        }
     }
 
     /// Puts a batch job back into the queue, held or not. False when it cannot be requeued.
@@ -214,50 +181,32 @@ impl<'thread> Locked<'thread> {
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
         // SAFETY: exactly the locks that `take` took, by the same thread (`Locked` is bound to its
-        // HostThread).
+        // LockPermit).
         unsafe { (self.host.slurmctld.call.unlock)(self.locks) };
     }
 }
 
-/// Calls `visit` with every job. False when some may
-/// have been left out, or a visit panicked: who is not among those seen need not be gone.
+/// Calls `visit` with every job. False when some may have been left out, or a visit panicked: who is not among those seen need not be gone.
 ///
 /// # Safety
 /// Only under slurmctld's job write lock.
 #[must_use]
 pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Ok(host) = host() else { return false };
+    let call = &host.slurmctld.call;
     // SAFETY: job write lock (caller); job_list is NULL or Slurm's list of job records.
-    let list = unsafe { host.slurmctld.var.job_list.get() };
-    if list.is_null() {
-        return false;
+    let listed = unsafe { list::items(call.list_for_each, host.slurmctld.var.job_list.get()) };
+    let Some(jobs) = listed else { return false };
+    let mut is_complete = true;
+    for job in jobs {
+        // A fault in one visit is no reason to leave out the jobs that come after.
+        is_complete &= crate::boundary::guard(&|| "job list".into(), false, || {
+            // SAFETY: an element of job_list under the job write lock.
+            if let Some(job) = unsafe { JobMut::from_list(job.as_ptr()) } {
+                visit(job);
+            }
+            true
+        });
     }
-    let mut walk = Walk { visit, fault: false };
-    let argument = &raw mut walk;
-    // SAFETY: job write lock (caller); `each_job` gets each element and our argument, which outlives the
-    // call.
-    let visited = unsafe { (host.slurmctld.call.list_for_each)(list, each_job, argument.cast()) };
-    visited >= 0 && !walk.fault && !crate::selfcheck::is_pass_through()
-}
-
-/// A walk through the list of jobs.
-struct Walk<'a> {
-    visit: &'a mut dyn FnMut(JobMut<'_>),
-    /// The visit of some job panicked.
-    fault: bool,
-}
-
-unsafe extern "C" fn each_job(job: *mut c_void, argument: *mut c_void) -> c_int {
-    // SAFETY: list_for_each of for_each_job passes its argument through, and nobody else has it.
-    let walk = unsafe { &mut *argument.cast::<Walk<'_>>() };
-    let seen = crate::boundary::guard(&|| "job list".into(), false, || {
-        // SAFETY: an element of job_list under the job write lock.
-        if let Some(job) = unsafe { JobMut::from_list(job) } {
-            (walk.visit)(job);
-        }
-        true
-    });
-    // A fault in one visit is no reason to leave out the jobs that come after.
-    walk.fault |= !seen;
-    0
+    is_complete && !crate::selfcheck::is_pass_through()
 }

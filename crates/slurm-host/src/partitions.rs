@@ -1,8 +1,6 @@
 //! Slurm's partitions, and what the nodes in them offer.
 
-use std::ffi::{c_int, c_void};
-use std::ptr::NonNull;
-
+use crate::list;
 use crate::nodes::{self, NodeGres};
 use crate::record::Record;
 use crate::selfcheck;
@@ -20,20 +18,12 @@ impl<'call> SlurmPartitions<'call> {
     /// # Safety
     /// Only inside a callback that runs under the partition and node locks, until which ends.
     pub(crate) unsafe fn new(host: &'static Host) -> Option<Self> {
-        unsafe extern "C" fn note(part: *mut c_void, all: *mut c_void) -> c_int {
-            // SAFETY: `all` is the vector below, which only this call uses.
-            unsafe { &mut *all.cast::<Vec<NonNull<c_void>>>() }.extend(NonNull::new(part));
-            0
-        }
-        let mut found = Vec::<NonNull<c_void>>::new();
+        let slurmctld = &host.slurmctld;
         // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
-        let list = unsafe { host.slurmctld.var.part_list.get() };
-        if !list.is_null() {
-            // SAFETY: partition lock (caller); `found` outlives the call.
-            unsafe { (host.slurmctld.call.list_for_each)(list, note, (&raw mut found).cast()) };
-        }
+        let found = unsafe { list::items(slurmctld.call.list_for_each, slurmctld.var.part_list.get()) };
+        let found = found.unwrap_or_default().into_iter();
         // SAFETY: live part_record_t under the partition lock (caller); what lies there is looked at next.
-        let all: Vec<Record<'call>> = found.into_iter().map(|part| unsafe { Record::new(part) }).collect();
+        let all: Vec<Record<'call>> = found.map(|part| unsafe { Record::new(part) }).collect();
         let are_right = all.iter().all(|part| selfcheck::partition_is_as_expected(*part, host.layout));
         are_right.then_some(Self { all, host })
     }

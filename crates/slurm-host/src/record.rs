@@ -33,6 +33,11 @@ impl<'lock> Record<'lock> {
         unsafe { self.member(field).cast::<T>().read() }
     }
 
+    /// Whether a member is anything but 0.
+    pub(crate) fn is_set<T: Scalar + Default + PartialEq>(self, field: Field<T>) -> bool {
+        self.read(field) != T::default()
+    }
+
     /// Writes a member; the caller of the public function holds the write lock, see `JobMut`.
     pub(crate) fn write<T: Scalar>(self, field: Field<T>, value: T) {
         // SAFETY: inside the struct (promise of `new`); only views that stand for a write lock call this.
@@ -119,3 +124,20 @@ impl Scalar for u16 {}
 impl Scalar for u32 {}
 impl Scalar for u64 {}
 impl Scalar for i64 {}
+
+/// Methods of a view that each read one member of its struct: the method's name, the function of [`Record`] that
+/// reads, the member, and what comes of it.
+macro_rules! members {
+    ($receiver:ty, $struct:ident, $view:ty:
+     $($(#[$doc:meta])* $name:ident: $read:ident $member:ident -> $value:ty;)*) => {
+        impl $view {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(self: $receiver) -> $value {
+                self.record.$read(self.layout().$struct.$member)
+            })*
+        }
+    };
+}
+
+pub(crate) use members;

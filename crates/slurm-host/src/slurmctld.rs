@@ -11,11 +11,27 @@ use crate::differences::lock_struct::Locks;
 use crate::differences::requeue::Requeue;
 use crate::running_release;
 use crate::symbols::{self, RawJob, wanted};
+use crate::text::c_string;
 
 /// What every safe view needs: functions, variables and offsets of this slurmctld.
 pub(crate) struct Host {
     pub(crate) slurmctld: Slurmctld,
     pub(crate) layout: &'static Layout,
+}
+
+impl Host {
+    /// Puts another text into a member or list.
+    ///
+    /// # Safety
+    /// `member` holds NULL or a string of Slurm's allocator, and nobody else reads it meanwhile.
+    pub(crate) unsafe fn replace_text(&self, member: *mut *mut c_void, text: &str) {
+        let (call, text) = (&self.slurmctld.call, c_string(text));
+        // SAFETY: xfree takes back what Slurm allocated (caller) and xstrdup's result is of the same allocator.
+        unsafe {
+            (call.xfree)(member);
+            member.write((call.xstrdup)(text.as_ptr()).cast());
+        }
+    }
 }
 
 /// The host.
@@ -77,9 +93,7 @@ host_functions! {
         schedule_job_save = c"schedule_job_save": fn();
         free_job_resources = c"free_job_resources": fn(*mut *mut c_void);
         list_for_each = c"slurm_list_for_each": fn(
-            *mut c_void,
-            unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int,
-            *mut c_void,
+            *mut c_void, unsafe extern "C" fn(*mut c_void, *mut c_void) -> libc::c_int, *mut c_void,
         ) -> libc::c_int;
         list_create = c"slurm_list_create": fn(Option<unsafe extern "C" fn(*mut c_void)>) -> *mut c_void;
         list_append = c"slurm_list_append": fn(*mut c_void, *mut c_void);

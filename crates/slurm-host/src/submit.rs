@@ -9,15 +9,24 @@ use slurm_release::{Field, Layout, Text};
 use crate::differences::gres_list;
 use crate::job::{OF_SCRIPTS, remove_entries};
 use crate::partitions::SlurmPartitions;
-use crate::record::Record;
+use crate::record::{Record, members};
 use crate::selfcheck;
 use crate::slurmctld::{Host, host};
-use crate::text::{self, c_string};
+use crate::text;
 
 /// A `job_desc_msg_t` that a job_submit plugin may change.
 pub struct JobDescription<'call> {
     record: Record<'call>,
     host: &'static Host,
+}
+
+members! { &Self, job_desc_msg, JobDescription<'_>:
+    /// `--gres`
+    tres_per_node: text tres_per_node -> Option<String>;
+    /// `--partition`: one or several Slurm partitions, as in `debug,short`.
+    slurm_partitions: text partition -> Option<String>;
+    /// `--qos`; several from 24.11 on
+    qos: text qos -> Option<String>;
 }
 
 impl JobDescription<'_> {
@@ -49,12 +58,6 @@ impl JobDescription<'_> {
         self.host.layout
     }
 
-    /// `--gres`
-    #[must_use]
-    pub fn tres_per_node(&self) -> Option<String> {
-        self.record.text(self.layout().job_desc_msg.tres_per_node)
-    }
-
     /// The requests that are not per node: per job, per task and per socket, each with its option's name.
     #[must_use]
     pub fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
@@ -64,18 +67,6 @@ impl JobDescription<'_> {
             ("per task", self.record.text(layout.tres_per_task)),
             ("per socket", self.record.text(layout.tres_per_socket)),
         ]
-    }
-
-    /// `--partition`: one or several Slurm partitions, as in `debug,short`.
-    #[must_use]
-    pub fn slurm_partitions(&self) -> Option<String> {
-        self.record.text(self.layout().job_desc_msg.partition)
-    }
-
-    /// `--qos`; several from 24.11 on
-    #[must_use]
-    pub fn qos(&self) -> Option<String> {
-        self.record.text(self.layout().job_desc_msg.qos)
     }
 
     /// The Slurm partition of jobs that name none, if the site has one.
@@ -157,7 +148,7 @@ impl JobDescription<'_> {
     fn set(&mut self, field: Field<Text>, value: &str) {
         let member = self.record.member(field).cast();
         // SAFETY: a char * member of the message, which nobody else sees during the callback.
-        unsafe { replace(self.host, member, value) };
+        unsafe { self.host.replace_text(member, value) };
     }
 }
 
@@ -176,17 +167,5 @@ pub unsafe fn tell(err_msg: *mut *mut c_char, line: &str) {
         None => Cow::Borrowed(line),
     };
     // SAFETY: the callback's own variable (caller).
-    unsafe { replace(host, err_msg.cast(), &all) };
-}
-
-/// # Safety
-/// `member` holds NULL or a string of Slurm's allocator, and nobody else reads it meanwhile.
-unsafe fn replace(host: &Host, member: *mut *mut c_void, value: &str) {
-    let call = &host.slurmctld.call;
-    let value = c_string(value);
-    // SAFETY: xfree takes back what Slurm allocated (caller) and xstrdup's result is of the same allocator.
-    unsafe {
-        (call.xfree)(member);
-        member.write((call.xstrdup)(value.as_ptr()).cast());
-    }
+    unsafe { host.replace_text(err_msg.cast(), &all) };
 }

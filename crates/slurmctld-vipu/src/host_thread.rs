@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use frontend::HostTask;
 use slurm_host::boundary;
-use slurm_host::locks::HostThread;
+use slurm_host::locks::LockPermit;
 
 use crate::plugin::Plugin;
 use crate::slurm_records::Slurm;
 
 /// Starts the thread. The error is one line.
 pub(crate) fn start(tasks: Receiver<HostTask>, plugin: Weak<Plugin>) -> Result<(), String> {
-    HostThread::spawn("vipu-host", move |thread| run(&tasks, &plugin, Slurm(thread)))
+    LockPermit::spawn("vipu-host", move |permit| run(&tasks, &plugin, Slurm(permit)))
 }
 
 fn run(tasks: &Receiver<HostTask>, plugin: &Weak<Plugin>, mut slurm: Slurm) {

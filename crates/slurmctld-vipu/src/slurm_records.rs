@@ -6,7 +6,7 @@ use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions};
 use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
-use slurm_host::locks::{HostThread, Locked};
+use slurm_host::locks::{LockPermit, Locked};
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::submit::JobDescription;
 use slurm_host::{job, partitions};
@@ -206,7 +206,7 @@ impl SlurmPartitions for Partitions<'_> {
 }
 
 /// slurmctld's locks.
-pub(crate) struct Slurm(pub(crate) HostThread);
+pub(crate) struct Slurm(pub(crate) LockPermit);
 
 impl slurm::Slurm for Slurm {
     type Job<'lock> = SlurmJob<'lock>;

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// Crates and packages that are not part of the product. They may depend on each other and on all of the
 /// product.
-const TOOLS: &[&str] = &["e2e", "fuzz", "layout", "mock-vipu", "simulate", "testbed", "xtask"];
+const TOOLS: &[&str] = &["e2e", "fuzz", "mock-vipu", "simulate", "testbed", "xtask"];
 
 /// As many modules may import each other in a circle.
 const LARGEST_CIRCLE: usize = 3;

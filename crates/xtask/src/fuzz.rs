@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::run;
 
 /// The targets of crates/fuzz.
-pub const TARGETS: [&str; 6] = ["conf", "gres", "journal", "table", "wire", "ipuof"];
+pub const TARGETS: [&str; 7] = ["conf", "gres", "journal", "table", "wire", "ipuof", "jobs"];
 
 /// Has the compiler count which ways are taken, as libFuzzer wants it; what cargo-fuzz asks of a nightly one besides,
 /// the sanitizers, finds faults that safe Rust does not have.

@@ -75,9 +75,8 @@ enum Task {
     },
     /// Measure a Slurm source tree, so that the plugins know a release that is not built in, or was patched.
     ///
-    /// Needs libclang and installs it on Debian; builds nothing of Slurm and writes nothing into its tree. The file
-    /// belongs beside slurm.conf on every host that has the plugins. Says too whether the release is built in, and
-    /// what differs from that.
+    /// Needs a C compiler; builds nothing of Slurm and writes nothing into its tree. The file belongs beside slurm.conf
+    /// on every host that has the plugins. Says too whether the release is built in, and what differs from that.
     Layout {
         /// The source tree, as it is after unpacking: with META, slurm/ and src/ in it.
         #[arg(long, value_name = "DIR")]
@@ -176,7 +175,10 @@ fn run_task(task: Task) -> Result<ExitCode> {
             image::make(suite, &mirror)?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Layout { source, out } => layout::run(&source, &out),
+        Task::Layout { source, out } => {
+            layout::run(&source, &out)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
         Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
         Task::Bench { instead: None } => {

@@ -35,10 +35,7 @@ pub const ENGINE: [Needed; 2] = [
 pub const BASE_IMAGE: [Needed; 1] =
     [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];
 
-/// What `cargo xtask layout` reads Slurm's source with.
-pub const LAYOUT: [Needed; 1] = [("clang", "clang", "its libclang reads Slurm's headers")];
-
-/// What the tests of `cargo xtask layout` need besides.
+/// What the tests of `cargo xtask layout` need.
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 

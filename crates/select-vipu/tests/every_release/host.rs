@@ -129,17 +129,18 @@ impl Host {
     /// Reads slurm.conf, as far as the selector hears of it.
     pub fn read_conf(self, selector: Plugin) {
         for name in ["select_p_node_init", "select_p_reconfigure"] {
-            assert_eq!(self.call(selector, name), 0, "{name}");
+            assert_eq!(self.call(selector, name, None), 0, "{name}");
         }
     }
 
-    /// Calls a plugin's function without arguments that returns an int, as slurmctld does.
-    pub fn call(self, plugin: Plugin, name: &str) -> c_int {
-        // SAFETY: it has this type in every release.
-        let function: unsafe extern "C" fn() -> c_int =
+    /// Calls a plugin's function of a job, or of nothing, that returns an int, as slurmctld does.
+    pub fn call(self, plugin: Plugin, name: &str, job: Option<Record>) -> c_int {
+        // SAFETY: it takes a job or nothing, and returns an int, in every release.
+        let function: unsafe extern "C" fn(*mut c_void) -> c_int =
             unsafe { std::mem::transmute::<*mut c_void, _>(plugin.wanted(name)) };
+        let job = job.map_or(std::ptr::null_mut(), Record::address);
         // SAFETY: called as slurmctld does.
-        self.under_locks(|| unsafe { function() })
+        self.under_locks(|| unsafe { function(job) })
     }
 
     /// The select interface, without `plugin_id`.

@@ -41,19 +41,21 @@ fn matrix_fake_every_release() -> Result<()> {
     ensure!(releases.len() == 72, "{} releases", releases.len());
     let sonames: BTreeSet<_> = releases.iter().map(|release| (release.series, release.soname)).collect();
     ensure!(sonames.iter().map(|(_, soname)| *soname).eq(38..=45), "libslurm has other numbers: {sonames:?}");
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(&releases, |release| run(&slurms.install(release)?, release, Scenario::Whole).map(drop))
+    on_each(&releases, |installation, release| run(installation, release, Scenario::Whole).map(drop))
+}
+
+/// Does something with an installation of each release.
+fn on_each(releases: &[Release], work: impl Fn(&Installation, &Release) -> Result<()> + Sync) -> Result<()> {
+    let slurms = FakeSlurms::new(releases)?;
+    in_parallel(releases, |release| work(&slurms.install(release)?, release))
 }
 
 /// Slurm looks for `cons_tres` in SelectType in places: the file may have such a name.
 #[test]
 fn matrix_fake_alias_name() -> Result<()> {
-    let releases = Release::last_of_each_series();
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(&releases, |release| {
-        let installation = slurms.install(release)?;
+    on_each(&Release::last_of_each_series(), |installation, release| {
         installation.use_alias()?;
-        run(&installation, release, Scenario::Whole).map(drop)
+        run(installation, release, Scenario::Whole).map(drop)
     })
 }
 
@@ -83,12 +85,11 @@ fn matrix_fake_layer() -> Result<()> {
 /// complain of.
 #[test]
 fn matrix_fake_slurmstepd() -> Result<()> {
-    let releases = Release::last_of_each_series();
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(releases.iter().filter(|release| release.series <= 2411), |release| {
-        let installation = slurms.install(release)?;
+    let mut releases = Release::last_of_each_series();
+    releases.retain(|release| release.series <= 2411);
+    on_each(&releases, |installation, release| {
         fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
-        let said = run(&installation, release, Scenario::LoadInStepd)?;
+        let said = run(installation, release, Scenario::LoadInStepd)?;
         let expected = ["select_vipu.so: loaded with id 22096", "select_vipu.so: linear: init"];
         ensure!(of(&said, "select_vipu.so") == expected, "Slurm {}: {said}", release.name);
         Ok(())
@@ -174,70 +175,61 @@ fn matrix_fake_wrong_table() -> Result<()> {
 /// Slurm's.
 #[test]
 fn matrix_fake_shifted_table() -> Result<()> {
-    let releases = Release::last_of_each_series();
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(&releases, |release| {
-        run(&slurms.install(release)?, release, Scenario::ShiftedTable).map(drop)
+    on_each(&Release::last_of_each_series(), |installation, release| {
+        run(installation, release, Scenario::ShiftedTable).map(drop)
     })
 }
 
 /// The test build takes the place of the plugin.
 #[test]
 fn matrix_fake_adoption_panics() -> Result<()> {
-    let releases = Release::last_of_each_series();
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(&releases, |release| {
-        let installation = slurms.install(release)?;
+    on_each(&Release::last_of_each_series(), |installation, release| {
         let installed = installation.plugins().join(programs::WITH_FAILPOINTS);
         fs::remove_file(&installed)?;
         fs::copy(programs::test_plugin()?, installed)?;
         fs::create_dir(installation.failpoints())?;
-        run(&installation, release, Scenario::AdoptionPanics).map(drop)
+        run(installation, release, Scenario::AdoptionPanics).map(drop)
     })
 }
 
 #[test]
 fn matrix_fake_adoption_without_threads() -> Result<()> {
-    let releases = Release::last_of_each_series();
-    let slurms = FakeSlurms::new(&releases)?;
-    in_parallel(&releases, |release| {
-        run(&slurms.install(release)?, release, Scenario::AdoptionWithoutThreads).map(drop)
+    on_each(&Release::last_of_each_series(), |installation, release| {
+        run(installation, release, Scenario::AdoptionWithoutThreads).map(drop)
     })
 }
 
 #[test]
 fn matrix_fake_missing_selector() -> Result<()> {
-    let release = Release::named("24.11.5");
-    let slurms = FakeSlurms::new([&release])?;
-    let installation = slurms.install(&release)?;
-    fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
-    let selector = installation.plugins().join("select_linear.so");
-    fs::remove_file(&selector)?;
-    let said = run(&installation, &release, Scenario::Load)?;
-    let [refused, why] = of(&said, "select_vipu.so")[..] else { bail!("not one line: {said}") };
-    ensure!(refused.ends_with("its init returned -1"), "{said}");
-    for part in [&selector.display().to_string(), "install Slurm's basic plugins", "Layer in vipu.conf"] {
-        ensure!(why.contains(part), "'{part}' is not in: {why}");
-    }
-    Ok(())
+    on_each(&[Release::named("24.11.5")], |installation, release| {
+        fs::write(installation.conf().join("vipu.conf"), "Layer=linear\n")?;
+        let selector = installation.plugins().join("select_linear.so");
+        fs::remove_file(&selector)?;
+        let said = run(installation, release, Scenario::Load)?;
+        let [refused, why] = of(&said, "select_vipu.so")[..] else { bail!("not one line: {said}") };
+        ensure!(refused.ends_with("its init returned -1"), "{said}");
+        for part in [&selector.display().to_string(), "install Slurm's basic plugins", "Layer in vipu.conf"] {
+            ensure!(why.contains(part), "'{part}' is not in: {why}");
+        }
+        Ok(())
+    })
 }
 
 /// Our selector under the name of Slurm's: in the place of that, and beside itself.
 #[test]
 fn matrix_fake_own_selector_under_the_stock_name() -> Result<()> {
-    let release = Release::named("24.11.5");
-    let slurms = FakeSlurms::new([&release])?;
-    let installation = slurms.install(&release)?;
-    let [own, stock] =
-        ["select_vipu.so", "select_cons_tres.so"].map(|name| installation.plugins().join(name));
-    fs::remove_file(&stock)?;
-    fs::copy(own, stock)?;
-    let said = run(&installation, &release, Scenario::Load)?;
-    let told = of(&said, "select_vipu.so").into_iter().any(|line| {
-        line.contains("select_cons_tres.so is select_vipu.so of slurm-vipu") && line.contains("anew")
-    });
-    ensure!(told, "{said}");
-    Ok(())
+    on_each(&[Release::named("24.11.5")], |installation, release| {
+        let [own, stock] =
+            ["select_vipu.so", "select_cons_tres.so"].map(|name| installation.plugins().join(name));
+        fs::remove_file(&stock)?;
+        fs::copy(own, stock)?;
+        let said = run(installation, release, Scenario::Load)?;
+        let told = of(&said, "select_vipu.so").into_iter().any(|line| {
+            line.contains("select_cons_tres.so is select_vipu.so of slurm-vipu") && line.contains("anew")
+        });
+        ensure!(told, "{said}");
+        Ok(())
+    })
 }
 
 #[test]

@@ -9,7 +9,6 @@ use slurm_release::{Field, Text};
 
 use super::JobRef;
 use crate::symbols::RawJob;
-use crate::text::c_string;
 
 /// How far ahead [`JobMut::begin_soon`] lies.
 pub const BEGIN_SOON: Duration = Duration::from_secs(2);
@@ -49,57 +48,6 @@ impl<'lock> JobMut<'lock> {
         Self(job)
     }
 
-    /// Holds the job in CONFIGURING until the gate is opened; see [`crate::locks::Locked::open_launch_gate`].
-    ///
-    /// In job_begin and at adoption after a restart only.
-    pub fn raise_launch_gate(&mut self) {
-        let layout = self.layout();
-        let Some(details) = self.details() else { return };
-        let field = layout.job_details.prolog_running;
-        details.write(field, details.read(field).saturating_add(1));
-        // A suspended job has forgotten that it is CONFIGURING, in Slurm's own code as well.
-        if !self.is_suspended() {
-            self.configure_again();
-        }
-    }
-
-    /// Has a job that was suspended while its launch gate was raised, and resumed, be CONFIGURING again:
-    /// Slurm has forgotten that, and launches nobody else when the gate is opened. To be called right before
-    /// that.
-    pub fn configure_again(&mut self) {
-        let state = self.state() | facts::JOB_CONFIGURING;
-        self.record.write(self.layout().job_record.job_state, state);
-    }
-
-    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending; nothing
-    /// where it was not raised.
-    pub fn take_back_launch_gate(&mut self) {
-        let layout = self.layout();
-        let Some(details) = self.details() else { return };
-        if !self.is_pending() || !self.is_configuring() {
-            return;
-        }
-        let field = layout.job_details.prolog_running;
-        let others = details.read(field).saturating_sub(1);
-        details.write(field, others);
-        // Before job_begin returns, a burst buffer alone can have made it CONFIGURING too, with a count of
-        // its own.
-        if others == 0 {
-            let state = self.state() & !facts::JOB_CONFIGURING;
-            self.record.write(layout.job_record.job_state, state);
-        }
-    }
-
-    /// Holds the job in COMPLETING until the gate is opened; see
-    /// [`crate::locks::HostThread::open_completion_gate`].
-    pub fn raise_completion_gate(&mut self) {
-        let job = &self.layout().job_record;
-        let count = self.record.read(job.prep_epilog_cnt);
-        self.record.write(job.prep_epilog_cnt, count.saturating_add(1));
-        // SAFETY: under the job write lock; a C bool, set to true.
-        unsafe { self.record.member(job.epilog_running).cast::<bool>().write(true) };
-    }
-
     /// Lets a job that is being requeued start again as soon as it may, when this run was never launched.
     ///
     /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the run
@@ -127,27 +75,6 @@ impl<'lock> JobMut<'lock> {
         if let Some(deadline) = self.deadline().filter(|deadline| is_launched && *deadline < self.end_time())
         {
             self.record.write(self.layout().job_record.end_time, deadline);
-        }
-    }
-
-    /// Has Slurm launch no batch script when it finds the job ready; what [`JobMut::is_batch_job_again`]
-    /// needs. Under the same lock it has to be taken back.
-    pub(crate) fn pass_for_no_batch_job(&mut self) -> u16 {
-        let field = self.layout().job_record.batch_flag;
-        let flag = self.record.read(field);
-        self.record.write(field, 0);
-        flag
-    }
-
-    /// Undoes [`JobMut::pass_for_no_batch_job`].
-    pub(crate) fn is_batch_job_again(&mut self, flag: u16) {
-        self.record.write(self.layout().job_record.batch_flag, flag);
-    }
-
-    /// Has a job end that was launched at that time, with that many seconds to run.
-    pub(crate) fn end_as_launched(&mut self, at: i64, time_limit: i64) {
-        if self.is_running() && !self.is_configuring() && time_limit > 0 {
-            self.record.write(self.layout().job_record.end_time, at.saturating_add(time_limit));
         }
     }
 
@@ -210,12 +137,9 @@ impl<'lock> JobMut<'lock> {
     }
 
     fn set_text(&mut self, field: Field<Text>, text: &str) {
-        self.clear_text(field);
-        let text = c_string(text);
-        let member: *mut *mut c_void = self.record.member(field).cast();
-        // SAFETY: under the job write lock; xstrdup's result is of Slurm's allocator, as the member's is to
-        // be.
-        unsafe { member.write((self.host.slurmctld.call.xstrdup)(text.as_ptr()).cast()) };
+        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator.
+        unsafe { self.host.replace_text(self.record.member(field).cast(), text) };
+        self.touch();
     }
 
     fn clear_text(&mut self, field: Field<Text>) {

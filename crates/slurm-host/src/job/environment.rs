@@ -6,7 +6,7 @@ use std::ffi::c_void;
 
 use super::{JobMut, JobRef};
 use crate::slurmctld::Host;
-use crate::text::{c_string, from_c};
+use crate::text::from_c;
 
 /// Before a name in `spank_job_env`: Slurm drops what has another.
 pub(crate) const OF_SCRIPTS: &str = "SPANK_";
@@ -90,14 +90,8 @@ impl JobMut<'_> {
         self.keep_first(list, name);
         let known = self.slots(list).find(|slot| value_of(*slot, name).is_some());
         let Some(slot) = known.or_else(|| self.grow(list)) else { return };
-        let call = &self.host.slurmctld.call;
-        let entry = c_string(&format!("{name}={value}"));
-        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator, which xfree takes
-        // back, and xstrdup's result is of the same allocator.
-        unsafe {
-            (call.xfree)(slot);
-            slot.write((call.xstrdup)(entry.as_ptr()).cast());
-        }
+        // SAFETY: job write lock; the slot holds NULL or a string of Slurm's allocator.
+        unsafe { self.host.replace_text(slot, &format!("{name}={value}")) };
     }
 
     fn remove(&mut self, list: List, name: &str) {

@@ -60,12 +60,12 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
 
     select.has_new_jobs_wait(new, (stop == Stop::Panic).then_some(why));
     running.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
-    select.call("select_p_job_fini", Some(running));
+    select.call("select_p_job_fini", running);
     assert_eq!(gates(running), (0, 0), "nobody may be there to let it go");
     assert_eq!(gates(second), (0, 0));
     if stop == Stop::Panic {
         notes();
-        assert_eq!(select.call("select_p_job_ready", Some(second)), 0);
+        assert_eq!(select.call("select_p_job_ready", second), 0);
         let asked: Vec<_> = notes().into_iter().filter(|note| note.contains("job_ready")).collect();
         assert_eq!(asked, [""; 0], "its partition may not be ready, whatever its nodes are");
     }
@@ -91,13 +91,8 @@ struct Select {
 }
 
 impl Select {
-    fn call(&self, name: &str, job: Option<Job>) -> c_int {
-        // SAFETY: it takes a job or nothing, and returns an int, in every release.
-        let function: unsafe extern "C" fn(*mut c_void) -> c_int =
-            unsafe { std::mem::transmute::<*mut c_void, _>(self.plugin.wanted(name)) };
-        let job = job.map_or(std::ptr::null_mut(), |job| job.record.address());
-        // SAFETY: called as slurmctld does.
-        self.host.under_locks(|| unsafe { function(job) })
+    fn call(&self, name: &str, job: Job) -> c_int {
+        self.host.call(self.plugin, name, Some(job.record))
     }
 
     fn has_new_jobs_wait(&self, job: Job, why: Option<&str>) {

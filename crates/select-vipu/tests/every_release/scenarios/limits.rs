@@ -40,7 +40,7 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
 /// Slurm calls reconfigure also when a partition is updated, or debug flags are set: somebody may be editing
 /// the file.
 fn is_not_in_force_yet(host: Host, [select, submit]: [Plugin; 2]) {
-    assert_eq!(host.call(select, "select_p_reconfigure"), 0);
+    assert_eq!(host.call(select, "select_p_reconfigure", None), 0);
     let message = Record::new(host.release, "job_desc_msg");
     ask(host, message, "tres_per_node", "vipu:pod64:3");
     let (_, told) = job_submit(host, submit.wanted("job_submit"), message);

@@ -46,11 +46,7 @@ impl Selector {
 
     /// Calls a function that takes a job.
     fn of_job(&self, name: &str, job: Record) -> c_int {
-        let function: unsafe extern "C" fn(*mut c_void) -> c_int =
-            // SAFETY: `job_begin`, `job_ready` and `job_fini` have this type in every release.
-            unsafe { std::mem::transmute(self.address(name)) };
-        // SAFETY: a job record, under slurmctld's locks.
-        self.host.under_locks(|| unsafe { function(job.address()) })
+        self.host.call(self.plugin, name, Some(job))
     }
 
     /// The first one, in which the controller's object is loaded.

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
 
 use slurm_host::job::{JobMut, JobRef};
-use slurm_host::locks::HostThread;
-use slurm_host::{conf, locks, nodes, running_release};
+use slurm_host::locks::LockPermit;
+use slurm_host::{conf, locks, nodes, running_release, selfcheck};
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, bitmap};
 use crate::host::{Host, notes, text_at};
@@ -26,6 +26,7 @@ pub fn run(host: Host, cluster: &Cluster) {
     });
     opens_gates(host, cluster.running);
     sends_back(host, cluster);
+    is_switched_off_by_one_wrong_record(host, cluster);
 }
 
 fn change(job: &Job) -> JobMut<'_> {
@@ -56,9 +57,11 @@ fn writes(host: Host, job: Job) {
     seen.set_reason("second");
     seen.add_system_comment("one");
     seen.add_system_comment("two");
-    seen.set_environment("A", "1");
-    seen.set_environment("B", "2");
-    seen.remove_environment("A");
+    for (name, value) in [("A", "1"), ("B", "2"), ("A", "3"), ("BB", "4")] {
+        seen.set_environment(name, value);
+    }
+    assert_eq!((seen.environment("A").as_deref(), seen.environment("B").as_deref()), (Some("3"), Some("2")));
+    ["A", "BB", "C"].iter().for_each(|name| seen.remove_environment(name));
     for (name, value) in [("A", "1"), ("B", "2"), ("C", "3"), ("B", "4")] {
         seen.set_script_environment(name, value);
     }
@@ -167,6 +170,26 @@ fn lists_jobs_and_nodes() {
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
 }
 
+/// As the last, in this process; the plugins have a slurm-host of their own.
+fn is_switched_off_by_one_wrong_record(host: Host, cluster: &Cluster) {
+    host.set("job_list", std::ptr::null_mut::<c_void>());
+    // SAFETY: under slurmctld's locks.
+    let list = || host.under_locks(|| unsafe { locks::for_each_job(&mut |_| {}) });
+    // SAFETY: job records under slurmctld's locks.
+    let is_read =
+        |job: Job| host.under_locks(|| unsafe { JobRef::from_callback(job.record.address()) }.is_some());
+    assert!(!list(), "there is no list");
+    cluster.list(host, &[cluster.running, cluster.waiting, cluster.plain]);
+    assert!(list() && is_read(cluster.running) && !selfcheck::is_pass_through());
+    let right: u32 = cluster.plain.record.get("magic");
+    cluster.plain.record.put("magic", 1_u32);
+    assert!(!is_read(cluster.plain) && !is_read(cluster.running) && selfcheck::is_pass_through());
+    assert!(!list(), "a job that was not seen need not be gone");
+    cluster.plain.record.put("magic", right);
+    let told = notes();
+    assert!(told.iter().any(|line| line.contains("a job record begins with 0x1")), "{told:?}");
+}
+
 /// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous
 /// one.
 fn sends_back(host: Host, cluster: &Cluster) {
@@ -180,7 +203,7 @@ fn sends_back(host: Host, cluster: &Cluster) {
         let places = jobs.map(|job| job.details.address_of::<u16>("requeue"));
         host.set("fake_requeue", places);
         let (done, wait) = mpsc::channel();
-        HostThread::spawn("vipu-host", move |mut slurm| {
+        LockPermit::spawn("vipu-host", move |mut slurm| {
             host.set("fake_agrees", true);
             let is_back = slurm.write().send_back(RUNNING, false);
             host.set("fake_agrees", false);
@@ -205,7 +228,7 @@ fn opens_gates(host: Host, job: Job) {
     let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
     assert_eq!(errors, [""; 0]);
     let (done, wait) = mpsc::channel();
-    HostThread::spawn("vipu-host", move |mut slurm| {
+    LockPermit::spawn("vipu-host", move |mut slurm| {
         let mut locked = slurm.write();
         assert!(locked.job(RUNNING).is_some() && locked.job(4711).is_none());
         locked.open_launch_gate(RUNNING);

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use slurm_release::{Series, Version};
 
 /// The oldest series whose structs the plugins know.
-const OLDEST: Series = Series::new(22, 5);
+pub const OLDEST: Series = Series::new(22, 5);
 
 /// Where the structs are declared. They moved between releases: of each pair a tree has one.
 const HEADERS: &[&str] = &[
@@ -94,16 +94,8 @@ fn value<'a>(meta: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const META: &str = "##
-  Meta:		1
-  Name:		slurm
-  Major:	22
-  Minor:	05
-  Micro:	8
-  Version:	22.05.8
-  Release:	1
-  API_CURRENT:	38
-";
+    const META: &str =
+        "  Name:		slurm\n  Major:	22\n  Minor:	05\n  Micro:	8\n  Release:	1\n  API_CURRENT:	38\n";
 
     /// What opening a tree with this META says.
     fn open(meta: &str) -> Result<Source, String> {
@@ -116,40 +108,22 @@ mod tests {
     #[test]
     fn meta_names_release_and_soname() {
         let source = open(META).unwrap();
-        assert_eq!((source.version, source.soname), (Version(0x16_05_08), 38));
-        assert!(!source.is_unreleased());
+        assert_eq!((source.version, source.soname, source.is_unreleased()), (Version(0x16_05_08), 38, false));
+        let between = open(&META.replace("Release:\t1", "Release:\t0pre1")).unwrap();
+        assert!(between.is_unreleased());
+        assert_eq!((between.version, between.name.as_str()), (Version(0x16_05_08), "22.05.8-0pre1"));
     }
 
     #[test]
-    fn a_state_between_releases_is_told_from_the_release() {
-        let source = open(&META.replace("Release:\t1", "Release:\t0pre1")).unwrap();
-        assert!(source.is_unreleased());
-        assert_eq!((source.version, source.name.as_str()), (Version(0x16_05_08), "22.05.8-0pre1"));
-    }
-
-    #[test]
-    fn headers_that_a_release_does_not_have_are_left_out() {
-        let mut source = open(META).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("src/interfaces")).unwrap();
-        std::fs::write(folder.path().join("src/interfaces/gres.h"), "").unwrap();
-        source.root = folder.path().to_owned();
-        assert_eq!(source.headers().collect::<Vec<_>>(), ["src/interfaces/gres.h"]);
-    }
-
-    #[test]
-    fn what_is_no_slurm_is_refused() {
-        let nothing = Source::open(Path::new("/nowhere")).unwrap_err();
-        assert!(format!("{nothing:#}").starts_with("/nowhere is no Slurm source tree: give the folder"));
-        let other = open(&META.replace("slurm", "munge")).unwrap_err();
-        assert!(other.contains("is no Slurm source tree"), "{other}");
-        let half = open(&META.replace("API_CURRENT", "API_AGE")).unwrap_err();
-        assert!(half.ends_with("its META has no API_CURRENT"), "{half}");
-    }
-
-    #[test]
-    fn what_is_too_old_is_refused() {
-        let old = open(&META.replace("22", "21").replace("05", "08")).unwrap_err();
-        assert!(old.ends_with("is Slurm 21.08.8; slurm-vipu needs 22.05 or newer"), "{old}");
+    fn another_tree_and_one_too_old_are_refused() {
+        for (from, to, said) in [
+            ("slurm", "munge", "is no Slurm source tree: give the folder"),
+            ("API_CURRENT", "API_AGE", "its META has no API_CURRENT"),
+            ("22", "21", "is Slurm 21.05.8; slurm-vipu needs 22.05 or newer"),
+        ] {
+            let error = open(&META.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(Source::open(Path::new("/nowhere")).is_err());
     }
 }
