@@ -27,12 +27,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_that_asks_for_nothing_has_what_its_job_has() {
+    fn a_step_has_what_it_asks_for_or_what_its_job_has() {
         assert!(has_ipus(None));
-    }
-
-    #[test]
-    fn a_step_that_asks_has_what_it_asks_for() {
         for gres in ["gres:vipu:pod64:16", "gres/gpu:1,gres/vipu:4", "gres/vipu:x"] {
             assert!(has_ipus(Some(gres)), "{gres}");
         }

@@ -8,31 +8,6 @@ use crate::shape::Choice;
 use crate::shown::shown;
 use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
 
-/// One of the options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOption {
-    /// `--ipus`
-    Ipus,
-    /// `--ipu-model`
-    Model,
-    /// `--ipu-gcds`
-    Gcds,
-    /// `--ipu-replicas`
-    Replicas,
-    /// `--ipu-reconfigurable`
-    Reconfigurable,
-    /// `--ipu-sync`
-    Sync,
-    /// `--ipu-routing`
-    Routing,
-    /// `--ipu-gateway-routing`
-    GatewayRouting,
-    /// `--ipu-keep`
-    Keep,
-    /// `--ipu-requeue-on`
-    RequeueOn,
-}
-
 /// What the help of Slurm's commands says of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
@@ -44,6 +19,55 @@ pub struct Help {
     pub text: &'static str,
     /// What it means without a value; `None`: it needs one.
     pub bare: Option<&'static str>,
+}
+
+/// Makes an enumeration of the options: each with its name, what stands for its value, what it means without
+/// one, and its help.
+macro_rules! job_options {
+    ($($option:ident = $name:literal, $value:literal, $bare:expr, $text:literal;)+) => {
+        /// One of the options.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum JobOption {
+            $(#[doc = concat!("`--", $name, "`")] $option,)+
+        }
+
+        impl JobOption {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$option),+];
+
+            /// What users are told of it.
+            #[must_use]
+            pub const fn help(self) -> Help {
+                match self {
+                    $(Self::$option => Help { name: $name, value: $value, text: $text, bare: $bare },)+
+                }
+            }
+        }
+    };
+}
+
+job_options! {
+    Ipus = "ipus", "IPUs", None, "size of the job's partition: 1, 2, 4, ... IPUs, as --gres=vipu:<IPUs>";
+    Model = "ipu-model", "model", None,
+        "Pod model to take the IPUs from (default: where there is one choice)";
+    Gcds = "ipu-gcds", "GCDs", None,
+        "programs that share the partition, each with its own IPUs (default: one per node, if the IPUs can be \
+         shared out so)";
+    Replicas = "ipu-replicas", "replicas", None,
+        "replicas in all GCDs together (default: one per GCD)";
+    Reconfigurable = "ipu-reconfigurable", "yes|no", Some("yes"),
+        "programs may use parts of the partition (default: as the site has it; bare: yes)";
+    Sync = "ipu-sync", "type", None,
+        "c2-compatible, pod-native-default or pod-native-replicated-pipeline (default: the controller's)";
+    Routing = "ipu-routing", "type", None,
+        "over IPU-Links: dnc, swnc, btnc or ringswnc (default: the controller's)";
+    GatewayRouting = "ipu-gateway-routing", "type", None,
+        "between IPU-Link domains: ring or swring (default: the controller's)";
+    Keep = "ipu-keep", "time", None,
+        "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)";
+    RequeueOn = "ipu-requeue-on", "codes", None,
+        "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
+         (default: none)";
 }
 
 /// What a job asks for by its options.
@@ -70,117 +94,14 @@ pub struct BadValue {
 
 /// The options and `--gres` do not say the same.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Contradiction {
-    /// Two sizes.
-    #[error("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one")]
-    Counts {
-        /// By the option.
-        ipus: u64,
-        /// By GRES.
-        gres: GresRequest,
-    },
-    /// Two models.
-    #[error("--ipu-model={model} and --gres={gres} are two models: give one")]
-    Models {
-        /// By the option.
-        model: ModelName,
-        /// By GRES.
-        gres: GresRequest,
-    },
-    /// Nothing to be divided.
-    #[error("--{0} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>")]
-    NoIpus(&'static str),
-    /// Nothing to be seen to.
-    #[error("--{0} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>")]
-    NotForIt(&'static str),
-}
+#[error("{0}")]
+pub struct Contradiction(String);
 
 impl JobOption {
     /// What the variables begin with that Slurm keeps with a job for these options: what it puts before those
     /// of SPANK plugins, and the plugin's name. The option's follows, with `_` for what is no letter or
     /// digit.
     pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
-
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Ipus,
-        Self::Model,
-        Self::Gcds,
-        Self::Replicas,
-        Self::Reconfigurable,
-        Self::Sync,
-        Self::Routing,
-        Self::GatewayRouting,
-        Self::Keep,
-        Self::RequeueOn,
-    ];
-
-    /// What users are told of it.
-    #[must_use]
-    pub const fn help(self) -> Help {
-        let (name, value, text, bare) = match self {
-            Self::Ipus => (
-                "ipus",
-                "IPUs",
-                "size of the job's partition: 1, 2, 4, ... IPUs, as --gres=vipu:<IPUs>",
-                None,
-            ),
-            Self::Model => (
-                "ipu-model",
-                "model",
-                "Pod model to take the IPUs from (default: where there is one choice)",
-                None,
-            ),
-            Self::Gcds => (
-                "ipu-gcds",
-                "GCDs",
-                "programs that share the partition, each with its own IPUs (default: one per node, if the IPUs can be \
-                 shared out so)",
-                None,
-            ),
-            Self::Replicas => {
-                ("ipu-replicas", "replicas", "replicas in all GCDs together (default: one per GCD)", None)
-            }
-            Self::Reconfigurable => (
-                "ipu-reconfigurable",
-                "yes|no",
-                "programs may use parts of the partition (default: as the site has it; bare: yes)",
-                Some("yes"),
-            ),
-            Self::Sync => (
-                "ipu-sync",
-                "type",
-                "c2-compatible, pod-native-default or pod-native-replicated-pipeline (default: the controller's)",
-                None,
-            ),
-            Self::Routing => (
-                "ipu-routing",
-                "type",
-                "over IPU-Links: dnc, swnc, btnc or ringswnc (default: the controller's)",
-                None,
-            ),
-            Self::GatewayRouting => (
-                "ipu-gateway-routing",
-                "type",
-                "between IPU-Link domains: ring or swring (default: the controller's)",
-                None,
-            ),
-            Self::Keep => (
-                "ipu-keep",
-                "time",
-                "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)",
-                None,
-            ),
-            Self::RequeueOn => (
-                "ipu-requeue-on",
-                "codes",
-                "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
-                 (default: none)",
-                None,
-            ),
-        };
-        Help { name, value, text, bare }
-    }
 
     /// The variable by which a command takes it, after the beginning of that command's own: `SBATCH_IPUS`,
     /// `SLURM_IPU_GCDS`.
@@ -271,17 +192,25 @@ impl Asked {
         let Some(gres) = gres else {
             return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
                 (Some(count), ..) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
-                (None, Some(option), _) => Err(Contradiction::NoIpus(option.help().name)),
-                (None, None, Some(option)) => Err(Contradiction::NotForIt(option.help().name)),
+                (None, Some(option), _) => Err(Contradiction(format!(
+                    "--{} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
+                    option.help().name
+                ))),
+                (None, None, Some(option)) => Err(Contradiction(format!(
+                    "--{} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>",
+                    option.help().name
+                ))),
                 (None, None, None) => Ok(None),
             };
         };
         if let Some(ipus) = self.ipus.filter(|&ipus| gres.count.is_some_and(|count| count != ipus)) {
-            return Err(Contradiction::Counts { ipus, gres });
+            return Err(Contradiction(format!(
+                "--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"
+            )));
         }
         match (&self.model, &gres.model) {
             (Some(model), Some(other)) if model != other => {
-                Err(Contradiction::Models { model: model.clone(), gres })
+                Err(Contradiction(format!("--ipu-model={model} and --gres={gres} are two models: give one")))
             }
             _ => Ok(Some(GresRequest {
                 model: gres.model.or_else(|| self.model.clone()),
