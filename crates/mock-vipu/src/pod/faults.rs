@@ -77,13 +77,6 @@ pub enum Effect {
         /// By which factor.
         factor: f64,
     },
-    /// The partition goes wrong some time after it became ACTIVE.
-    GoError {
-        /// How long after, in milliseconds.
-        after_ms: u64,
-        /// The error in its status.
-        text: String,
-    },
     /// The removal, unless forced, ends in an error, and the partition stays.
     RemoveFail {
         /// The error in its status.
@@ -93,10 +86,11 @@ pub enum Effect {
     RemoveStuck,
     /// The IPUoF configuration has no GCDs.
     ConfigEmpty,
-    /// The server calls itself another version.
-    Version {
-        /// Which.
-        version: String,
+    /// The controller does what the interface allows and this mock otherwise never does. It is for all
+    /// partitions, and until cleared.
+    OtherHands {
+        /// Chooses what it does.
+        seed: u64,
     },
 }
 
@@ -107,7 +101,7 @@ impl Fault {
         Self { effect, partition: None, count: None }
     }
 
-    /// Only for partitions whose name follows `pattern` (`*` stands for any text).
+    /// Only for partitions whose name follows `pattern` (`*` at its end stands for any text).
     #[must_use]
     pub fn on(self, pattern: &str) -> Self {
         Self { partition: Some(Pattern(pattern.to_owned())), ..self }
@@ -210,9 +204,9 @@ mod tests {
     fn a_call_meets_the_faults_of_its_method() {
         let mut faults = Faults::default();
         faults.add(Fault::new(Effect::SlowRpc { rpc: None, delay_ms: 5 }));
-        faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::GetVersion)) }));
-        let version = faults.on_call(Call::GetVersion, "");
-        assert_eq!((version.delay, version.hangs), (Duration::from_millis(5), true));
+        faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::RemovePartition)) }));
+        let fate = faults.on_call(Call::RemovePartition, "");
+        assert_eq!((fate.delay, fate.hangs), (Duration::from_millis(5), true));
         assert!(!faults.on_call(Call::ListPartitions, "").hangs);
     }
 
