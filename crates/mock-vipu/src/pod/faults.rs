@@ -124,10 +124,8 @@ pub(crate) struct Faults {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallFate {
     pub(crate) delay: Duration,
-    pub(crate) rejected: Option<(StatusCode, String)>,
-    pub(crate) hangs: bool,
-    pub(crate) reply_lost: bool,
-    pub(crate) reply_held: bool,
+    /// What comes in place of the answer.
+    pub(crate) end: Option<Effect>,
 }
 
 impl Faults {
@@ -158,7 +156,6 @@ impl Faults {
             Effect::SlowRpc { rpc, delay_ms } if meant(rpc) => Some(Duration::from_millis(*delay_ms)),
             _ => None,
         });
-        let mut fate = CallFate { delay: delay.unwrap_or_default(), ..CallFate::default() };
         let end = self.take(partition, |effect| match effect {
             Effect::Reject { rpc, .. }
             | Effect::Hang { rpc }
@@ -170,14 +167,7 @@ impl Faults {
             }
             _ => None,
         });
-        match end {
-            Some(Effect::Reject { code, text, .. }) => fate.rejected = Some((code, text)),
-            Some(Effect::Hang { .. }) => fate.hangs = true,
-            Some(Effect::LostReply { .. }) => fate.reply_lost = true,
-            Some(Effect::HeldReply { .. }) => fate.reply_held = true,
-            _ => {}
-        }
-        fate
+        CallFate { delay: delay.unwrap_or_default(), end }
     }
 }
 
@@ -206,8 +196,9 @@ mod tests {
         faults.add(Fault::new(Effect::SlowRpc { rpc: None, delay_ms: 5 }));
         faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::RemovePartition)) }));
         let fate = faults.on_call(Call::RemovePartition, "");
-        assert_eq!((fate.delay, fate.hangs), (Duration::from_millis(5), true));
-        assert!(!faults.on_call(Call::ListPartitions, "").hangs);
+        let hangs = |fate: &CallFate| matches!(fate.end, Some(Effect::Hang { .. }));
+        assert_eq!((fate.delay, hangs(&fate)), (Duration::from_millis(5), true));
+        assert!(!hangs(&faults.on_call(Call::ListPartitions, "")));
     }
 
     #[test]

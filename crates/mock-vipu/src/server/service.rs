@@ -17,7 +17,7 @@ use super::Mock;
 use super::listener::Cut;
 use super::users;
 use crate::nanos::Nanos;
-use crate::pod::{CallFate, Pod, Refusal};
+use crate::pod::{CallFate, Effect, Pod, Refusal};
 
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Mock>);
@@ -57,11 +57,10 @@ impl Service {
         let cut = request.extensions().get::<Cut>().cloned();
         let known = users::check(&self.0.users, request.metadata());
         let request = request.into_inner();
-        if let Some((code, text)) = fate.rejected {
-            return Err(Status::new(code.0, text));
-        }
-        if fate.hangs {
-            return std::future::pending().await;
+        match &fate.end {
+            Some(Effect::Reject { code, text, .. }) => return Err(Status::new(code.0, text)),
+            Some(Effect::Hang { .. }) => return std::future::pending().await,
+            _ => {}
         }
         known?;
         let answer = if changes(call) {
@@ -69,14 +68,13 @@ impl Service {
         } else {
             self.0.look(|pod, now| carry_out(pod, &request, now))
         };
-        if fate.reply_lost
-            && let Some(cut) = cut
-        {
-            cut.cut();
-            return std::future::pending().await;
-        }
-        if fate.reply_held {
-            cleared.await;
+        match (fate.end, cut) {
+            (Some(Effect::LostReply { .. }), Some(cut)) => {
+                cut.cut();
+                return std::future::pending().await;
+            }
+            (Some(Effect::HeldReply { .. }), _) => cleared.await,
+            _ => {}
         }
         Ok(Response::new(answer?))
     }

@@ -80,14 +80,22 @@ async fn partitions_of_others_are_listed_by_any_name() {
 }
 
 #[tokio::test]
-async fn ipus_are_listed_with_their_faults() {
+async fn ipus_are_listed_with_their_faults_and_owners() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     server.mock().cause(&Incident::AgentDown { agent: "ag2".into() }).unwrap();
+    server.mock().cause(&Incident::IpuFault { agent: "ag3".into(), ipu: 1 }).unwrap();
+    client.create_partition(&wanted("p", 2)).await.unwrap();
     let all = client.list_ipus(&[]).await.unwrap();
     assert_eq!(all.len(), 64);
     let faulty: Vec<_> = all.iter().filter_map(|ipu| Some((ipu.agent.as_str(), ipu.fault()?))).collect();
-    assert_eq!(faulty, [("ag2", "agent unreachable"); 4]);
+    assert_eq!(faulty[..4], [("ag2", "agent unreachable"); 4]);
+    assert_eq!(faulty[4..], [("ag3", "hardware error")]);
+    let owned = all.iter().filter(|ipu| ipu.attributes.contains_key("ipuof partition id"));
+    assert_eq!(
+        owned.map(|ipu| (ipu.agent.as_str(), ipu.hardware_id)).collect::<Vec<_>>(),
+        [("ag1", 2), ("ag1", 3)]
+    );
     let some = client.list_ipus(&["ag16".to_owned()]).await.unwrap();
     assert_eq!(some.iter().map(|ipu| ipu.hardware_id).collect::<Vec<_>>(), [0, 1, 2, 3]);
 }
