@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use vipu_client::{Client, Endpoint, ErrorClass, OperationState, PartitionStatus, ReadyState, Requirements};
-use vipu_types::{ControllerName, Gcd, PartitionId, Shape};
+use vipu_types::{ControllerName, Gcd, PartitionId};
 
 use crate::{
     CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, inventory,
@@ -37,13 +37,13 @@ impl Controller for Client {
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Vec<Gcd>, CallError> {
         failpoints::io!("a controller");
-        let config = self.partition_config(partition).await?;
-        if config.gcds.is_empty() || config.gcds.iter().any(|gcd| gcd.devices.is_empty()) {
+        let gcds = self.partition_config(partition).await?;
+        if gcds.is_empty() || gcds.iter().any(|gcd| gcd.devices.is_empty()) {
             let cause = format!("no device in the IPUoF config of {partition}");
             let message = format!("controller {}: {cause}", self.endpoint());
             return Err(CallError { failure: Failure::Unclear, message, cause });
         }
-        Ok(config.gcds)
+        Ok(gcds)
     }
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
@@ -61,18 +61,12 @@ impl Controller for Client {
 }
 
 fn requirements(request: &CreateRequest<'_>) -> Requirements {
-    let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = request.shape;
     let wanted = Requirements {
         allocation: request.allocation.map(str::to_owned),
         // An allocation makes a cluster meaningless. A list of chosen IPUs needs a cluster.
         cluster: request.cluster.filter(|_| !request.ipus.is_empty()).map(str::to_owned),
         ipus: request.ipus.to_vec(),
-        reconfigurable: reconfigurable.unwrap_or(false),
-        num_gcds: gcds,
-        num_replicas: replicas.unwrap_or(0),
-        sync,
-        link_routing,
-        gateway_routing,
+        shape: request.shape,
         ..Requirements::new(request.partition.clone(), request.size)
     };
     wanted.across(request.domain_size)
@@ -99,7 +93,7 @@ mod tests {
 
     fn told(ready: ReadyState, operation: OperationState, errors: &[&str]) -> PartitionState {
         let errors = errors.iter().map(|&words| words.to_owned()).collect();
-        state(&PartitionStatus { ready, operation, errors, ..PartitionStatus::default() })
+        state(&PartitionStatus { ready, operation, errors })
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn gcds(grant: &Grant, endpoint: Endpoint) -> Result<Vec<Gcd>, Refusal> {
         let began = Instant::now();
         loop {
             match client.partition_config(&grant.partition).await {
-                Ok(config) => return Ok::<_, Refusal>(config.gcds),
+                Ok(gcds) => return Ok::<_, Refusal>(gcds),
                 Err(error) if may_pass(error.class()) && began.elapsed() < patience => sleep(PAUSE).await,
                 Err(error) => return Err(error.into()),
             }

@@ -185,15 +185,6 @@ fn a_directory_that_is_swapped_under_way_does_not_lead_elsewhere() {
 }
 
 #[test]
-fn no_name_leads_out_of_the_directory() {
-    let long = "x".repeat(300);
-    for trick in ["", ".", "..", "../x", "a/b", "/etc/x", "a\0b", "a\nb", "-rf", "~x", "a b", "\u{e4}", &long]
-    {
-        assert!(PartitionId::new(trick).is_err(), "{trick:?}");
-    }
-}
-
-#[test]
 fn a_directory_in_the_way_is_named_and_nothing_left() {
     for name in ["slurm_42.conf", ".slurm_42.conf.new"] {
         let fixture = Fixture::new();

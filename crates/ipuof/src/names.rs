@@ -14,16 +14,3 @@ pub fn file_name(partition: &PartitionId, gcd: u32, gcds: u32) -> String {
 pub(crate) fn file_names(partition: &PartitionId, gcds: u32) -> impl Iterator<Item = String> {
     (0..gcds.max(1)).map(move |gcd| file_name(partition, gcd, gcds))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_gcd_has_the_partitions_name_and_several_their_numbers() {
-        let partition = PartitionId::new("slurm_42").unwrap();
-        let names = |gcds| file_names(&partition, gcds).collect::<Vec<_>>();
-        assert_eq!(names(1), ["slurm_42.conf"]);
-        assert_eq!(names(3), ["slurm_42_gcd0.conf", "slurm_42_gcd1.conf", "slurm_42_gcd2.conf"]);
-    }
-}

@@ -1,14 +1,7 @@
 //! Steering a mock from another process: one JSON value per line over TCP, each answered by one line.
 //!
-//! | line | does |
-//! |---|---|
-//! | `{"inject": FAULT}` | lets something go wrong from now on ([`Fault`]) |
-//! | `{"cause": INCIDENT}` | makes something happen ([`Incident`]) |
-//! | `"clear"` | lets nothing go wrong any more, sends held replies, accepts connections |
-//! | `"refuse"` | cuts all connections and refuses new ones; those to the control excepted |
-//! | `"accept"` | accepts connections again |
-//! | `"garble"` | sends noise in place of all replies |
-//! | `"report"` | answers `{"report": REPORT}` ([`Report`]), the others `"done"` |
+//! A line is a [`Command`], for example `{"inject": FAULT}` or `"clear"`. `"report"` is answered by
+//! `{"report": REPORT}` ([`Report`]), the others by `"done"`.
 //!
 //! What is not understood or cannot be done is answered with `{"error": TEXT}`.
 
@@ -17,6 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
@@ -27,15 +21,21 @@ use crate::server::{Mock, Report};
 /// How long the client waits for an answer: the mock itself answers at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a mock can be told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Command {
+pub enum Command {
+    /// Lets something go wrong from now on.
     Inject(Fault),
+    /// Makes something happen.
     Cause(Incident),
+    /// Lets nothing go wrong any more, sends held replies, and accepts connections again.
     Clear,
+    /// Cuts all connections of clients and refuses new ones.
     Refuse,
-    Accept,
+    /// Sends noise in place of all replies.
     Garble,
+    /// Asks what the mock did: [`Control::report`].
     Report,
 }
 
@@ -45,27 +45,6 @@ enum Answer {
     Done,
     Report(Report),
     Error(String),
-}
-
-/// Why a mock could not be steered.
-#[derive(Debug, thiserror::Error)]
-pub enum ControlError {
-    /// It cannot be reached, or does not answer.
-    #[error("control of the mock at {address}: {source}")]
-    Io {
-        /// Where it should be.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// It did not do it.
-    #[error("the mock at {address} says: {text}")]
-    Refused {
-        /// Where it is.
-        address: SocketAddr,
-        /// Its own words.
-        text: String,
-    },
 }
 
 /// A blocking client.
@@ -80,81 +59,38 @@ impl Control {
     ///
     /// # Errors
     /// When nobody is there.
-    pub fn connect(address: SocketAddr) -> Result<Self, ControlError> {
-        let connect = || {
-            let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            Ok(Self { address, stream: BufReader::new(stream) })
-        };
-        connect().map_err(|source| ControlError::Io { address, source })
+    pub fn connect(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { address, stream: BufReader::new(stream) })
     }
 
-    /// Lets something go wrong from now on.
-    ///
-    /// # Errors
-    /// When the mock cannot be reached.
-    pub fn inject(&mut self, fault: Fault) -> Result<(), ControlError> {
-        self.command(&Command::Inject(fault)).map(drop)
-    }
-
-    /// Makes something happen.
+    /// Tells it something.
     ///
     /// # Errors
     /// When the mock cannot be reached, or it is about something that is not there.
-    pub fn cause(&mut self, incident: Incident) -> Result<(), ControlError> {
-        self.command(&Command::Cause(incident)).map(drop)
-    }
-
-    /// Lets nothing go wrong any more, and accepts connections again.
-    ///
-    /// # Errors
-    /// When the mock cannot be reached.
-    pub fn clear(&mut self) -> Result<(), ControlError> {
-        self.command(&Command::Clear).map(drop)
-    }
-
-    /// Cuts all connections of clients and refuses new ones.
-    ///
-    /// # Errors
-    /// When the mock cannot be reached.
-    pub fn refuse(&mut self) -> Result<(), ControlError> {
-        self.command(&Command::Refuse).map(drop)
-    }
-
-    /// Accepts connections of clients again.
-    ///
-    /// # Errors
-    /// When the mock cannot be reached.
-    pub fn accept(&mut self) -> Result<(), ControlError> {
-        self.command(&Command::Accept).map(drop)
-    }
-
-    /// Sends noise in place of all replies.
-    ///
-    /// # Errors
-    /// When the mock cannot be reached.
-    pub fn garble(&mut self) -> Result<(), ControlError> {
-        self.command(&Command::Garble).map(drop)
+    pub fn tell(&mut self, command: &Command) -> Result<()> {
+        self.command(command).map(drop)
     }
 
     /// What the mock did.
     ///
     /// # Errors
     /// When the mock cannot be reached.
-    pub fn report(&mut self) -> Result<Report, ControlError> {
+    pub fn report(&mut self) -> Result<Report> {
         match self.command(&Command::Report)? {
             Answer::Report(report) => Ok(report),
-            _ => Err(self.failed(io::Error::other("the answer is no report"))),
+            other => bail!("the mock at {} answers {other:?}", self.address),
         }
     }
 
-    fn command(&mut self, command: &Command) -> Result<Answer, ControlError> {
-        match self.exchange(command) {
-            Ok(Answer::Error(text)) => Err(ControlError::Refused { address: self.address, text }),
-            Ok(answer) => Ok(answer),
-            Err(source) => Err(self.failed(source)),
+    fn command(&mut self, command: &Command) -> Result<Answer> {
+        let address = self.address;
+        match self.exchange(command).with_context(|| format!("control of the mock at {address}"))? {
+            Answer::Error(text) => bail!("the mock at {address} says: {text}"),
+            answer => Ok(answer),
         }
     }
 
@@ -167,10 +103,6 @@ impl Control {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(serde_json::from_str(&line)?)
-    }
-
-    fn failed(&self, source: io::Error) -> ControlError {
-        ControlError::Io { address: self.address, source }
     }
 }
 
@@ -225,7 +157,6 @@ async fn carry_out(command: Command, mock: &Mock) -> Answer {
         }
         Command::Clear => mock.clear().await,
         Command::Refuse => mock.refuse().await,
-        Command::Accept => mock.accept().await,
         Command::Garble => mock.garble(),
         Command::Report => return Answer::Report(mock.report()),
     }

@@ -6,9 +6,8 @@
 //! `mock-vipu-server` is the same as a program.
 //!
 //! As the real one it serves in cleartext to anybody unless told otherwise: over TLS, with or without
-//! certificates of the clients ([`Tls`]); to users with access keys, each within the allocations granted to
-//! it ([`User`]). How a call carries its user's id and key is not public; here they are the gRPC metadata
-//! `api-user-id` and `api-access-key`.
+//! certificates of the clients ([`Tls`]); to users with access keys ([`User`]). How a call carries its
+//! user's id and key is not public; here they are the gRPC metadata `api-user-id` and `api-access-key`.
 //!
 //! Where the facts are silent the mock chooses: a partition is an aligned block of a power of two IPUs
 //! in one allocation, with exactly as many IPU-Link segments as it needs; its name is one that
@@ -22,8 +21,7 @@ mod server;
 
 pub use nanos::Nanos;
 pub use pod::{
-    Allocation, Allocations, BadHardware, DoubleOwner, Effect, Fault, Hardware, Incident, Made, NotOurs,
-    PartitionRecord, Pattern, Placement, Pod, Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure,
-    double_owners,
+    Allocation, DoubleOwner, Effect, Fault, Hardware, Incident, Made, PartitionRecord, Pattern, Placement,
+    Pod, Refusal, Rpc, Saved, Settings, StateChange, StatusCode, Tenure, double_owners,
 };
-pub use server::{Authority, BadUser, Mock, MockServer, Options, Report, Signed, StartError, Tls, User};
+pub use server::{Authority, Mock, MockServer, Options, Report, Signed, Tls, User};

@@ -25,16 +25,6 @@ impl Add<Duration> for Nanos {
     }
 }
 
-impl From<Nanos> for prost_types::Timestamp {
-    fn from(at: Nanos) -> Self {
-        let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
-        Self {
-            seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
-            nanos: i32::try_from(nanos).unwrap_or_default(),
-        }
-    }
-}
-
 /// Wall-clock time that starts right and then follows tokio's clock: never set back, and standing
 /// still where a test pauses it.
 #[derive(Clone, Copy, Debug)]

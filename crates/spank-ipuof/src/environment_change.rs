@@ -151,11 +151,15 @@ mod tests {
     #[test]
     fn each_rank_gets_the_file_of_its_gcd() {
         let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2")];
+        let fetched = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2,v:1,node")];
         for (rank, file) in
             [(0, "/d/slurm_42_gcd0.conf"), (1, "/d/slurm_42_gcd1.conf"), (2, "/d/slurm_42_gcd0.conf")]
         {
             let target = change_of(rank, &["ipuof_dir=/d"], &env).target.unwrap();
             assert_eq!(target.access, Ok(GcdAccess::File(file.into())), "rank {rank}");
+            // A file that the node fetches needs no shared directory.
+            let target = change_of(rank, &[], &fetched).target.unwrap();
+            assert_eq!(target.access, Ok(GcdAccess::Fetched(file["/d/".len()..].into())), "rank {rank}");
         }
     }
 
@@ -174,15 +178,6 @@ mod tests {
         assert_eq!(told("slurm_42,pod64,4,1,[::1]:8091,api", 1), api(&one));
         let second = [(API_HOST, "v"), (API_PORT, "1"), (API_PARTITION_ID, "slurm_42"), (API_GCD_ID, "1")];
         assert_eq!(told("slurm_42,pod128,128,2,v:1,api", 3), api(&second));
-    }
-
-    #[test]
-    fn a_file_that_the_node_fetches_needs_no_shared_directory() {
-        for (rank, file) in [(0, "slurm_42_gcd0.conf"), (1, "slurm_42_gcd1.conf")] {
-            let env = [("SLURM_VIPU_JOB_42", "slurm_42,pod128,128,2,v:1,node")];
-            let target = change_of(rank, &[], &env).target.unwrap();
-            assert_eq!(target.access, Ok(GcdAccess::Fetched(file.into())));
-        }
     }
 
     #[test]

@@ -26,12 +26,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_without_a_request_has_the_ipus_of_its_job() {
+    fn a_step_has_the_gres_it_asks_for_or_the_ipus_of_its_job() {
         assert!(has_ipus(None));
-    }
-
-    #[test]
-    fn a_step_with_a_request_has_only_the_gres_in_it() {
         for gres in ["gres:vipu:pod64:16", "gres/gpu:1,gres/vipu:4", "gres/vipu:x"] {
             assert!(has_ipus(Some(gres)), "{gres}");
         }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use mock_vipu::{
     Fault, Incident, PartitionRecord, Report,
-    control::{Control, ControlError},
+    control::{Command, Control},
 };
 use rustix::process::Signal;
 
@@ -101,9 +101,13 @@ impl Mock {
     }
 
     /// Steers it.
-    fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T, ControlError>) -> Result<T> {
+    fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T>) -> Result<T> {
         let mut control = locked(&self.control);
-        Ok(steer(control.as_mut().context("mock-vipu-server was never reached")?)?)
+        steer(control.as_mut().context("mock-vipu-server was never reached")?)
+    }
+
+    fn tell(&self, command: &Command) -> Result<()> {
+        self.control(|control| control.tell(command))
     }
 
     /// The port of its API.
@@ -168,7 +172,7 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn inject(&self, fault: Fault) -> Result<()> {
-        self.control(|control| control.inject(fault))
+        self.tell(&Command::Inject(fault))
     }
 
     /// Makes something happen.
@@ -176,7 +180,7 @@ impl Mock {
     /// # Errors
     /// When it cannot happen.
     pub fn cause(&self, incident: Incident) -> Result<()> {
-        self.control(|control| control.cause(incident))
+        self.tell(&Command::Cause(incident))
     }
 
     /// Cuts its connections and refuses new ones, as a controller that is down does.
@@ -184,7 +188,7 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn refuse(&self) -> Result<()> {
-        self.control(Control::refuse)
+        self.tell(&Command::Refuse)
     }
 
     /// Sends noise in place of all its replies.
@@ -192,7 +196,7 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn garble(&self) -> Result<()> {
-        self.control(Control::garble)
+        self.tell(&Command::Garble)
     }
 
     /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
@@ -200,7 +204,7 @@ impl Mock {
     /// # Errors
     /// When the mock does not answer.
     pub fn clear(&self) -> Result<()> {
-        self.control(Control::clear)
+        self.tell(&Command::Clear)
     }
 
     pub(crate) fn into_process(self) -> Leashed {

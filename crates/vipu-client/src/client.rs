@@ -7,16 +7,14 @@ use std::sync::Arc;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, ConnectError, Response, Status};
-use vipu_types::PartitionId;
+use vipu_types::{Gcd, PartitionId};
 
 use crate::access::{Credentials, Keyring};
 use crate::channel::Link;
 use crate::files::Trouble;
 use crate::wire::user_service_client::UserServiceClient;
-use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
-    BadEndpoint, Call, Endpoint, Error, Ipu, PartitionConfig, PartitionInfo, PartitionStatus, Requirements,
-    wire,
+    BadEndpoint, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus, Requirements, wire,
 };
 
 /// The largest reply read: the attributes of the IPUs of a system of 65,536 are some 100 MB.
@@ -61,55 +59,42 @@ impl Client {
     ///
     /// # Errors
     /// Whatever keeps the controller from it. Unless the controller answered, or the call was
-    /// [`crate::ErrorClass::NotSent`], it may have started.
+    /// [`ErrorClass::NotSent`], it may have started.
     pub async fn create_partition(&self, wanted: &Requirements) -> Result<(), Error> {
         let (call, id) = (Call::CreatePartition, wanted.id.as_str());
         let request = wire::CreatePartitionRequest::from(wanted);
-        let reply = self.user(call, Some(id), |mut api| async move { api.create_partition(request).await });
+        let reply = self.call(call, Some(id), |mut api| async move { api.create_partition(request).await });
         let made = reply.await?.partition_id;
         if made.is_empty() || made == id {
             Ok(())
         } else {
             let words = format!("the controller called it '{made}' instead");
-            Err(Error::nonsense(&self.shared.name, call, Some(id), &words))
+            Err(Error::new(&self.shared.name, call, Some(id), ErrorClass::Other, &words))
         }
     }
 
-    /// Starts removing a partition; it is gone when its status is [`crate::ErrorClass::NotFound`].
+    /// Starts removing a partition; it is gone when its status is [`ErrorClass::NotFound`].
     /// With `force`, errors on the controller's way to it do not matter.
     ///
     /// # Errors
     /// Whatever keeps the controller from it.
     pub async fn remove_partition(&self, id: &PartitionId, force: bool) -> Result<(), Error> {
         let request = wire::RemovePartitionRequest { partition_id: id.to_string(), force };
-        let reply = self.user(Call::RemovePartition, Some(id.as_str()), |mut api| async move {
+        let reply = self.call(Call::RemovePartition, Some(id.as_str()), |mut api| async move {
             api.remove_partition(request).await
         });
         reply.await.map(|wire::RemovePartitionReply {}| ())
     }
 
-    /// Starts putting a partition back into the state it was created in. With `relocatable`, the
-    /// controller may from now on move it.
-    ///
-    /// # Errors
-    /// Whatever keeps the controller from it.
-    pub async fn reset_partition(&self, id: &PartitionId, relocatable: bool) -> Result<(), Error> {
-        let request = wire::ResetPartitionRequest { partition_id: id.to_string(), relocatable };
-        let reply = self.user(Call::ResetPartition, Some(id.as_str()), |mut api| async move {
-            api.reset_partition(request).await
-        });
-        reply.await.map(|wire::ResetPartitionReply {}| ())
-    }
-
     /// How far a partition is.
     ///
     /// # Errors
-    /// [`crate::ErrorClass::NotFound`] when there is no such partition, and all that can go wrong.
+    /// [`ErrorClass::NotFound`] when there is no such partition, and all that can go wrong.
     pub async fn partition_status(&self, id: &PartitionId) -> Result<PartitionStatus, Error> {
         let call = Call::GetPartitionStatus;
         let request = wire::GetPartitionStatusRequest { partition_id: id.to_string() };
         let reply = self
-            .user(call, Some(id.as_str()), |mut api| async move { api.get_partition_status(request).await });
+            .call(call, Some(id.as_str()), |mut api| async move { api.get_partition_status(request).await });
         let status = reply.await?.status;
         status.map(PartitionStatus::from).ok_or_else(|| self.empty(call, id, "a status"))
     }
@@ -117,15 +102,16 @@ impl Client {
     /// The IPUoF configuration of an active partition, all its GCDs.
     ///
     /// # Errors
-    /// [`crate::ErrorClass::NotReady`] before it is active, and all that can go wrong.
-    pub async fn partition_config(&self, id: &PartitionId) -> Result<PartitionConfig, Error> {
+    /// [`ErrorClass::NotReady`] before it is active, and all that can go wrong.
+    pub async fn partition_config(&self, id: &PartitionId) -> Result<Vec<Gcd>, Error> {
         let call = Call::GetPartitionIpuofConfig;
-        let request = wire::GetPartitionIpuofConfigRequest { partition_id: id.to_string(), gcd_id: None };
-        let reply = self.user(call, Some(id.as_str()), |mut api| async move {
+        let request = wire::GetPartitionIpuofConfigRequest { partition_id: id.to_string() };
+        let reply = self.call(call, Some(id.as_str()), |mut api| async move {
             api.get_partition_ipuof_config(request).await
         });
         let config = reply.await?.ipuof_config;
-        config.map(PartitionConfig::from).ok_or_else(|| self.empty(call, id, "a configuration"))
+        let config = config.ok_or_else(|| self.empty(call, id, "a configuration"))?;
+        Ok(config.gcd_configs.into_iter().map(Gcd::from).collect())
     }
 
     /// The partitions there are, of one allocation or of all.
@@ -136,7 +122,7 @@ impl Client {
         let allocation_id = allocation.unwrap_or_default().to_owned();
         let request = wire::ListPartitionsRequest { allocation_id };
         let reply = self
-            .user(Call::ListPartitions, None, |mut api| async move { api.list_partitions(request).await });
+            .call(Call::ListPartitions, None, |mut api| async move { api.list_partitions(request).await });
         Ok(reply.await?.partitions.into_iter().map(PartitionInfo::from).collect())
     }
 
@@ -146,29 +132,20 @@ impl Client {
     /// All that can go wrong.
     pub async fn list_ipus(&self, agents: &[String]) -> Result<Vec<Ipu>, Error> {
         let request = wire::ListIpuAttributesRequest { agents: agents.to_vec() };
-        let reply = self.user(Call::ListIpuAttributes, None, |mut api| async move {
+        let reply = self.call(Call::ListIpuAttributes, None, |mut api| async move {
             api.list_ipu_attributes(request).await
         });
         Ok(reply.await?.entries.into_iter().flat_map(Ipu::of_entry).collect())
     }
 
-    /// The controller's version, such as `1.18.0`.
-    ///
-    /// # Errors
-    /// All that can go wrong.
-    pub async fn version(&self) -> Result<String, Error> {
-        let reply = self.within_deadline(Call::GetVersion, None, |line| async move {
-            VersionServiceClient::new(line).get_version(wire::VersionRequest {}).await
-        });
-        Ok(reply.await?.version)
-    }
-
     fn empty(&self, call: Call, id: &PartitionId, missing: &str) -> Error {
         let words = format!("the controller answered without {missing}");
-        Error::nonsense(&self.shared.name, call, Some(id.as_str()), &words)
+        Error::new(&self.shared.name, call, Some(id.as_str()), ErrorClass::Other, &words)
     }
 
-    async fn user<T, F>(
+    /// The deadline is kept here, not by the transport, so that connecting and waiting for the
+    /// connection count too.
+    async fn call<T, F>(
         &self,
         call: Call,
         partition: Option<&str>,
@@ -177,26 +154,12 @@ impl Client {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let run = |line| run(UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY));
-        self.within_deadline(call, partition, run).await
-    }
-
-    /// The deadline is kept here, not by the transport, so that connecting and waiting for the
-    /// connection count too.
-    async fn within_deadline<T, F>(
-        &self,
-        call: Call,
-        partition: Option<&str>,
-        run: impl FnOnce(Line) -> F,
-    ) -> Result<T, Error>
-    where
-        F: Future<Output = Result<Response<T>, Status>>,
-    {
         let Shared { endpoint, name, link, keyring } = &*self.shared;
         let channel = link.channel();
         let work = async {
             let credentials = keyring.credentials().await?;
-            run(InterceptedService::new((*channel).clone(), credentials)).await
+            let line = InterceptedService::new((*channel).clone(), credentials);
+            run(UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY)).await
         };
         match tokio::time::timeout(endpoint.timeout, work).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),
@@ -222,13 +185,11 @@ impl fmt::Debug for Client {
 /// A status with a source was made on this side, out of a broken connection; its code is a guess
 /// of the transport's and would mislead: an overdone ping comes as RESOURCE_EXHAUSTED.
 fn failure(controller: &str, call: Call, partition: Option<&str>, status: &Status) -> Error {
-    match status.source() {
-        Some(source) if was_not_sent(source) => {
-            Error::not_sent(controller, call, partition, &root_cause(source))
-        }
-        Some(source) => Error::unreachable(controller, call, partition, &root_cause(source)),
-        None => Error::answered(controller, call, partition, status.code(), status.message()),
-    }
+    let Some(source) = status.source() else {
+        return Error::answered(controller, call, partition, status.code(), status.message());
+    };
+    let class = if was_not_sent(source) { ErrorClass::NotSent } else { ErrorClass::Unreachable };
+    Error::new(controller, call, partition, class, &root_cause(source))
 }
 
 /// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and

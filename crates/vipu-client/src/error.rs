@@ -7,69 +7,45 @@ use tonic::Code;
 
 use crate::code;
 
-/// A call of the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Call {
-    /// `ListPartitions`.
-    ListPartitions,
-    /// `ListIPUAttributes`.
-    ListIpuAttributes,
-    /// `CreatePartition`.
-    CreatePartition,
-    /// `RemovePartition`.
-    RemovePartition,
-    /// `ResetPartition`.
-    ResetPartition,
-    /// `GetPartitionIpuofConfig`.
-    GetPartitionIpuofConfig,
-    /// `GetPartitionStatus`.
-    GetPartitionStatus,
-    /// `GetVersion`.
-    GetVersion,
-}
-
-impl Call {
-    /// All calls there are.
-    pub const ALL: [Self; 8] = [
-        Self::ListPartitions,
-        Self::ListIpuAttributes,
-        Self::CreatePartition,
-        Self::RemovePartition,
-        Self::ResetPartition,
-        Self::GetPartitionIpuofConfig,
-        Self::GetPartitionStatus,
-        Self::GetVersion,
-    ];
-
-    /// The name of the gRPC method.
-    #[must_use]
-    pub fn method(self) -> &'static str {
-        match self {
-            Self::ListPartitions => "ListPartitions",
-            Self::ListIpuAttributes => "ListIPUAttributes",
-            Self::CreatePartition => "CreatePartition",
-            Self::RemovePartition => "RemovePartition",
-            Self::ResetPartition => "ResetPartition",
-            Self::GetPartitionIpuofConfig => "GetPartitionIpuofConfig",
-            Self::GetPartitionStatus => "GetPartitionStatus",
-            Self::GetVersion => "GetVersion",
+/// Makes an enumeration of the calls, each with the name of its gRPC method and its name in messages.
+macro_rules! calls {
+    ($($call:ident = $method:literal, $words:literal;)+) => {
+        /// A call of the API.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Call {
+            $(#[doc = concat!("`", $method, "`.")] $call,)+
         }
-    }
+
+        impl Call {
+            /// All calls there are.
+            pub const ALL: [Self; [$($method),+].len()] = [$(Self::$call),+];
+
+            /// The name of the gRPC method.
+            #[must_use]
+            pub fn method(self) -> &'static str {
+                match self {
+                    $(Self::$call => $method,)+
+                }
+            }
+        }
+
+        impl fmt::Display for Call {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$call => $words,)+
+                })
+            }
+        }
+    };
 }
 
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ListPartitions => "list partitions",
-            Self::ListIpuAttributes => "list IPU attributes",
-            Self::CreatePartition => "create partition",
-            Self::RemovePartition => "remove partition",
-            Self::ResetPartition => "reset partition",
-            Self::GetPartitionIpuofConfig => "get IPUoF config of partition",
-            Self::GetPartitionStatus => "get status of partition",
-            Self::GetVersion => "get version",
-        })
-    }
+calls! {
+    ListPartitions = "ListPartitions", "list partitions";
+    ListIpuAttributes = "ListIPUAttributes", "list IPU attributes";
+    CreatePartition = "CreatePartition", "create partition";
+    RemovePartition = "RemovePartition", "remove partition";
+    GetPartitionIpuofConfig = "GetPartitionIpuofConfig", "get IPUoF config of partition";
+    GetPartitionStatus = "GetPartitionStatus", "get status of partition";
 }
 
 /// The causes that call for different reactions.
@@ -135,60 +111,34 @@ pub struct Error {
 
 impl Error {
     /// The controller answered with a status that is not OK.
-    ///
-    /// Public so that a controller that is not reached over the network can fail alike.
-    #[must_use]
-    pub fn answered(controller: &str, call: Call, partition: Option<&str>, code: Code, words: &str) -> Self {
+    pub(crate) fn answered(
+        controller: &str,
+        call: Call,
+        partition: Option<&str>,
+        code: Code,
+        words: &str,
+    ) -> Self {
         let class = ErrorClass::of(code);
         Self { code: Some(code), ..Self::new(controller, call, partition, class, words) }
     }
 
-    /// The call was never sent.
-    #[must_use]
-    pub fn not_sent(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
-        Self::new(controller, call, partition, ErrorClass::NotSent, words)
-    }
-
-    /// The call never got a sensible answer.
-    #[must_use]
-    pub fn unreachable(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
-        Self::new(controller, call, partition, ErrorClass::Unreachable, words)
-    }
-
     /// The call got no answer within `limit`.
-    #[must_use]
-    pub fn timeout(controller: &str, call: Call, partition: Option<&str>, limit: Duration) -> Self {
+    pub(crate) fn timeout(controller: &str, call: Call, partition: Option<&str>, limit: Duration) -> Self {
         let words = format!("no answer within {limit:?}");
         Self::new(controller, call, partition, ErrorClass::Timeout, &words)
     }
 
-    /// The controller answered OK, but not with what the call is for.
-    pub(crate) fn nonsense(controller: &str, call: Call, partition: Option<&str>, words: &str) -> Self {
-        Self::new(controller, call, partition, ErrorClass::Other, words)
-    }
-
-    fn new(controller: &str, call: Call, partition: Option<&str>, class: ErrorClass, words: &str) -> Self {
+    /// The call failed in another way.
+    pub(crate) fn new(
+        controller: &str,
+        call: Call,
+        partition: Option<&str>,
+        class: ErrorClass,
+        words: &str,
+    ) -> Self {
         let words = words.split(|c: char| c.is_control()).collect::<Vec<_>>().join(" ");
         let partition = partition.map(str::to_owned);
         Self { controller: controller.to_owned(), call, partition, class, code: None, words }
-    }
-
-    /// The controller, as `host:port`.
-    #[must_use]
-    pub fn controller(&self) -> &str {
-        &self.controller
-    }
-
-    /// The call that failed.
-    #[must_use]
-    pub fn call(&self) -> Call {
-        self.call
-    }
-
-    /// The partition the call was about.
-    #[must_use]
-    pub fn partition(&self) -> Option<&str> {
-        self.partition.as_deref()
     }
 
     /// The kind of cause.

@@ -1,6 +1,6 @@
 //! What a new partition shall be.
 
-use vipu_types::{GatewayRouting, IpuCount, LinkRouting, PartitionId, Place, Sync};
+use vipu_types::{GatewayRouting, IpuCount, LinkRouting, PartitionId, Place, Shape, Sync};
 
 use crate::wire::{self, GatewayRoutingType, IpuLinkRoutingType, SyncType};
 
@@ -17,46 +17,18 @@ pub struct Requirements {
     pub cluster: Option<String>,
     /// Exactly these IPUs, in routing order; empty: the controller chooses.
     pub ipus: Vec<Place>,
-    /// Whether Poplar may attach to subsets.
-    pub reconfigurable: bool,
-    /// Graph compilation domains; 0 is one.
-    pub num_gcds: u32,
-    /// Replicas of all GCDs together; 0 is one for each GCD.
-    pub num_replicas: u32,
+    /// How it is divided and wired.
+    pub shape: Shape,
     /// IPU-Link domains to spread over; 0 is one. See [`Requirements::across`].
     pub num_segments: u32,
-    /// How the global sync is wired.
-    pub sync: Option<Sync>,
-    /// Routing over IPU-Links.
-    pub link_routing: Option<LinkRouting>,
-    /// Routing between IPU-Link domains.
-    pub gateway_routing: Option<GatewayRouting>,
-    /// Leave the partition in error instead of resetting it.
-    pub disable_auto_reset: bool,
-    /// The controller may move the partition to other IPUs after errors.
-    pub relocatable: bool,
 }
 
 impl Requirements {
     /// A partition of `size` IPUs with everything else left to the controller.
     #[must_use]
     pub fn new(id: PartitionId, size: IpuCount) -> Self {
-        Self {
-            id,
-            size,
-            allocation: None,
-            cluster: None,
-            ipus: Vec::new(),
-            reconfigurable: false,
-            num_gcds: 0,
-            num_replicas: 0,
-            num_segments: 0,
-            sync: None,
-            link_routing: None,
-            gateway_routing: None,
-            disable_auto_reset: false,
-            relocatable: false,
-        }
+        let (shape, ipus) = (Shape::OPEN, Vec::new());
+        Self { id, size, allocation: None, cluster: None, ipus, shape, num_segments: 0 }
     }
 
     /// Fits the request to IPU-Link domains of `domain_size` IPUs: as many segments as the size
@@ -65,7 +37,7 @@ impl Requirements {
     pub fn across(mut self, domain_size: IpuCount) -> Self {
         self.num_segments = self.size.domains(domain_size);
         if self.num_segments > 1 {
-            self.num_gcds = self.num_gcds.max(self.num_segments);
+            self.shape.gcds = self.shape.gcds.max(self.num_segments);
         }
         self
     }
@@ -73,53 +45,47 @@ impl Requirements {
 
 impl From<&Requirements> for wire::CreatePartitionRequest {
     fn from(wanted: &Requirements) -> Self {
+        let Shape { gcds, replicas, reconfigurable, sync, link_routing, gateway_routing } = wanted.shape;
         let requirements = wire::PartitionRequirements {
             id: wanted.id.to_string(),
             size: wanted.size.get(),
             cluster_id: wanted.cluster.clone().unwrap_or_default(),
-            ipulink_routing_type: wanted.link_routing.map_or(0, link_routing_type),
+            ipulink_routing_type: link_routing.map_or(0, |routing| link_routing_type(routing).into()),
             num_ipulink_segments: wanted.num_segments,
-            gw_routing_type: wanted.gateway_routing.map_or(0, gateway_routing_type),
-            sync_type: wanted.sync.map_or(0, sync_type),
-            num_gcds: wanted.num_gcds,
-            reconfigurable: wanted.reconfigurable,
-            num_replicas: wanted.num_replicas,
+            gw_routing_type: gateway_routing.map_or(0, |routing| gateway_routing_type(routing).into()),
+            sync_type: sync.map_or(0, |sync| sync_type(sync).into()),
+            num_gcds: gcds,
+            reconfigurable: reconfigurable.unwrap_or(false),
+            num_replicas: replicas.unwrap_or(0),
             allocation_id: wanted.allocation.clone().unwrap_or_default(),
             ipus: wanted.wire_ipus(),
         };
-        Self {
-            requirements: Some(requirements),
-            disable_auto_reset: wanted.disable_auto_reset,
-            relocatable: wanted.relocatable,
-        }
+        Self { requirements: Some(requirements) }
     }
 }
 
-fn sync_type(sync: Sync) -> i32 {
-    let wire = match sync {
+fn sync_type(sync: Sync) -> SyncType {
+    match sync {
         Sync::C2Compatible => SyncType::StGs2Default,
         Sync::PodNativeDefault => SyncType::StPodNativeDefault,
         Sync::PodNativeReplicatedPipeline => SyncType::StPodNativeReplicatedPipeline,
-    };
-    wire.into()
+    }
 }
 
-fn link_routing_type(routing: LinkRouting) -> i32 {
-    let wire = match routing {
+fn link_routing_type(routing: LinkRouting) -> IpuLinkRoutingType {
+    match routing {
         LinkRouting::Dnc => IpuLinkRoutingType::IrtDnc,
         LinkRouting::Swnc => IpuLinkRoutingType::IrtSwnc,
         LinkRouting::Btnc => IpuLinkRoutingType::IrtBtnc,
         LinkRouting::RingSwnc => IpuLinkRoutingType::IrtRingswnc,
-    };
-    wire.into()
+    }
 }
 
-fn gateway_routing_type(routing: GatewayRouting) -> i32 {
-    let wire = match routing {
+fn gateway_routing_type(routing: GatewayRouting) -> GatewayRoutingType {
+    match routing {
         GatewayRouting::Ring => GatewayRoutingType::GrtRing,
         GatewayRouting::SwRing => GatewayRoutingType::GrtSwring,
-    };
-    wire.into()
+    }
 }
 
 impl Requirements {
@@ -156,10 +122,11 @@ mod tests {
     #[test]
     fn a_partition_beyond_one_domain_gets_a_gcd_in_each() {
         let domain = IpuCount::new(64).unwrap();
-        let counts = |wanted: Requirements| (wanted.num_segments, wanted.num_gcds);
+        let eight = Shape { gcds: 8, ..Shape::OPEN };
+        let counts = |wanted: Requirements| (wanted.num_segments, wanted.shape.gcds);
         assert_eq!(counts(wanted(16).across(domain)), (1, 0));
         assert_eq!(counts(wanted(256).across(domain)), (4, 4));
-        assert_eq!(counts(Requirements { num_gcds: 8, ..wanted(128) }.across(domain)), (2, 8));
+        assert_eq!(counts(Requirements { shape: eight, ..wanted(128) }.across(domain)), (2, 8));
     }
 
     #[test]
@@ -175,13 +142,14 @@ mod tests {
 
     #[test]
     fn sync_and_routing_have_the_numbers_of_the_api() {
-        let numbers = |wanted: Requirements| {
+        let numbers = |shape| {
+            let wanted = Requirements { shape, ..wanted(4) };
             let sent = wire::CreatePartitionRequest::from(&wanted).requirements.unwrap();
             (sent.sync_type, sent.ipulink_routing_type, sent.gw_routing_type)
         };
-        assert_eq!(numbers(wanted(4)), (0, 0, 0), "the controller's choice");
+        assert_eq!(numbers(Shape::OPEN), (0, 0, 0), "the controller's choice");
         let sync = Some(Sync::PodNativeDefault);
         let (link_routing, gateway_routing) = (Some(LinkRouting::RingSwnc), Some(GatewayRouting::SwRing));
-        assert_eq!(numbers(Requirements { sync, link_routing, gateway_routing, ..wanted(4) }), (3, 4, 3));
+        assert_eq!(numbers(Shape { sync, link_routing, gateway_routing, ..Shape::OPEN }), (3, 4, 3));
     }
 }

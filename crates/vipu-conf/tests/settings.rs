@@ -19,37 +19,6 @@ fn controller(name: &str) -> ControllerName {
 }
 
 #[test]
-fn the_documented_defaults_hold() {
-    let settings = parse(MINIMAL).unwrap();
-    assert_eq!(settings.controllers, [controller("vipu-server:8090")]);
-    assert_eq!(settings.delivery, Delivery::File);
-    assert_eq!(settings.ipuof_dir.as_deref(), Some(Path::new("/shared/ipuof")));
-    assert_eq!(settings.max_ipus_per_job, 256);
-    assert!(settings.max_ipus_in_slurm_partition.is_empty() && settings.max_ipus_in_qos.is_empty());
-    assert_eq!(settings.size_policy, SizePolicy::Reject);
-    assert!(settings.ipus_per_slurm_partition.is_empty());
-    assert_eq!(settings.api_timeout, Duration::from_secs(50));
-    assert!(!settings.force_delete_partition);
-    assert!(!settings.use_reconfig_partition);
-    assert_eq!(settings.layer, None);
-    assert_eq!(settings.partition_prefix, "slurm");
-    assert_eq!(settings.allocation, None);
-    assert_eq!((settings.placement, &settings.cluster), (Placement::Controller, &None));
-    assert_eq!(settings.link_domain_size.get(), 64);
-    assert_eq!(settings.create_timeout, Duration::from_secs(300));
-    assert_eq!(settings.max_retries, 10);
-    assert_eq!((settings.prepare, settings.prepare_wait), (Prepare::Interactive, Duration::from_secs(60)));
-    assert_eq!(settings.prepare_max, 2);
-    assert_eq!(settings.remove_wait, Duration::from_secs(60));
-    assert_eq!(settings.reconcile_interval, Duration::from_secs(30));
-    assert!(!settings.remove_unknown);
-    assert_eq!(settings.on_partition_error, OnPartitionError::Leave);
-    assert_eq!((settings.max_keep, settings.max_requeues), (Duration::ZERO, 3));
-    assert_eq!(settings.max_concurrent_creates, 64);
-    assert_eq!((settings.tls(), settings.access()), (None, None));
-}
-
-#[test]
 fn every_key_is_read_in_any_case_and_by_its_synonym() {
     let text = "apihost = [::1],vipu2:8091  APIPORT=1 # a comment\n\
                 VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
@@ -123,7 +92,9 @@ fn the_table_tells_required_keys_and_valid_defaults() {
             spelled.push_str(&format!("{}={value}\n", key.name));
         }
     }
-    assert_eq!(parse(&spelled), parse(MINIMAL));
+    let minimal = parse(MINIMAL).unwrap();
+    assert_eq!((minimal.tls(), minimal.access()), (None, None));
+    assert_eq!(parse(&spelled), Ok(minimal));
 }
 
 #[test]
@@ -230,22 +201,6 @@ fn nothing_of_the_file_upsets_a_terminal() {
 }
 
 proptest! {
-    #[test]
-    fn no_text_panics(text in any::<String>()) {
-        if let Err(broken) = parse(&text) {
-            prop_assert!(!broken.problems.is_empty());
-            prop_assert!(!broken.one_line().contains('\n'));
-            let _ = broken.to_string();
-        }
-    }
-
-    #[test]
-    fn no_text_of_the_grammars_own_characters_panics(text in "[ApiHost= \"#\\\\\n\r\té0-9]{0,80}") {
-        if let Err(broken) = parse(&text) {
-            prop_assert!(!broken.to_string().is_empty());
-        }
-    }
-
     #[test]
     fn layout_means_nothing(
         order in Just(vec!["apihost=h", "IPUOFDIR=/d", "ApiPort=9", "Layer=linear"]).prop_shuffle(),

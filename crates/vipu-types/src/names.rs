@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn bad_names_are_refused_with_the_rule() {
-        for bad in ["", "4x", "a b", "a/b", "é", &"x".repeat(37)] {
+        for bad in ["", "4x", "a b", "a/b", "..", "../x", "/x", "a\0b", "a\nb", "-r", "é", &"x".repeat(37)] {
             let error = PartitionId::new(bad).unwrap_err().to_string();
             assert!(error.contains("at most 36 characters"), "{error}");
         }

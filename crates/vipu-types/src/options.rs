@@ -8,31 +8,6 @@ use crate::shape::Choice;
 use crate::shown::shown;
 use crate::{GatewayRouting, GresRequest, LinkRouting, ModelName, Shape, Sync};
 
-/// An option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOption {
-    /// `--ipus`
-    Ipus,
-    /// `--ipu-model`
-    Model,
-    /// `--ipu-gcds`
-    Gcds,
-    /// `--ipu-replicas`
-    Replicas,
-    /// `--ipu-reconfigurable`
-    Reconfigurable,
-    /// `--ipu-sync`
-    Sync,
-    /// `--ipu-routing`
-    Routing,
-    /// `--ipu-gateway-routing`
-    GatewayRouting,
-    /// `--ipu-keep`
-    Keep,
-    /// `--ipu-requeue-on`
-    RequeueOn,
-}
-
 /// The help text of an option in Slurm's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Help {
@@ -44,6 +19,55 @@ pub struct Help {
     pub text: &'static str,
     /// The meaning of the option without a value. `None` if a value is needed.
     pub bare: Option<&'static str>,
+}
+
+/// Makes the enumeration of the options. Each row has the name, the placeholder for the value, the meaning
+/// without a value, and the purpose.
+macro_rules! job_options {
+    ($($option:ident = $name:literal, $value:literal, $bare:expr, $text:literal;)+) => {
+        /// An option.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum JobOption {
+            $(#[doc = concat!("`--", $name, "`")] $option,)+
+        }
+
+        impl JobOption {
+            /// All options.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$option),+];
+
+            /// The help text.
+            #[must_use]
+            pub const fn help(self) -> Help {
+                match self {
+                    $(Self::$option => Help { name: $name, value: $value, text: $text, bare: $bare },)+
+                }
+            }
+        }
+    };
+}
+
+job_options! {
+    Ipus = "ipus", "IPUs", None, "size of the job's partition: 1, 2, 4, ... IPUs, as --gres=vipu:<IPUs>";
+    Model = "ipu-model", "model", None,
+        "Pod model to take the IPUs from (default: where there is one choice)";
+    Gcds = "ipu-gcds", "GCDs", None,
+        "programs that share the partition, each with its own IPUs (default: one per node, if the IPUs can be \
+         shared out so)";
+    Replicas = "ipu-replicas", "replicas", None,
+        "replicas in all GCDs together (default: one per GCD)";
+    Reconfigurable = "ipu-reconfigurable", "yes|no", Some("yes"),
+        "programs may use parts of the partition (default: as the site has it; bare: yes)";
+    Sync = "ipu-sync", "type", None,
+        "c2-compatible, pod-native-default or pod-native-replicated-pipeline (default: the controller's)";
+    Routing = "ipu-routing", "type", None,
+        "over IPU-Links: dnc, swnc, btnc or ringswnc (default: the controller's)";
+    GatewayRouting = "ipu-gateway-routing", "type", None,
+        "between IPU-Link domains: ring or swring (default: the controller's)";
+    Keep = "ipu-keep", "time", None,
+        "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)";
+    RequeueOn = "ipu-requeue-on", "codes", None,
+        "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
+         (default: none)";
 }
 
 /// The values of a job's options.
@@ -70,117 +94,14 @@ pub struct BadValue {
 
 /// A contradiction between the options and `--gres`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Contradiction {
-    /// Two sizes.
-    #[error("--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one")]
-    Counts {
-        /// The size by the option.
-        ipus: u64,
-        /// The size by GRES.
-        gres: GresRequest,
-    },
-    /// Two models.
-    #[error("--ipu-model={model} and --gres={gres} are two models: give one")]
-    Models {
-        /// The model by the option.
-        model: ModelName,
-        /// The model by GRES.
-        gres: GresRequest,
-    },
-    /// Options that divide a partition, without IPUs.
-    #[error("--{0} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>")]
-    NoIpus(&'static str),
-    /// Options for failed jobs, without IPUs.
-    #[error("--{0} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>")]
-    NotForIt(&'static str),
-}
+#[error("{0}")]
+pub struct Contradiction(String);
 
 impl JobOption {
     /// The beginning of the variables in which Slurm keeps these options with a job: Slurm's prefix for
     /// options of SPANK plugins, and the plugin's name. The option's name follows, with `_` for each
     /// character that is neither a letter nor a digit.
     pub const PREFIX: &str = "_SLURM_SPANK_OPTION_spank_ipuof_";
-
-    /// All options.
-    pub const ALL: [Self; 10] = [
-        Self::Ipus,
-        Self::Model,
-        Self::Gcds,
-        Self::Replicas,
-        Self::Reconfigurable,
-        Self::Sync,
-        Self::Routing,
-        Self::GatewayRouting,
-        Self::Keep,
-        Self::RequeueOn,
-    ];
-
-    /// The help text.
-    #[must_use]
-    pub const fn help(self) -> Help {
-        let (name, value, text, bare) = match self {
-            Self::Ipus => (
-                "ipus",
-                "IPUs",
-                "size of the job's partition: 1, 2, 4, ... IPUs, as --gres=vipu:<IPUs>",
-                None,
-            ),
-            Self::Model => (
-                "ipu-model",
-                "model",
-                "Pod model to take the IPUs from (default: where there is one choice)",
-                None,
-            ),
-            Self::Gcds => (
-                "ipu-gcds",
-                "GCDs",
-                "programs that share the partition, each with its own IPUs (default: one per node, if the IPUs can be \
-                 shared out so)",
-                None,
-            ),
-            Self::Replicas => {
-                ("ipu-replicas", "replicas", "replicas in all GCDs together (default: one per GCD)", None)
-            }
-            Self::Reconfigurable => (
-                "ipu-reconfigurable",
-                "yes|no",
-                "programs may use parts of the partition (default: as the site has it; bare: yes)",
-                Some("yes"),
-            ),
-            Self::Sync => (
-                "ipu-sync",
-                "type",
-                "c2-compatible, pod-native-default or pod-native-replicated-pipeline (default: the controller's)",
-                None,
-            ),
-            Self::Routing => (
-                "ipu-routing",
-                "type",
-                "over IPU-Links: dnc, swnc, btnc or ringswnc (default: the controller's)",
-                None,
-            ),
-            Self::GatewayRouting => (
-                "ipu-gateway-routing",
-                "type",
-                "between IPU-Link domains: ring or swring (default: the controller's)",
-                None,
-            ),
-            Self::Keep => (
-                "ipu-keep",
-                "time",
-                "keep the partition of a job that failed for so long: minutes, or 90s, 10m, 1h (default: not at all)",
-                None,
-            ),
-            Self::RequeueOn => (
-                "ipu-requeue-on",
-                "codes",
-                "put a batch job that fails with one of these exit codes back into the queue, as in 42,128-255 \
-                 (default: none)",
-                None,
-            ),
-        };
-        Help { name, value, text, bare }
-    }
 
     /// The variable that gives the option to a command, without the command's own prefix: `SBATCH_IPUS`,
     /// `SLURM_IPU_GCDS`.
@@ -272,17 +193,25 @@ impl Asked {
         let Some(gres) = gres else {
             return match (self.ipus, self.first_of_shape(), self.first_of_policy()) {
                 (Some(count), ..) => Ok(Some(GresRequest { model: self.model.clone(), count: Some(count) })),
-                (None, Some(option), _) => Err(Contradiction::NoIpus(option.help().name)),
-                (None, None, Some(option)) => Err(Contradiction::NotForIt(option.help().name)),
+                (None, Some(option), _) => Err(Contradiction(format!(
+                    "--{} says what a partition is to be like, and the job asks for no IPUs: add --ipus=<IPUs>",
+                    option.help().name
+                ))),
+                (None, None, Some(option)) => Err(Contradiction(format!(
+                    "--{} is for jobs with IPUs, and this one asks for none: add --ipus=<IPUs>",
+                    option.help().name
+                ))),
                 (None, None, None) => Ok(None),
             };
         };
         if let Some(ipus) = self.ipus.filter(|&ipus| gres.count.is_some_and(|count| count != ipus)) {
-            return Err(Contradiction::Counts { ipus, gres });
+            return Err(Contradiction(format!(
+                "--ipus={ipus} and --gres={gres} are two numbers of IPUs: give one"
+            )));
         }
         match (&self.model, &gres.model) {
             (Some(model), Some(other)) if model != other => {
-                Err(Contradiction::Models { model: model.clone(), gres })
+                Err(Contradiction(format!("--ipu-model={model} and --gres={gres} are two models: give one")))
             }
             _ => Ok(Some(GresRequest {
                 model: gres.model.or_else(|| self.model.clone()),

@@ -96,52 +96,9 @@ impl Choice for GatewayRouting {
 }
 
 /// The reason why no partition of a size has this shape. The text names the option to change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
-    /// The IPUs cannot be divided evenly among the GCDs.
-    #[error("--ipu-gcds={gcds}: {size} cannot be divided into so many GCDs")]
-    Uneven {
-        /// The GCDs.
-        gcds: u32,
-        /// The IPUs.
-        size: Ipus,
-    },
-    /// A GCD cannot be in two IPU-Link domains.
-    #[error("--ipu-gcds={gcds}: {size} are in {domains} IPU-Link domains, and each needs a GCD of its own")]
-    TooFew {
-        /// The GCDs.
-        gcds: u32,
-        /// The IPUs.
-        size: Ipus,
-        /// The domains.
-        domains: u32,
-    },
-    /// The replicas cannot be divided evenly among the GCDs. Each replica belongs to one GCD.
-    #[error("--ipu-replicas={replicas}: each of the {gcds} GCDs has the same number of replicas")]
-    Replicas {
-        /// The replicas.
-        replicas: u32,
-        /// The GCDs.
-        gcds: u32,
-    },
-    /// There are more replicas than IPUs.
-    #[error("--ipu-replicas={replicas}: there are {size}")]
-    TooManyReplicas {
-        /// The replicas.
-        replicas: u32,
-        /// The IPUs.
-        size: Ipus,
-    },
-    /// V-IPU makes no reconfigurable partition with these GCDs.
-    #[error("--ipu-reconfigurable: such a partition has one GCD, not {gcds}")]
-    ReconfigurableGcds {
-        /// The GCDs.
-        gcds: u32,
-    },
-    /// V-IPU makes no such partition.
-    #[error("--ipu-reconfigurable: such a partition has --ipu-sync=c2-compatible")]
-    ReconfigurableSync,
-}
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misfit(String);
 
 /// A number of IPUs in words, as in `1 IPU` or `2 IPUs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,24 +161,32 @@ impl Shape {
     pub fn check(self, size: IpuCount, domain: IpuCount) -> Result<(), Misfit> {
         let Self { gcds, replicas, .. } = self.settled(size, domain, 1);
         let (domains, ipus) = (size.domains(domain), Ipus(size));
+        let misfit = |words| Err(Misfit(words));
+        // Each GCD lies in one domain.
         if gcds < domains {
-            return Err(Misfit::TooFew { gcds, size: ipus, domains });
+            return misfit(format!(
+                "--ipu-gcds={gcds}: {ipus} are in {domains} IPU-Link domains, and each needs a GCD of its own"
+            ));
         }
         if !size.get().is_multiple_of(gcds) {
-            return Err(Misfit::Uneven { gcds, size: ipus });
+            return misfit(format!("--ipu-gcds={gcds}: {ipus} cannot be divided into so many GCDs"));
         }
         if let Some(replicas) = replicas.filter(|replicas| *replicas > size.get()) {
-            return Err(Misfit::TooManyReplicas { replicas, size: ipus });
+            return misfit(format!("--ipu-replicas={replicas}: there are {ipus}"));
         }
         if let Some(replicas) = replicas.filter(|replicas| !replicas.is_multiple_of(gcds)) {
-            return Err(Misfit::Replicas { replicas, gcds });
+            return misfit(format!(
+                "--ipu-replicas={replicas}: each of the {gcds} GCDs has the same number of replicas"
+            ));
         }
+        // V-IPU makes no other reconfigurable partition.
         if self.reconfigurable == Some(true) {
+            let such = "--ipu-reconfigurable: such a partition has";
             if gcds > 1 {
-                return Err(Misfit::ReconfigurableGcds { gcds });
+                return misfit(format!("{such} one GCD, not {gcds}"));
             }
             if self.sync.is_some_and(|sync| sync != Sync::C2Compatible) {
-                return Err(Misfit::ReconfigurableSync);
+                return misfit(format!("{such} --ipu-sync=c2-compatible"));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod backup;
 mod controller_away;
+mod controllers_by_other_hands;
 mod failed_creates;
 mod killed_srun_and_salloc;
 mod lost_and_failed_partitions;

@@ -9,7 +9,7 @@ use vipu_client::wire::{
     self, ListIpuAttributesReply, ListPartitionsReply, PartitionConfig, PartitionStatus,
 };
 use vipu_client::{Ipu, PartitionInfo};
-use vipu_types::{ControllerName, IpuCount, ModelName, PodId};
+use vipu_types::{ControllerName, Gcd, IpuCount, ModelName, PodId};
 
 /// A status; or, after a byte, a listing of partitions and one of IPUs, which goes to the ledger.
 pub(super) fn replies(bytes: &[u8]) {
@@ -90,10 +90,10 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 /// The configuration of a partition: as a file it says the same.
 pub(super) fn ipuof(bytes: &[u8]) {
     let Ok(config) = PartitionConfig::decode(bytes) else { return };
-    for gcd in vipu_client::PartitionConfig::from(config).gcds {
+    for gcd in config.gcd_configs.into_iter().map(Gcd::from) {
         let json = ipuof::to_json(&gcd).unwrap();
         assert!(json.is_ascii() || std::str::from_utf8(&json).is_ok());
-        assert_eq!(serde_json::from_slice::<vipu_types::Gcd>(&json).unwrap(), gcd);
+        assert_eq!(serde_json::from_slice::<Gcd>(&json).unwrap(), gcd);
     }
 }
 

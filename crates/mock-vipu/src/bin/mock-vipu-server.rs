@@ -8,29 +8,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Parser, ValueEnum};
-use mock_vipu::{Allocation, Allocations, Hardware, MockServer, Options, Placement, Settings, Tls, User};
-use vipu_types::IpuCount;
+use clap::Parser;
+use mock_vipu::{Allocation, Hardware, MockServer, Options, Placement, Settings, Tls, User};
 
 /// A mock V-IPU controller: CreatePartition and the rest of the public user API over gRPC.
 #[derive(Parser)]
 #[command(name = "mock-vipu-server", version)]
 struct Arguments {
-    /// A Pod as sold
-    #[arg(long, value_enum, conflicts_with = "ipus")]
-    preset: Option<Preset>,
-    /// A system of this many IPUs, 4 to 65536 in whole machines of 4 [default: a pod64]
+    /// A Pod as sold: pod4, pod16, pod64 or pod128
+    #[arg(long, value_parser = parse_preset, default_value = "pod64")]
+    preset: Hardware,
+    /// A system of this many IPUs instead, 4 to 65536 in whole machines of 4
     #[arg(long)]
     ipus: Option<u32>,
-    /// IPUs of an IPU-Link domain
-    #[arg(long, default_value = "64")]
-    link_domain: u32,
     /// The agents of an allocation, as in a=1-8; repeat for more [default: one of all agents]
     #[arg(long = "allocation", value_name = "NAME=FIRST-LAST", value_parser = parse_allocation)]
     allocations: Vec<Allocation>,
     /// Where partitions go: the lowest place that fits, or far from the others
     #[arg(long, value_enum, default_value = "lowest")]
-    placement: PlacementArgument,
+    placement: Placement,
     /// How long making a partition takes, as in 2s or 150ms
     #[arg(long, default_value = "2s", value_parser = parse_time)]
     create_latency: Duration,
@@ -40,9 +36,6 @@ struct Arguments {
     /// How long a removed partition is shown as PS_REMOVED, with its name and IPUs in use, before it is gone
     #[arg(long, default_value = "300ms", value_parser = parse_time)]
     removed_latency: Duration,
-    /// The version to report
-    #[arg(long, default_value = "1.18.0")]
-    server_version: String,
     /// Keep partitions and history in this file, and go on from it
     #[arg(long)]
     state_file: Option<PathBuf>,
@@ -58,26 +51,16 @@ struct Arguments {
     /// Serve only clients whose certificate one of these CAs (PEM) has signed
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// Serve only users with their access key, each within these allocations [default: all]; repeat for more
-    #[arg(long = "user", value_name = "NAME:KEY[:ALLOCATION,...]", value_parser = parse_user)]
+    /// Serve only users with their access key; repeat for more
+    #[arg(long = "user", value_name = "NAME:KEY", value_parser = parse_user)]
     users: Vec<User>,
     /// Where to be steered by tests; port 0 for any free one
     #[arg(long)]
     control: Option<SocketAddr>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Preset {
-    Pod4,
-    Pod16,
-    Pod64,
-    Pod128,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PlacementArgument {
-    Lowest,
-    Scatter,
+fn parse_preset(name: &str) -> Result<Hardware> {
+    Hardware::preset(name).context("pod4, pod16, pod64 and pod128 are known")
 }
 
 /// A time such as `2s`, `1.5s` or `150ms`.
@@ -104,11 +87,9 @@ fn parse_allocation(text: &str) -> Result<Allocation> {
 }
 
 fn parse_user(text: &str) -> Result<User> {
-    let mut parts = text.splitn(3, ':').map(str::to_owned);
-    let (name, key) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    ensure!(!name.is_empty() && !key.is_empty(), "write NAME:KEY or NAME:KEY:ALLOCATION,ALLOCATION");
-    let only = |names: String| Allocations::Only(names.split(',').map(str::to_owned).collect());
-    Ok(User { name, key, allocations: parts.next().map_or(Allocations::All, only) })
+    let user = text.split_once(':').filter(|(name, key)| !name.is_empty() && !key.is_empty());
+    let (name, key) = user.context("write NAME:KEY")?;
+    Ok(User { name: name.to_owned(), key: key.to_owned() })
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -116,32 +97,20 @@ fn read(path: &Path) -> Result<String> {
 }
 
 impl Arguments {
-    fn hardware(&self) -> Result<Hardware> {
-        let preset = match self.preset.unwrap_or(Preset::Pod64) {
-            Preset::Pod4 => "pod4",
-            Preset::Pod16 => "pod16",
-            Preset::Pod64 => "pod64",
-            Preset::Pod128 => "pod128",
-        };
-        let named = || Hardware::preset(preset).context("the preset is not known");
-        let mut hardware = self.ipus.map_or_else(named, |ipus| Ok(Hardware::new(ipus)))?;
-        hardware.domain_size = IpuCount::try_from(self.link_domain).context("--link-domain")?;
+    fn hardware(&self) -> Hardware {
+        let mut hardware = self.ipus.map_or_else(|| self.preset.clone(), Hardware::new);
         if !self.allocations.is_empty() {
             hardware.allocations.clone_from(&self.allocations);
         }
-        Ok(hardware)
+        hardware
     }
 
     fn settings(&self) -> Settings {
         Settings {
-            placement: match self.placement {
-                PlacementArgument::Lowest => Placement::Lowest,
-                PlacementArgument::Scatter => Placement::Scatter,
-            },
+            placement: self.placement,
             create: self.create_latency,
             remove: self.remove_latency,
             removed: self.removed_latency,
-            version: self.server_version.clone(),
         }
     }
 
@@ -157,7 +126,7 @@ async fn main() -> Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let arguments = Arguments::parse();
     let server = MockServer::start(Options {
-        hardware: arguments.hardware()?,
+        hardware: arguments.hardware(),
         settings: arguments.settings(),
         listen: arguments.listen,
         state_file: arguments.state_file.clone(),

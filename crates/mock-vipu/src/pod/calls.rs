@@ -5,8 +5,8 @@ use std::time::Duration;
 use vipu_client::Call;
 use vipu_client::wire::CreatePartitionRequest;
 
-use super::caller::Allocations;
 use super::faults::{CallFate, Effect};
+use super::other_hands::LATEST_EFFECT;
 use super::partition::{Partition, State, Step};
 use super::placement::Block;
 use super::spec::Spec;
@@ -19,19 +19,10 @@ impl Pod {
     /// # Errors
     /// Nonsense, a name in use, an unknown allocation or cluster, or no room.
     pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
-        self.create_within(&Allocations::All, request, now)
-    }
-
-    /// As [`Pod::create`], in one of these allocations.
-    pub(crate) fn create_within(
-        &mut self,
-        allocations: &Allocations,
-        request: &CreatePartitionRequest,
-        now: Nanos,
-    ) -> Result<String, Refusal> {
         self.advance(now);
-        let spec = Spec::of(request, &self.ipus.hardware, allocations)?;
-        if self.partitions.contains_key(&spec.id) {
+        let spec = Spec::of(request, &self.ipus.hardware)?;
+        let is_kept = self.other_hands.as_ref().is_some_and(|hands| hands.keep_name(&spec.id, now));
+        if is_kept || self.partitions.contains_key(&spec.id) {
             let text = format!("partition '{}' exists", spec.id);
             return Err(Refusal { code: tonic::Code::AlreadyExists, text });
         }
@@ -39,6 +30,9 @@ impl Pod {
         let id = spec.id.clone();
         let next = self.how_it_comes_up(&spec, now);
         self.settle(spec, (block, allocation), next, now, false);
+        if let Some(hands) = &mut self.other_hands {
+            hands.hide(&id, now);
+        }
         Ok(id)
     }
 
@@ -89,7 +83,6 @@ impl Pod {
             state: State::Creating,
             errors: Vec::new(),
             resets: 0,
-            last_reset: None,
             next: None,
             record: self.records.len(),
         };
@@ -107,6 +100,21 @@ impl Pod {
     /// No such partition.
     pub fn remove(&mut self, id: &str, force: bool, now: Nanos) -> Result<(), Refusal> {
         self.advance(now);
+        let Some(hands) = &mut self.other_hands else { return self.begin_removal(id, force, now) };
+        match self.partitions.get_mut(id) {
+            Some(partition) if !partition.state.is_leaving() => {
+                let later = now + hands.up_to(LATEST_EFFECT);
+                let repeated = matches!(partition.next, Some((_, Step::Remove { .. })));
+                if !repeated {
+                    partition.plan(Some((later, Step::Remove { force })), &mut self.agenda);
+                }
+                Ok(())
+            }
+            _ => self.begin_removal(id, force, now),
+        }
+    }
+
+    pub(crate) fn begin_removal(&mut self, id: &str, force: bool, now: Nanos) -> Result<(), Refusal> {
         let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
         let repeated = matches!(partition.state, State::Removing(_));
         if partition.state == State::Removed || repeated && !force {
@@ -123,26 +131,6 @@ impl Pod {
             record.remove_request.get_or_insert(now);
         }
         partition.plan(step.map(|step| (due, step)), &mut self.agenda);
-        self.advance(now);
-        Ok(())
-    }
-
-    /// ResetPartition: takes as long as making it.
-    ///
-    /// # Errors
-    /// No such partition, or it is neither ACTIVE nor in error.
-    pub fn reset(&mut self, id: &str, relocatable: bool, now: Nanos) -> Result<(), Refusal> {
-        self.advance(now);
-        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
-        if !matches!(partition.state, State::Active | State::Failed) {
-            return Err(Refusal::not_ready("only a partition that is ACTIVE or in error can be reset"));
-        }
-        partition.spec.relocatable |= relocatable;
-        partition.resets = 0;
-        partition.errors.clear();
-        partition.enter(State::Resetting, now, &mut self.records);
-        let up_at = now + self.settings.create;
-        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
         self.advance(now);
         Ok(())
     }

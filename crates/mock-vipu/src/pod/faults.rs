@@ -77,13 +77,6 @@ pub enum Effect {
         /// By which factor.
         factor: f64,
     },
-    /// The partition goes wrong some time after it became ACTIVE.
-    GoError {
-        /// How long after, in milliseconds.
-        after_ms: u64,
-        /// The error in its status.
-        text: String,
-    },
     /// The removal, unless forced, ends in an error, and the partition stays.
     RemoveFail {
         /// The error in its status.
@@ -93,10 +86,11 @@ pub enum Effect {
     RemoveStuck,
     /// The IPUoF configuration has no GCDs.
     ConfigEmpty,
-    /// The server calls itself another version.
-    Version {
-        /// Which.
-        version: String,
+    /// The controller does what the interface allows and this mock otherwise never does. It is for all
+    /// partitions, and until cleared.
+    OtherHands {
+        /// Chooses what it does.
+        seed: u64,
     },
 }
 
@@ -107,7 +101,7 @@ impl Fault {
         Self { effect, partition: None, count: None }
     }
 
-    /// Only for partitions whose name follows `pattern` (`*` stands for any text).
+    /// Only for partitions whose name follows `pattern` (`*` at its end stands for any text).
     #[must_use]
     pub fn on(self, pattern: &str) -> Self {
         Self { partition: Some(Pattern(pattern.to_owned())), ..self }
@@ -130,10 +124,8 @@ pub(crate) struct Faults {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallFate {
     pub(crate) delay: Duration,
-    pub(crate) rejected: Option<(StatusCode, String)>,
-    pub(crate) hangs: bool,
-    pub(crate) reply_lost: bool,
-    pub(crate) reply_held: bool,
+    /// What comes in place of the answer.
+    pub(crate) end: Option<Effect>,
 }
 
 impl Faults {
@@ -164,7 +156,6 @@ impl Faults {
             Effect::SlowRpc { rpc, delay_ms } if meant(rpc) => Some(Duration::from_millis(*delay_ms)),
             _ => None,
         });
-        let mut fate = CallFate { delay: delay.unwrap_or_default(), ..CallFate::default() };
         let end = self.take(partition, |effect| match effect {
             Effect::Reject { rpc, .. }
             | Effect::Hang { rpc }
@@ -176,14 +167,7 @@ impl Faults {
             }
             _ => None,
         });
-        match end {
-            Some(Effect::Reject { code, text, .. }) => fate.rejected = Some((code, text)),
-            Some(Effect::Hang { .. }) => fate.hangs = true,
-            Some(Effect::LostReply { .. }) => fate.reply_lost = true,
-            Some(Effect::HeldReply { .. }) => fate.reply_held = true,
-            _ => {}
-        }
-        fate
+        CallFate { delay: delay.unwrap_or_default(), end }
     }
 }
 
@@ -210,10 +194,11 @@ mod tests {
     fn a_call_meets_the_faults_of_its_method() {
         let mut faults = Faults::default();
         faults.add(Fault::new(Effect::SlowRpc { rpc: None, delay_ms: 5 }));
-        faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::GetVersion)) }));
-        let version = faults.on_call(Call::GetVersion, "");
-        assert_eq!((version.delay, version.hangs), (Duration::from_millis(5), true));
-        assert!(!faults.on_call(Call::ListPartitions, "").hangs);
+        faults.add(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::RemovePartition)) }));
+        let fate = faults.on_call(Call::RemovePartition, "");
+        let hangs = |fate: &CallFate| matches!(fate.end, Some(Effect::Hang { .. }));
+        assert_eq!((fate.delay, hangs(&fate)), (Duration::from_millis(5), true));
+        assert!(!hangs(&faults.on_call(Call::ListPartitions, "")));
     }
 
     #[test]

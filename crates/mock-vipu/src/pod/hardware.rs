@@ -1,14 +1,17 @@
 //! The parts of a Pod.
 //!
-//! IPUs are numbered through. Four in a row make an IPU-Machine with one agent, a domain size of
+//! IPUs are numbered through. Four in a row make an IPU-Machine with one agent, 64 of
 //! them an IPU-Link domain.
 
 use std::ops::RangeInclusive;
 
-use vipu_types::IpuCount;
+use anyhow::{Result, ensure};
 
 /// IPUs of one IPU-Machine.
 pub(crate) const MACHINE: u32 = 4;
+
+/// IPUs of an IPU-Link domain.
+pub(crate) const DOMAIN: u32 = 64;
 
 /// The largest system the mock plays.
 const MAX_IPUS: u32 = 65_536;
@@ -20,13 +23,11 @@ pub struct Hardware {
     pub cluster: String,
     /// All IPUs; whole IPU-Machines.
     pub ipus: u32,
-    /// IPUs of an IPU-Link domain; whole IPU-Machines.
-    pub domain_size: IpuCount,
-    /// Which users' partitions can be where; no agent in two of them.
+    /// Each partition lies in one of them; no agent in two of them.
     pub allocations: Vec<Allocation>,
 }
 
-/// Agents that share their users.
+/// Agents that share their partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Its name.
@@ -35,31 +36,13 @@ pub struct Allocation {
     pub agents: RangeInclusive<u32>,
 }
 
-/// Why there cannot be such a Pod.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadHardware {
-    /// The number of IPUs is out of range.
-    #[error("{0} IPUs: a system has 4 to {MAX_IPUS}, in whole IPU-Machines of 4")]
-    Ipus(u32),
-    /// The domain is smaller than a machine.
-    #[error("an IPU-Link domain of {0} IPUs: it has at least one IPU-Machine of 4")]
-    Domain(u32),
-    /// Two allocations meet, or one has agents that are not there.
-    #[error("allocation '{0}' has no agents, agents that are not there, or some of another allocation")]
-    Allocation(String),
-    /// Two allocations of one name.
-    #[error("two allocations are called '{0}'")]
-    Name(String),
-}
-
 impl Hardware {
-    /// `ipus` IPUs in looped domains of up to 64, one allocation of all agents called `default`.
+    /// `ipus` IPUs in domains of up to 64, one allocation of all agents called `default`.
     #[must_use]
     pub fn new(ipus: u32) -> Self {
         Self {
             cluster: "cluster".to_owned(),
             ipus,
-            domain_size: IpuCount::try_from(64).unwrap_or(IpuCount::ONE),
             allocations: vec![Allocation {
                 name: "default".to_owned(),
                 agents: 0..=(ipus / MACHINE).saturating_sub(1),
@@ -80,24 +63,19 @@ impl Hardware {
         Some(Self { cluster: name.to_owned(), ..Self::new(ipus) })
     }
 
-    pub(crate) fn check(&self) -> Result<(), BadHardware> {
-        if !(MACHINE..=MAX_IPUS).contains(&self.ipus) || !self.ipus.is_multiple_of(MACHINE) {
-            return Err(BadHardware::Ipus(self.ipus));
-        }
-        if self.domain_size.get() < MACHINE {
-            return Err(BadHardware::Domain(self.domain_size.get()));
-        }
-        for (i, one) in self.allocations.iter().enumerate() {
-            let earlier = &self.allocations[..i];
+    pub(crate) fn check(&self) -> Result<()> {
+        let is_whole = (MACHINE..=MAX_IPUS).contains(&self.ipus) && self.ipus.is_multiple_of(MACHINE);
+        ensure!(is_whole, "{} IPUs: a system has 4 to {MAX_IPUS}, in whole IPU-Machines of 4", self.ipus);
+        for (i, Allocation { name, agents }) in self.allocations.iter().enumerate() {
             let meets = |other: &Allocation| {
-                one.agents.start() <= other.agents.end() && other.agents.start() <= one.agents.end()
+                other.name == *name
+                    || agents.start() <= other.agents.end() && other.agents.start() <= agents.end()
             };
-            if one.agents.is_empty() || *one.agents.end() >= self.agents() || earlier.iter().any(meets) {
-                return Err(BadHardware::Allocation(one.name.clone()));
-            }
-            if earlier.iter().any(|other| other.name == one.name) {
-                return Err(BadHardware::Name(one.name.clone()));
-            }
+            let is_there = !agents.is_empty() && *agents.end() < self.agents();
+            ensure!(
+                is_there && !self.allocations[..i].iter().any(meets),
+                "allocation '{name}' has no agents, agents that are not there, or the name or agents of another"
+            );
         }
         Ok(())
     }
@@ -115,11 +93,6 @@ impl Hardware {
 
     pub(crate) fn allocation(&self, name: &str) -> Option<&Allocation> {
         self.allocations.iter().find(|allocation| allocation.name == name)
-    }
-
-    /// The allocation that has an agent.
-    pub(crate) fn allocation_of(&self, agent: u32) -> Option<&Allocation> {
-        self.allocations.iter().find(|allocation| allocation.agents.contains(&agent))
     }
 }
 
@@ -148,34 +121,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_and_odd_sizes_are_possible() {
-        for name in ["pod4", "pod16", "pod64", "pod128"] {
-            assert_eq!(Hardware::preset(name).unwrap().check(), Ok(()));
-        }
-        assert_eq!(Hardware::preset("pod5"), None);
-        assert_eq!(Hardware::new(100).check(), Ok(()));
-        assert_eq!(Hardware::new(65_536).check(), Ok(()));
-    }
-
-    #[test]
     fn impossible_hardware_is_refused() {
+        for ipus in [4, 100, 65_536] {
+            Hardware::new(ipus).check().unwrap();
+        }
         for ipus in [0, 2, 6, 65_540] {
-            assert_eq!(Hardware::new(ipus).check(), Err(BadHardware::Ipus(ipus)));
+            Hardware::new(ipus).check().unwrap_err();
         }
         let with = |allocations: &[(&str, RangeInclusive<u32>)]| {
-            let allocation = |(name, agents): &(&str, RangeInclusive<u32>)| Allocation {
-                name: (*name).to_owned(),
-                agents: agents.clone(),
-            };
-            let allocations = allocations.iter().map(allocation).collect();
-            Hardware { allocations, ..Hardware::new(64) }.check()
+            let allocations = allocations.iter().cloned();
+            let allocations = allocations.map(|(name, agents)| Allocation { name: name.to_owned(), agents });
+            Hardware { allocations: allocations.collect(), ..Hardware::new(64) }.check()
         };
-        assert_eq!(with(&[("a", 0..=7), ("b", 8..=15)]), Ok(()));
-        assert_eq!(with(&[("a", 0..=8), ("b", 8..=15)]), Err(BadHardware::Allocation("b".into())));
-        assert_eq!(with(&[("a", 0..=16)]), Err(BadHardware::Allocation("a".into())));
-        assert_eq!(with(&[("a", 0..=3), ("a", 4..=5)]), Err(BadHardware::Name("a".into())));
-        let tiny = Hardware { domain_size: IpuCount::new(2).unwrap(), ..Hardware::new(64) };
-        assert_eq!(tiny.check(), Err(BadHardware::Domain(2)));
+        with(&[("a", 0..=7), ("b", 8..=15)]).unwrap();
+        with(&[("a", 0..=8), ("b", 8..=15)]).unwrap_err();
+        with(&[("a", 0..=16)]).unwrap_err();
+        with(&[("a", 0..=3), ("a", 4..=5)]).unwrap_err();
     }
 
     #[test]

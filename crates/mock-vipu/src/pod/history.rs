@@ -154,13 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn handing_over_is_no_double_owning() {
-        let records =
-            [record("a", &[0, 1], 0, Some(10)), record("b", &[1], 10, None), record("c", &[0], 12, None)];
-        assert_eq!(double_owners(&records), []);
-    }
-
-    #[test]
     fn an_overlap_is_found_behind_a_shorter_one() {
         let records =
             [record("long", &[3], 0, None), record("short", &[3], 1, Some(2)), record("late", &[3], 5, None)];

@@ -86,7 +86,7 @@ impl Pod {
                 }
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
-            Incident::Relocate { partition } => self.reset(partition, true, now)?,
+            Incident::Relocate { partition } => self.relocate(partition, now)?,
             Incident::Vanish { partition } => self.taken_away(partition, now)?,
         }
         self.advance(now);
@@ -97,12 +97,27 @@ impl Pod {
         self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
     }
 
+    /// Takes as long as making it.
+    fn relocate(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
+        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
+        if !matches!(partition.state, State::Active | State::Failed) {
+            return Err(Refusal::not_ready("only a partition that is ACTIVE or in error can be reset"));
+        }
+        partition.spec.relocatable = true;
+        partition.resets = 0;
+        partition.errors.clear();
+        partition.enter(State::Resetting, now, &mut self.records);
+        let up_at = now + self.settings.create;
+        partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
+        Ok(())
+    }
+
     fn foreign(&mut self, id: &str, size: u32, first: Option<u32>, now: Nanos) -> Result<(), Refusal> {
         if self.partitions.contains_key(id) {
             return Err(Refusal::invalid(format!("partition '{id}' exists")));
         }
         let size = IpuCount::try_from(size).map_err(|bad| Refusal::invalid(bad.to_string()))?;
-        let mut spec = Spec::foreign(id, size, &self.ipus.hardware);
+        let mut spec = Spec::foreign(id, size);
         spec.chosen = first.map(|first| Block { first, size: size.get() });
         if first.is_some_and(|first| !first.is_multiple_of(size.get())) {
             return Err(Refusal::invalid(format!("a partition of {size} starts at a multiple of {size}")));

@@ -48,7 +48,7 @@ impl Ipus {
         let usable = self.free.and(&self.sound);
         let mut left = 0;
         for (name, members) in &self.allocations {
-            if !spec.allocations.include(name) {
+            if spec.allocation.as_ref().is_some_and(|wanted| wanted != name) {
                 continue;
             }
             let candidates = usable.and(members);

@@ -4,7 +4,6 @@
 //! a Pod under virtual time. Whatever happens by itself is scheduled for a point in time and takes
 //! place, as of that point, when a later one is handed in.
 
-mod caller;
 mod calls;
 mod faults;
 mod hardware;
@@ -12,6 +11,7 @@ mod history;
 mod incident;
 mod ipus;
 mod json_names;
+mod other_hands;
 mod partition;
 mod placement;
 mod queries;
@@ -24,20 +24,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::nanos::Nanos;
-pub use caller::Allocations;
-pub(crate) use caller::Caller;
 pub(crate) use faults::CallFate;
 use faults::Faults;
 pub use faults::{Effect, Fault};
-pub use hardware::{Allocation, BadHardware, Hardware};
+pub use hardware::{Allocation, Hardware};
 pub use history::{DoubleOwner, Made, PartitionRecord, StateChange, Tenure, double_owners};
 pub use incident::Incident;
 use ipus::Ipus;
 pub use json_names::{Pattern, Rpc, StatusCode};
+use other_hands::OtherHands;
 use partition::Partition;
 pub use placement::Placement;
 pub use refusal::Refusal;
-pub use saved::{NotOurs, Saved};
+pub use saved::Saved;
 
 /// How a Pod behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +49,6 @@ pub struct Settings {
     pub remove: Duration,
     /// How long a removed partition is shown as PS_REMOVED, with its name and its IPUs in use, before it is gone.
     pub removed: Duration,
-    /// The server's version.
-    pub version: String,
 }
 
 impl Default for Settings {
@@ -61,7 +58,6 @@ impl Default for Settings {
             create: Duration::from_secs(2),
             remove: Duration::from_secs(1),
             removed: Duration::from_millis(300),
-            version: "1.18.0".to_owned(),
         }
     }
 }
@@ -76,6 +72,7 @@ pub struct Pod {
     agenda: BTreeSet<(Nanos, String)>,
     records: Vec<PartitionRecord>,
     faults: Faults,
+    other_hands: Option<OtherHands>,
 }
 
 impl Pod {
@@ -83,7 +80,7 @@ impl Pod {
     ///
     /// # Errors
     /// When there can be no such hardware.
-    pub fn new(hardware: Hardware, settings: Settings) -> Result<Self, BadHardware> {
+    pub fn new(hardware: Hardware, settings: Settings) -> anyhow::Result<Self> {
         hardware.check()?;
         Ok(Self {
             ipus: Ipus::new(hardware, settings.placement),
@@ -91,6 +88,7 @@ impl Pod {
             agenda: BTreeSet::new(),
             records: Vec::new(),
             faults: Faults::default(),
+            other_hands: None,
             settings,
         })
     }
@@ -115,11 +113,15 @@ impl Pod {
 
     /// Lets something go wrong from now on.
     pub fn inject(&mut self, fault: Fault) {
-        self.faults.add(fault);
+        match fault.effect {
+            Effect::OtherHands { seed } => self.other_hands = Some(OtherHands::new(seed)),
+            _ => self.faults.add(fault),
+        }
     }
 
     /// Lets nothing go wrong any more; what already has stays as it is.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
+        self.other_hands = None;
     }
 }

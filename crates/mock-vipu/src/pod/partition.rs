@@ -15,7 +15,6 @@ pub(crate) struct Partition {
     pub(crate) state: State,
     pub(crate) errors: Vec<String>,
     pub(crate) resets: u32,
-    pub(crate) last_reset: Option<Nanos>,
     /// What happens next by itself, and when.
     pub(crate) next: Option<(Nanos, Step)>,
     /// Its place in the history.
@@ -26,10 +25,10 @@ pub(crate) struct Partition {
 pub(crate) enum Step {
     /// Being made, or reset, is over.
     ComeUp,
-    /// Being made, or an active life, ends with this error.
+    /// Being made, or removed, ends with this error.
     Fail(String),
-    /// An active life goes wrong in a way that the controller tries to mend.
-    Break(String),
+    /// The effect of a removal begins.
+    Remove { force: bool },
     /// Being removed is over.
     Leave { forced: bool },
     /// Being shown as removed is over.
@@ -58,6 +57,11 @@ pub(crate) enum Ready {
 }
 
 impl State {
+    /// Whether it is being removed, or shown as removed.
+    pub(crate) fn is_leaving(self) -> bool {
+        matches!(self, Self::Removing(_) | Self::Removed)
+    }
+
     pub(crate) fn removing(self) -> Self {
         Self::Removing(match self {
             Self::Creating | Self::Resetting => Ready::Pending,

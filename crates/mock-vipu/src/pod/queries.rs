@@ -9,12 +9,12 @@ use vipu_client::wire::{
 };
 
 use super::faults::Effect;
-use super::hardware::{MACHINE, agent_name, agent_of, hardware_id};
+use super::hardware::{DOMAIN, MACHINE, agent_name, agent_of, hardware_id};
 use super::partition::{Partition, State};
-use super::transitions::MAX_AUTO_RESETS;
 use super::{Pod, Refusal};
 use crate::nanos::Nanos;
 
+const SERVER: &str = "1.18.0";
 const MACHINE_SOFTWARE: &str = "2.6.0";
 const IPU_ARCHITECTURE: u32 = 2;
 
@@ -30,7 +30,11 @@ impl Pod {
         }
         let listed = self.partitions.values();
         let listed = listed.filter(|partition| allocation.is_empty() || partition.allocation == allocation);
-        Ok(listed.map(|partition| self.listed(partition)).collect())
+        let mut listed = listed.map(|partition| self.listed(partition)).collect();
+        if let Some(hands) = &mut self.other_hands {
+            hands.change_listing(&mut listed, now);
+        }
+        Ok(listed)
     }
 
     /// GetPartitionStatus.
@@ -39,24 +43,26 @@ impl Pod {
     /// No such partition.
     pub fn status(&mut self, id: &str, now: Nanos) -> Result<PartitionStatus, Refusal> {
         self.advance(now);
-        let partition = self.partitions.get(id).ok_or_else(|| Refusal::not_found("partition", id))?;
-        let (ready, operation) = partition.state.told();
+        let partition = self.partitions.get(id);
+        let (state, errors) = partition.map(|found| (found.state, found.errors.clone())).unzip();
+        let state = match &mut self.other_hands {
+            Some(hands) => hands.shown(id, state, now),
+            None => state,
+        };
+        let (ready, operation) = state.ok_or_else(|| Refusal::not_found("partition", id))?.told();
         Ok(PartitionStatus {
             partition_id: id.to_owned(),
             ready_state: ready.into(),
             operation_state: operation.into(),
-            errors: partition.errors.clone(),
-            max_auto_reset_retries: MAX_AUTO_RESETS,
-            auto_reset_retry_count: partition.resets,
-            last_auto_reset_time: partition.last_reset.map(Into::into),
+            errors: errors.unwrap_or_default(),
         })
     }
 
-    /// GetPartitionIpuofConfig: of one GCD, or of all.
+    /// GetPartitionIpuofConfig: of all GCDs.
     ///
     /// # Errors
-    /// No such partition or GCD, or the partition is not ACTIVE.
-    pub fn config(&mut self, id: &str, gcd: Option<u32>, now: Nanos) -> Result<PartitionConfig, Refusal> {
+    /// No such partition, or the partition is not ACTIVE.
+    pub fn config(&mut self, id: &str, now: Nanos) -> Result<PartitionConfig, Refusal> {
         self.advance(now);
         let empty = |effect: &Effect| matches!(effect, Effect::ConfigEmpty).then_some(());
         let empty = self.faults.take(id, empty).is_some();
@@ -65,19 +71,15 @@ impl Pod {
             return Err(Refusal::not_ready(format!("partition '{id}' is not active")));
         }
         let spec = &partition.spec;
-        let gcds = match gcd {
-            Some(one) if one >= spec.gcds => return Err(Refusal::not_found("GCD", &one.to_string())),
-            Some(one) => one..one + 1,
-            None => 0..spec.gcds,
-        };
+        let gcds = if empty { 0..0 } else { 0..spec.gcds };
         Ok(PartitionConfig {
             ipulink_routing_type: spec.ipulink_routing,
             sync_type: spec.sync_type,
             reconfigurable: spec.reconfigurable,
             gw_routing_type: spec.gateway_routing,
             num_ipulink_segments: spec.segments,
-            gcd_configs: gcds.filter(|_| !empty).map(|gcd| self.gcd(partition, gcd)).collect(),
-            ipuof_server_version: self.settings.version.clone(),
+            gcd_configs: gcds.map(|gcd| self.gcd(partition, gcd)).collect(),
+            ipuof_server_version: SERVER.to_owned(),
         })
     }
 
@@ -105,23 +107,13 @@ impl Pod {
         Ok(listed.into_iter().map(entry).collect())
     }
 
-    /// GetVersion.
-    pub fn version(&mut self) -> String {
-        let other = self.faults.take("", |effect| match effect {
-            Effect::Version { version } => Some(version.clone()),
-            _ => None,
-        });
-        other.unwrap_or_else(|| self.settings.version.clone())
-    }
-
-    fn listed(&self, partition: &Partition) -> WirePartition {
+    pub(crate) fn listed(&self, partition: &Partition) -> WirePartition {
         let spec = &partition.spec;
-        let domain = self.ipus.hardware.domain_size.get();
         let ipu = |ipu: u32| PartitionIpu {
-            ipulink_domain_topology_id: ipu / domain,
-            ipulink_domain_routing_id: (ipu - partition.block.first) / domain,
-            topology_id: ipu % domain,
-            routing_id: (ipu - partition.block.first) % domain,
+            ipulink_domain_topology_id: ipu / DOMAIN,
+            ipulink_domain_routing_id: (ipu - partition.block.first) / DOMAIN,
+            topology_id: ipu % DOMAIN,
+            routing_id: (ipu - partition.block.first) % DOMAIN,
         };
         let (ready, _) = partition.state.told();
         WirePartition {
@@ -139,21 +131,20 @@ impl Pod {
                 allocation_id: partition.allocation.clone(),
             }),
             ready_state: ready.into(),
-            ipuof_server_version: self.settings.version.clone(),
+            ipuof_server_version: SERVER.to_owned(),
         }
     }
 
     fn gcd(&self, partition: &Partition, gcd: u32) -> Gcd {
         let per_gcd = partition.spec.size / partition.spec.gcds;
         let first = partition.block.first + gcd * per_gcd;
-        let domain = self.ipus.hardware.domain_size.get();
         let device = |ipu: u32| IpuofDevice {
             ip: machine_address(agent_of(ipu)),
             server_port: 50_052,
             rdma_port: 10_000,
             device_id: hardware_id(ipu),
-            ipulink_segment_id: (ipu - partition.block.first) / domain,
-            routing_id: (ipu - partition.block.first) % domain,
+            ipulink_segment_id: (ipu - partition.block.first) / DOMAIN,
+            routing_id: (ipu - partition.block.first) % DOMAIN,
             ipu_arch_id: IPU_ARCHITECTURE,
             ipu_id: hardware_id(ipu),
             chip_id: format!("mock-{}-{}", agent_of(ipu), hardware_id(ipu)),
@@ -181,21 +172,8 @@ impl Pod {
         }
         let faulty = self.ipus.faulty_ipus.contains(&ipu);
         tell("ipu error state", if faulty { "hardware error".into() } else { "no errors".into() });
-        tell("board ipu index", hardware_id(ipu).to_string());
-        tell("board serial number", format!("mock-{agent}"));
-        tell("board type", "M2000".into());
-        tell("clock", "1330MHz".into());
-        tell("driver version", MACHINE_SOFTWARE.into());
-        tell("firmware version", MACHINE_SOFTWARE.into());
-        tell("gateway software version", MACHINE_SOFTWARE.into());
-        tell("ipu architecture", format!("ipu{IPU_ARCHITECTURE}"));
-        tell("ipuof host", machine_address(agent));
-        tell("ipuof server version", self.settings.version.clone());
         if let Some(owner) = owner {
             tell("ipuof partition id", owner.spec.id.clone());
-            tell("ipuof routing id", (ipu - owner.block.first).to_string());
-            tell("number of replicas", owner.spec.replicas.to_string());
-            tell("reconfigurable partition", owner.spec.reconfigurable.to_string());
         }
         Attributes { attributes }
     }

@@ -22,10 +22,6 @@ impl Refusal {
         Self { code: Code::NotFound, text: format!("no {kind} '{name}'") }
     }
 
-    pub(crate) fn denied(kind: &str, name: &str) -> Self {
-        Self { code: Code::PermissionDenied, text: format!("no access to {kind} '{name}'") }
-    }
-
     pub(crate) fn no_room(text: impl Into<String>) -> Self {
         Self { code: Code::ResourceExhausted, text: text.into() }
     }

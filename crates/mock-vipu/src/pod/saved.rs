@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 
 use super::hardware::agent_of;
 use super::partition::Partition;
 use super::{PartitionRecord, Pod};
+
+const OTHER_HARDWARE: &str = "the saved state belongs to other hardware";
 
 /// Partitions, their history and the state of the hardware; not the faults in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,11 +20,6 @@ pub struct Saved {
     down_agents: BTreeSet<u32>,
     faulty_ipus: BTreeSet<u32>,
 }
-
-/// What was saved is not the state of such a Pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the saved state belongs to other hardware")]
-pub struct NotOurs;
 
 impl Pod {
     /// What has to be kept for [`Pod::restore`].
@@ -40,20 +38,17 @@ impl Pod {
     ///
     /// # Errors
     /// When the saved IPUs are not there. The Pod is useless then.
-    pub fn restore(&mut self, saved: Saved) -> Result<(), NotOurs> {
+    pub fn restore(&mut self, saved: Saved) -> anyhow::Result<()> {
         let ipus = self.ipus();
         let agents_there = saved.down_agents.iter().all(|&agent| agent < agent_of(ipus));
         let ipus_there = saved.faulty_ipus.iter().all(|&ipu| ipu < ipus);
-        if !agents_there || !ipus_there {
-            return Err(NotOurs);
-        }
+        ensure!(agents_there && ipus_there, OTHER_HARDWARE);
         saved.down_agents.into_iter().for_each(|agent| self.ipus.agent_down(agent));
         saved.faulty_ipus.into_iter().for_each(|ipu| self.ipus.ipu_fault(ipu));
         self.records = saved.records;
         for mut partition in saved.partitions {
-            if !self.ipus.is_free(partition.block) || self.records.get(partition.record).is_none() {
-                return Err(NotOurs);
-            }
+            let is_ours = self.ipus.is_free(partition.block) && partition.record < self.records.len();
+            ensure!(is_ours, OTHER_HARDWARE);
             self.ipus.take(partition.block);
             let next = partition.next.clone();
             partition.plan(next, &mut self.agenda);

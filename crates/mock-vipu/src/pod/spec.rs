@@ -8,8 +8,7 @@ use vipu_client::wire::{
 use vipu_types::{IpuCount, PartitionId};
 
 use super::Refusal;
-use super::caller::Allocations;
-use super::hardware::{Hardware, agent_name, agent_of};
+use super::hardware::{DOMAIN, Hardware};
 use super::history::Made;
 use super::placement::Block;
 
@@ -18,8 +17,9 @@ use super::placement::Block;
 pub(crate) struct Spec {
     pub(crate) id: String,
     pub(crate) size: u32,
-    /// In one of these it lies.
-    pub(crate) allocations: Allocations,
+    /// Where it lies, when the request says it.
+    #[serde(default)]
+    pub(crate) allocation: Option<String>,
     /// Where, when the request says it.
     pub(crate) chosen: Option<Block>,
     pub(crate) gcds: u32,
@@ -29,21 +29,16 @@ pub(crate) struct Spec {
     pub(crate) sync_type: i32,
     pub(crate) ipulink_routing: i32,
     pub(crate) gateway_routing: i32,
-    pub(crate) auto_reset: bool,
     pub(crate) relocatable: bool,
 }
 
 impl Spec {
-    /// What the request asks for, in one of the allocations granted.
-    pub(crate) fn of(
-        request: &CreatePartitionRequest,
-        pod: &Hardware,
-        granted: &Allocations,
-    ) -> Result<Self, Refusal> {
+    /// What the request asks for.
+    pub(crate) fn of(request: &CreatePartitionRequest, pod: &Hardware) -> Result<Self, Refusal> {
         let wanted = request.requirements.clone().unwrap_or_default();
         PartitionId::new(wanted.id.as_str()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
         let size = IpuCount::new(wanted.size.into()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
-        let segments = segments(&wanted, size, pod)?;
+        let segments = segments(&wanted, size)?;
         let (gcds, replicas) = gcds_and_replicas(&wanted, segments)?;
         check_enums(&wanted)?;
         if wanted.reconfigurable && gcds > 1 {
@@ -55,8 +50,7 @@ impl Spec {
         }
         check_names(&wanted, pod)?;
         let chosen = chosen_block(&wanted, pod)?;
-        check_granted(&wanted.allocation_id, chosen, pod, granted)?;
-        let (ipulink, gateway) = default_routing(size, pod);
+        let (ipulink, gateway) = default_routing(size);
         Ok(Self {
             size: size.get(),
             chosen,
@@ -67,13 +61,9 @@ impl Spec {
             sync_type,
             ipulink_routing: or_default(wanted.ipulink_routing_type, ipulink.into()),
             gateway_routing: or_default(wanted.gw_routing_type, gateway.into()),
-            auto_reset: !request.disable_auto_reset,
-            relocatable: request.relocatable,
+            relocatable: false,
             id: wanted.id,
-            allocations: match wanted.allocation_id {
-                any if any.is_empty() => granted.clone(),
-                one => Allocations::Only([one].into()),
-            },
+            allocation: Some(wanted.allocation_id).filter(|name| !name.is_empty()),
         })
     }
 
@@ -84,13 +74,13 @@ impl Spec {
     }
 
     /// A plain partition that somebody else made; its name need not follow any rule.
-    pub(crate) fn foreign(id: &str, size: IpuCount, pod: &Hardware) -> Self {
-        let (ipulink, gateway) = default_routing(size, pod);
-        let segments = needed_segments(size, pod);
+    pub(crate) fn foreign(id: &str, size: IpuCount) -> Self {
+        let (ipulink, gateway) = default_routing(size);
+        let segments = needed_segments(size);
         Self {
             id: id.to_owned(),
             size: size.get(),
-            allocations: Allocations::All,
+            allocation: None,
             chosen: None,
             gcds: segments,
             replicas: segments,
@@ -99,7 +89,6 @@ impl Spec {
             sync_type: SyncType::StGs2Default.into(),
             ipulink_routing: ipulink.into(),
             gateway_routing: gateway.into(),
-            auto_reset: true,
             relocatable: false,
         }
     }
@@ -109,19 +98,18 @@ fn or_default(number: i32, default: i32) -> i32 {
     if number == 0 { default } else { number }
 }
 
-fn needed_segments(size: IpuCount, pod: &Hardware) -> u32 {
-    size.get().div_ceil(pod.domain_size.get())
+fn needed_segments(size: IpuCount) -> u32 {
+    size.get().div_ceil(DOMAIN)
 }
 
 /// Real controllers can spread a partition over more domains than it needs; the mock cannot.
-fn segments(wanted: &PartitionRequirements, size: IpuCount, pod: &Hardware) -> Result<u32, Refusal> {
-    let (asked, needed) = (wanted.num_ipulink_segments.max(1), needed_segments(size, pod));
+fn segments(wanted: &PartitionRequirements, size: IpuCount) -> Result<u32, Refusal> {
+    let (asked, needed) = (wanted.num_ipulink_segments.max(1), needed_segments(size));
     if asked == needed {
         return Ok(needed);
     }
-    let domain = pod.domain_size;
     Err(Refusal::invalid(format!(
-        "{size} IPUs in IPU-Link domains of {domain} have {needed} IPU-Link segments, not {asked}"
+        "{size} IPUs in IPU-Link domains of {DOMAIN} have {needed} IPU-Link segments, not {asked}"
     )))
 }
 
@@ -157,24 +145,9 @@ fn check_names(wanted: &PartitionRequirements, pod: &Hardware) -> Result<(), Ref
     Ok(())
 }
 
-fn check_granted(
-    allocation: &str,
-    chosen: Option<Block>,
-    pod: &Hardware,
-    granted: &Allocations,
-) -> Result<(), Refusal> {
-    if !allocation.is_empty() && !granted.include(allocation) {
-        return Err(Refusal::denied("allocation", allocation));
-    }
-    match chosen.map(|block| agent_of(block.first)) {
-        Some(agent) if !granted.have_agent(agent, pod) => Err(Refusal::denied("agent", &agent_name(agent))),
-        _ => Ok(()),
-    }
-}
-
-fn default_routing(size: IpuCount, pod: &Hardware) -> (IpuLinkRoutingType, GatewayRoutingType) {
+fn default_routing(size: IpuCount) -> (IpuLinkRoutingType, GatewayRoutingType) {
     let none = GatewayRoutingType::GrtUndefined;
-    match size.cmp(&pod.domain_size) {
+    match size.get().cmp(&DOMAIN) {
         std::cmp::Ordering::Less => (IpuLinkRoutingType::IrtDnc, none),
         std::cmp::Ordering::Equal => (IpuLinkRoutingType::IrtRingswnc, none),
         std::cmp::Ordering::Greater => (IpuLinkRoutingType::IrtRingswnc, GatewayRoutingType::GrtRing),
@@ -190,9 +163,8 @@ fn chosen_block(wanted: &PartitionRequirements, pod: &Hardware) -> Result<Option
         return Err(Refusal::invalid("IPUs are named, but not the cluster they are in"));
     }
     let number = |ipu: &PartitionIpu| {
-        let domain = pod.domain_size.get();
-        let number = ipu.ipulink_domain_topology_id.checked_mul(domain)?.checked_add(ipu.topology_id)?;
-        (ipu.topology_id < domain && number < pod.ipus).then_some(number)
+        let number = ipu.ipulink_domain_topology_id.checked_mul(DOMAIN)?.checked_add(ipu.topology_id)?;
+        (ipu.topology_id < DOMAIN && number < pod.ipus).then_some(number)
     };
     let numbers = wanted.ipus.iter().map(number).collect::<Option<Vec<u32>>>();
     let mut numbers = numbers.ok_or_else(|| Refusal::invalid("an IPU is named that is not there"))?;

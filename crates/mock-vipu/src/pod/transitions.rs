@@ -2,20 +2,19 @@
 //!
 //! ```text
 //! create -> Creating -> Active -> (error) -> Resetting -> Active        up to three times,
-//!                   \-> Failed                        \-> Failed        if auto-reset is on
+//!                   \-> Failed                        \-> Failed
 //! remove -> Removing -> Removed -> gone
 //!                   \-> Failed    an agent is down, and not forced
 //! ```
 
 use std::collections::BTreeSet;
 
-use super::faults::Effect;
 use super::partition::{Partition, State, Step};
 use super::{PartitionRecord, Pod, StateChange};
 use crate::nanos::Nanos;
 
 /// How often the controller tries by itself to mend a partition.
-pub(crate) const MAX_AUTO_RESETS: u32 = 3;
+const MAX_AUTO_RESETS: u32 = 3;
 
 impl Pod {
     /// Lets everything take place that is due by `now`.
@@ -31,7 +30,10 @@ impl Pod {
             match step {
                 Step::ComeUp => self.come_up(&id, at),
                 Step::Fail(text) => self.fail(&id, text, at),
-                Step::Break(text) => self.break_down(&id, text, at),
+                Step::Remove { force } => {
+                    // It is there: its step was on the agenda.
+                    let _ = self.begin_removal(&id, force, at);
+                }
                 Step::Leave { forced } => self.leave(&id, forced, at),
                 Step::Vanish => self.vanish(&id, at),
             }
@@ -41,7 +43,7 @@ impl Pod {
     fn come_up(&mut self, id: &str, at: Nanos) {
         if let Some(trouble) =
             self.partitions.get(id).and_then(|partition| self.ipus.trouble(partition.block))
-            && !self.relocate(id, at)
+            && !self.move_off(id, at)
         {
             return self.break_down(id, trouble, at);
         }
@@ -51,18 +53,10 @@ impl Pod {
         if let Some(record) = self.records.get_mut(partition.record) {
             record.active.get_or_insert(at);
         }
-        let breaks = self.faults.take(id, |effect| match effect {
-            Effect::GoError { after_ms, text } => {
-                let after = std::time::Duration::from_millis(*after_ms);
-                Some((at + after, Step::Break(text.clone())))
-            }
-            _ => None,
-        });
-        partition.plan(breaks, &mut self.agenda);
     }
 
     /// Moves a partition to sound IPUs, if it may be moved and there are some.
-    fn relocate(&mut self, id: &str, at: Nanos) -> bool {
+    fn move_off(&mut self, id: &str, at: Nanos) -> bool {
         let Some(partition) = self.partitions.get_mut(id) else { return false };
         if !partition.spec.relocatable {
             return false;
@@ -82,12 +76,11 @@ impl Pod {
     /// An error that the controller tries to mend by itself.
     pub(crate) fn break_down(&mut self, id: &str, text: String, at: Nanos) {
         let Some(partition) = self.partitions.get_mut(id) else { return };
-        if !partition.spec.auto_reset || partition.resets >= MAX_AUTO_RESETS {
+        if partition.resets >= MAX_AUTO_RESETS {
             return self.fail(id, text, at);
         }
         partition.errors = vec![text];
         partition.resets += 1;
-        partition.last_reset = Some(at);
         partition.enter(State::Resetting, at, &mut self.records);
         let up_at = at + self.settings.create;
         partition.plan(Some((up_at, Step::ComeUp)), &mut self.agenda);
@@ -117,6 +110,10 @@ impl Pod {
     /// It is gone, and its IPUs are free.
     pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
         let Some(partition) = self.partitions.remove(id) else { return };
+        let shown = self.listed(&partition);
+        if let Some(hands) = &mut self.other_hands {
+            hands.show_removed(shown, at);
+        }
         self.ipus.release(partition.block);
         if let Some(record) = self.records.get_mut(partition.record) {
             record.leaves(at);

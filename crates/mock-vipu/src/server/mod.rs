@@ -8,11 +8,11 @@ mod tls;
 mod users;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio_stream::wrappers::ReceiverStream;
@@ -20,20 +20,18 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
 use vipu_client::Call;
 use vipu_client::wire::user_service_server::UserServiceServer;
-use vipu_client::wire::version_service_server::VersionServiceServer;
 
 use crate::control;
 use crate::nanos::{Clock, Nanos};
 use crate::pod::{
-    BadHardware, CallFate, DoubleOwner, Fault, Hardware, Incident, NotOurs, PartitionRecord, Pod, Refusal,
-    Rpc, Settings, double_owners,
+    CallFate, DoubleOwner, Fault, Hardware, Incident, PartitionRecord, Pod, Refusal, Rpc, Settings,
+    double_owners,
 };
 pub use certificates::{Authority, Signed};
 use service::Service;
 use state_file::StateFile;
 pub use tls::Tls;
-use users::Users;
-pub use users::{BadUser, User};
+pub use users::User;
 
 /// What to serve, and where.
 #[derive(Clone, Debug)]
@@ -62,36 +60,6 @@ impl Options {
     }
 }
 
-/// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// There can be no such hardware.
-    #[error(transparent)]
-    Hardware(#[from] BadHardware),
-    /// There can be no such users.
-    #[error(transparent)]
-    Users(#[from] BadUser),
-    /// What TLS needs is not what it should be.
-    #[error("a certificate or key for TLS is of no use")]
-    Tls(#[source] tonic::transport::Error),
-    /// The address cannot be listened at.
-    #[error("cannot listen at {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
-    /// The state file cannot be read or written.
-    #[error("state file {}: {source}", path.display())]
-    StateFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
 /// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct MockServer {
@@ -105,31 +73,29 @@ impl MockServer {
     /// Starts to serve, in tasks of the current tokio runtime.
     ///
     /// # Errors
-    /// Impossible hardware or users, an address that cannot be had, or a state file, certificate or key that
+    /// Impossible hardware, an address that cannot be had, or a state file, certificate or key that
     /// cannot be used.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
-        let users = Users::new(options.users, &options.hardware)?;
+    pub async fn start(options: Options) -> Result<Self> {
         let mut api = Server::builder();
         if let Some(tls) = &options.tls {
-            api = api.tls_config(tls.into()).map_err(StartError::Tls)?;
+            api = api.tls_config(tls.into()).context("a certificate or key for TLS is of no use")?;
         }
         let mut pod = Pod::new(options.hardware, options.settings)?;
         let state_file = options.state_file.as_deref().map(StateFile::new);
         if let (Some(file), Some(path)) = (&state_file, options.state_file) {
-            recall(&mut pod, file).map_err(|source| StartError::StateFile { path, source })?;
+            recall(&mut pod, file).with_context(|| format!("state file {}", path.display()))?;
         }
         let stop = CancellationToken::new();
-        let address = options.listen;
-        let opened = listener::open(address, stop.clone());
+        let opened = listener::open(options.listen, stop.clone());
         let (address, listener, connections) =
-            opened.map_err(|source| StartError::Listen { address, source })?;
+            opened.with_context(|| format!("cannot listen at {}", options.listen))?;
         let shared = Shared { pod, rpcs: BTreeMap::new() };
         let (shared, clock, cleared) = (Mutex::new(shared), Clock::start(), Arc::default());
+        let users = options.users;
         let mock = Arc::new(Mock { shared, clock, listener, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
-            .add_service(UserServiceServer::new(service.clone()))
-            .add_service(VersionServiceServer::new(service))
+            .add_service(UserServiceServer::new(service))
             .serve_with_incoming(ReceiverStream::new(connections));
         tokio::spawn(async move {
             if let Err(error) = serving.await {
@@ -143,9 +109,9 @@ impl MockServer {
     ///
     /// # Errors
     /// When the address cannot be listened at.
-    pub async fn serve_control(&self, address: SocketAddr) -> Result<SocketAddr, StartError> {
+    pub async fn serve_control(&self, address: SocketAddr) -> Result<SocketAddr> {
         let serving = control::serve(address, Arc::clone(&self.mock), self.stop.clone()).await;
-        serving.map_err(|source| StartError::Listen { address, source })
+        serving.with_context(|| format!("cannot listen at {address}"))
     }
 
     /// Where it listens.
@@ -162,12 +128,11 @@ impl MockServer {
 }
 
 /// Reads what an earlier server left, and makes sure that it can be written.
-fn recall(pod: &mut Pod, file: &StateFile) -> io::Result<()> {
+fn recall(pod: &mut Pod, file: &StateFile) -> Result<()> {
     if let Some(saved) = file.read()? {
-        let not_ours = |error: NotOurs| io::Error::new(io::ErrorKind::InvalidData, error);
-        pod.restore(saved).map_err(not_ours)?;
+        pod.restore(saved)?;
     }
-    file.write(&pod.save())
+    Ok(file.write(&pod.save())?)
 }
 
 /// The means to steer a server and to look inside.
@@ -177,7 +142,7 @@ pub struct Mock {
     clock: Clock,
     listener: listener::Listener,
     state_file: Option<StateFile>,
-    users: Users,
+    users: Vec<User>,
     /// Told whenever the faults are cleared.
     cleared: Arc<Notify>,
 }
@@ -191,12 +156,6 @@ struct Shared {
 /// What a server did since its state began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The server's time.
-    pub now: Nanos,
-    /// All IPUs.
-    pub ipus: u32,
-    /// Those that no partition has.
-    pub free_ipus: u32,
     /// Every partition there ever was, oldest first; the IPUs of one are numbered through the Pod.
     pub partitions: Vec<PartitionRecord>,
     /// How often each method was called since the server started.
@@ -265,17 +224,9 @@ impl Mock {
     #[must_use]
     pub fn report(&self) -> Report {
         let mut shared = self.shared();
-        let now = self.clock.now();
-        shared.pod.advance(now);
+        shared.pod.advance(self.clock.now());
         let partitions = shared.pod.records().to_vec();
-        Report {
-            now,
-            ipus: shared.pod.ipus(),
-            free_ipus: shared.pod.free_ipus(),
-            ever_double_owned: double_owners(&partitions),
-            partitions,
-            rpcs: shared.rpcs.clone(),
-        }
+        Report { ever_double_owned: double_owners(&partitions), partitions, rpcs: shared.rpcs.clone() }
     }
 
     fn arrived(&self, call: Call, partition: &str) -> CallFate {

@@ -15,9 +15,9 @@ fn hardware() -> Hardware {
 
 #[derive(Clone, Debug)]
 enum Move {
-    Create { id: u8, power: u32, relocatable: bool },
+    Create { id: u8, power: u32 },
     Remove { id: u8, force: bool },
-    Reset { id: u8 },
+    Relocate { id: u8 },
     Agent { agent: u32, up: bool },
     Ipu { agent: u32, ipu: u32 },
     Inject(Effect),
@@ -29,15 +29,13 @@ fn moves() -> impl Strategy<Value = Move> {
     let effects = prop::sample::select(vec![
         Effect::CreateError { text: text() },
         Effect::CreateStuck,
-        Effect::GoError { after_ms: 700, text: text() },
         Effect::RemoveFail { text: text() },
         Effect::RemoveStuck,
     ]);
     prop_oneof![
-        8 => (0..40_u8, 0..8_u32, any::<bool>())
-            .prop_map(|(id, power, relocatable)| Move::Create { id, power, relocatable }),
+        8 => (0..40_u8, 0..8_u32).prop_map(|(id, power)| Move::Create { id, power }),
         6 => (0..40_u8, any::<bool>()).prop_map(|(id, force)| Move::Remove { id, force }),
-        1 => (0..40_u8).prop_map(|id| Move::Reset { id }),
+        1 => (0..40_u8).prop_map(|id| Move::Relocate { id }),
         1 => (1..=40_u32, any::<bool>()).prop_map(|(agent, up)| Move::Agent { agent, up }),
         1 => (1..=40_u32, 0..4_u32).prop_map(|(agent, ipu)| Move::Ipu { agent, ipu }),
         1 => effects.prop_map(Move::Inject),
@@ -50,15 +48,14 @@ fn play(pod: &mut Pod, one: &Move, now: &mut Nanos) {
     let name = |id: &u8| format!("p{id}");
     let agent_name = |agent: &u32| format!("ag{agent}");
     match one {
-        Move::Create { id, power, relocatable } => {
+        Move::Create { id, power } => {
             let mut requirements = wanted(&name(id), 1 << power);
             requirements.num_ipulink_segments = (1_u32 << power).div_ceil(64);
             requirements.num_gcds = requirements.num_ipulink_segments;
-            let request = CreatePartitionRequest { relocatable: *relocatable, ..request(requirements) };
-            drop(pod.create(&request, *now));
+            drop(pod.create(&request(requirements), *now));
         }
         Move::Remove { id, force } => drop(pod.remove(&name(id), *force, *now)),
-        Move::Reset { id } => drop(pod.reset(&name(id), false, *now)),
+        Move::Relocate { id } => drop(pod.cause(&Incident::Relocate { partition: name(id) }, *now)),
         Move::Agent { agent, up: true } => {
             pod.cause(&Incident::AgentUp { agent: agent_name(agent) }, *now).unwrap();
         }

@@ -41,7 +41,7 @@ fn wanted(id: &str, size: u32) -> PartitionRequirements {
 }
 
 fn request(requirements: PartitionRequirements) -> CreatePartitionRequest {
-    CreatePartitionRequest { requirements: Some(requirements), ..CreatePartitionRequest::default() }
+    CreatePartitionRequest { requirements: Some(requirements) }
 }
 
 fn create(pod: &mut Pod, id: &str, size: u32, now: Nanos) -> Result<String, Refusal> {

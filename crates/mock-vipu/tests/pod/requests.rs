@@ -82,8 +82,7 @@ fn what_is_not_there_is_not_found() {
     assert_eq!(code(&mut pod, cluster), Code::NotFound);
     assert_eq!(pod.status("p", START).unwrap_err().code, Code::NotFound);
     assert_eq!(pod.remove("p", true, START).unwrap_err().code, Code::NotFound);
-    assert_eq!(pod.reset("p", false, START).unwrap_err().code, Code::NotFound);
-    assert_eq!(pod.config("p", None, START).unwrap_err().code, Code::NotFound);
+    assert_eq!(pod.config("p", START).unwrap_err().code, Code::NotFound);
     assert_eq!(pod.list("none", START).unwrap_err().code, Code::NotFound);
     assert_eq!(pod.ipu_attributes(&["ag17".to_owned()], START).unwrap_err().code, Code::NotFound);
 }

@@ -1,6 +1,8 @@
 //! How partitions come up, go wrong, are mended and go.
 
-use mock_vipu::{Effect, Fault, Incident};
+use std::collections::BTreeSet;
+
+use mock_vipu::{Effect, Fault, Incident, double_owners};
 use tonic::Code;
 
 use super::*;
@@ -112,36 +114,53 @@ fn asking_again_does_not_put_off_a_removal() {
     assert_eq!(pod.records()[0].remove_request, Some(after(2)));
 }
 
+/// Has an active partition go wrong.
+fn break_down(pod: &mut Pod, id: &str, now: Nanos) {
+    let error = Incident::PartitionError { partition: id.into(), text: "sync lost".into() };
+    pod.cause(&error, now).unwrap();
+}
+
 #[test]
 fn an_error_is_mended_three_times() {
     let mut pod = pod64();
-    pod.inject(Fault::new(Effect::GoError { after_ms: 1000, text: "sync lost".into() }));
     create(&mut pod, "p", 4, START).unwrap();
-    assert!(is_active(&mut pod, "p", after(2)));
-    let resetting = (Ready::PsPending, Operation::PosResetting, "sync lost".to_owned());
-    assert_eq!(state(&mut pod, "p", after(3)), resetting);
-    assert!(is_active(&mut pod, "p", after(5)));
-    let status = pod.status("p", after(1000)).unwrap();
-    assert_eq!((status.ready_state(), status.operation_state()), (Ready::PsError, Operation::PosFailed));
-    assert_eq!((status.max_auto_reset_retries, status.auto_reset_retry_count), (3, 3));
-    let last = status.last_auto_reset_time.unwrap();
-    assert_eq!(last.seconds, i64::try_from(after(9).0 / 1_000_000_000).unwrap());
+    for error in [3, 6, 9] {
+        break_down(&mut pod, "p", after(error));
+        let resetting = (Ready::PsPending, Operation::PosResetting, "sync lost".to_owned());
+        assert_eq!(state(&mut pod, "p", after(error)), resetting);
+        assert!(is_active(&mut pod, "p", after(error + 2)));
+    }
+    break_down(&mut pod, "p", after(12));
+    let failed = (Ready::PsError, Operation::PosFailed, "sync lost".to_owned());
+    assert_eq!(state(&mut pod, "p", after(99)), failed);
     assert_eq!(pod.records()[0].active, Some(after(2)), "the first time counts");
 }
 
 #[test]
-fn without_auto_reset_an_error_stays() {
+fn other_hands_do_what_ours_never_do() {
     let mut pod = pod64();
-    let create = CreatePartitionRequest { disable_auto_reset: true, ..request(wanted("p", 4)) };
-    pod.create(&create, START).unwrap();
-    pod.advance(after(2));
-    let error = Incident::PartitionError { partition: "p".into(), text: "sync lost".into() };
-    pod.cause(&error, after(2)).unwrap();
-    let failed = (Ready::PsError, Operation::PosFailed, "sync lost".to_owned());
-    assert_eq!(state(&mut pod, "p", after(99)), failed);
-    pod.reset("p", false, after(99)).unwrap();
-    assert_eq!(pod.reset("p", false, after(100)).unwrap_err().code, Code::FailedPrecondition);
-    assert!(is_active(&mut pod, "p", after(101)));
+    pod.inject(Fault::new(Effect::OtherHands { seed: 1 }));
+    let (mut hidden, mut pending, mut removed, mut lists) = (0, 0, 0, BTreeSet::new());
+    for round in 0..20 {
+        let at = |millis| after(60 * round) + Duration::from_millis(millis);
+        create(&mut pod, "p", 4, at(0)).unwrap();
+        create(&mut pod, "q", 4, at(0)).unwrap();
+        hidden += u32::from(pod.status("p", at(0)).is_err());
+        pending += u32::from(state(&mut pod, "p", at(5000)).0 == Ready::PsPending);
+        lists.insert(pod.list("", at(5000)).unwrap().len());
+        pod.remove("p", false, at(5000)).unwrap();
+        pod.remove("q", false, at(5000)).unwrap();
+        // Removed and gone after 1.8 s at the latest.
+        let shown = pod.status("p", at(7000)).map(|it| it.ready_state());
+        if create(&mut pod, "p", 4, at(7000)).is_err_and(|kept| kept.code == Code::AlreadyExists) {
+            removed += u32::from(shown == Ok(Ready::PsRemoved));
+        }
+        pod.remove("p", true, at(20_000)).ok();
+    }
+    assert!(hidden > 0 && pending > 0 && removed > 0, "{hidden} {pending} {removed}");
+    assert_eq!(lists, [0, 1, 2].into());
+    pod.advance(after(10_000));
+    assert_eq!((pod.free_ipus(), double_owners(pod.records()).len()), (64, 0));
 }
 
 fn agent(name: &str, up: bool) -> Incident {
@@ -179,23 +198,19 @@ fn force_removes_behind_a_dead_agent() {
 }
 
 #[test]
-fn only_a_relocatable_partition_moves_off_a_broken_ipu() {
+fn only_a_partition_that_is_relocated_moves_off_a_broken_ipu() {
     let mut pod = pod64();
-    let movable = CreatePartitionRequest { relocatable: true, ..request(wanted("movable", 4)) };
-    pod.create(&movable, START).unwrap();
-    create(&mut pod, "fixed", 4, START).unwrap();
+    create(&mut pod, "p", 4, START).unwrap();
     pod.advance(after(2));
-    for agent in ["ag1", "ag2"] {
-        pod.cause(&Incident::IpuFault { agent: agent.into(), ipu: 3 }, after(2)).unwrap();
-    }
-    assert!(is_active(&mut pod, "movable", after(4)));
-    assert_eq!(ipus(&mut pod, "movable", after(4)), [8, 9, 10, 11]);
-    let failed = (Ready::PsError, Operation::PosFailed, "IPU 3 of ag2 is in error".to_owned());
-    assert_eq!(state(&mut pod, "fixed", after(99)), failed);
-    pod.reset("fixed", true, after(99)).unwrap();
-    assert!(is_active(&mut pod, "fixed", after(101)));
-    assert_eq!(pod.records()[1].tenures.len(), 2);
-    assert_eq!(pod.free_ipus(), 56);
+    pod.cause(&Incident::IpuFault { agent: "ag1".into(), ipu: 3 }, after(2)).unwrap();
+    let failed = (Ready::PsError, Operation::PosFailed, "IPU 3 of ag1 is in error".to_owned());
+    assert_eq!(state(&mut pod, "p", after(99)), failed);
+    let relocate = Incident::Relocate { partition: "p".into() };
+    pod.cause(&relocate, after(99)).unwrap();
+    assert_eq!(pod.cause(&relocate, after(100)).unwrap_err().code, Code::FailedPrecondition);
+    assert!(is_active(&mut pod, "p", after(101)));
+    assert_eq!(ipus(&mut pod, "p", after(101)), [4, 5, 6, 7]);
+    assert_eq!((pod.records()[0].tenures.len(), pod.free_ipus()), (2, 60));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use mock_vipu::{Effect, Fault, Incident};
 use vipu_client::{OperationState, ReadyState};
-use vipu_types::Place;
+use vipu_types::{Place, Shape};
 
 use super::*;
 
@@ -15,8 +15,7 @@ async fn create_asks_for_what_is_required() {
         allocation: Some("default".into()),
         cluster: Some("pod64".into()),
         ipus: (8..16).map(place).collect(),
-        num_gcds: 2,
-        num_replicas: 4,
+        shape: Shape { gcds: 2, replicas: Some(4), ..Shape::OPEN },
         ..wanted("p", 8)
     };
     client.create_partition(&requirements).await.unwrap();
@@ -39,47 +38,32 @@ async fn remove_passes_force_on() {
 }
 
 #[tokio::test]
-async fn reset_passes_relocatable_on() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
-    let stays = Requirements { disable_auto_reset: true, ..wanted("p", 4) };
-    client.create_partition(&stays).await.unwrap();
-    server.mock().cause(&Incident::AgentDown { agent: "ag1".into() }).unwrap();
-    client.reset_partition(&id("p"), false).await.unwrap();
-    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Error);
-    client.reset_partition(&id("p"), true).await.unwrap();
-    assert_eq!(client.partition_status(&id("p")).await.unwrap().ready, ReadyState::Active);
-    assert_eq!(client.list_partitions(None).await.unwrap()[0].places[0], Place { domain: 0, index: 4 });
-}
-
-#[tokio::test]
-async fn status_tells_states_errors_and_resets() {
+async fn status_tells_states_and_errors() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     client.create_partition(&wanted("p", 4)).await.unwrap();
     let sound = client.partition_status(&id("p")).await.unwrap();
     assert_eq!((sound.ready, sound.operation), (ReadyState::Active, OperationState::Idle));
-    assert_eq!((sound.auto_reset.count, sound.auto_reset.last), (0, None));
     server.mock().cause(&Incident::AgentDown { agent: "ag1".into() }).unwrap();
     let broken = client.partition_status(&id("p")).await.unwrap();
     assert_eq!((broken.ready, broken.operation), (ReadyState::Error, OperationState::Failed));
     assert_eq!(broken.errors, ["agent ag1 is unreachable"]);
-    assert_eq!((broken.auto_reset.max, broken.auto_reset.count), (3, 3));
-    assert!(broken.auto_reset.last.unwrap().elapsed().unwrap() < PATIENT);
 }
 
 #[tokio::test]
 async fn config_has_all_gcds_with_their_devices() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
-    client.create_partition(&Requirements { num_gcds: 2, ..wanted("p", 8) }).await.unwrap();
-    let config = client.partition_config(&id("p")).await.unwrap();
-    assert_eq!(config.gcds.iter().map(|gcd| gcd.devices.len()).collect::<Vec<_>>(), [4, 4]);
-    let second = &config.gcds[1];
+    client.create_partition(&wanted("other", 4)).await.unwrap();
+    let shape = Shape { gcds: 2, ..Shape::OPEN };
+    client.create_partition(&Requirements { shape, ..wanted("p", 8) }).await.unwrap();
+    let gcds = client.partition_config(&id("p")).await.unwrap();
+    assert_eq!(gcds.iter().map(|gcd| gcd.devices.len()).collect::<Vec<_>>(), [4, 4]);
+    let second = &gcds[1];
     assert_eq!(second.attributes["GCD Id"], "1");
     let device = &second.devices[0];
-    assert_eq!((device.ip.as_str(), device.server_port, device.rdma_port), ("10.1.5.2", 50_052, 10_000));
-    assert_eq!((device.routing_id, device.ipu_id, device.chip_id.as_str()), (4, 3, "mock-1-3"));
+    assert_eq!((device.ip.as_str(), device.server_port, device.rdma_port), ("10.1.5.4", 50_052, 10_000));
+    assert_eq!((device.routing_id, device.ipu_id, device.chip_id.as_str()), (4, 3, "mock-3-3"));
 }
 
 #[tokio::test]
@@ -96,20 +80,22 @@ async fn partitions_of_others_are_listed_by_any_name() {
 }
 
 #[tokio::test]
-async fn ipus_are_listed_with_their_faults() {
+async fn ipus_are_listed_with_their_faults_and_owners() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     server.mock().cause(&Incident::AgentDown { agent: "ag2".into() }).unwrap();
+    server.mock().cause(&Incident::IpuFault { agent: "ag3".into(), ipu: 1 }).unwrap();
+    client.create_partition(&wanted("p", 2)).await.unwrap();
     let all = client.list_ipus(&[]).await.unwrap();
     assert_eq!(all.len(), 64);
     let faulty: Vec<_> = all.iter().filter_map(|ipu| Some((ipu.agent.as_str(), ipu.fault()?))).collect();
-    assert_eq!(faulty, [("ag2", "agent unreachable"); 4]);
+    assert_eq!(faulty[..4], [("ag2", "agent unreachable"); 4]);
+    assert_eq!(faulty[4..], [("ag3", "hardware error")]);
+    let owned = all.iter().filter(|ipu| ipu.attributes.contains_key("ipuof partition id"));
+    assert_eq!(
+        owned.map(|ipu| (ipu.agent.as_str(), ipu.hardware_id)).collect::<Vec<_>>(),
+        [("ag1", 2), ("ag1", 3)]
+    );
     let some = client.list_ipus(&["ag16".to_owned()]).await.unwrap();
     assert_eq!(some.iter().map(|ipu| ipu.hardware_id).collect::<Vec<_>>(), [0, 1, 2, 3]);
-}
-
-#[tokio::test]
-async fn the_version_is_told() {
-    let server = pod64(Duration::ZERO).await;
-    assert_eq!(client_of(&server).version().await.unwrap(), "1.18.0");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use mock_vipu::{Allocations, Authority, Signed, Tls as ServerTls, User};
+use mock_vipu::{Authority, Signed, Tls as ServerTls, User};
 use tempfile::TempDir;
 use tonic::Code;
 use vipu_client::{Error, ErrorClass};
@@ -57,11 +57,7 @@ async fn server(own: &Signed, client_ca: Option<&Authority>, users: Vec<User>) -
 }
 
 async fn secure_mode(users: &[(&str, &str)]) -> MockServer {
-    let user = |&(name, key): &(&str, &str)| User {
-        name: name.into(),
-        key: key.into(),
-        allocations: Allocations::All,
-    };
+    let user = |&(name, key): &(&str, &str)| User { name: name.into(), key: key.into() };
     let users = users.iter().map(user).collect();
     MockServer::start(Options { users, ..Options::new(Hardware::preset("pod4").unwrap()) }).await.unwrap()
 }
@@ -84,29 +80,31 @@ async fn the_controllers_certificate_is_looked_at() {
     let ca = folder.put("ca.pem", &authority.pem());
     let tls = Tls { ca: ca.clone(), server_name: None, identity: None };
     let good = server(&authority.sign("127.0.0.1").unwrap(), None, vec![]).await;
-    assert_eq!(client(&good, Some(tls.clone()), None).version().await.unwrap(), "1.18.0");
+    client(&good, Some(tls.clone()), None).list_partitions(None).await.unwrap();
+    let plain = client(&good, None, None).list_partitions(None).await.unwrap_err();
+    assert_eq!(plain.class(), ErrorClass::Unreachable, "{plain}");
 
     let expired = server(&authority.sign_expired("127.0.0.1").unwrap(), None, vec![]).await;
-    let error = client(&expired, Some(tls.clone()), None).version().await.unwrap_err();
+    let error = client(&expired, Some(tls.clone()), None).list_partitions(None).await.unwrap_err();
     says(&error, "the controller's certificate has expired: have it renewed there");
 
     // A CA that was made anew has the name of the old one.
     for name in ["others", "site"] {
         let other = Authority::new(name).unwrap();
         let of_others = server(&other.sign("127.0.0.1").unwrap(), None, vec![]).await;
-        let error = client(&of_others, Some(tls.clone()), None).version().await.unwrap_err();
+        let error = client(&of_others, Some(tls.clone()), None).list_partitions(None).await.unwrap_err();
         let place = ca.display();
         says(&error, &format!("the controller's certificate is signed by no CA in {place} (ApiTlsCa)"));
     }
 
     let named = server(&authority.sign("vipu.example.org").unwrap(), None, vec![]).await;
-    let error = client(&named, Some(tls.clone()), None).version().await.unwrap_err();
+    let error = client(&named, Some(tls.clone()), None).list_partitions(None).await.unwrap_err();
     let words = error.words();
     let told = words.starts_with("the controller's certificate is not for 127.0.0.1 but for ");
     assert!(told && words.contains("vipu.example.org"), "{error}");
     assert!(words.ends_with(": mend ApiTlsServerName or ApiHost"), "{error}");
     let tls = Tls { server_name: Some("vipu.example.org".into()), ..tls };
-    assert_eq!(client(&named, Some(tls), None).version().await.unwrap(), "1.18.0");
+    client(&named, Some(tls), None).list_partitions(None).await.unwrap();
 }
 
 #[tokio::test]
@@ -114,7 +112,7 @@ async fn a_controller_without_tls_is_told_apart() {
     let (folder, plain) = (Folder::new(), pod64(Duration::ZERO).await);
     let ca = folder.put("ca.pem", &Authority::new("site").unwrap().pem());
     let tls = Tls { ca, server_name: None, identity: None };
-    let error = client(&plain, Some(tls), None).version().await.unwrap_err();
+    let error = client(&plain, Some(tls), None).list_partitions(None).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::NotSent);
     assert!(error.words().contains("no TLS"), "{error}");
 }
@@ -124,7 +122,7 @@ async fn the_clients_certificate_is_shown_and_a_refusal_told() {
     let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
     let server = server(&authority.sign("127.0.0.1").unwrap(), Some(&authority), vec![]).await;
     let anonymous = Tls { ca: folder.put("ca.pem", &authority.pem()), server_name: None, identity: None };
-    let error = client(&server, Some(anonymous.clone()), None).version().await.unwrap_err();
+    let error = client(&server, Some(anonymous.clone()), None).list_partitions(None).await.unwrap_err();
     says(&error, "the controller asks for a client certificate: give ApiTlsCert and ApiTlsKey");
 
     // One client from here on: a renewed certificate needs no new one.
@@ -133,37 +131,15 @@ async fn the_clients_certificate_is_shown_and_a_refusal_told() {
     let client = client(&server, Some(Tls { identity: Some(strange), ..anonymous }), None);
     for name in ["others", "site"] {
         folder.identity(&Authority::new(name).unwrap().sign("slurm").unwrap());
-        let error = client.version().await.unwrap_err();
+        let error = client.list_partitions(None).await.unwrap_err();
         says(&error, &format!("{refused} (ApiTlsCert): it does not trust the CA that signed it"));
     }
     folder.identity(&authority.sign_expired("slurm").unwrap());
-    let error = client.version().await.unwrap_err();
+    let error = client.list_partitions(None).await.unwrap_err();
     says(&error, &format!("{refused} (ApiTlsCert): it has expired, renew it"));
     folder.identity(&authority.sign("slurm").unwrap());
-    assert_eq!(client.version().await.unwrap(), "1.18.0");
+    client.list_partitions(None).await.unwrap();
     assert_eq!(client.list_ipus(&[]).await.unwrap().len(), 4);
-}
-
-#[tokio::test]
-async fn renewed_files_are_read_for_the_next_connection() {
-    let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
-    let old = server(&authority.sign("127.0.0.1").unwrap(), Some(&authority), vec![]).await;
-    let identity = Some(folder.identity(&authority.sign("slurm").unwrap()));
-    let tls = Tls { ca: folder.put("ca.pem", &authority.pem()), server_name: None, identity };
-    let client = client(&old, Some(tls), None);
-    client.version().await.unwrap();
-
-    old.mock().refuse().await;
-    fs::remove_file(folder.path("client.key")).unwrap();
-    old.mock().accept().await;
-    // The cut connection may be noticed by a call first.
-    let mut words = String::new();
-    for _ in 0..3 {
-        words = client.version().await.unwrap_err().words().to_owned();
-    }
-    assert!(words.contains("client.key (ApiTlsKey): No such file"), "{words}");
-    folder.identity(&authority.sign("slurm").unwrap());
-    client.version().await.unwrap();
 }
 
 #[tokio::test]
@@ -183,24 +159,24 @@ async fn files_that_are_of_no_use_are_named() {
     for (name, text, words) in cases {
         let good = fs::read_to_string(folder.path(name)).unwrap();
         folder.put(name, &text);
-        let error = client.version().await.unwrap_err();
+        let error = client.list_partitions(None).await.unwrap_err();
         assert!(error.words().contains(&format!("{name} {words}")), "{error}");
         assert!(!error.words().contains("PRIVATE KEY"), "{error}");
         folder.put(name, &good);
     }
     fs::set_permissions(folder.path("client.key"), fs::Permissions::from_mode(0o640)).unwrap();
-    let error = client.version().await.unwrap_err();
+    let error = client.list_partitions(None).await.unwrap_err();
     let place = folder.path("client.key");
     let advice = format!("(mode 0640), so it is not used: chmod 600 {}", place.display());
     assert!(error.words().ends_with(&advice), "{error}");
     fs::set_permissions(&place, fs::Permissions::from_mode(0o400)).unwrap();
-    assert_eq!(client.version().await.unwrap(), "1.18.0");
+    client.list_partitions(None).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_controller_in_secure_mode_knows_its_users() {
     let (folder, server) = (Folder::new(), secure_mode(&[("slurm", "right-key")]).await);
-    let nobody = client(&server, None, None).version().await.unwrap_err();
+    let nobody = client(&server, None, None).list_partitions(None).await.unwrap_err();
     assert_eq!((nobody.class(), nobody.code()), (ErrorClass::Stranger, Some(Code::Unauthenticated)));
     assert!(nobody.words().ends_with("; the controller is in secure mode: give ApiAccessFile"), "{nobody}");
 
@@ -226,43 +202,28 @@ async fn a_controller_in_secure_mode_knows_its_users() {
 async fn a_renewed_access_key_is_used_before_the_old_one_is_refused() {
     let (folder, server) = (Folder::new(), secure_mode(&[("slurm", "old"), ("renewed", "new")]).await);
     let client = client(&server, None, Some(folder.access("slurm", "old")));
-    client.version().await.unwrap();
+    client.list_partitions(None).await.unwrap();
     fs::set_permissions(folder.path("access"), fs::Permissions::from_mode(0o644)).unwrap();
-    client.version().await.unwrap();
+    client.list_partitions(None).await.unwrap();
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(5)).await;
     tokio::time::resume();
-    let error = client.version().await.unwrap_err();
+    let error = client.list_partitions(None).await.unwrap_err();
     assert!(error.words().contains("(mode 0644), so it is not used: chmod 600 "), "{error}");
     folder.access("renewed", "new");
-    client.version().await.unwrap();
-}
-
-#[tokio::test]
-async fn metadata_have_the_names_that_are_configured() {
-    let (folder, server) = (Folder::new(), secure_mode(&[("slurm", "right-key")]).await);
-    let access = folder.access("slurm", "right-key");
-    let renamed = Access { access_key_metadata: "x-key".into(), ..access.clone() };
-    let error = client(&server, None, Some(renamed)).version().await.unwrap_err();
-    assert_eq!(error.class(), ErrorClass::Stranger, "the mock looks for api-access-key: {error}");
-    // Both in the other's place: the mock finds each under the name it goes by.
-    let swapped = Access {
-        user_id_metadata: "api-access-key".into(),
-        access_key_metadata: "api-user-id".into(),
-        ..folder.access("right-key", "slurm")
-    };
-    client(&server, None, Some(swapped)).version().await.unwrap();
+    client.list_partitions(None).await.unwrap();
 }
 
 #[tokio::test]
 async fn tls_client_certificate_and_access_key_go_together() {
     let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
-    let user = User { name: "slurm".into(), key: "right-key".into(), allocations: Allocations::All };
+    let user = User { name: "slurm".into(), key: "right-key".into() };
     let server = server(&authority.sign("127.0.0.1").unwrap(), Some(&authority), vec![user]).await;
     let identity = Some(folder.identity(&authority.sign("slurm").unwrap()));
     let tls = Tls { ca: folder.put("ca.pem", &authority.pem()), server_name: None, identity };
-    let refused = client(&server, Some(tls.clone()), Some(folder.access("slurm", "wrong"))).version().await;
+    let refused =
+        client(&server, Some(tls.clone()), Some(folder.access("slurm", "wrong"))).list_partitions(None).await;
     assert_eq!(refused.unwrap_err().class(), ErrorClass::Stranger);
     let client = client(&server, Some(tls), Some(folder.access("slurm", "right-key")));
-    assert_eq!(client.version().await.unwrap(), "1.18.0");
+    client.list_partitions(None).await.unwrap();
 }
