@@ -87,9 +87,6 @@ impl Cluster {
         }
         let at = Addresses { slurmctld, first_slurmd, vipu: vipu.iter().map(|ports| ports.api).collect() };
         conf_files::write(&layout, &settings, &at)?;
-        if let Some(cloud) = &settings.cloud {
-            cloud.restore(&layout, &slurm)?;
-        }
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
 
@@ -136,8 +133,8 @@ impl Cluster {
     /// # Errors
     /// When they are not in time.
     pub fn await_nodes(&self) -> Result<()> {
-        if let Some(cloud) = &self.settings.cloud {
-            return self.await_cloud(cloud);
+        if self.settings.cloud.is_some() {
+            return self.await_cloud();
         }
         let what = format!("{} idle nodes", self.settings.nodes);
         wait_until(&what, START_LIMIT, || {

@@ -235,7 +235,7 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
 /// GRES, nodes and partition.
 fn node_lines(settings: &Settings, at: &Addresses) -> String {
     if let Some(cloud) = &settings.cloud {
-        return cloud.node_lines();
+        return cloud.clone();
     }
     let mut types = vec!["vipu"];
     let more = settings.gres.iter().filter_map(|gres| gres.split(':').next());

@@ -23,7 +23,6 @@ mod conf_files;
 pub mod example;
 mod invariants;
 pub mod main_job;
-pub mod measure;
 mod mock_controller;
 pub mod process;
 pub mod programs;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, Disk, example::Site, slurm::cloud_nodes::Cloud};
+use crate::{Cluster, Disk, example::Site};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]
@@ -39,7 +39,8 @@ pub struct Settings {
     pub(crate) gres: Vec<String>,
     /// What single nodes have instead, by number.
     pub(crate) node_gres: BTreeMap<u16, String>,
-    pub(crate) cloud: Option<Cloud>,
+    /// Nodes and Slurm partitions of a cluster without slurmd.
+    pub(crate) cloud: Option<String>,
     pub(crate) files: Vec<(&'static str, String)>,
     /// Whose files the cluster has in place of ours.
     pub(crate) site: Option<Site>,

@@ -1,7 +1,7 @@
 //! Slurm's daemons and commands on a running cluster.
 
 mod backup_slurmctld;
-pub(crate) mod cloud_nodes;
+mod cloud_nodes;
 mod command;
 pub(crate) mod job;
 mod job_record;

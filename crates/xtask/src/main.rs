@@ -1,7 +1,6 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
 #![forbid(unsafe_code)]
 
-mod bench;
 mod build;
 mod cargo_deny;
 mod ci;
@@ -12,7 +11,6 @@ mod faults;
 mod fuzz;
 mod image;
 mod import_circles;
-mod launch;
 mod layout;
 mod matrix;
 mod packages;
@@ -26,7 +24,7 @@ mod valgrind;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, ValueEnum};
 use testbed::programs;
 
 use crate::results::Table;
@@ -87,10 +85,7 @@ enum Task {
         out: PathBuf,
     },
     /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
-    Bench {
-        #[command(subcommand)]
-        instead: Option<Bench>,
-    },
+    Bench,
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
@@ -121,16 +116,6 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
-}
-
-/// What else is measured.
-#[derive(Subcommand)]
-enum Bench {
-    /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs: docs/bench.md.
-    Slurmctld(bench::Extent),
-    /// Measure how long a job waits when its partition is there, with Prepare and without, and behind a PrologSlurmctld of
-    /// stock Slurm: docs/bench.md.
-    Launch(launch::Extent),
 }
 
 fn main() -> ExitCode {
@@ -177,9 +162,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Layout { source, out } => layout::run(&source, &out),
-        Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
-        Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
-        Task::Bench { instead: None } => {
+        Task::Bench => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)
         }

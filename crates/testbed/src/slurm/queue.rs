@@ -57,16 +57,4 @@ impl Cluster {
         let end = shown.split_whitespace().find_map(|word| word.strip_prefix("EndTime=")?.parse().ok());
         end.with_context(|| format!("scontrol said: {shown}"))
     }
-
-    /// How often backfill has looked at the queue.
-    ///
-    /// # Errors
-    /// When sdiag does not say.
-    pub fn backfill_cycles(&self) -> Result<u64> {
-        let told = self.command("sdiag").success()?.stdout;
-        let own = told.split_once("Backfilling stats").map(|(_, own)| own);
-        let cycles =
-            own.and_then(|own| own.lines().find_map(|line| line.trim().strip_prefix("Total cycles:")));
-        cycles.and_then(|cycles| cycles.trim().parse().ok()).with_context(|| format!("sdiag said: {told}"))
-    }
 }
