@@ -30,7 +30,7 @@ mod settings;
 mod slurm;
 mod wait;
 
-pub use cluster::{Account, Cluster, Disk, Failpoint, KeptCluster, Layout};
+pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost};
 pub use mock_controller::Mock;
 pub use settings::Settings;
 pub use slurm::{ClusterCommand, Cycles, Diagnosis, JobId, JobRecord, JobView, Output, Running};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mock_vipu::{
     Fault, Incident, PartitionRecord, Report,
     control::{Control, ControlError},
@@ -30,12 +30,18 @@ const RESTART_LIMIT: Duration = Duration::from_secs(30);
 /// A running `mock-vipu-server`.
 #[derive(Debug)]
 pub struct Mock {
-    daemon: Daemon,
-    process: Mutex<Leashed>,
     control: Mutex<Option<Control>>,
     control_at: SocketAddr,
-    state_file: PathBuf,
     port: u16,
+    own: Option<OwnProcess>,
+}
+
+/// The process of a mock that the testbed has started itself.
+#[derive(Debug)]
+struct OwnProcess {
+    daemon: Daemon,
+    process: Mutex<Leashed>,
+    state_file: PathBuf,
 }
 
 /// Where it listens.
@@ -74,13 +80,24 @@ impl Mock {
             _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
         };
         let process = Mutex::new(daemon.start(lead, layout)?);
-        Ok(Self { daemon, process, control: Mutex::default(), control_at, state_file, port: ports.api })
+        let own = Some(OwnProcess { daemon, process, state_file });
+        Ok(Self { own, ..Self::at(control_at, ports.api) })
+    }
+
+    /// One that something else has started.
+    pub(crate) fn at(control_at: SocketAddr, port: u16) -> Self {
+        Self { control: Mutex::default(), control_at, port, own: None }
     }
 
     /// Waits until it answers.
-    pub(crate) fn connect(&self, limit: Duration) -> Result<()> {
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
-            anyhow::ensure!(locked(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
+            if let Some(own) = &self.own {
+                ensure!(locked(&own.process).ended()?.is_none(), "mock-vipu-server has ended");
+            }
             Ok(Control::connect(self.control_at).ok())
         })?;
         *locked(&self.control) = Some(control);
@@ -89,13 +106,14 @@ impl Mock {
 
     /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
     pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
-        let mut process = locked(&self.process);
+        let own = self.own.as_ref().context("it was not started by the testbed")?;
+        let mut process = locked(&own.process);
         process.signal(Signal::KILL)?;
         wait_until("the end of mock-vipu-server", RESTART_LIMIT, || Ok(process.ended()?.is_some()))?;
         if forgotten {
-            fs::remove_file(&self.state_file)?;
+            fs::remove_file(&own.state_file)?;
         }
-        *process = self.daemon.start(lead, layout)?;
+        *process = own.daemon.start(lead, layout)?;
         drop(process);
         self.connect(RESTART_LIMIT)
     }
@@ -135,7 +153,8 @@ impl Mock {
     /// # Errors
     /// When there never was one.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
-        record_of(&self.report()?, partition)
+        let record = self.report()?.partition(partition).cloned();
+        record.with_context(|| format!("there never was a partition {partition}"))
     }
 
     /// Waits until a create call for this partition has come.
@@ -160,7 +179,9 @@ impl Mock {
 
     /// Every case in which an IPU had two owners.
     pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
-        Ok(owned_twice(&self.report()?))
+        let report = self.report()?;
+        let cases = report.ever_double_owned.iter();
+        Ok(cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect())
     }
 
     /// Lets something go wrong from now on.
@@ -203,19 +224,7 @@ impl Mock {
         self.control(Control::clear)
     }
 
-    pub(crate) fn into_process(self) -> Leashed {
-        self.process.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn into_process(self) -> Option<Leashed> {
+        self.own.map(|own| own.process.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The latest life of the partition of this name.
-pub(crate) fn record_of(report: &Report, partition: &str) -> Result<PartitionRecord> {
-    let record = report.partition(partition).cloned();
-    record.with_context(|| format!("there never was a partition {partition}"))
-}
-
-/// Every case in which an IPU had two owners.
-pub(crate) fn owned_twice(report: &Report) -> Vec<String> {
-    let cases = report.ever_double_owned.iter();
-    cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect()
 }

@@ -3,13 +3,14 @@
 mod backup_slurmctld;
 mod cloud_nodes;
 mod command;
-pub(crate) mod job;
+mod job;
 mod job_record;
 mod nodes;
 mod queue;
 mod sdiag;
 mod slurmctld;
 
+pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;

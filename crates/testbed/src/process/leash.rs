@@ -42,8 +42,8 @@ impl Lead {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&self, start: &Start<'_>) -> Result<Leashed> {
-        let Start { program, args, account, hostname, disk, environment, directory, output, errors } = start;
+    pub fn start(&self, start: &Start<'_>, output: &Path, errors: &Path) -> Result<Leashed> {
+        let Start { program, args, account, hostname, disk, environment, directory } = start;
         let file =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
         let mut command = Command::new(&self.leash);
@@ -86,10 +86,6 @@ pub struct Start<'a> {
     pub environment: &'a [(String, String)],
     /// Where it runs.
     pub directory: &'a Path,
-    /// Where its standard output goes.
-    pub output: &'a Path,
-    /// Where its standard error goes.
-    pub errors: &'a Path,
 }
 
 /// A running program.

@@ -15,14 +15,14 @@ impl Cluster {
     /// # Errors
     /// When there is none.
     pub fn backup(&self) -> Result<Process> {
-        let mut backup = locked(&self.backup);
+        let mut backup = locked(&self.hosts.backup);
         let leashed = backup.as_mut().context("no backup waits")?;
         leashed.process()?.context("the backup has ended")
     }
 
     /// Waits until the backup, if there is to be one, is ready to take over.
     pub(crate) fn await_backup(&self) -> Result<()> {
-        if !self.settings.backup {
+        if !self.hosts.settings.backup {
             return Ok(());
         }
         let ready = format!("(backup) at {} is UP", CONTROLLERS[1]);
@@ -38,7 +38,7 @@ impl Cluster {
     /// # Errors
     /// When it does not.
     pub fn await_takeover(&self) -> Result<()> {
-        *locked(&self.slurmctld) = Some(locked(&self.backup).take().context("no backup waits")?);
+        *locked(&self.hosts.slurmctld) = Some(locked(&self.hosts.backup).take().context("no backup waits")?);
         wait_until("the backup to take over", LIMIT, || {
             self.slurmctld()?;
             // Slurm's own ping says UP of a backup that waits, too.
@@ -52,7 +52,7 @@ impl Cluster {
     /// # Errors
     /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
-        *locked(&self.backup) = locked(&self.slurmctld).take();
+        *locked(&self.hosts.backup) = locked(&self.hosts.slurmctld).take();
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
-use crate::{Cluster, Settings, cluster::locked, invariants::Checked, wait_until};
+use crate::{Cluster, Settings, wait_until};
 
 /// What keeps Slurm from giving up nodes that never boot.
 const CONF: [&str; 7] = [
@@ -50,16 +50,6 @@ impl Cluster {
         let args: Vec<_> = ["--partition=sentinel"].into_iter().chain(TINY).collect();
         let job = self.sbatch("true", &args)?;
         self.await_job(job, "to start", LIMIT, |job| job.state != "PENDING").map(drop)
-    }
-
-    /// Checks that slurmctld, if it was not ended, lives and logged no fault.
-    pub(crate) fn check_with_jobs(&self) -> Result<()> {
-        if locked(&self.slurmctld).is_some() {
-            self.slurmctld_lives()?;
-        }
-        let faults = self.slurmctld_faults()?;
-        ensure!(faults.is_empty(), "in slurmctld's log:\n  {}", faults.join("\n  "));
-        Ok(())
     }
 
     /// Waits until slurmctld answers, and gives it a job that backfill goes over in vain in each of its cycles:

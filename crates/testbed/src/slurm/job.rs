@@ -1,10 +1,10 @@
 //! Jobs: submitting them and looking at them.
 
-use std::{fmt, fs, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, ClusterCommand, JobRecord, cluster::folder_layout::permit, cluster::locked, wait_for};
+use crate::{Cluster, ClusterCommand, Hosts, JobRecord, cluster::locked, wait_for};
 
 /// The number of a job; each task of an array has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ impl JobView {
     }
 }
 
-impl Cluster {
+impl<H: Hosts> Cluster<H> {
     /// Submits a batch script; its output goes to [`Cluster::job_output`].
     ///
     /// # Errors
@@ -90,18 +90,25 @@ impl Cluster {
     /// # Errors
     /// When the script cannot be written.
     pub fn sbatch_command(&self, script: &str, args: &[&str]) -> Result<ClusterCommand<'_>> {
-        let number = self.commands.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = self.layout.jobs().join(format!("script-{number}.sh"));
-        fs::write(&path, format!("#!/bin/bash\n{script}\n"))?;
-        permit(&path, 0o755)?;
-        let path = path.display().to_string();
+        let path = self.hosts.write_script(&format!("#!/bin/bash\n{script}\n"))?;
         Ok(self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args).args(&[&path]))
+    }
+
+    /// This job may be unknown to slurmctld at the end: Slurm had not saved it.
+    pub fn may_be_lost(&self, job: JobId) {
+        locked(&self.submitted).remove(&job);
     }
 
     /// What a batch job printed up to now.
     #[must_use]
     pub fn job_output(&self, job: JobId) -> String {
-        fs::read_to_string(self.layout.jobs().join(format!("{job}.out"))).unwrap_or_default()
+        self.job_file(&format!("{job}.out"))
+    }
+
+    /// A file in the folder that batch jobs run in; empty while it is not there.
+    #[must_use]
+    pub fn job_file(&self, name: &str) -> String {
+        self.hosts.job_file(name)
     }
 
     /// All jobs that slurmctld remembers.
@@ -112,15 +119,23 @@ impl Cluster {
         JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
 
+    /// All that scontrol shows of one job, with times in seconds since the Unix epoch.
+    ///
+    /// # Errors
+    /// When slurmctld does not know it.
+    pub fn job_record(&self, job: JobId) -> Result<JobRecord> {
+        let (show, number) = (self.command("scontrol"), job.to_string());
+        let text = show.args(&["show", "job", &number]).env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
+        let found = JobRecord::parse_all(&text).into_iter().find(|record| record.is_of(job));
+        found.with_context(|| format!("scontrol shows no job {job}: {text}"))
+    }
+
     /// One job.
     ///
     /// # Errors
     /// When slurmctld does not know it.
     pub fn job(&self, job: JobId) -> Result<JobView> {
-        let text = self.scontrol(&["show", "job", &job.to_string()])?;
-        let views: Vec<_> = JobRecord::parse_all(&text).iter().map(JobRecord::view).collect::<Result<_>>()?;
-        let found = views.into_iter().find(|view| view.id == job);
-        found.with_context(|| format!("scontrol shows no job {job}: {text}"))
+        self.job_record(job)?.view()
     }
 
     /// Waits until a job is as wanted, and returns it.
@@ -134,7 +149,27 @@ impl Cluster {
         limit: Duration,
         wanted: impl Fn(&JobView) -> bool,
     ) -> Result<JobView> {
-        await_view(&format!("job {job} {what}"), limit, || self.job(job), wanted)
+        let mut last = None;
+        let found = wait_for(&format!("job {job} {what}"), limit, || {
+            let view = self.job(job)?;
+            let as_wanted = wanted(&view);
+            last = Some(view.clone());
+            Ok(as_wanted.then_some(view))
+        });
+        found.with_context(|| match last {
+            Some(JobView { id, state, reason, system_comment, .. }) => {
+                format!("job {id} is {state} for {reason} ({system_comment})")
+            }
+            None => "the job was never seen".into(),
+        })
+    }
+
+    /// Waits until a job is in this state, and returns it.
+    ///
+    /// # Errors
+    /// As [`Cluster::await_job`].
+    pub fn await_state(&self, job: JobId, state: &str, limit: Duration) -> Result<JobView> {
+        self.await_job(job, &format!("to be {state}"), limit, |job| job.state == state)
     }
 
     /// Waits until a job is over, and returns it.
@@ -154,26 +189,4 @@ impl Cluster {
             Ok(self.jobs()?.into_iter().find(|job| job.name == name).map(|job| job.id))
         })
     }
-}
-
-/// Looks at a job until it is as wanted; if it is not after `limit`, the message says how it was last.
-pub(crate) fn await_view(
-    what: &str,
-    limit: Duration,
-    look: impl Fn() -> Result<JobView>,
-    wanted: impl Fn(&JobView) -> bool,
-) -> Result<JobView> {
-    let mut last = None;
-    let found = wait_for(what, limit, || {
-        let view = look()?;
-        let as_wanted = wanted(&view);
-        last = Some(view.clone());
-        Ok(as_wanted.then_some(view))
-    });
-    found.with_context(|| match last {
-        Some(JobView { id, state, reason, system_comment, .. }) => {
-            format!("job {id} is {state} for {reason} ({system_comment})")
-        }
-        None => "the job was never seen".into(),
-    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use crate::JobView;
+use crate::{JobId, JobView};
 
 /// Keys whose values may have spaces.
 const FREE_TEXT: [&str; 2] = ["JobName=", "SystemComment="];
@@ -30,6 +30,10 @@ impl JobRecord {
             values.extend(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())));
         }
         Self(values)
+    }
+
+    pub(crate) fn is_of(&self, job: JobId) -> bool {
+        self.get("JobId").is_ok_and(|shown| shown == job.to_string())
     }
 
     /// A value as it is shown.
@@ -64,7 +68,6 @@ impl JobRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JobId;
 
     #[test]
     fn scontrol_records_are_read() {

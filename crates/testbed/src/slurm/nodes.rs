@@ -18,7 +18,7 @@ impl Cluster {
     /// When it is not running or does not end.
     pub fn kill_slurmd(&self, number: u16) -> Result<()> {
         let slot = usize::from(number - 1);
-        let mut slurmd = locked(&self.slurmd)[slot].take().context("that slurmd is not running")?;
+        let mut slurmd = locked(&self.hosts.slurmd)[slot].take().context("that slurmd is not running")?;
         slurmd.signal(Signal::KILL)?;
         wait_until("the end of slurmd", LIMIT, || Ok(slurmd.ended()?.is_some()))
     }
@@ -28,8 +28,9 @@ impl Cluster {
     /// # Errors
     /// When it does not start.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
-        let slurmd = daemon::slurmd_after_boot(&self.root, number - 1).start(&self.lead, &self.layout)?;
-        locked(&self.slurmd)[usize::from(number - 1)] = Some(slurmd);
+        let slurmd = daemon::slurmd_after_boot(&self.hosts.root, number - 1)
+            .start(&self.hosts.lead, &self.hosts.layout)?;
+        locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())
     }
 
