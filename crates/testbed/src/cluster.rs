@@ -19,7 +19,7 @@ use std::{
     collections::BTreeSet,
     fs,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU32},
     time::Duration,
 };
 
@@ -48,17 +48,17 @@ pub struct Cluster<H = OneHost> {
     pub(crate) hosts: H,
     pub(crate) expected: Mutex<Vec<String>>,
     pub(crate) submitted: Mutex<BTreeSet<JobId>>,
+    /// How many batch scripts were written. Jobs are named after them, alike in each cluster.
+    pub(crate) scripts: AtomicU32,
 }
 
 impl<H: Hosts> Cluster<H> {
     pub(crate) fn new(hosts: H, expected: Vec<String>) -> Self {
-        Self { hosts, expected: Mutex::new(expected), submitted: Mutex::default() }
+        let (expected, submitted) = (Mutex::new(expected), Mutex::default());
+        Self { hosts, expected, submitted, scripts: AtomicU32::new(0) }
     }
 
     /// Waits until all nodes are idle, as they are after a start or a restart with no jobs.
-    ///
-    /// # Errors
-    /// When they are not in time.
     pub fn await_nodes(&self) -> Result<()> {
         let nodes = self.hosts.nodes().len();
         wait_until(&format!("{nodes} idle nodes"), START_LIMIT, || {
@@ -71,13 +71,11 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// The mock controller; with several, the first.
-    #[must_use]
     pub fn mock(&self) -> &Mock {
         self.controller(0)
     }
 
     /// The mock controller of this number, from 0.
-    #[must_use]
     pub fn controller(&self, number: usize) -> &Mock {
         &self.hosts.mocks()[number]
     }
@@ -88,9 +86,6 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// The files in IpuofDir, and the folders of steps that fetched some.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn ipuof_files(&self) -> Result<Vec<String>> {
         let mut files = self.hosts.ipuof_names()?;
         // What says whose directory it is stays.
@@ -101,7 +96,6 @@ impl<H: Hosts> Cluster<H> {
 
 impl Cluster {
     /// What a test asks for, to begin with.
-    #[must_use]
     pub fn settings() -> Settings {
         Settings::default()
     }
@@ -168,28 +162,22 @@ impl Cluster {
     }
 
     /// The folder.
-    #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.hosts.layout
     }
 
     /// slurmctld's log up to now.
-    #[must_use]
     pub fn slurmctld_log(&self) -> String {
         self.hosts.verdict.logs().read("slurmctld")
     }
 
     /// The log of the node of this number, counted from 1, up to now: its slurmd's and slurmstepd's.
-    #[must_use]
     pub fn node_log(&self, number: u16) -> String {
         self.hosts.verdict.logs().read(&node_name(number - 1))
     }
 
     /// [`Cluster::check_all`], but without slurmd only slurmctld and its log are looked at: jobs on nodes that do not
     /// exist cannot end.
-    ///
-    /// # Errors
-    /// Everything that does not hold.
     pub fn check(&self) -> Result<()> {
         if self.hosts.settings.cloud.is_none() { self.check_all() } else { self.check_slurmctld() }
     }
@@ -219,9 +207,6 @@ impl Cluster {
     }
 
     /// Leaves the cluster running after this process.
-    ///
-    /// # Errors
-    /// When it cannot be handed over.
     pub fn keep(self) -> Result<KeptCluster> {
         let OneHost { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } =
             self.hosts;

@@ -82,40 +82,27 @@ impl Settings {
 
 impl Cluster {
     /// The release its hosts run.
-    ///
-    /// # Errors
-    /// When it does not say.
     pub fn slurm(&self) -> Result<Version> {
         programs::version_shown(&self.scontrol(&["-V"])?)
     }
 
     /// A host by the name that `docker/compose.yaml` gives it.
-    ///
-    /// # Errors
-    /// When it has no container.
     pub fn host(&self, name: &str) -> Result<Host> {
         self.hosts.project.host(name)
     }
 
     /// The account of [`USER`].
-    #[must_use]
     pub fn user(&self) -> &Account {
         &self.hosts.user
     }
 
     /// slurmctld's log up to now, over all its starts.
-    ///
-    /// # Errors
-    /// When the engine has none.
     pub fn slurmctld_log(&self) -> Result<String> {
         self.hosts.slurmctld_logs()
     }
 
     /// A login host more. Its configuration in `/cluster/etc` and its plugins in `/opt/vipu` are copies of what is below
     /// `/given`.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn spare_login(&self, name: &str) -> Result<Host> {
         let login = self.hosts.project.spare_login(name)?;
         wait_until(&format!("{name} to reach slurmctld"), START_LIMIT, || {
@@ -127,9 +114,6 @@ impl Cluster {
     }
 
     /// Starts slurmctld's host after it was stopped or killed, and waits until it answers and has heard of its nodes.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.host("slurmctld")?.start()?;
         self.await_slurmctld()
@@ -141,8 +125,8 @@ impl Hosts for Containers {
         self.login.command(program, &self.user)
     }
 
-    fn write_script(&self, text: &str) -> Result<String> {
-        let path = format!("/home/{USER}/script-{}.sh", crate::slurm::next_number());
+    fn write_script(&self, name: &str, text: &str) -> Result<String> {
+        let path = format!("/home/{USER}/{name}");
         let write = ["-c", "printf %s \"$1\" > \"$2\"", "bash", text, &path];
         self.command("bash").args(&write).success()?;
         Ok(path)

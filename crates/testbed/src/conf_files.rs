@@ -126,7 +126,7 @@ fn put(path: &Path, text: &str) -> Result<()> {
 
 fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
     let wanted = |name: &&str| settings.gres_plugin || *name != programs::OPTIONAL;
-    for name in programs::PLUGINS.into_iter().filter(wanted).chain(settings.more_plugins.iter().copied()) {
+    for name in programs::PLUGINS.into_iter().filter(wanted) {
         let from = match settings.failpoints && name == programs::WITH_FAILPOINTS {
             true => programs::test_plugin()?,
             false => programs::own_plugin(name)?,

@@ -23,9 +23,6 @@ impl<H: Hosts> Cluster<H> {
     /// Cancels what is left of jobs, waits until they are gone, and checks what must hold after every test:
     /// no partition and no IPUoF file is left, no IPU was ever in two partitions, no job was lost,
     /// slurmctld lives, and neither it nor a node logged a fault of ours.
-    ///
-    /// # Errors
-    /// Everything that does not hold.
     pub fn check_all(&self) -> Result<()> {
         self.clear()?;
         let violations = self.violations();

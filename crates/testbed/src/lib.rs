@@ -15,6 +15,9 @@
 //! Clusters are independent of each other and of what the machine runs: each has its own ports,
 //! munge key and folder, and touches nothing else. When the process that started a cluster ends,
 //! in whatever way, its daemons and jobs end too.
+//!
+//! A function fails when a daemon, a command or the system does not do in time what its comment says. The error has the
+//! words of the program that refused, or says what was awaited.
 #![forbid(unsafe_code)]
 
 mod cluster;

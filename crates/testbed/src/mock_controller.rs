@@ -90,9 +90,6 @@ impl Mock {
     }
 
     /// Waits until it answers.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
             if let Some(own) = &self.own {
@@ -125,23 +122,16 @@ impl Mock {
     }
 
     /// The port of its API.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Everything it did.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn report(&self) -> Result<Report> {
         self.control(Control::report)
     }
 
     /// The names of the partitions that exist, those of others excepted.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn partitions(&self) -> Result<Vec<String>> {
         let report = self.report()?;
         let ours = report.present().filter(|record| !record.foreign);
@@ -149,18 +139,12 @@ impl Mock {
     }
 
     /// The latest life of the partition of this name.
-    ///
-    /// # Errors
-    /// When there never was one.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
         let record = self.report()?.partition(partition).cloned();
         record.with_context(|| format!("there never was a partition {partition}"))
     }
 
     /// Waits until a create call for this partition has come.
-    ///
-    /// # Errors
-    /// When none comes.
     pub fn await_created(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to be asked for"), limit, || {
             Ok(self.report()?.partition(partition).cloned())
@@ -168,9 +152,6 @@ impl Mock {
     }
 
     /// Waits until this partition is gone, and returns its life.
-    ///
-    /// # Errors
-    /// When it stays.
     pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to go"), limit, || {
             Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
@@ -185,41 +166,26 @@ impl Mock {
     }
 
     /// Lets something go wrong from now on.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn inject(&self, fault: Fault) -> Result<()> {
         self.control(|control| control.inject(fault))
     }
 
     /// Makes something happen.
-    ///
-    /// # Errors
-    /// When it cannot happen.
     pub fn cause(&self, incident: Incident) -> Result<()> {
         self.control(|control| control.cause(incident))
     }
 
     /// Cuts its connections and refuses new ones, as a controller that is down does.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn refuse(&self) -> Result<()> {
         self.control(Control::refuse)
     }
 
     /// Sends noise in place of all its replies.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn garble(&self) -> Result<()> {
         self.control(Control::garble)
     }
 
     /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn clear(&self) -> Result<()> {
         self.control(Control::clear)
     }

@@ -9,9 +9,6 @@ use crate::{ClusterCommand, Mock, Running};
 /// A host on which commands run.
 pub trait RunsCommands: Debug {
     /// Starts a command.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     fn start(&self, command: &ClusterCommand<'_>) -> Result<Running>;
 }
 
@@ -20,46 +17,28 @@ pub trait Hosts {
     /// A command where users submit jobs, as the user who does so unless told otherwise.
     fn command(&self, program: &str) -> ClusterCommand<'_>;
 
-    /// Writes a batch script for that user, and returns its path.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    fn write_script(&self, text: &str) -> Result<String>;
+    /// Writes a batch script of this name for that user, and returns its path.
+    fn write_script(&self, name: &str, text: &str) -> Result<String>;
 
     /// A file in the folder that jobs run in; empty while it is not there.
     fn job_file(&self, name: &str) -> String;
 
     /// The names of all files in IpuofDir, and of the folders of steps that fetched some.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     fn ipuof_names(&self) -> Result<Vec<String>>;
 
     /// Whether the jobs that slurmctld saved last have this text in them.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     fn has_saved(&self, text: &str) -> Result<bool>;
 
     /// Wants slurmctld to live.
-    ///
-    /// # Errors
-    /// When it does not.
     fn slurmctld_lives(&self) -> Result<()>;
 
     /// The logs of slurmctld and its backup up to now.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     fn slurmctld_logs(&self) -> Result<String>;
 
     /// The names of the nodes.
     fn nodes(&self) -> Vec<String>;
 
     /// The log of the node of this name up to now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     fn log_of_node(&self, node: &str) -> Result<String>;
 
     /// The mock controllers.

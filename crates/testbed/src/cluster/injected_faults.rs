@@ -9,12 +9,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use rustix::process::Signal;
 
 use crate::{
     Account, Cluster, Layout,
     cluster::daemon,
-    cluster::locked,
     process::{Lead, Leashed},
     wait_until,
 };
@@ -62,17 +60,11 @@ impl Disk {
 
 impl Cluster {
     /// Stops the plugin at this failpoint whenever it comes there, until [`Cluster::let_pass`].
-    ///
-    /// # Errors
-    /// When the failpoint cannot be marked.
     pub fn arm(&self, failpoint: Failpoint) -> Result<()> {
         Ok(fs::write(self.hosts.layout.failpoints().join(failpoint.0), "")?)
     }
 
     /// Makes the plugin panic with these words when it comes to this failpoint next.
-    ///
-    /// # Errors
-    /// When the failpoint cannot be marked.
     pub fn arm_panic(&self, failpoint: Failpoint, words: &str) -> Result<()> {
         let file = self.hosts.layout.failpoints().join(failpoint.0);
         let beside = file.with_extension("new");
@@ -81,36 +73,24 @@ impl Cluster {
     }
 
     /// Waits until the plugin is stopped at this failpoint.
-    ///
-    /// # Errors
-    /// When it does not come there.
     pub fn await_stopped(&self, failpoint: Failpoint) -> Result<()> {
         let reached = self.hosts.layout.failpoints().join(format!("{}.reached", failpoint.0));
         wait_until(&format!("the plugin to come to '{}'", failpoint.0), LIMIT, || Ok(reached.exists()))
     }
 
     /// Waits until the plugin has begun to panic at this failpoint.
-    ///
-    /// # Errors
-    /// When it does not come there.
     pub fn await_panic(&self, failpoint: Failpoint) -> Result<()> {
         let wanted = self.hosts.layout.failpoints().join(failpoint.0);
         wait_until(&format!("the plugin to panic at '{}'", failpoint.0), LIMIT, || Ok(!wanted.exists()))
     }
 
     /// Lets the plugin pass this failpoint.
-    ///
-    /// # Errors
-    /// When it was not to stop there.
     pub fn let_pass(&self, failpoint: Failpoint) -> Result<()> {
         fs::remove_file(self.hosts.layout.failpoints().join(failpoint.0))
             .with_context(|| format!("{failpoint:?}"))
     }
 
     /// Fills a disk that [`crate::Settings::small_disk`] made.
-    ///
-    /// # Errors
-    /// When it cannot be filled.
     pub fn fill_disk(&self, disk: Disk) -> Result<()> {
         if disk == Disk::State {
             self.replace_journal()?;
@@ -139,42 +119,12 @@ impl Cluster {
     }
 
     /// Makes room again.
-    ///
-    /// # Errors
-    /// When it was not filled.
     pub fn free_disk(&self, disk: Disk) -> Result<()> {
         Ok(fs::remove_file(disk.ballast(&self.hosts.layout))?)
     }
 
-    /// Kills the slurmd of the node with this number, counted from 1, and all that it started.
-    ///
-    /// # Errors
-    /// When it does not run.
-    pub fn kill_node(&self, number: u16) -> Result<()> {
-        let mut nodes = locked(&self.hosts.slurmd);
-        let slurmd = nodes.get_mut(usize::from(number) - 1).and_then(Option::take);
-        let mut slurmd = slurmd.with_context(|| format!("node {number} does not run"))?;
-        slurmd.signal(Signal::KILL)?;
-        wait_until("the end of a slurmd and its jobs", LIMIT, || Ok(slurmd.ended()?.is_some()))
-    }
-
-    /// Starts the slurmd of the node with this number, counted from 1, again.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn start_node(&self, number: u16) -> Result<()> {
-        let slurmd =
-            daemon::slurmd(&self.hosts.root, number - 1).start(&self.hosts.lead, &self.hosts.layout)?;
-        let mut nodes = locked(&self.hosts.slurmd);
-        *nodes.get_mut(usize::from(number) - 1).context("there is no such node")? = Some(slurmd);
-        Ok(())
-    }
-
     /// Kills the first controller and starts it again, with what it has saved or, if it is to have `forgotten`
     /// everything, without.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn restart_controller(&self, forgotten: bool) -> Result<()> {
         self.mock().restart(&self.hosts.lead, &self.hosts.layout, forgotten)
     }

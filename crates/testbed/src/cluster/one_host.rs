@@ -13,7 +13,6 @@ use crate::{
     conf_files::{Addresses, BACKUP, node_name},
     process::{Lead, Leashed, Process, Start},
     programs,
-    slurm::next_number,
 };
 
 /// munge, slurmctld, slurmd and mock controllers of one cluster. Whatever happens to the test, no process is left.
@@ -68,8 +67,8 @@ impl Hosts for OneHost {
         ClusterCommand::new(self, program, self.root.clone())
     }
 
-    fn write_script(&self, text: &str) -> Result<String> {
-        let path = self.layout.jobs().join(format!("script-{}.sh", next_number()));
+    fn write_script(&self, name: &str, text: &str) -> Result<String> {
+        let path = self.layout.jobs().join(name);
         fs::write(&path, text)?;
         permit(&path, 0o755)?;
         Ok(path.display().to_string())

@@ -13,9 +13,6 @@ use crate::Output;
 pub(super) const ENGINE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Makes sure that an engine answers.
-///
-/// # Errors
-/// When none does, or docker is not installed.
 pub fn find_engine() -> Result<()> {
     let answer = docker(&["version", "--format", "{{.Server.Version}}"]);
     let mend = "install docker (Debian: docker.io and docker-compose), start it, or join the group docker";
@@ -23,9 +20,6 @@ pub fn find_engine() -> Result<()> {
 }
 
 /// The words that run compose: `docker compose`, or `docker-compose` where only that is installed.
-///
-/// # Errors
-/// When neither is.
 pub fn find_compose() -> Result<&'static [&'static str]> {
     let known: [&[_]; 2] = [&["docker", "compose"], &["docker-compose"]];
     let answers = |words: &[&'static str]| {
@@ -37,7 +31,6 @@ pub fn find_compose() -> Result<&'static [&'static str]> {
 }
 
 /// The name of the image that the hosts of a Debian suite's clusters have.
-#[must_use]
 pub fn image(suite: &str) -> String {
     format!("slurm-vipu:{suite}")
 }

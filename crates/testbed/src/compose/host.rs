@@ -43,55 +43,36 @@ impl Host {
     }
 
     /// A command on this host, as this account.
-    #[must_use]
     pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
         ClusterCommand::new(self, program, account.clone())
     }
 
     /// Cuts its power.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn kill(&self) -> Result<()> {
         docker(&["kill", &self.id]).map(drop)
     }
 
     /// Shuts it down.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn stop(&self) -> Result<()> {
         docker(&["stop", &self.id]).map(drop)
     }
 
     /// Starts it again, with what it had on its disk.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn start(&self) -> Result<()> {
         docker(&["start", &self.id]).map(drop)
     }
 
     /// Whether it is up.
-    ///
-    /// # Errors
-    /// When the engine does not say.
     pub fn runs(&self) -> Result<bool> {
         Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.id])? == "true")
     }
 
     /// Pulls its network cable.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn pull_network(&self) -> Result<()> {
         docker(&["network", "disconnect", &self.shared.network, &self.id]).map(drop)
     }
 
     /// Plugs it in again: same address, same name.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn plug_network(&self) -> Result<()> {
         let Self { name, id, shared } = self;
         // What the container had is forgotten, what compose.yaml gives it is not.
@@ -102,9 +83,6 @@ impl Host {
     }
 
     /// What its daemons printed up to now, over all starts.
-    ///
-    /// # Errors
-    /// When the engine has no log of it.
     pub fn log(&self) -> Result<String> {
         let output = run(&["docker", "logs", &self.id], &[], ENGINE_LIMIT)?.succeeded("docker logs")?;
         Ok(output.stdout + &output.stderr)

@@ -31,9 +31,6 @@ pub struct IpuRun {
 }
 
 /// `sbatch`: the job is seen CONFIGURING while its partition is made.
-///
-/// # Errors
-/// When anything about the job is not as it must be.
 pub fn batch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     await_creating(cluster, job)?;
@@ -41,35 +38,23 @@ pub fn batch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
 }
 
 /// `sbatch`, where a partition is made too fast for squeue to be sure to show it.
-///
-/// # Errors
-/// As [`batch`].
 pub fn sbatch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     batch_ended(cluster, job, ipus)
 }
 
 /// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
-///
-/// # Errors
-/// As [`check_run`].
 pub fn batch_ended<H: Hosts>(cluster: &Cluster<H>, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
     check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
 }
 
 /// `srun`.
-///
-/// # Errors
-/// As [`batch`].
 pub fn srun<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "srun", ipus)
 }
 
 /// `salloc`.
-///
-/// # Errors
-/// As [`batch`].
 pub fn salloc<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "salloc", ipus)
 }
@@ -90,9 +75,6 @@ fn attended<H: Hosts>(cluster: &Cluster<H>, by: &'static str, ipus: u32) -> Resu
 }
 
 /// Waits until squeue shows the job as CF while its partition is being made.
-///
-/// # Errors
-/// When it does not.
 pub fn await_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<()> {
     ensure!(is_seen_creating(cluster, job)?, "job {job} had its partition before squeue was asked");
     Ok(())
@@ -121,9 +103,6 @@ pub fn is_seen_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<bo
 }
 
 /// Checks what a job printed with [`SHOW`], waits until its partition and its file are gone, and adds up.
-///
-/// # Errors
-/// When anything is not as it must be.
 pub fn check_run<H: Hosts>(
     cluster: &Cluster<H>,
     job: JobId,
@@ -157,14 +136,12 @@ pub fn check_run<H: Hosts>(
 }
 
 /// Whether a partition of this name was asked for by a job after so many requeues, for the first time or once more.
-#[must_use]
 pub fn is_of_run(partition: &str, job: JobId, restarts: u16) -> bool {
     let further = partition.strip_prefix(&partition_name(job, restarts));
     further.is_some_and(|further| further.is_empty() || further.starts_with('p'))
 }
 
 /// What the first partition of a job is called after so many requeues.
-#[must_use]
 pub fn partition_name(job: JobId, restarts: u16) -> String {
     match restarts {
         0 => format!("slurm_{job}"),

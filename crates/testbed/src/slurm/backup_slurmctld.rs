@@ -11,9 +11,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// The process of the backup that waits.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn backup(&self) -> Result<Process> {
         let mut backup = locked(&self.hosts.backup);
         let leashed = backup.as_mut().context("no backup waits")?;
@@ -34,9 +31,6 @@ impl Cluster {
 
     /// Waits until the backup has taken over from a slurmctld that was ended: it is the cluster's slurmctld
     /// from then on.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn await_takeover(&self) -> Result<()> {
         *locked(&self.hosts.slurmctld) = Some(locked(&self.hosts.backup).take().context("no backup waits")?);
         wait_until("the backup to take over", LIMIT, || {
@@ -48,9 +42,6 @@ impl Cluster {
 
     /// Starts the first slurmctld again after the backup took over, and waits until it has control back: the backup
     /// waits again.
-    ///
-    /// # Errors
-    /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
         *locked(&self.hosts.backup) = locked(&self.hosts.slurmctld).take();
         self.launch_slurmctld(&[])?;

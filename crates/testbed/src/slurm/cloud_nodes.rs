@@ -31,7 +31,6 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 impl Settings {
     /// A cluster without slurmd, of these nodes (with `State=CLOUD`) and Slurm partitions, as slurm.conf has them.
-    #[must_use]
     pub fn cloud(mut self, lines: &str) -> Self {
         self.nodes = 0;
         self.cloud = Some(format!("GresTypes=vipu\n{lines}{SENTINEL}"));
@@ -42,9 +41,6 @@ impl Settings {
 impl Cluster {
     /// Has the main scheduler go over its queue; returns when a cycle that began after this call has ended. Slurm waits
     /// for `batch_sched_delay` after the cycle before.
-    ///
-    /// # Errors
-    /// When none does.
     pub fn main_cycle(&self) -> Result<()> {
         // Only such a cycle knows of a job that is submitted now; slurmctld shows it as started when the cycle is over.
         let args: Vec<_> = ["--partition=sentinel"].into_iter().chain(TINY).collect();

@@ -25,6 +25,7 @@ const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// A command to be run.
 #[derive(Debug)]
+#[must_use]
 pub struct ClusterCommand<'a> {
     host: &'a dyn RunsCommands,
     pub(crate) program: String,
@@ -73,24 +74,17 @@ pub(crate) fn next_number() -> u32 {
 
 impl<H: Hosts> Cluster<H> {
     /// A command where users submit jobs, as the user who does so unless told otherwise: root, in a cluster of one host.
-    #[must_use]
     pub fn command(&self, program: &str) -> ClusterCommand<'_> {
         self.hosts.command(program)
     }
 
     /// How long a command without arguments takes, on the average of fifty calls.
-    ///
-    /// # Errors
-    /// When one of them fails.
     pub fn answer_time(&self, program: &str) -> Result<Duration> {
         let calls = format!("set -e; for i in {{1..50}}; do {program} > /dev/null; done");
         Ok(self.command("bash").args(&["-c", &calls]).success()?.took / 50)
     }
 
     /// `scontrol` as root with these arguments; its standard output.
-    ///
-    /// # Errors
-    /// When it fails.
     pub fn scontrol(&self, args: &[&str]) -> Result<String> {
         Ok(self.command("scontrol").account(&Account::root()?).args(args).success()?.stdout)
     }
@@ -102,38 +96,29 @@ impl<'a> ClusterCommand<'a> {
     }
 
     /// More arguments.
-    #[must_use]
     pub fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
     }
 
     /// As this account.
-    #[must_use]
     pub fn account(mut self, account: &Account) -> Self {
         self.account = account.clone();
         self
     }
 
     /// With this variable.
-    #[must_use]
     pub fn env(mut self, key: &str, value: &str) -> Self {
         self.environment.push((key.into(), value.into()));
         self
     }
 
     /// Starts it.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(self) -> Result<Running> {
         self.host.start(&self)
     }
 
     /// Runs it to its end.
-    ///
-    /// # Errors
-    /// When it cannot be started or does not end.
     pub fn output(self) -> Result<Output> {
         self.start()?.output(COMMAND_LIMIT)
     }
@@ -161,41 +146,26 @@ impl Running {
     }
 
     /// Its standard output up to now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn stdout(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stdout)?)
     }
 
     /// Its standard error up to now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn stderr(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stderr)?)
     }
 
     /// Sends a signal to the command.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
         Ok(self.process.signal(signal)?)
     }
 
     /// The command's process; `None` when it has ended.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn process(&mut self) -> Result<Option<Process>> {
         Ok(self.process.process()?)
     }
 
     /// Whether it still runs.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn runs(&mut self) -> Result<bool> {
         Ok(self.process.ended()?.is_none())
     }
@@ -215,9 +185,6 @@ impl Running {
     }
 
     /// Waits for its end and wants it to succeed.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn success(self, limit: Duration) -> Result<Output> {
         let what = self.what.clone();
         self.output(limit)?.succeeded(&what)

@@ -1,6 +1,6 @@
 //! Jobs: submitting them and looking at them.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::atomic::Ordering, time::Duration};
 
 use anyhow::{Context, Result};
 
@@ -50,7 +50,6 @@ pub struct JobView {
 
 impl JobView {
     /// Whether nothing will happen to it any more.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         ![
             "PENDING",
@@ -68,17 +67,11 @@ impl JobView {
 
 impl<H: Hosts> Cluster<H> {
     /// Submits a batch script; its output goes to [`Cluster::job_output`].
-    ///
-    /// # Errors
-    /// When Slurm refuses it.
     pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
         self.submit(self.sbatch_command(script, args)?)
     }
 
     /// Runs a command of [`Cluster::sbatch_command`] that has to succeed.
-    ///
-    /// # Errors
-    /// When Slurm refuses it.
     pub fn submit(&self, sbatch: ClusterCommand<'_>) -> Result<JobId> {
         let job: JobId = sbatch.success()?.stdout.parse()?;
         locked(&self.submitted).insert(job);
@@ -86,11 +79,9 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// The command that submits a batch script, for submits that are to be refused or come from other users.
-    ///
-    /// # Errors
-    /// When the script cannot be written.
     pub fn sbatch_command(&self, script: &str, args: &[&str]) -> Result<ClusterCommand<'_>> {
-        let path = self.hosts.write_script(&format!("#!/bin/bash\n{script}\n"))?;
+        let name = format!("script-{}.sh", self.scripts.fetch_add(1, Ordering::Relaxed));
+        let path = self.hosts.write_script(&name, &format!("#!/bin/bash\n{script}\n"))?;
         Ok(self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args).args(&[&path]))
     }
 
@@ -100,29 +91,21 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// What a batch job printed up to now.
-    #[must_use]
     pub fn job_output(&self, job: JobId) -> String {
         self.job_file(&format!("{job}.out"))
     }
 
     /// A file in the folder that batch jobs run in; empty while it is not there.
-    #[must_use]
     pub fn job_file(&self, name: &str) -> String {
         self.hosts.job_file(name)
     }
 
     /// All jobs that slurmctld remembers.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn jobs(&self) -> Result<Vec<JobView>> {
         JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
 
     /// All that scontrol shows of one job, with times in seconds since the Unix epoch.
-    ///
-    /// # Errors
-    /// When slurmctld does not know it.
     pub fn job_record(&self, job: JobId) -> Result<JobRecord> {
         let (show, number) = (self.command("scontrol"), job.to_string());
         let text = show.args(&["show", "job", &number]).env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
@@ -131,9 +114,6 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// One job.
-    ///
-    /// # Errors
-    /// When slurmctld does not know it.
     pub fn job(&self, job: JobId) -> Result<JobView> {
         self.job_record(job)?.view()
     }
@@ -165,25 +145,16 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// Waits until a job is in this state, and returns it.
-    ///
-    /// # Errors
-    /// As [`Cluster::await_job`].
     pub fn await_state(&self, job: JobId, state: &str, limit: Duration) -> Result<JobView> {
         self.await_job(job, &format!("to be {state}"), limit, |job| job.state == state)
     }
 
     /// Waits until a job is over, and returns it.
-    ///
-    /// # Errors
-    /// When it is not after `limit`.
     pub fn await_end(&self, job: JobId, limit: Duration) -> Result<JobView> {
         self.await_job(job, "to end", limit, JobView::is_over)
     }
 
     /// The jobs of a user's own `srun` and `salloc` have no id before they start: this finds one by its name.
-    ///
-    /// # Errors
-    /// When there is no such job after `limit`.
     pub fn await_job_named(&self, name: &str, limit: Duration) -> Result<JobId> {
         wait_for(&format!("a job named {name}"), limit, || {
             Ok(self.jobs()?.into_iter().find(|job| job.name == name).map(|job| job.id))

@@ -37,17 +37,11 @@ impl JobRecord {
     }
 
     /// A value as it is shown.
-    ///
-    /// # Errors
-    /// When scontrol does not show this key.
     pub fn get(&self, key: &str) -> Result<&str> {
         self.0.get(key).map(String::as_str).with_context(|| format!("scontrol shows no {key}: {:?}", self.0))
     }
 
     /// What tests usually look at.
-    ///
-    /// # Errors
-    /// When scontrol does not show it.
     pub fn view(&self) -> Result<JobView> {
         let text =
             |key: &str| self.get(key).ok().filter(|text| *text != "(null)").unwrap_or_default().to_owned();

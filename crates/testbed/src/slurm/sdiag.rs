@@ -51,25 +51,16 @@ fn number(section: &str, key: &str) -> Result<u64> {
 
 impl Cluster {
     /// What `sdiag` says.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn sdiag(&self) -> Result<Diagnosis> {
         Diagnosis::parse(&self.command("sdiag").success()?.stdout)
     }
 
     /// How often backfill has looked at the queue.
-    ///
-    /// # Errors
-    /// When sdiag does not say.
     pub fn backfill_cycles(&self) -> Result<u64> {
         Ok(self.sdiag()?.backfill.count)
     }
 
     /// Waits until a cycle of backfill has ended that began after this call, or shortly before it.
-    ///
-    /// # Errors
-    /// When none does.
     pub fn backfill_cycle(&self, limit: Duration) -> Result<Diagnosis> {
         let before = self.backfill_cycles()?;
         wait_for("a cycle of backfill", limit, || {

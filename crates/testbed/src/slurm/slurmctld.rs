@@ -21,9 +21,6 @@ const SAVE_LIMIT: Duration = Duration::from_secs(30);
 
 impl<H: Hosts> Cluster<H> {
     /// Waits until slurmctld has saved everything that happened before this call: it does so some seconds later.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn await_saved(&self) -> Result<()> {
         // All jobs are saved together, so one that was submitted last tells of the others.
         let mark = format!("mark-{}", next_number());
@@ -44,9 +41,6 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// Makes slurmctld read its configuration again.
-    ///
-    /// # Errors
-    /// When it refuses.
     pub fn reconfigure(&self) -> Result<()> {
         self.scontrol(&["reconfigure"]).map(drop)
     }
@@ -54,25 +48,16 @@ impl<H: Hosts> Cluster<H> {
 
 impl Cluster {
     /// slurmctld's process.
-    ///
-    /// # Errors
-    /// When it is not running.
     pub fn slurmctld(&self) -> Result<Process> {
         self.hosts.slurmctld()
     }
 
     /// Ends slurmctld as an administrator does.
-    ///
-    /// # Errors
-    /// When it does not end.
     pub fn stop_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::TERM)
     }
 
     /// Ends slurmctld as a power cut does.
-    ///
-    /// # Errors
-    /// When it does not end.
     pub fn kill_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::KILL)
     }
@@ -87,9 +72,6 @@ impl Cluster {
 
     /// Deletes all that slurmctld saved, but not the plugin's journal: it will know no job and count them from
     /// one again. To be called while it is not running.
-    ///
-    /// # Errors
-    /// When something cannot be deleted.
     pub fn lose_state(&self) -> Result<()> {
         locked(&self.submitted).clear();
         for entry in fs::read_dir(self.hosts.layout.state())? {
@@ -105,17 +87,11 @@ impl Cluster {
 
     /// Starts slurmctld again after it was ended, and waits until it answers and has heard of its nodes: what is
     /// submitted before may wait for a minute.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.start_slurmctld_with(&[])
     }
 
     /// As [`Cluster::start_slurmctld`], without any memory: `slurmctld -c`. No job is known any more.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn start_slurmctld_anew(&self) -> Result<()> {
         locked(&self.submitted).clear();
         self.start_slurmctld_with(&["-c"])
@@ -134,21 +110,16 @@ impl Cluster {
     }
 
     /// The port that slurmctld listens on.
-    #[must_use]
     pub fn slurmctld_port(&self) -> u16 {
         self.hosts.at.slurmctld
     }
 
     /// The line of vipu.conf with the controllers of these numbers, in this order.
-    #[must_use]
     pub fn api_host(&self, numbers: &[usize]) -> String {
         self.hosts.at.api_host(numbers)
     }
 
     /// Writes a vipu.conf that works, with `lines` after the keys every one needs.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_vipu_conf(&self, lines: &[&str]) -> Result<()> {
         let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
         let text = conf_files::vipu_conf(
@@ -162,9 +133,6 @@ impl Cluster {
     }
 
     /// Writes `text` as the whole vipu.conf.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_vipu_conf_text(&self, text: &str) -> Result<()> {
         Ok(fs::write(self.hosts.layout.conf("vipu.conf"), text)?)
     }
