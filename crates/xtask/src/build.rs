@@ -12,12 +12,15 @@ pub fn for_tests() -> Result<()> {
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
 }
 
+/// Has cargo build the plugins.
+pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
+    let plugins = ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof"];
+    plugins.into_iter().flat_map(|plugin| ["--package", plugin])
+}
+
 /// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
-    let plugins =
-        ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof", "ipuof-fetch"];
-    let mut release = vec!["build", "--release"];
-    release.extend(plugins.iter().flat_map(|plugin| ["--package", plugin]));
-    run::cargo(&release)?;
+    let release = ["build", "--release", "--package", "ipuof-fetch"];
+    run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;
     run::cargo(&["build", "--package", "mock-vipu", "--package", "testbed", "--bins"])
 }

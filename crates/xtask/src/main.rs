@@ -133,28 +133,21 @@ fn run_task(task: Task) -> Result<ExitCode> {
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
-        Task::Test { filter, faults: Some(faults::Extent::Full), .. } => {
+        Task::Test { filter, faults, matrix, suite, mirror } => {
+            let (filter, mut table) = (filter.as_deref(), Table::default());
+            if matrix {
+                build::for_tests()?;
+                let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
+                matrix::run(suites, filter, None, &mirror, &mut table)?;
+                return Ok(table.finish());
+            }
             packages::install_missing(&packages::SLURM)?;
-            build::for_tests()?;
-            let mut table = Table::default();
-            table.add(here()?, faults::run(filter.as_deref())?);
-            Ok(table.finish())
-        }
-        Task::Test { filter, matrix: true, suite, mirror, .. } => {
-            build::for_tests()?;
-            let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
-            let mut table = Table::default();
-            matrix::run(suites, filter.as_deref(), None, &mirror, &mut table)?;
-            Ok(table.finish())
-        }
-        Task::Test { filter, .. } => {
-            packages::install_missing(&packages::SLURM)?;
-            if filter.as_deref().is_some_and(|name| name.starts_with(layout::TESTS)) {
+            if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
             build::for_tests()?;
-            let mut table = Table::default();
-            table.add(here()?, test_run::run(filter.as_deref())?);
+            let results = if faults.is_some() { faults::run(filter)? } else { test_run::run(filter)? };
+            table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }
         Task::Image { suite, mirror } => {
@@ -188,9 +181,4 @@ fn run_task(task: Task) -> Result<ExitCode> {
         }
         Task::Ci { full } => ci::run(full),
     }
-}
-
-/// This machine's Slurm.
-fn here() -> Result<String> {
-    Ok(programs::slurm_version()?.to_string())
 }
