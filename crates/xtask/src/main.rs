@@ -109,10 +109,11 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and
-    /// on that of each Debian suite in containers.
+    /// Dependencies of crates and modules, formatting, clippy, all tests on this machine's Slurm and on that of each Debian
+    /// suite in containers.
     Ci {
-        /// Then also what takes hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each fuzz target.
+        /// Then also the links of the documentation, and what takes hours: cargo-deny, all pairs of the fault matrix,
+        /// valgrind, ten minutes of each fuzz target.
         #[arg(long)]
         full: bool,
     },

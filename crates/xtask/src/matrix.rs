@@ -107,7 +107,7 @@ fn run_suite(
 
 /// Builds one target of the end-to-end tests; returns the program.
 fn build(target: &str) -> Result<PathBuf> {
-    let args = ["test", "--package", "e2e", "--test", target, "--no-run"];
+    let args = ["test", "--workspace", "--test", target, "--no-run"];
     run::visibly(run::cargo_command(&args))?;
     let output = run::cargo_command(&args).arg("--message-format=json").output()?;
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();

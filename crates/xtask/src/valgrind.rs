@@ -41,7 +41,7 @@ pub fn run() -> Result<()> {
     test.arg(format!("SLURMCTLD={}", program.display()));
     test.arg(format!("VIPU_PLUGIN_DIR={}", plugins.display()));
     test.arg(format!("VALGRIND_LOGS={}", logs.display()));
-    let cargo = run::cargo_command(&["test", "--package", "e2e", "--test", "e2e", TEST, "--", "--ignored"]);
+    let cargo = run::cargo_command(&["test", "--workspace", "--test", "e2e", TEST, "--", "--ignored"]);
     test.arg(cargo.get_program()).args(cargo.get_args()).current_dir(run::workspace());
     run::visibly(test)
 }
