@@ -224,7 +224,7 @@ impl<'a> StoppedJob<'a> {
         let Some(parent) = parent.and_then(Process::look) else { return Ok(()) };
         wait_until("the end of the forgotten job", LIMIT, || Ok(!parent.exists()))?;
         // slurmd looks for that ever more rarely, and until it has seen it refuses the number, too.
-        self.cluster.kill_node(1)?;
+        self.cluster.kill_slurmd(1)?;
         self.cluster.start_node(1)
     }
 
@@ -250,7 +250,7 @@ impl<'a> StoppedJob<'a> {
 
     fn lose_node(&mut self) -> Result<()> {
         let cluster = self.cluster;
-        cluster.kill_node(1)?;
+        cluster.kill_slurmd(1)?;
         self.pass()?;
         let state = || anyhow::Ok(cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout);
         wait_until("the node to be given up", LIMIT, || Ok(state()?.starts_with("down")))?;

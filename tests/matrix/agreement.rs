@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Fault, PartitionRecord};
 use testbed::{
-    JobId, JobRecord,
+    Account, JobId, JobRecord,
     compose::{Cluster, USER},
     main_job::partition_name,
     wait_for,
@@ -18,7 +18,7 @@ const REFUSAL: &str = "alice may have no more";
 
 #[test]
 fn matrix_values_agree_with_scontrol() -> Result<()> {
-    slow(2).expect_log(REFUSAL).run(|cluster| {
+    slow(2).expect_log(REFUSAL).run_in_containers(|cluster| {
         let quiet = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
         cluster.await_end(quiet, LIMIT)?;
         cluster.scontrol(&["setdebug", "debug"])?;
@@ -47,17 +47,19 @@ fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
     agree(cluster, job, 0)?;
     cluster.await_state(job, "RUNNING", LIMIT)?;
     let grant = wait_for("the job to show its grant", LIMIT, || {
-        Ok(cluster.job_output(job)?.lines().next().map(str::to_owned))
+        Ok(cluster.job_output(job).lines().next().map(str::to_owned))
     })?;
     let partition = partition(job);
     ensure!(grant == format!("SLURM_VIPU_JOB_{job}={partition},pod64,16,1,vipu:8090"), "{grant}");
-    has_ipus(&cluster.controller().record(&partition)?, 16)?;
+    has_ipus(&cluster.mock().record(&partition)?, 16)?;
     // The plugin gave the file to the user that scontrol names.
     let user = uid(cluster.job_record(job)?.get("UserId")?)?.to_owned();
     let file = format!("/ipuof/{partition}.conf");
+    let (login, root) = (cluster.host("login")?, Account::root()?);
     let read = |user: &str| {
         let cat = ["--reuid", user, "--clear-groups", "cat", &file];
-        Ok::<_, anyhow::Error>(cluster.login().command("setpriv").args(&cat).output()?.code == 0)
+        let setpriv = login.command("setpriv", &root).args(&cat).output()?;
+        Ok::<_, anyhow::Error>(setpriv.code == 0)
     };
     ensure!(read(&user)?, "{file} cannot be read by {user}");
     let kept_to_users = !cluster.slurmctld_log()?.contains("has no POSIX ACLs");
@@ -85,7 +87,7 @@ fn second_run(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_state(job, "CONFIGURING", LIMIT)?;
     agree(cluster, job, 1)?;
     cluster.await_state(job, "RUNNING", LIMIT)?;
-    has_ipus(&cluster.controller().record(&partition_name(job, 1))?, 16)?;
+    has_ipus(&cluster.mock().record(&partition_name(job, 1))?, 16)?;
     cluster.command("scancel").args(&[&job.to_string()]).success()?;
     cluster.await_end(job, LIMIT).map(drop)
 }
@@ -95,7 +97,7 @@ fn refusal(cluster: &Cluster) -> Result<()> {
     let fault = format!(
         r#"{{"effect": {{"reject": {{"rpc": "CreatePartition", "code": "PERMISSION_DENIED", "text": "{REFUSAL}"}}}}}}"#
     );
-    cluster.controller().inject(&serde_json::from_str::<Fault>(&fault)?)?;
+    cluster.mock().inject(serde_json::from_str::<Fault>(&fault)?)?;
     let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
     let refused = cluster.await_job(job, "to be held", LIMIT, |job| job.system_comment.contains(REFUSAL))?;
     let [reason, comment] = [&refused.reason, &refused.system_comment].map(|text| text.replace('_', " "));

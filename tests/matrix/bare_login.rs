@@ -1,13 +1,11 @@
 //! A login host whose administrator has not installed our plugins.
 
-use std::fs;
-
 use anyhow::{Result, ensure};
 use slurm_release::Series;
 use testbed::{
-    compose::{Cluster, SpareLogin},
+    Account,
+    compose::{Cluster, Host},
     main_job::{SHOW, Shown},
-    programs,
 };
 
 use crate::{LIMIT, partition, quick};
@@ -35,33 +33,36 @@ const SPANK: &str = "Failed to load plugin spank_ipuof.so";
 
 #[test]
 fn matrix_login_without_plugin() -> Result<()> {
-    quick().run(|cluster| {
+    quick().run_in_containers(|cluster| {
         let login = cluster.spare_login("bare")?;
         // There shall be something to show.
         cluster.sbatch("sleep 1000", &[])?;
-        let series = cluster.slurm().series();
-        for plugin in programs::PLUGINS {
-            fs::remove_file(login.plugin(plugin))?;
-        }
+        let series = cluster.slurm()?.series();
+        let shell =
+            |words: &str| login.command("sh", &Account::root()?).args(&["-c", words]).success().map(drop);
+        let plugstack = |line: &str| shell(&format!("echo '{line}' > /cluster/etc/plugstack.conf"));
+        shell("rm /opt/vipu/plugins/*.so")?;
         // As on the nodes.
-        check(cluster, &login, "required", |command, last| match SUBMITTERS.contains(&command) {
-            true if command == "srun" && series <= last => Some(SELECTOR),
-            true => Some(SPANK),
-            false => (series <= last).then_some(SELECTOR),
+        check(cluster, &login, "no select_vipu.so, required", |command, last| {
+            match SUBMITTERS.contains(&command) {
+                true if command == "srun" && series <= last => Some(SELECTOR),
+                true => Some(SPANK),
+                false => (series <= last).then_some(SELECTOR),
+            }
         })?;
         let without = |_: &str, last| (series <= last).then_some(SELECTOR);
-        fs::write(login.conf("plugstack.conf"), "")?;
-        check(cluster, &login, "no", without)?;
-        fs::write(login.conf("plugstack.conf"), "optional spank_ipuof.so ipuof_dir=/ipuof\n")?;
-        check(cluster, &login, "optional", without)?;
+        plugstack("")?;
+        check(cluster, &login, "no select_vipu.so, no", without)?;
+        plugstack("optional spank_ipuof.so ipuof_dir=/ipuof")?;
+        check(cluster, &login, "no select_vipu.so, optional", without)?;
         // The selector alone is enough, where it is needed at all.
-        fs::copy(cluster.plugin("select_vipu.so"), login.plugin("select_vipu.so"))?;
-        check(cluster, &login, "optional", |_, _| None)?;
-        fs::write(login.conf("plugstack.conf"), "")?;
-        check(cluster, &login, "no", |_, _| None)?;
+        shell("cp /given/vipu/plugins/select_vipu.so /opt/vipu/plugins/")?;
+        check(cluster, &login, "select_vipu.so, optional", |_, _| None)?;
+        plugstack("")?;
+        check(cluster, &login, "select_vipu.so, no", |_, _| None)?;
         // On the nodes spank_ipuof.so does its work all the same.
         let srun = ["--job-name=with-ipus", "--gres=vipu:pod64:2", "bash", "-c", SHOW];
-        let running = login.host().command("srun").args(&srun).as_user().start()?;
+        let running = login.command("srun", cluster.user()).args(&srun).start()?;
         let job = cluster.await_job_named("with-ipus", LIMIT)?;
         Shown::parse(&running.success(LIMIT)?.stdout)?.check(&partition(job), 2)
     })
@@ -70,17 +71,13 @@ fn matrix_login_without_plugin() -> Result<()> {
 /// Runs all commands on `login`, and wants each to work, or to fail with the words that `missing` gives for it.
 fn check(
     cluster: &Cluster,
-    login: &SpareLogin,
-    plugstack: &str,
+    login: &Host,
+    with: &str,
     missing: impl Fn(&str, Series) -> Option<&'static str>,
 ) -> Result<()> {
-    let selector = if login.plugin("select_vipu.so").exists() { "with" } else { "without" };
-    println!(
-        "Slurm {}, {selector} select_vipu.so, {plugstack} spank_ipuof.so in plugstack.conf:",
-        cluster.slurm()
-    );
+    println!("with {with} spank_ipuof.so in plugstack.conf:");
     for (words, last) in COMMANDS {
-        let output = login.host().command(words[0]).args(&words[1..]).as_user().output()?;
+        let output = login.command(words[0], cluster.user()).args(&words[1..]).output()?;
         println!("  {}: {} {}", words.join(" "), output.code, output.stderr.trim().replace('\n', "\n    "));
         match missing(words[0], last) {
             None => ensure!(output.code == 0, "{words:?}: {output:?}"),

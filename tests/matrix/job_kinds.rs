@@ -11,7 +11,7 @@ use crate::{LIMIT, partition, quick};
 
 #[test]
 fn matrix_job_kinds() -> Result<()> {
-    quick().run(|cluster| {
+    quick().run_in_containers(|cluster| {
         array(cluster)?;
         het(cluster)?;
         requeued_and_held(cluster)
@@ -24,11 +24,11 @@ fn array(cluster: &Cluster) -> Result<()> {
     let last = cluster.sbatch(SHOW, &args)?;
     let after = cluster.sbatch("true", &[&format!("--dependency=afterok:{last}")])?;
     ensure!(cluster.await_end(after, LIMIT)?.state == "COMPLETED");
-    let records = cluster.controller().report()?.partitions;
+    let records = cluster.mock().report()?.partitions;
     ensure!(records.len() == 8, "{records:?}");
     for record in records {
         let job = record.id.trim_start_matches("slurm_").parse()?;
-        Shown::parse(&cluster.job_output(job)?)?.check(&record.id, 16)?;
+        Shown::parse(&cluster.job_output(job))?.check(&record.id, 16)?;
     }
     Ok(())
 }
@@ -43,14 +43,14 @@ fn het(cluster: &Cluster) -> Result<()> {
     for job in components {
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
     }
-    let output = cluster.job_output(leader)?;
+    let output = cluster.job_output(leader);
     Shown::parse(&output)?.check(&partition(leader), 4)?;
     let told = |job: JobId| output.lines().find(|line| line.ends_with(&format!("/{}.conf", partition(job))));
     let hosts: Vec<_> =
         components.into_iter().filter_map(told).filter_map(|line| line.split(' ').nth(1)).collect();
     ensure!(hosts.len() == 2 && hosts[0] != hosts[1], "{output}");
     for job in components {
-        cluster.controller().await_removed(&partition(job), LIMIT)?;
+        cluster.mock().await_removed(&partition(job), LIMIT)?;
     }
     Ok(())
 }
@@ -62,10 +62,10 @@ fn requeued_and_held(cluster: &Cluster) -> Result<()> {
     cluster.await_state(job, "RUNNING", LIMIT)?;
     cluster.scontrol(&["requeuehold", &job.to_string()])?;
     cluster.await_job(job, "to be held", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
-    cluster.controller().await_removed(&partition(job), LIMIT)?;
+    cluster.mock().await_removed(&partition(job), LIMIT)?;
     ensure!(cluster.ipuof_files()?.is_empty(), "{:?}", cluster.ipuof_files()?);
     cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
     cluster.scontrol(&["release", &job.to_string()])?;
     ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
-    Shown::parse(&cluster.job_output(job)?)?.check(&partition_name(job, 1), 64)
+    Shown::parse(&cluster.job_output(job))?.check(&partition_name(job, 1), 64)
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use testbed::{
-    compose::Settings,
+    Settings,
     main_job::{SHOW, Shown, partition_name},
 };
 
@@ -23,20 +23,20 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
         "Orphan JobId=",
     ];
     let settings = returned.into_iter().fold(quick().expect_log(&lost), Settings::expect_log);
-    settings.run(|cluster| {
+    settings.run_in_containers(|cluster| {
         let node = cluster.host(CUT_OFF)?;
         // The first run stays, the second one ends.
         let script = format!("{SHOW}\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000");
         let job = cluster.sbatch(&script, &["--requeue", "-w", CUT_OFF, "--gres=vipu:pod64:64"])?;
         cluster.await_state(job, "RUNNING", LIMIT)?;
 
-        cluster.pull_network(&node)?;
+        node.pull_network()?;
         // Slurm looks every few seconds, and waits for SlurmdTimeout, which is 20 s.
         let requeued = cluster.await_job(job, "to be requeued", LIMIT, |job| job.restarts == 1)?;
         ensure!(requeued.state == "PENDING" || requeued.state == "COMPLETING", "{requeued:?}");
         // Nothing can be heard of the node: there is nothing to wait for.
         let given_up = Instant::now();
-        cluster.controller().await_removed(&partition(job), LIMIT)?;
+        cluster.mock().await_removed(&partition(job), LIMIT)?;
         let removed = given_up.elapsed();
         ensure!(
             removed < Duration::from_secs(20),
@@ -45,16 +45,16 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
         let other = cluster.sbatch(SHOW, &["--gres=vipu:pod64:64"])?;
         let ended = cluster.await_end(other, LIMIT)?;
         ensure!(ended.state == "COMPLETED" && ended.nodes != CUT_OFF, "{ended:?}");
-        Shown::parse(&cluster.job_output(other)?)?.check(&partition(other), 64)?;
-        let state = cluster.node_state(CUT_OFF)?;
+        Shown::parse(&cluster.job_output(other))?.check(&partition(other), 64)?;
+        let state = cluster.command("sinfo").args(&["-h", "-N", "-n", CUT_OFF, "-o", "%T"]).success()?.stdout;
         // Which of its CPUs are in use Slurm counts at most once a second: it may still show `mixed*` for `down*`.
-        ensure!(state.ends_with('*'), "{CUT_OFF} is {state}");
+        ensure!(state.trim_end().ends_with('*'), "{CUT_OFF} is {state}");
         ensure!(cluster.slurmctld_log()?.contains(&lost), "{CUT_OFF} was not given up");
 
-        cluster.plug_network(&node)?;
+        node.plug_network()?;
         // As an administrator does; by itself it would be back within two minutes.
         cluster.scontrol(&["update", &format!("NodeName={CUT_OFF}"), "State=RESUME"])?;
-        cluster.await_nodes(&[CUT_OFF])?;
+        cluster.await_nodes()?;
         // Slurm lets a requeued job wait for two minutes, unless it is told when it may begin: not before the node was
         // told that the run before is over, for it takes no launch from before that.
         cluster.await_state(job, "PENDING", LIMIT)?;
@@ -62,6 +62,6 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED" && ended.nodes == CUT_OFF, "{ended:?}");
         let again = partition_name(job, ended.restarts);
-        Shown::parse(&cluster.job_output(job)?)?.check(&again, 64)
+        Shown::parse(&cluster.job_output(job))?.check(&again, 64)
     })
 }

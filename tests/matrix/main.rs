@@ -13,10 +13,7 @@ mod main_job;
 use std::time::Duration;
 
 use anyhow::Result;
-use testbed::{
-    JobId,
-    compose::{Cluster, Settings},
-};
+use testbed::{JobId, Settings, compose::Cluster};
 
 /// Longer than anything takes that happens at all.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -1,16 +1,19 @@
 //! A running cluster.
 
 mod account;
-mod checks;
 pub(crate) mod daemon;
 pub(crate) mod folder_layout;
+mod hosts;
 mod injected_faults;
 pub(crate) mod logs;
+mod one_host;
 mod ports;
 
 pub use account::Account;
 pub use folder_layout::Layout;
+pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};
+pub use one_host::OneHost;
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +27,7 @@ use anyhow::Result;
 
 use crate::{
     JobId, Mock, Settings,
-    conf_files::{self, Addresses},
+    conf_files::{self, Addresses, node_name},
     mock_controller::MockPorts,
     process::{Lead, Leashed},
     say, wait_until,
@@ -36,36 +39,63 @@ use ports::Ports;
 /// How long a daemon may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(300);
 
-/// munge, slurmctld, slurmd and a mock controller in a folder of their own.
+/// A running cluster; [`OneHost`] unless told otherwise.
 ///
-/// Ends with [`Cluster::finish`], which checks what must hold after every test; a cluster
-/// dropped without it fails its test. Whatever happens to the test, no process is left.
+/// A cluster of one host ends with [`Cluster::finish`], which checks what must hold after every test; one
+/// dropped without it fails its test.
 #[derive(Debug)]
-pub struct Cluster {
-    // Dropped in this order: the logs are looked at first, the daemons go next, the folder last.
-    pub(crate) verdict: Verdict,
-    pub(crate) slurmctld: Mutex<Option<Leashed>>,
-    pub(crate) backup: Mutex<Option<Leashed>>,
-    /// By the node's index; none while it is stopped.
-    pub(crate) slurmd: Mutex<Vec<Option<Leashed>>>,
-    pub(crate) mocks: Vec<Mock>,
-    pub(crate) munged: Leashed,
-    disk: Option<Leashed>,
-    pub(crate) lead: Lead,
-    pub(crate) at: Addresses,
-    _ports: Ports,
-    pub(crate) slurm: Account,
-    pub(crate) root: Account,
-    pub(crate) settings: Settings,
+pub struct Cluster<H = OneHost> {
+    pub(crate) hosts: H,
     pub(crate) expected: Mutex<Vec<String>>,
     pub(crate) submitted: Mutex<BTreeSet<JobId>>,
-    pub(crate) commands: AtomicU32,
-    pub(crate) layout: Layout,
+    /// How many batch scripts were written. Jobs are named after them, alike in each cluster.
+    pub(crate) scripts: AtomicU32,
+}
+
+impl<H: Hosts> Cluster<H> {
+    pub(crate) fn new(hosts: H, expected: Vec<String>) -> Self {
+        let (expected, submitted) = (Mutex::new(expected), Mutex::default());
+        Self { hosts, expected, submitted, scripts: AtomicU32::new(0) }
+    }
+
+    /// Waits until all nodes are idle, as they are after a start or a restart with no jobs.
+    pub fn await_nodes(&self) -> Result<()> {
+        let nodes = self.hosts.nodes().len();
+        wait_until(&format!("{nodes} idle nodes"), START_LIMIT, || {
+            self.hosts.slurmctld_lives()?;
+            let states = self.command("sinfo").args(&["-h", "-N", "-o", "%N %T"]).output()?.stdout;
+            // A node has a line in each of its Slurm partitions.
+            let idle: BTreeSet<_> = states.lines().filter(|line| line.ends_with(" idle")).collect();
+            Ok(idle.len() == nodes)
+        })
+    }
+
+    /// The mock controller; with several, the first.
+    pub fn mock(&self) -> &Mock {
+        self.controller(0)
+    }
+
+    /// The mock controller of this number, from 0.
+    pub fn controller(&self, number: usize) -> &Mock {
+        &self.hosts.mocks()[number]
+    }
+
+    /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
+    pub fn expect_log(&self, part: &str) {
+        locked(&self.expected).push(part.into());
+    }
+
+    /// The files in IpuofDir, and the folders of steps that fetched some.
+    pub fn ipuof_files(&self) -> Result<Vec<String>> {
+        let mut files = self.hosts.ipuof_names()?;
+        // What says whose directory it is stays.
+        files.retain(|name| !name.starts_with(".vipu_"));
+        Ok(files)
+    }
 }
 
 impl Cluster {
     /// What a test asks for, to begin with.
-    #[must_use]
     pub fn settings() -> Settings {
         Settings::default()
     }
@@ -87,9 +117,6 @@ impl Cluster {
         }
         let at = Addresses { slurmctld, first_slurmd, vipu: vipu.iter().map(|ports| ports.api).collect() };
         conf_files::write(&layout, &settings, &at)?;
-        if let Some(cloud) = &settings.cloud {
-            cloud.restore(&layout, &slurm)?;
-        }
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
 
@@ -105,7 +132,8 @@ impl Cluster {
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)).map(Some));
-        let cluster = Self {
+        let expected = settings.expected.clone();
+        let hosts = OneHost {
             verdict: Verdict::pending(Logs::new(&layout)),
             slurmctld: Mutex::new(Some(slurmctld)),
             backup: Mutex::new(backup),
@@ -117,78 +145,71 @@ impl Cluster {
             _ports: ports,
             slurm,
             root,
-            expected: Mutex::new(settings.expected.clone()),
             settings,
-            submitted: Mutex::default(),
-            commands: AtomicU32::new(0),
             lead,
             layout,
         };
-        if let Err(error) = cluster.await_nodes().and_then(|()| cluster.await_backup()) {
+        let cluster = Self::new(hosts, expected);
+        let ready = match cluster.hosts.settings.cloud {
+            Some(_) => cluster.await_cloud(),
+            None => cluster.await_nodes().and_then(|()| cluster.await_backup()),
+        };
+        if let Err(error) = ready {
             cluster.abandon(&error);
             return Err(error);
         }
         Ok(cluster)
     }
 
-    /// Waits until all nodes are idle, as they are after a start or a restart with no jobs.
+    /// The folder.
+    pub fn layout(&self) -> &Layout {
+        &self.hosts.layout
+    }
+
+    /// slurmctld's log up to now.
+    pub fn slurmctld_log(&self) -> String {
+        self.hosts.verdict.logs().read("slurmctld")
+    }
+
+    /// The log of the node of this number, counted from 1, up to now: its slurmd's and slurmstepd's.
+    pub fn node_log(&self, number: u16) -> String {
+        self.hosts.verdict.logs().read(&node_name(number - 1))
+    }
+
+    /// [`Cluster::check_all`], but without slurmd only slurmctld and its log are looked at: jobs on nodes that do not
+    /// exist cannot end.
+    pub fn check(&self) -> Result<()> {
+        if self.hosts.settings.cloud.is_none() { self.check_all() } else { self.check_slurmctld() }
+    }
+
+    /// [`Cluster::check`], then the end of the cluster.
     ///
     /// # Errors
-    /// When they are not in time.
-    pub fn await_nodes(&self) -> Result<()> {
-        if let Some(cloud) = &self.settings.cloud {
-            return self.await_cloud(cloud);
+    /// Everything that does not hold; the logs are printed then.
+    pub fn finish(self) -> Result<()> {
+        let checked = self.check();
+        match &checked {
+            Ok(()) => self.hosts.verdict.passed(),
+            Err(error) => self.hosts.verdict.failed(error),
         }
-        let what = format!("{} idle nodes", self.settings.nodes);
-        wait_until(&what, START_LIMIT, || {
-            self.slurmctld()?;
-            let states = self.command("sinfo").args(&["-h", "-N", "-o", "%N %T"]).output()?.stdout;
-            // A node has a line in each of its Slurm partitions.
-            let idle: BTreeSet<_> = states.lines().filter(|line| line.ends_with(" idle")).collect();
-            Ok(idle.len() == usize::from(self.settings.nodes))
-        })
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The mock controller; with several, the first.
-    #[must_use]
-    pub fn mock(&self) -> &Mock {
-        &self.mocks[0]
-    }
-
-    /// The mock controller of this number, from 0.
-    #[must_use]
-    pub fn controller(&self, number: usize) -> &Mock {
-        &self.mocks[number]
-    }
-
-    /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
-    pub fn expect_log(&self, part: &str) {
-        locked(&self.expected).push(part.into());
+        checked
     }
 
     /// Gives the cluster up after a failure: prints the logs, or says where they stay; checks nothing.
     pub fn abandon(mut self, why: &anyhow::Error) {
-        if self.settings.logs_stay {
-            self.layout.keep();
-            eprintln!("failed: {why:#}\nthe daemons' logs stay in {}", self.layout.logs().display());
-            self.verdict.passed();
+        if self.hosts.settings.logs_stay {
+            self.hosts.layout.keep();
+            eprintln!("failed: {why:#}\nthe daemons' logs stay in {}", self.hosts.layout.logs().display());
+            self.hosts.verdict.passed();
         } else {
-            self.verdict.failed(why);
+            self.hosts.verdict.failed(why);
         }
     }
 
     /// Leaves the cluster running after this process.
-    ///
-    /// # Errors
-    /// When it cannot be handed over.
     pub fn keep(self) -> Result<KeptCluster> {
-        let Self { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } = self;
+        let OneHost { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } =
+            self.hosts;
         verdict.passed();
         let environment = layout.root().join("environment");
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
@@ -201,7 +222,7 @@ impl Cluster {
             .into_iter()
             .flatten()
             .chain(disk)
-            .chain(mocks.into_iter().map(Mock::into_process))
+            .chain(mocks.into_iter().filter_map(Mock::into_process))
             .chain([munged]);
         for daemon in controllers.into_iter().flatten().chain(others) {
             daemon.let_run();

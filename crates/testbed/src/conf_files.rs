@@ -126,7 +126,7 @@ fn put(path: &Path, text: &str) -> Result<()> {
 
 fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
     let wanted = |name: &&str| settings.gres_plugin || *name != programs::OPTIONAL;
-    for name in programs::PLUGINS.into_iter().filter(wanted).chain(settings.more_plugins.iter().copied()) {
+    for name in programs::PLUGINS.into_iter().filter(wanted) {
         let from = match settings.failpoints && name == programs::WITH_FAILPOINTS {
             true => programs::test_plugin()?,
             false => programs::own_plugin(name)?,
@@ -235,7 +235,7 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
 /// GRES, nodes and partition.
 fn node_lines(settings: &Settings, at: &Addresses) -> String {
     if let Some(cloud) = &settings.cloud {
-        return cloud.node_lines();
+        return cloud.clone();
     }
     let mut types = vec!["vipu"];
     let more = settings.gres.iter().filter_map(|gres| gres.split(':').next());

@@ -37,7 +37,6 @@ pub static SECURE: Example = example!("secure": "access", "plugstack.conf", "slu
 
 impl Example {
     /// The text of a file, as it is in the tree.
-    #[must_use]
     pub fn file(&self, name: &str) -> Option<&'static str> {
         self.files.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
@@ -80,7 +79,6 @@ pub(crate) struct Site {
 impl Settings {
     /// The files of an example in place of the testbed's own, with these texts replaced wherever they are. A text that
     /// is nowhere is an error. The cluster has as many nodes as are replaced.
-    #[must_use]
     pub fn example(mut self, example: &'static Example, replaced: &[(&'static str, Here)]) -> Self {
         let nodes = replaced.iter().filter(|(_, here)| matches!(here, Here::Node(_))).count();
         self.nodes = u16::try_from(nodes).unwrap_or(u16::MAX);

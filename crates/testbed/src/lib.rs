@@ -15,6 +15,9 @@
 //! Clusters are independent of each other and of what the machine runs: each has its own ports,
 //! munge key and folder, and touches nothing else. When the process that started a cluster ends,
 //! in whatever way, its daemons and jobs end too.
+//!
+//! A function fails when a daemon, a command or the system does not do in time what its comment says. The error has the
+//! words of the program that refused, or says what was awaited.
 #![forbid(unsafe_code)]
 
 mod cluster;
@@ -23,7 +26,6 @@ mod conf_files;
 pub mod example;
 mod invariants;
 pub mod main_job;
-pub mod measure;
 mod mock_controller;
 pub mod process;
 pub mod programs;
@@ -31,7 +33,7 @@ mod settings;
 mod slurm;
 mod wait;
 
-pub use cluster::{Account, Cluster, Disk, Failpoint, KeptCluster, Layout};
+pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost};
 pub use mock_controller::Mock;
 pub use settings::Settings;
 pub use slurm::{ClusterCommand, Cycles, Diagnosis, JobId, JobRecord, JobView, Output, Running};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use mock_vipu::{
     Fault, Incident, PartitionRecord, Report,
     control::{Command, Control},
@@ -30,12 +30,18 @@ const RESTART_LIMIT: Duration = Duration::from_secs(30);
 /// A running `mock-vipu-server`.
 #[derive(Debug)]
 pub struct Mock {
-    daemon: Daemon,
-    process: Mutex<Leashed>,
     control: Mutex<Option<Control>>,
     control_at: SocketAddr,
-    state_file: PathBuf,
     port: u16,
+    own: Option<OwnProcess>,
+}
+
+/// The process of a mock that the testbed has started itself.
+#[derive(Debug)]
+struct OwnProcess {
+    daemon: Daemon,
+    process: Mutex<Leashed>,
+    state_file: PathBuf,
 }
 
 /// Where it listens.
@@ -74,13 +80,21 @@ impl Mock {
             _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
         };
         let process = Mutex::new(daemon.start(lead, layout)?);
-        Ok(Self { daemon, process, control: Mutex::default(), control_at, state_file, port: ports.api })
+        let own = Some(OwnProcess { daemon, process, state_file });
+        Ok(Self { own, ..Self::at(control_at, ports.api) })
+    }
+
+    /// One that something else has started.
+    pub(crate) fn at(control_at: SocketAddr, port: u16) -> Self {
+        Self { control: Mutex::default(), control_at, port, own: None }
     }
 
     /// Waits until it answers.
-    pub(crate) fn connect(&self, limit: Duration) -> Result<()> {
+    pub fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
-            anyhow::ensure!(locked(&self.process).ended()?.is_none(), "mock-vipu-server has ended");
+            if let Some(own) = &self.own {
+                ensure!(locked(&own.process).ended()?.is_none(), "mock-vipu-server has ended");
+            }
             Ok(Control::connect(self.control_at).ok())
         })?;
         *locked(&self.control) = Some(control);
@@ -89,13 +103,14 @@ impl Mock {
 
     /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
     pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
-        let mut process = locked(&self.process);
+        let own = self.own.as_ref().context("it was not started by the testbed")?;
+        let mut process = locked(&own.process);
         process.signal(Signal::KILL)?;
         wait_until("the end of mock-vipu-server", RESTART_LIMIT, || Ok(process.ended()?.is_some()))?;
         if forgotten {
-            fs::remove_file(&self.state_file)?;
+            fs::remove_file(&own.state_file)?;
         }
-        *process = self.daemon.start(lead, layout)?;
+        *process = own.daemon.start(lead, layout)?;
         drop(process);
         self.connect(RESTART_LIMIT)
     }
@@ -111,23 +126,16 @@ impl Mock {
     }
 
     /// The port of its API.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Everything it did.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn report(&self) -> Result<Report> {
         self.control(Control::report)
     }
 
     /// The names of the partitions that exist, those of others excepted.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn partitions(&self) -> Result<Vec<String>> {
         let report = self.report()?;
         let ours = report.present().filter(|record| !record.foreign);
@@ -135,17 +143,12 @@ impl Mock {
     }
 
     /// The latest life of the partition of this name.
-    ///
-    /// # Errors
-    /// When there never was one.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
-        record_of(&self.report()?, partition)
+        let record = self.report()?.partition(partition).cloned();
+        record.with_context(|| format!("there never was a partition {partition}"))
     }
 
     /// Waits until a create call for this partition has come.
-    ///
-    /// # Errors
-    /// When none comes.
     pub fn await_created(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to be asked for"), limit, || {
             Ok(self.report()?.partition(partition).cloned())
@@ -153,9 +156,6 @@ impl Mock {
     }
 
     /// Waits until this partition is gone, and returns its life.
-    ///
-    /// # Errors
-    /// When it stays.
     pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to go"), limit, || {
             Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
@@ -164,62 +164,37 @@ impl Mock {
 
     /// Every case in which an IPU had two owners.
     pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
-        Ok(owned_twice(&self.report()?))
+        let report = self.report()?;
+        let cases = report.ever_double_owned.iter();
+        Ok(cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect())
     }
 
     /// Lets something go wrong from now on.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn inject(&self, fault: Fault) -> Result<()> {
         self.tell(&Command::Inject(fault))
     }
 
     /// Makes something happen.
-    ///
-    /// # Errors
-    /// When it cannot happen.
     pub fn cause(&self, incident: Incident) -> Result<()> {
         self.tell(&Command::Cause(incident))
     }
 
     /// Cuts its connections and refuses new ones, as a controller that is down does.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn refuse(&self) -> Result<()> {
         self.tell(&Command::Refuse)
     }
 
     /// Sends noise in place of all its replies.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn garble(&self) -> Result<()> {
         self.tell(&Command::Garble)
     }
 
     /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
-    ///
-    /// # Errors
-    /// When the mock does not answer.
     pub fn clear(&self) -> Result<()> {
         self.tell(&Command::Clear)
     }
 
-    pub(crate) fn into_process(self) -> Leashed {
-        self.process.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn into_process(self) -> Option<Leashed> {
+        self.own.map(|own| own.process.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The latest life of the partition of this name.
-pub(crate) fn record_of(report: &Report, partition: &str) -> Result<PartitionRecord> {
-    let record = report.partition(partition).cloned();
-    record.with_context(|| format!("there never was a partition {partition}"))
-}
-
-/// Every case in which an IPU had two owners.
-pub(crate) fn owned_twice(report: &Report) -> Vec<String> {
-    let cases = report.ever_double_owned.iter();
-    cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect()
 }

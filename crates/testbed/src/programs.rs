@@ -27,9 +27,6 @@ pub const WITH_FAILPOINTS: &str = "vipu_slurmctld.so";
 
 /// Finds a program: `SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`; then beside
 /// the running binary or one folder up, where cargo puts programs; then in PATH.
-///
-/// # Errors
-/// When it is nowhere.
 pub fn find(name: &str) -> Result<PathBuf> {
     let variable = name.to_uppercase().replace('-', "_");
     if let Some(path) = env::var_os(&variable) {
@@ -46,27 +43,18 @@ pub fn find(name: &str) -> Result<PathBuf> {
 }
 
 /// The Slurm that is installed here.
-///
-/// # Errors
-/// When slurmctld is not there or does not say.
 pub fn slurm_version() -> Result<Version> {
     let output = Command::new(find("slurmctld")?).arg("-V").output().context("cannot run slurmctld -V")?;
     version_shown(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// The release that a program of Slurm, run with `-V`, has printed.
-///
-/// # Errors
-/// When that names none.
 pub fn version_shown(shown: &str) -> Result<Version> {
     let version = shown.split_whitespace().next_back().and_then(|word| word.parse().ok());
     version.with_context(|| format!("'{}' names no release of Slurm", shown.trim()))
 }
 
 /// The folder of the stock Slurm plugins: `SLURM_PLUGIN_DIR`, else where Debian or a source build puts them.
-///
-/// # Errors
-/// When none of them has `select_cons_tres.so`.
 pub fn stock_plugins() -> Result<PathBuf> {
     let named = env::var_os("SLURM_PLUGIN_DIR").map(PathBuf::from).into_iter();
     let arch = format!("/usr/lib/{}-linux-gnu/slurm-wlm", env::consts::ARCH);
@@ -79,26 +67,17 @@ pub fn stock_plugins() -> Result<PathBuf> {
 
 /// A plugin of ours, such as `select_vipu.so`: in the folder `VIPU_PLUGIN_DIR`, else where cargo puts it, with `lib`
 /// before its name, in the release folder beside that of the running binary.
-///
-/// # Errors
-/// When it is not there.
 pub fn own_plugin(name: &str) -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", name, &format!("lib{name}"))
 }
 
 /// [`HELPER`], which is looked for as [`own_plugin`] looks for plugins.
-///
-/// # Errors
-/// When it is not there.
 pub fn own_helper() -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", HELPER, HELPER)
 }
 
 /// The test build of [`WITH_FAILPOINTS`]: in the folder `VIPU_FAULTS_DIR`, else as [`own_plugin`], in the folder
 /// of its own profile.
-///
-/// # Errors
-/// When it is not there.
 pub fn test_plugin() -> Result<PathBuf> {
     built("VIPU_FAULTS_DIR", "faults", WITH_FAILPOINTS, &format!("lib{WITH_FAILPOINTS}"))
 }

@@ -5,17 +5,16 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, Disk, example::Site, slurm::cloud_nodes::Cloud};
+use crate::{Cluster, Disk, example::Site};
 
 /// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Settings {
     pub(crate) nodes: u16,
     pub(crate) cpus: u32,
     pub(crate) plugin: bool,
     pub(crate) gres_plugin: bool,
-    /// Plugins of ours that are for tests only.
-    pub(crate) more_plugins: Vec<&'static str>,
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
     pub(crate) slurm_conf: Vec<String>,
@@ -39,7 +38,8 @@ pub struct Settings {
     pub(crate) gres: Vec<String>,
     /// What single nodes have instead, by number.
     pub(crate) node_gres: BTreeMap<u16, String>,
-    pub(crate) cloud: Option<Cloud>,
+    /// Nodes and Slurm partitions of a cluster without slurmd.
+    pub(crate) cloud: Option<String>,
     pub(crate) files: Vec<(&'static str, String)>,
     /// Whose files the cluster has in place of ours.
     pub(crate) site: Option<Site>,
@@ -77,7 +77,6 @@ impl Default for Settings {
             cpus: 16,
             plugin: true,
             gres_plugin: true,
-            more_plugins: Vec::new(),
             selector: "vipu",
             backup: false,
             slurm_conf: Vec::new(),
@@ -108,42 +107,36 @@ impl Default for Settings {
 
 impl Settings {
     /// So many nodes, named `ipu-pod64-001` and on.
-    #[must_use]
     pub fn nodes(mut self, nodes: u16) -> Self {
         self.nodes = nodes;
         self
     }
 
     /// So many CPUs on each node, whatever the machine has.
-    #[must_use]
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus;
         self
     }
 
     /// Stock Slurm, for comparison.
-    #[must_use]
     pub fn without_plugin(mut self) -> Self {
         self.plugin = false;
         self
     }
 
     /// Our plugins without `gres_vipu.so`, which Slurm does without where it is not installed.
-    #[must_use]
     pub fn without_gres_plugin(mut self) -> Self {
         self.gres_plugin = false;
         self
     }
 
     /// Our selector under its other name, which passes Slurm's tests for "cons_tres" in SelectType.
-    #[must_use]
     pub fn alias(mut self) -> Self {
         self.selector = "vipu_cons_tres";
         self
     }
 
     /// With a backup controller.
-    #[must_use]
     pub fn backup(mut self) -> Self {
         self.backup = true;
         // What Slurm itself says while one is in standby, does not answer, or takes over.
@@ -164,14 +157,12 @@ impl Settings {
     }
 
     /// A `Key=Value` line for slurm.conf, in place of the testbed's own line of that key.
-    #[must_use]
     pub fn slurm_conf(mut self, line: &str) -> Self {
         self.slurm_conf.push(line.into());
         self
     }
 
     /// One more line for vipu.conf.
-    #[must_use]
     pub fn vipu_conf(mut self, line: &str) -> Self {
         match &mut self.vipu_conf {
             VipuConf::With(lines) => lines.push(line.into()),
@@ -181,56 +172,48 @@ impl Settings {
     }
 
     /// Tasks learn of their IPUs on this way; with another than files there is no IpuofDir for anybody.
-    #[must_use]
     pub fn delivery(mut self, delivery: Delivery) -> Self {
         self.delivery = delivery;
         self
     }
 
     /// One more word for `spank_ipuof.so` in plugstack.conf.
-    #[must_use]
     pub fn spank(mut self, word: &str) -> Self {
         self.spank.push(word.into());
         self
     }
 
     /// No line for `spank_ipuof.so` in plugstack.conf.
-    #[must_use]
     pub fn without_spank_line(mut self) -> Self {
         self.spank_line = false;
         self
     }
 
     /// This text as the whole vipu.conf.
-    #[must_use]
     pub fn broken_vipu_conf(mut self, text: &str) -> Self {
         self.vipu_conf = VipuConf::Only(text.into());
         self
     }
 
     /// No vipu.conf, so that pod64.conf points nowhere.
-    #[must_use]
     pub fn without_vipu_conf(mut self) -> Self {
         self.vipu_conf = VipuConf::Absent;
         self
     }
 
     /// How long the controller needs to make a partition.
-    #[must_use]
     pub fn create_time(mut self, time: Duration) -> Self {
         self.create_time = time;
         self
     }
 
     /// How long the controller needs to remove a partition.
-    #[must_use]
     pub fn remove_time(mut self, time: Duration) -> Self {
         self.remove_time = time;
         self
     }
 
     /// How long the controller shows a removed partition as removed before it is gone.
-    #[must_use]
     pub fn removed_time(mut self, time: Duration) -> Self {
         self.removed_time = time;
         self
@@ -238,21 +221,18 @@ impl Settings {
 
     /// Controllers that keep no state for a restart: the mock writes all that ever was at each change, which is too much for
     /// thousands of partitions.
-    #[must_use]
     pub fn forgetful(mut self) -> Self {
         self.keeps_state = false;
         self
     }
 
     /// One more controller, its mock-vipu-server with these arguments. They are counted on from 0, the first.
-    #[must_use]
     pub fn controller(mut self, args: &[&str]) -> Self {
         self.more_mocks.push(args.iter().map(|&arg| arg.into()).collect());
         self
     }
 
     /// vipu.conf has the controllers of these numbers, in this order.
-    #[must_use]
     pub fn controllers(mut self, numbers: &[usize]) -> Self {
         self.listed = numbers.into();
         self
@@ -260,7 +240,6 @@ impl Settings {
 
     /// A model with a conf file of its own, which has these controllers and these lines. Its nodes are told
     /// by [`Settings::extra_gres`] or [`Settings::node_gres`].
-    #[must_use]
     pub fn model(mut self, model: &str, numbers: &[usize], lines: &[&str]) -> Self {
         let lines = lines.iter().map(|&line| line.into()).collect();
         self.models.push(OwnConf { model: model.into(), listed: numbers.into(), lines });
@@ -268,63 +247,48 @@ impl Settings {
     }
 
     /// What the node of this number, counted from 1, has in place of `Gres` of all the others.
-    #[must_use]
     pub fn node_gres(mut self, number: u16, gres: &str) -> Self {
         self.node_gres.insert(number, gres.into());
         self
     }
 
     /// More arguments for mock-vipu-server; with several controllers, for that of the first.
-    #[must_use]
     pub fn mock(mut self, args: &[&str]) -> Self {
         self.mock.extend(args.iter().map(|&arg| arg.into()));
         self
     }
 
     /// One more GRES on every node, as `name:count`.
-    #[must_use]
     pub fn extra_gres(mut self, gres: &str) -> Self {
         self.gres.push(gres.into());
         self
     }
 
-    /// One more plugin, which was built with the others.
-    #[must_use]
-    pub fn more_plugin(mut self, name: &'static str) -> Self {
-        self.more_plugins.push(name);
-        self
-    }
-
     /// One more file beside slurm.conf.
-    #[must_use]
     pub fn conf_file(mut self, name: &'static str, text: &str) -> Self {
         self.files.push((name, text.into()));
         self
     }
 
     /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault in this test.
-    #[must_use]
     pub fn expect_log(mut self, part: &str) -> Self {
         self.expected.push(part.into());
         self
     }
 
     /// With the test build of the plugin, which can be stopped on its way: [`Cluster::arm`].
-    #[must_use]
     pub fn failpoints(mut self) -> Self {
         self.failpoints = true;
         self
     }
 
     /// With a small disk of its own at this folder, which can be filled: [`Cluster::fill_disk`].
-    #[must_use]
     pub fn small_disk(mut self, disk: Disk) -> Self {
         self.small_disk = Some(disk);
         self
     }
 
     /// After a failure the logs stay on disk, and one line names their folder; by default their ends are printed.
-    #[must_use]
     pub fn logs_stay(mut self) -> Self {
         self.logs_stay = true;
         self

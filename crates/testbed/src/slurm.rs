@@ -1,15 +1,16 @@
 //! Slurm's daemons and commands on a running cluster.
 
 mod backup_slurmctld;
-pub(crate) mod cloud_nodes;
+mod cloud_nodes;
 mod command;
-pub(crate) mod job;
+mod job;
 mod job_record;
 mod nodes;
 mod queue;
 mod sdiag;
 mod slurmctld;
 
+pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;

@@ -45,9 +45,6 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
 }
 
 /// Waits until `holds`.
-///
-/// # Errors
-/// As [`wait_for`].
 pub fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     wait_for(what, limit, || Ok(holds()?.then_some(())))
 }

@@ -1,36 +1,8 @@
 //! Building what real daemons load and what the testbed starts.
 
-use std::{env, process::ExitCode};
-
 use anyhow::Result;
-use clap::Args;
 
-use crate::{packages, run};
-
-/// For commands that measure on real daemons: slurmctld needs to be started by root.
-#[derive(Args)]
-pub struct Ready {
-    /// All is installed and built.
-    #[arg(long, hide = true)]
-    built: bool,
-}
-
-impl Ready {
-    /// Installs and builds what is missing. If the process is not root, it then runs this command again as root, and returns how
-    /// that ended.
-    pub fn or_again(&self) -> Result<Option<ExitCode>> {
-        if !self.built {
-            packages::install_missing(&packages::SLURM)?;
-            plugins_and_programs()?;
-        }
-        if run::is_root() {
-            return Ok(None);
-        }
-        let mut again = run::as_root(&env::current_exe()?.display().to_string());
-        again.args(env::args_os().skip(1)).arg("--built");
-        Ok(Some(if again.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }))
-    }
-}
+use crate::run;
 
 /// Builds what tests need: [`plugins_and_programs`], and the plugin that can be stopped on its way.
 pub fn for_tests() -> Result<()> {
@@ -40,12 +12,15 @@ pub fn for_tests() -> Result<()> {
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
 }
 
+/// Has cargo build the plugins.
+pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
+    let plugins = ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof"];
+    plugins.into_iter().flat_map(|plugin| ["--package", plugin])
+}
+
 /// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
-    let plugins =
-        ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof", "ipuof-fetch"];
-    let mut release = vec!["build", "--release"];
-    release.extend(plugins.iter().flat_map(|plugin| ["--package", plugin]));
-    run::cargo(&release)?;
+    let release = ["build", "--release", "--package", "ipuof-fetch"];
+    run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;
     run::cargo(&["build", "--package", "mock-vipu", "--package", "testbed", "--bins"])
 }

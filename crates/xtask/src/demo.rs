@@ -1,8 +1,6 @@
 //! `cargo xtask demo`: the main job, on a real Slurm with a mock controller.
 
-mod table;
-
-use std::{env, process::ExitCode};
+use std::{env, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, ensure};
 use testbed::{
@@ -116,9 +114,19 @@ fn show_stock_delay() -> Result<()> {
 
 /// The table with its times, which are shown and not judged, and that no partition is left.
 fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
-    println!("\n{}", table::of(runs));
-    let median = table::median_ready_to_start(runs).context("no batch job ran")?;
-    println!("median ready-to-start of batch jobs: {:.1} ms", 1e3 * median.as_secs_f64());
+    let milliseconds = |time: Duration| format!("{:.1}", 1e3 * time.as_secs_f64());
+    println!("\njob  by      IPUs  partition  create s  ready-to-start ms  state");
+    for IpuRun { job, by, ipus, partition, create, ready_to_start, state } in runs {
+        let (job, create) = (job.to_string(), format!("{:.2}", create.as_secs_f64()));
+        let start = milliseconds(*ready_to_start);
+        println!("{job:<3}  {by:<6}  {ipus:<4}  {partition:<9}  {create:<8}  {start:<17}  {state}");
+    }
+    // `srun` and `salloc` ask only now and then whether their job is ready.
+    let batch = runs.iter().filter(|run| !["srun", "salloc"].contains(&run.by));
+    let mut times: Vec<_> = batch.map(|run| run.ready_to_start).collect();
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).context("no batch job ran")?;
+    println!("median ready-to-start of batch jobs: {} ms", milliseconds(*median));
     let left = cluster.mock().partitions()?.len();
     println!("partitions left: {left}");
     ensure!(left == 0, "{left} partitions are left");

@@ -25,7 +25,7 @@ pub enum Extent {
 pub fn run(filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;
-    let mut tests = test_run::as_root(&["--package", "e2e", "--test", "faults"]);
+    let mut tests = test_run::as_root(&["--workspace", "--test", "faults"]);
     tests.env("VIPU_FAULT_CASES", "full").env("VIPU_FAULT_REPORT", &table);
     tests.args(filter).args(["--", "--test-threads", &test_run::threads()]);
     let results = test_run::count(tests)?;

@@ -4,12 +4,12 @@
 //! from a folder, so that the same files serve every suite, and a rebuilt plugin needs no new image.
 
 use std::{
-    fmt, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use testbed::{compose, programs, say};
 
@@ -20,9 +20,6 @@ const PROGRAMS: [&str; 2] = ["mock-vipu-server", "testbed-leash"];
 
 /// Where Debian's packages are, unless said otherwise.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
-
-/// The C library of the oldest suite, Debian 12: what is built on a newer one may not load there.
-const OLDEST_GLIBC: Glibc = Glibc(2, 36);
 
 /// A Debian suite, and so a release of Slurm.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,14 +92,8 @@ pub fn stage() -> Result<PathBuf> {
     folder.canonicalize().context("the folder with plugins and mock")
 }
 
-/// Copies a file that containers of every suite are to run.
+/// Copies a file beside and renames it: daemons that run go on with the file that they have.
 pub fn stage_file(from: &Path, to: &Path) -> Result<()> {
-    check_glibc(from)?;
-    replace(from, to)
-}
-
-/// Copies beside and renames: daemons that run go on with the file that they have.
-fn replace(from: &Path, to: &Path) -> Result<()> {
     let beside = to.with_extension("new");
     let copy = || {
         fs::create_dir_all(to.parent().unwrap_or(to))?;
@@ -150,60 +141,4 @@ pub fn docker(args: &[&str]) -> Command {
     let mut docker = Command::new("docker");
     docker.args(args);
     docker
-}
-
-/// Refuses a file that needs a newer C library than the oldest suite has.
-fn check_glibc(file: &Path) -> Result<()> {
-    let output = Command::new("readelf").args(["--version-info", "--wide"]).arg(file).output();
-    let output = output.context("cannot run readelf: install binutils")?;
-    ensure!(output.status.success(), "readelf cannot read {}", file.display());
-    let needed = Glibc::newest(&String::from_utf8_lossy(&output.stdout));
-    let needed =
-        needed.with_context(|| format!("{} needs no C library: is it built for Linux?", file.display()))?;
-    ensure!(
-        needed <= OLDEST_GLIBC,
-        "{} needs glibc {needed}, and the oldest image has {OLDEST_GLIBC}: build on Debian 12",
-        file.display()
-    );
-    Ok(())
-}
-
-/// A version of the C library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Glibc(u32, u32);
-
-impl Glibc {
-    /// The newest that is asked for, in readelf's words.
-    fn newest(version_info: &str) -> Option<Self> {
-        let names = version_info.split("Name: GLIBC_").skip(1);
-        names.filter_map(|rest| Self::parse(rest.split_whitespace().next()?)).max()
-    }
-
-    fn parse(version: &str) -> Option<Self> {
-        let mut numbers = version.split('.').map(str::parse);
-        Some(Self(numbers.next()?.ok()?, numbers.next()?.ok()?))
-    }
-}
-
-impl fmt::Display for Glibc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Glibc;
-
-    #[test]
-    fn newest_glibc_is_found_by_number() {
-        let needs = "  004:   2 (GLIBC_2.40)   3 (GLIBC_2.14)
-  0x0060:   Name: GLIBC_2.2.5  Flags: none  Version: 2
-  0x0070:   Name: GLIBC_2.9  Flags: none  Version: 7
-  0x00a0:   Name: GLIBC_2.34  Flags: none  Version: 3
-  0x00a0:   Name: GLIBC_PRIVATE  Flags: none  Version: 4
-  0x00b0:   Name: GCC_3.0  Flags: none  Version: 12\n";
-        assert_eq!(Glibc::newest(needs), Some(Glibc(2, 34)));
-        assert_eq!(Glibc::newest("No version information found in this file."), None);
-    }
 }

@@ -1,7 +1,6 @@
 //! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
 #![forbid(unsafe_code)]
 
-mod bench;
 mod build;
 mod cargo_deny;
 mod ci;
@@ -12,7 +11,6 @@ mod faults;
 mod fuzz;
 mod image;
 mod import_circles;
-mod launch;
 mod layout;
 mod matrix;
 mod packages;
@@ -26,7 +24,7 @@ mod valgrind;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, ValueEnum};
 use testbed::programs;
 
 use crate::results::Table;
@@ -86,10 +84,7 @@ enum Task {
         out: PathBuf,
     },
     /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
-    Bench {
-        #[command(subcommand)]
-        instead: Option<Bench>,
-    },
+    Bench,
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
@@ -113,23 +108,14 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Dependencies of crates and modules, formatting, clippy, links of the documentation, all tests on this machine's Slurm and
-    /// on that of each Debian suite in containers.
+    /// Dependencies of crates and modules, formatting, clippy, all tests on this machine's Slurm and on that of each Debian
+    /// suite in containers.
     Ci {
-        /// Then also what takes hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each fuzz target.
+        /// Then also the links of the documentation, and what takes hours: cargo-deny, all pairs of the fault matrix,
+        /// valgrind, ten minutes of each fuzz target.
         #[arg(long)]
         full: bool,
     },
-}
-
-/// What else is measured.
-#[derive(Subcommand)]
-enum Bench {
-    /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs: docs/bench.md.
-    Slurmctld(bench::Extent),
-    /// Measure how long a job waits when its partition is there, with Prepare and without, and behind a PrologSlurmctld of
-    /// stock Slurm: docs/bench.md.
-    Launch(launch::Extent),
 }
 
 fn main() -> ExitCode {
@@ -147,28 +133,21 @@ fn run_task(task: Task) -> Result<ExitCode> {
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
-        Task::Test { filter, faults: Some(faults::Extent::Full), .. } => {
+        Task::Test { filter, faults, matrix, suite, mirror } => {
+            let (filter, mut table) = (filter.as_deref(), Table::default());
+            if matrix {
+                build::for_tests()?;
+                let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
+                matrix::run(suites, filter, None, &mirror, &mut table)?;
+                return Ok(table.finish());
+            }
             packages::install_missing(&packages::SLURM)?;
-            build::for_tests()?;
-            let mut table = Table::default();
-            table.add(here()?, faults::run(filter.as_deref())?);
-            Ok(table.finish())
-        }
-        Task::Test { filter, matrix: true, suite, mirror, .. } => {
-            build::for_tests()?;
-            let suites = if suite.is_empty() { image::Suite::value_variants() } else { &suite };
-            let mut table = Table::default();
-            matrix::run(suites, filter.as_deref(), None, &mirror, &mut table)?;
-            Ok(table.finish())
-        }
-        Task::Test { filter, .. } => {
-            packages::install_missing(&packages::SLURM)?;
-            if filter.as_deref().is_some_and(|name| name.starts_with(layout::TESTS)) {
+            if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
             build::for_tests()?;
-            let mut table = Table::default();
-            table.add(here()?, test_run::run(filter.as_deref())?);
+            let results = if faults.is_some() { faults::run(filter)? } else { test_run::run(filter)? };
+            table.add(programs::slurm_version()?.to_string(), results);
             Ok(table.finish())
         }
         Task::Image { suite, mirror } => {
@@ -179,9 +158,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             layout::run(&source, &out)?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
-        Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
-        Task::Bench { instead: None } => {
+        Task::Bench => {
             cost::table()?;
             Ok(ExitCode::SUCCESS)
         }
@@ -207,9 +184,4 @@ fn run_task(task: Task) -> Result<ExitCode> {
         }
         Task::Ci { full } => ci::run(full),
     }
-}
-
-/// This machine's Slurm.
-fn here() -> Result<String> {
-    Ok(programs::slurm_version()?.to_string())
 }

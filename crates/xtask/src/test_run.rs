@@ -11,8 +11,12 @@ use testbed::say;
 
 use crate::{cost, layout, results::Results, run, second_try};
 
-/// The packages whose tests start real daemons, which needs root.
-const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
+/// The tests that start no daemons. They, and those that do, are selected in the whole workspace: cargo then builds what they
+/// depend on once, with the same features.
+const OTHERS: [&str; 3] = ["--workspace", "--exclude", "e2e"];
+
+/// The tests that start real daemons, which needs root.
+const ON_DAEMONS: [&str; 7] = ["--workspace", "--test", "clusters", "--test", "e2e", "--test", "faults"];
 
 /// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small
 /// disk.
@@ -21,46 +25,30 @@ const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 /// Runs the tests whose name contains `filter` on this machine.
 pub fn run(filter: Option<&str>) -> Result<Results> {
     let mut results = Results::default();
-    let others = ON_DAEMONS.iter().flat_map(|package| ["--exclude", package]);
-    let others: Vec<_> = ["--workspace"].into_iter().chain(others).collect();
     let mut harness = Vec::new();
     if !layout::may_test() {
         let why = "no dpkg-source here (`cargo xtask ci` installs it)";
-        leave_out(&mut results, &others, layout::TESTS, why, filter)?;
+        leave_out(&mut results, &OTHERS, layout::TESTS, why, filter)?;
         harness.extend(["--skip", layout::TESTS]);
     }
-    build(&others)?;
+    build(&OTHERS)?;
     harness.extend(filter);
     let mut tests = run::cargo_command(&["test", "--no-fail-fast"]);
-    tests.args(&others).arg("--").args(&harness);
+    tests.args(OTHERS).arg("--").args(&harness);
     results.add(&count(tests)?);
-    let on_daemons = [
-        "--package",
-        "testbed",
-        "--package",
-        "e2e",
-        "--lib",
-        "--bins",
-        "--test",
-        "clusters",
-        "--test",
-        "e2e",
-        "--test",
-        "faults",
-    ];
     let threads = threads();
     let mut harness = vec!["--test-threads", &threads];
     if !may_name_hosts() {
         let why = "no CAP_SYS_ADMIN here (a container?)";
         for word in NEED_CAPABILITY {
-            leave_out(&mut results, &on_daemons, word, why, filter)?;
+            leave_out(&mut results, &ON_DAEMONS, word, why, filter)?;
             harness.extend(["--skip", word]);
         }
     }
-    build(&on_daemons)?;
+    build(&ON_DAEMONS)?;
     harness.extend(filter);
     let tests = |harness: &[&str]| {
-        let mut tests = as_root(&on_daemons);
+        let mut tests = as_root(&ON_DAEMONS);
         tests.args(["--no-fail-fast", "--"]).args(harness);
         tests
     };

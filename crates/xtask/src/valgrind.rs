@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::Result;
 use testbed::programs;
 
-use crate::run;
+use crate::{build, run};
 
 /// The end-to-end test that plays the jobs.
 const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
@@ -16,11 +16,11 @@ pub fn run() -> Result<()> {
     let folder = run::workspace().canonicalize()?.join("target/valgrind");
     let plugins = folder.join("plugins");
     fs::create_dir_all(&plugins)?;
-    let mut build = run::cargo_command(&["build", "--release"]);
-    build.args(programs::PLUGINS.iter().flat_map(|name| ["--package", package(name)]));
-    build.arg("--target-dir").arg(&folder);
-    build.envs([("CARGO_PROFILE_RELEASE_STRIP", "none"), ("CARGO_PROFILE_RELEASE_LTO", "off")]);
-    run::visibly(build)?;
+    let mut command = run::cargo_command(&["build", "--release"]);
+    command.args(build::plugin_packages());
+    command.arg("--target-dir").arg(&folder);
+    command.envs([("CARGO_PROFILE_RELEASE_STRIP", "none"), ("CARGO_PROFILE_RELEASE_LTO", "off")]);
+    run::visibly(command)?;
     for name in programs::PLUGINS {
         fs::copy(folder.join("release").join(format!("lib{name}")), plugins.join(name))?;
     }
@@ -41,18 +41,7 @@ pub fn run() -> Result<()> {
     test.arg(format!("SLURMCTLD={}", program.display()));
     test.arg(format!("VIPU_PLUGIN_DIR={}", plugins.display()));
     test.arg(format!("VALGRIND_LOGS={}", logs.display()));
-    let cargo = run::cargo_command(&["test", "--package", "e2e", "--test", "e2e", TEST, "--", "--ignored"]);
+    let cargo = run::cargo_command(&["test", "--workspace", "--test", "e2e", TEST, "--", "--ignored"]);
     test.arg(cargo.get_program()).args(cargo.get_args()).current_dir(run::workspace());
     run::visibly(test)
-}
-
-/// The package that a plugin is built of.
-fn package(plugin: &str) -> &'static str {
-    match plugin {
-        "select_vipu.so" => "select-vipu",
-        "job_submit_vipu.so" => "job-submit-vipu",
-        "gres_vipu.so" => "gres-vipu",
-        "spank_ipuof.so" => "spank-ipuof",
-        _ => "slurmctld-vipu",
-    }
 }

@@ -16,18 +16,12 @@ pub struct Account {
 
 impl Account {
     /// Looks up an account.
-    ///
-    /// # Errors
-    /// When there is none of that name.
     pub fn named(name: &str) -> Result<Self> {
         let user = User::from_name(name)?.with_context(|| format!("this machine has no user '{name}'"))?;
         Ok(Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
     }
 
     /// The account the cluster's daemons and, unless told otherwise, its jobs run as.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn root() -> Result<Self> {
         Self::named("root")
     }

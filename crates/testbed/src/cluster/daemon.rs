@@ -41,7 +41,7 @@ impl Daemon {
     }
 
     pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
-        lead.start(&Start {
+        let start = Start {
             program: &programs::find(self.program)?,
             args: &self.args,
             account: &self.account,
@@ -49,9 +49,8 @@ impl Daemon {
             disk: self.disk.as_deref(),
             environment: &environment(layout, &self.account),
             directory: layout.root(),
-            output: Path::new("/dev/null"),
-            errors: &layout.logs().join(format!("{}.stderr", self.log)),
-        })
+        };
+        lead.start(&start, Path::new("/dev/null"), &layout.logs().join(format!("{}.stderr", self.log)))
     }
 }
 

@@ -19,9 +19,6 @@ pub struct Layout {
 
 impl Layout {
     /// Makes the folder; what slurmctld writes belongs to `slurm`.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn make(slurm: &Account) -> Result<Self> {
         let root = tempfile::Builder::new().prefix("vipu-testbed-").tempdir()?;
         let layout = Self { root };
@@ -43,7 +40,6 @@ impl Layout {
     }
 
     /// Where nodes put the files that they fetch: `/run/slurm-vipu` of this cluster. The first to need it makes it.
-    #[must_use]
     pub fn steps(&self) -> PathBuf {
         self.root().join("steps")
     }
@@ -61,55 +57,46 @@ impl Layout {
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
     /// A file of the configuration, such as `slurm.conf`.
-    #[must_use]
     pub fn conf(&self, name: &str) -> PathBuf {
         self.root().join("etc").join(name)
     }
 
     /// The folder of the logs.
-    #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root().join("log")
     }
 
     /// Where the IPUoF files go.
-    #[must_use]
     pub fn ipuof(&self) -> PathBuf {
         self.root().join("ipuof")
     }
 
     /// slurmctld's StateSaveLocation.
-    #[must_use]
     pub fn state(&self) -> PathBuf {
         self.root().join("state")
     }
 
     /// Where tests stop the plugin: see the crate `failpoints`.
-    #[must_use]
     pub fn failpoints(&self) -> PathBuf {
         self.root().join("failpoints")
     }
 
     /// Our plugins under the names Slurm looks for.
-    #[must_use]
     pub fn plugins(&self) -> PathBuf {
         self.root().join("plugins")
     }
 
     /// Where jobs run and leave their output.
-    #[must_use]
     pub fn jobs(&self) -> PathBuf {
         self.root().join("jobs")
     }
 
     /// munged's socket.
-    #[must_use]
     pub fn munge_socket(&self) -> PathBuf {
         self.root().join("munge/socket")
     }
@@ -121,9 +108,6 @@ impl Layout {
 }
 
 /// Sets the mode of `path`, whatever the umask.
-///
-/// # Errors
-/// When the system refuses.
 pub fn permit(path: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
         .with_context(|| format!("cannot set the mode of {}", path.display()))

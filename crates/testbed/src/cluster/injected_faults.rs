@@ -9,12 +9,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use rustix::process::Signal;
 
 use crate::{
     Account, Cluster, Layout,
     cluster::daemon,
-    cluster::locked,
     process::{Lead, Leashed},
     wait_until,
 };
@@ -62,59 +60,42 @@ impl Disk {
 
 impl Cluster {
     /// Stops the plugin at this failpoint whenever it comes there, until [`Cluster::let_pass`].
-    ///
-    /// # Errors
-    /// When the failpoint cannot be marked.
     pub fn arm(&self, failpoint: Failpoint) -> Result<()> {
-        Ok(fs::write(self.layout.failpoints().join(failpoint.0), "")?)
+        Ok(fs::write(self.hosts.layout.failpoints().join(failpoint.0), "")?)
     }
 
     /// Makes the plugin panic with these words when it comes to this failpoint next.
-    ///
-    /// # Errors
-    /// When the failpoint cannot be marked.
     pub fn arm_panic(&self, failpoint: Failpoint, words: &str) -> Result<()> {
-        let file = self.layout.failpoints().join(failpoint.0);
+        let file = self.hosts.layout.failpoints().join(failpoint.0);
         let beside = file.with_extension("new");
         fs::write(&beside, words)?;
         Ok(fs::rename(beside, file)?)
     }
 
     /// Waits until the plugin is stopped at this failpoint.
-    ///
-    /// # Errors
-    /// When it does not come there.
     pub fn await_stopped(&self, failpoint: Failpoint) -> Result<()> {
-        let reached = self.layout.failpoints().join(format!("{}.reached", failpoint.0));
+        let reached = self.hosts.layout.failpoints().join(format!("{}.reached", failpoint.0));
         wait_until(&format!("the plugin to come to '{}'", failpoint.0), LIMIT, || Ok(reached.exists()))
     }
 
     /// Waits until the plugin has begun to panic at this failpoint.
-    ///
-    /// # Errors
-    /// When it does not come there.
     pub fn await_panic(&self, failpoint: Failpoint) -> Result<()> {
-        let wanted = self.layout.failpoints().join(failpoint.0);
+        let wanted = self.hosts.layout.failpoints().join(failpoint.0);
         wait_until(&format!("the plugin to panic at '{}'", failpoint.0), LIMIT, || Ok(!wanted.exists()))
     }
 
     /// Lets the plugin pass this failpoint.
-    ///
-    /// # Errors
-    /// When it was not to stop there.
     pub fn let_pass(&self, failpoint: Failpoint) -> Result<()> {
-        fs::remove_file(self.layout.failpoints().join(failpoint.0)).with_context(|| format!("{failpoint:?}"))
+        fs::remove_file(self.hosts.layout.failpoints().join(failpoint.0))
+            .with_context(|| format!("{failpoint:?}"))
     }
 
     /// Fills a disk that [`crate::Settings::small_disk`] made.
-    ///
-    /// # Errors
-    /// When it cannot be filled.
     pub fn fill_disk(&self, disk: Disk) -> Result<()> {
         if disk == Disk::State {
             self.replace_journal()?;
         }
-        let mut ballast = File::create(disk.ballast(&self.layout))?;
+        let mut ballast = File::create(disk.ballast(&self.hosts.layout))?;
         for size in [1 << 16, 1] {
             loop {
                 match ballast.write(&vec![0; size]) {
@@ -130,55 +111,21 @@ impl Cluster {
     /// Puts an equal file in the journal's place: the plugin has to write it as a whole next, which takes room, where
     /// a line more may fit into the last block.
     fn replace_journal(&self) -> Result<()> {
-        let journal = self.layout.state().join("vipu_journal");
+        let journal = self.hosts.layout.state().join("vipu_journal");
         let beside = journal.with_extension("equal");
         fs::copy(&journal, &beside)?;
-        chown(&beside, Some(self.slurm.uid), Some(self.slurm.gid))?;
+        chown(&beside, Some(self.hosts.slurm.uid), Some(self.hosts.slurm.gid))?;
         Ok(fs::rename(beside, journal)?)
     }
 
     /// Makes room again.
-    ///
-    /// # Errors
-    /// When it was not filled.
     pub fn free_disk(&self, disk: Disk) -> Result<()> {
-        Ok(fs::remove_file(disk.ballast(&self.layout))?)
-    }
-
-    /// Kills the slurmd of the node with this number, counted from 1, and all that it started.
-    ///
-    /// # Errors
-    /// When it does not run.
-    pub fn kill_node(&self, number: u16) -> Result<()> {
-        let mut nodes = locked(&self.slurmd);
-        let slurmd = nodes.get_mut(usize::from(number) - 1).and_then(Option::take);
-        let mut slurmd = slurmd.with_context(|| format!("node {number} does not run"))?;
-        slurmd.signal(Signal::KILL)?;
-        wait_until("the end of a slurmd and its jobs", LIMIT, || Ok(slurmd.ended()?.is_some()))
-    }
-
-    /// Starts the slurmd of the node with this number, counted from 1, again.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn start_node(&self, number: u16) -> Result<()> {
-        let slurmd = daemon::slurmd(&self.root, number - 1).start(&self.lead, &self.layout)?;
-        let mut nodes = locked(&self.slurmd);
-        *nodes.get_mut(usize::from(number) - 1).context("there is no such node")? = Some(slurmd);
-        Ok(())
+        Ok(fs::remove_file(disk.ballast(&self.hosts.layout))?)
     }
 
     /// Kills the first controller and starts it again, with what it has saved or, if it is to have `forgotten`
     /// everything, without.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn restart_controller(&self, forgotten: bool) -> Result<()> {
-        self.mock().restart(&self.lead, &self.layout, forgotten)
-    }
-
-    /// This job may be unknown to slurmctld at the end: Slurm had not saved it.
-    pub fn may_be_lost(&self, job: crate::JobId) {
-        locked(&self.submitted).remove(&job);
+        self.mock().restart(&self.hosts.lead, &self.hosts.layout, forgotten)
     }
 }

@@ -66,7 +66,6 @@ impl Logs {
 
     /// The whole log of a daemon, such as `slurmctld`, `mock-vipu-server` or a node's name: the file it
     /// keeps, else what it printed.
-    #[must_use]
     pub fn read(&self, daemon: &str) -> String {
         let read = |end: &str| fs::read(self.dir.join(format!("{daemon}.{end}")));
         let bytes = read("log").or_else(|_| read("stderr")).unwrap_or_default();
@@ -74,7 +73,6 @@ impl Logs {
     }
 
     /// The ends of all logs.
-    #[must_use]
     pub fn tails(&self) -> String {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let stem = |file: fs::DirEntry| Some(file.path().file_stem()?.to_string_lossy().into_owned());

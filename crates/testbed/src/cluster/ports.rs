@@ -21,9 +21,6 @@ const BLOCK: u16 = 120;
 
 impl Ports {
     /// Reserves a block of ports, enough for a hundred nodes.
-    ///
-    /// # Errors
-    /// When no block is free.
     pub fn reserve() -> Result<Self> {
         for first in (FIRST..LAST).step_by(BLOCK.into()) {
             let end = first + BLOCK;
@@ -36,9 +33,6 @@ impl Ports {
     }
 
     /// The next of them.
-    ///
-    /// # Errors
-    /// When more are taken than were reserved.
     pub fn take(&mut self) -> Result<u16> {
         if self.next == self.end {
             bail!("more ports are needed than were reserved");

@@ -1,33 +1,29 @@
 //! The docker engine of this machine.
 
-use std::time::Duration;
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result};
 
-use super::program::Program;
+use crate::Output;
 
 /// How long the engine may take for one container.
 pub(super) const ENGINE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Makes sure that an engine answers.
-///
-/// # Errors
-/// When none does, or docker is not installed.
 pub fn find_engine() -> Result<()> {
-    let asked = Program::new(&["docker", "version", "--format", "{{.Server.Version}}"]).start();
-    let asked = asked.context("docker is not installed (Debian: docker.io and docker-compose)")?;
-    let answer = asked.success(ENGINE_LIMIT);
-    answer.context("no docker engine answers: start it, or join the group docker").map(drop)
+    let answer = docker(&["version", "--format", "{{.Server.Version}}"]);
+    let mend = "install docker (Debian: docker.io and docker-compose), start it, or join the group docker";
+    answer.with_context(|| format!("no docker engine answers: {mend}")).map(drop)
 }
 
 /// The words that run compose: `docker compose`, or `docker-compose` where only that is installed.
-///
-/// # Errors
-/// When neither is.
 pub fn find_compose() -> Result<&'static [&'static str]> {
     let known: [&[_]; 2] = [&["docker", "compose"], &["docker-compose"]];
     let answers = |words: &[&'static str]| {
-        let asked = Program::new(&[words, &["version"]].concat()).output(ENGINE_LIMIT);
+        let asked = run(&[words, &["version"]].concat(), &[], ENGINE_LIMIT);
         asked.is_ok_and(|output| output.code == 0)
     };
     let found = known.into_iter().find(|words| answers(words));
@@ -35,13 +31,39 @@ pub fn find_compose() -> Result<&'static [&'static str]> {
 }
 
 /// The name of the image that the hosts of a Debian suite's clusters have.
-#[must_use]
 pub fn image(suite: &str) -> String {
     format!("slurm-vipu:{suite}")
 }
 
 /// The engine's answer to a command, without the line's end.
 pub(super) fn docker(args: &[&str]) -> Result<String> {
-    let output = Program::new(&[&["docker"], args].concat()).success(ENGINE_LIMIT)?;
+    let words = [&["docker"], args].concat();
+    let output = run(&words, &[], ENGINE_LIMIT)?.succeeded(&words.join(" "))?;
     Ok(output.stdout.trim_end().to_owned())
+}
+
+/// Runs a program to its end, or ends it after `limit`: nothing that an engine does may hang a test.
+pub(super) fn run(words: &[&str], environment: &[(&str, &str)], limit: Duration) -> Result<Output> {
+    let start = Instant::now();
+    let mut command = Command::new("timeout");
+    command.arg(limit.as_secs().to_string()).args(words).envs(environment.iter().copied());
+    let output = command.stdin(Stdio::null()).output().context("cannot run timeout (Debian: coreutils)")?;
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let code = output.status.code().unwrap_or(-1);
+    Ok(Output { code, stdout, stderr, took: start.elapsed() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let hangs = run(&["sh", "-c", "echo $X; exec sleep 1000"], &[("X", "said")], Duration::from_secs(1));
+        let ended = hangs.unwrap();
+        assert_eq!((ended.code, ended.stdout.as_str()), (124, "said\n"));
+        let error = ended.succeeded("this").unwrap_err().to_string();
+        assert!(error.contains("`this` ended with 124: said"), "{error}");
+    }
 }

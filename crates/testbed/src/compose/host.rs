@@ -1,169 +1,114 @@
 //! A container as a host: commands on it, its power switch, its log.
 
-use std::time::Duration;
+use std::{env, path::Path, sync::Arc};
 
-use anyhow::Result;
-use slurm_release::Version;
+use anyhow::{Context, Result};
+use tempfile::TempDir;
 
-use super::{
-    USER,
-    engine::{ENGINE_LIMIT, docker},
-    program::{Program, Running},
+use super::engine::{ENGINE_LIMIT, docker, run};
+use crate::{
+    Account, ClusterCommand, Running,
+    cluster::RunsCommands,
+    process::{Lead, Start},
+    programs,
 };
-use crate::{Output, programs};
 
-/// How long a command may take that is not meant to wait for anything.
-const COMMAND_LIMIT: Duration = Duration::from_secs(60);
+/// What the hosts of one cluster share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Holds the commands that run in containers.
+    lead: Lead,
+    /// Has what they print.
+    folder: TempDir,
+    network: String,
+}
+
+impl Shared {
+    pub(super) fn new(network: String) -> Result<Self> {
+        Ok(Self { lead: Lead::new()?, folder: tempfile::tempdir()?, network })
+    }
+}
 
 /// A host of a cluster.
 #[derive(Clone, Debug)]
 pub struct Host {
     name: String,
     id: String,
-}
-
-/// A command to be run on a host.
-#[derive(Debug)]
-pub struct HostCommand {
-    options: Vec<String>,
-    container: String,
-    words: Vec<String>,
-    input: Option<String>,
+    shared: Arc<Shared>,
 }
 
 impl Host {
-    pub(super) fn new(name: &str, id: String) -> Self {
-        Self { name: name.into(), id }
+    pub(super) fn new(name: &str, id: String, shared: &Arc<Shared>) -> Self {
+        Self { name: name.into(), id, shared: Arc::clone(shared) }
     }
 
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Its name in the cluster.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// A command on this host, as root unless told otherwise.
-    #[must_use]
-    pub fn command(&self, program: &str) -> HostCommand {
-        let (container, words) = (self.id.clone(), vec![program.to_owned()]);
-        HostCommand { options: Vec::new(), container, words, input: None }
-    }
-
-    /// A text file of this host.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn read(&self, path: &str) -> Result<String> {
-        Ok(self.command("cat").args(&[path]).success()?.stdout)
+    /// A command on this host, as this account.
+    pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
+        ClusterCommand::new(self, program, account.clone())
     }
 
     /// Cuts its power.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn kill(&self) -> Result<()> {
         docker(&["kill", &self.id]).map(drop)
     }
 
     /// Shuts it down.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn stop(&self) -> Result<()> {
         docker(&["stop", &self.id]).map(drop)
     }
 
     /// Starts it again, with what it had on its disk.
-    ///
-    /// # Errors
-    /// When the engine refuses.
     pub fn start(&self) -> Result<()> {
         docker(&["start", &self.id]).map(drop)
     }
 
     /// Whether it is up.
-    ///
-    /// # Errors
-    /// When the engine does not say.
     pub fn runs(&self) -> Result<bool> {
         Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.id])? == "true")
     }
 
-    /// What its daemons printed up to now, over all starts.
-    ///
-    /// # Errors
-    /// When the engine has no log of it.
-    pub fn log(&self) -> Result<String> {
-        let output = Program::new(&["docker", "logs", &self.id]).success(ENGINE_LIMIT)?;
-        Ok(output.stdout + &output.stderr)
+    /// Pulls its network cable.
+    pub fn pull_network(&self) -> Result<()> {
+        docker(&["network", "disconnect", &self.shared.network, &self.id]).map(drop)
     }
 
-    pub(super) fn slurm_version(&self) -> Result<Version> {
-        programs::version_shown(&self.command("scontrol").args(&["-V"]).success()?.stdout)
+    /// Plugs it in again: same address, same name.
+    pub fn plug_network(&self) -> Result<()> {
+        let Self { name, id, shared } = self;
+        // What the container had is forgotten, what compose.yaml gives it is not.
+        let hosts = docker(&["inspect", "--format", "{{join .HostConfig.ExtraHosts \"\\n\"}}", id])?;
+        let address = hosts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let address = address.with_context(|| format!("{name} has no address in compose.yaml"))?;
+        docker(&["network", "connect", "--ip", address, "--alias", name, &shared.network, id]).map(drop)
+    }
+
+    /// What its daemons printed up to now, over all starts.
+    pub fn log(&self) -> Result<String> {
+        let output = run(&["docker", "logs", &self.id], &[], ENGINE_LIMIT)?.succeeded("docker logs")?;
+        Ok(output.stdout + &output.stderr)
     }
 }
 
-impl HostCommand {
-    /// More arguments.
-    #[must_use]
-    pub fn args(mut self, args: &[&str]) -> Self {
-        self.words.extend(args.iter().map(|&arg| arg.to_owned()));
-        self
-    }
-
-    /// As the cluster's user, at home.
-    #[must_use]
-    pub fn as_user(self) -> Self {
-        let home = format!("/home/{USER}");
-        self.options(&["--user", USER, "--workdir", &home])
-    }
-
-    /// With this variable.
-    #[must_use]
-    pub fn env(self, name: &str, value: &str) -> Self {
-        let variable = format!("{name}={value}");
-        self.options(&["--env", &variable])
-    }
-
-    /// With this text to read.
-    #[must_use]
-    pub fn input(mut self, text: &str) -> Self {
-        self.input = Some(text.into());
-        self.options(&["--interactive"])
-    }
-
-    fn options(mut self, options: &[&str]) -> Self {
-        self.options.extend(options.iter().map(|&option| option.to_owned()));
-        self
-    }
-
-    /// Starts it.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn start(self) -> Result<Running> {
-        let docker = ["docker".to_owned(), "exec".to_owned()];
-        let words = [&docker[..], &self.options, &[self.container], &self.words].concat();
-        Program::new(&words).input(self.input).start()
-    }
-
-    /// Runs it to its end.
-    ///
-    /// # Errors
-    /// When it cannot be started or does not end.
-    pub fn output(self) -> Result<Output> {
-        self.start()?.output(COMMAND_LIMIT)
-    }
-
-    /// Runs it and wants it to succeed.
-    ///
-    /// # Errors
-    /// When it does not; its own words are in the message.
-    pub fn success(self) -> Result<Output> {
-        self.start()?.success(COMMAND_LIMIT)
+impl RunsCommands for Host {
+    fn start(&self, command: &ClusterCommand<'_>) -> Result<Running> {
+        let variables = command.environment.iter().map(|(name, value)| format!("--env={name}={value}"));
+        let user = format!("--user={}", command.account.name);
+        let words = [user, self.id.clone(), command.program.clone()];
+        let args = ["exec".to_owned()].into_iter().chain(variables).chain(words);
+        let args: Vec<_> = args.chain(command.args.iter().cloned()).collect();
+        // With what says where the engine is.
+        let own = env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let environment: Vec<_> = own.collect();
+        let start = Start {
+            program: &programs::find("docker")?,
+            args: &args,
+            account: &Account::root()?,
+            hostname: None,
+            disk: None,
+            environment: &environment,
+            directory: Path::new("/"),
+        };
+        Running::start(&self.shared.lead, self.shared.folder.path(), &start)
     }
 }

@@ -2,9 +2,11 @@
 
 use std::{
     env,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -12,10 +14,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::{
     Host,
-    engine::{ENGINE_LIMIT, docker, find_compose, find_engine, image},
-    program::Program,
+    engine::{ENGINE_LIMIT, docker, find_compose, find_engine, image, run},
+    host::Shared,
 };
-use crate::say;
+use crate::{Output, say, slurm::next_number};
 
 /// How long it may take for all of them.
 const COMPOSE_LIMIT: Duration = Duration::from_secs(180);
@@ -29,18 +31,24 @@ const NETWORKS: &str = "172.29";
 /// How many networks are tried before it is believed that none is free.
 const NETWORK_TRIES: u32 = 20;
 
-/// What clusters are made of on this machine.
+/// The containers, network and volumes of one cluster; all go when this is dropped.
 #[derive(Debug)]
-pub(super) struct BuiltFiles {
+pub(super) struct Project {
     compose: &'static [&'static str],
     suite: String,
+    /// The folder with the plugins and the mock.
     files: PathBuf,
+    /// The folder of `compose.yaml`.
     folder: PathBuf,
+    name: String,
+    subnet: String,
+    create_time: Duration,
+    shared: Arc<Shared>,
 }
 
-impl BuiltFiles {
+impl Project {
     /// Looks for the engine, compose, the image and the plugins.
-    pub(super) fn find() -> Result<Self> {
+    fn find(create_time: Duration) -> Result<Self> {
         find_engine()?;
         let compose = find_compose()?;
         let suite = env::var("SUITE").unwrap_or_else(|_| "bookworm".into());
@@ -54,47 +62,22 @@ impl BuiltFiles {
         ensure!(files.join("plugins/select_vipu.so").exists(), no_plugins());
         let files = files.canonicalize()?;
         let folder = workspace.join("docker").canonicalize()?;
-        Ok(Self { compose, suite, files, folder })
+        let name = format!("vipu-matrix-{}-{}", process::id(), next_number());
+        let shared = Arc::new(Shared::new(format!("{name}_default"))?);
+        Ok(Self { compose, suite, files, folder, name, subnet: String::new(), create_time, shared })
     }
 
-    /// The folder with the configuration files of all hosts.
-    pub(super) fn etc(&self) -> PathBuf {
-        self.folder.join("etc")
-    }
-
-    /// The folder with the plugins and the mock.
-    pub(super) fn files(&self) -> &Path {
-        &self.files
-    }
-}
-
-/// The containers, network and volumes of one cluster; all go when this is dropped.
-#[derive(Debug)]
-pub(super) struct Project {
-    built: BuiltFiles,
-    name: String,
-    subnet: String,
-    create_time: Duration,
-}
-
-impl Project {
     /// Starts all containers on a network that is free.
-    pub(super) fn up(built: BuiltFiles, create_time: Duration) -> Result<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("vipu-matrix-{}-{number}", process::id());
-        let given = env::var("SUBNET").ok();
-        let nth_subnet = |n: u32| {
-            let chosen = format!("{NETWORKS}.{}", process::id().wrapping_add(number + n) % 256);
-            given.clone().unwrap_or(chosen)
-        };
-        let mut project = Self { built, name, subnet: nth_subnet(0), create_time };
-        say(format!("{}: starting Debian {}'s Slurm in containers", project.name, project.built.suite));
-        for n in 1..=NETWORK_TRIES {
-            let output = project.compose(&["up", "--detach", "--no-build"]).output(COMPOSE_LIMIT)?;
+    pub(super) fn up(create_time: Duration) -> Result<Self> {
+        let mut project = Self::find(create_time)?;
+        say(format!("{}: starting Debian {}'s Slurm in containers", project.name, project.suite));
+        for _ in 0..NETWORK_TRIES {
+            let chosen = format!("{NETWORKS}.{}", process::id().wrapping_add(next_number()) % 256);
+            project.subnet = env::var("SUBNET").unwrap_or(chosen);
+            let output = project.compose(&["up", "--detach", "--no-build"], COMPOSE_LIMIT)?;
             match output.code {
                 0 => return Ok(project),
-                _ if output.stderr.contains("overlaps") => project.subnet = nth_subnet(n),
+                _ if output.stderr.contains("overlaps") => {}
                 code => {
                     eprintln!("{}", project.log_tails());
                     bail!("the containers do not start, code {code}: {}", output.stderr)
@@ -104,63 +87,85 @@ impl Project {
         bail!("no network is free from {NETWORKS}.0.0/24 on: name one by SUBNET, as in SUBNET=10.3.2")
     }
 
-    fn compose(&self, args: &[&str]) -> Program {
-        let folder = self.built.folder.display().to_string();
-        let file = self.built.folder.join("compose.yaml").display().to_string();
+    fn compose(&self, args: &[&str], limit: Duration) -> Result<Output> {
+        let [folder, file, files] = [&self.folder, &self.folder.join("compose.yaml"), &self.files]
+            .map(|path| path.display().to_string());
         let project = ["--project-name", &self.name, "--project-directory", &folder, "--file", &file];
-        Program::new(&[self.built.compose, &project[..], args].concat())
-            .env("SUITE", &self.built.suite)
-            .env("SUBNET", &self.subnet)
-            .env("VIPU_FILES", &self.built.files.display().to_string())
-            .env("VIPU_CREATE", &format!("{}ms", self.create_time.as_millis()))
+        let create = format!("{}ms", self.create_time.as_millis());
+        let variables = [
+            ("SUITE", self.suite.as_str()),
+            ("SUBNET", &self.subnet),
+            ("VIPU_FILES", &files),
+            ("VIPU_CREATE", &create),
+        ];
+        run(&[self.compose, &project[..], args].concat(), &variables, limit)
     }
 
-    pub(super) fn built(&self) -> &BuiltFiles {
-        &self.built
+    /// Where the mock is steered: compose.yaml gives it this address.
+    pub(super) fn mock_control(&self) -> Result<SocketAddr> {
+        Ok(format!("{}.10:8091", self.subnet).parse()?)
     }
 
-    pub(super) fn image(&self) -> String {
-        image(&self.built.suite)
+    /// Starts a login host with files of its own, which a test may change.
+    pub(super) fn spare_login(&self, name: &str) -> Result<Host> {
+        let mounts = [
+            format!("{}:/given/etc:ro", self.folder.join("etc").display()),
+            format!("{}:/given/vipu:ro", self.files.display()),
+            format!("{}:/cluster/keys:ro", self.own("keys")),
+            format!("{}:/ipuof", self.own("ipuof")),
+            format!("{}:/home", self.own("home")),
+        ];
+        let become_login = "mkdir --parents /opt/vipu && cp --recursive /given/etc /cluster && \
+                            cp --recursive /given/vipu/plugins /opt/vipu && exec cluster-role login";
+        let (network, image) = (self.own("default"), image(&self.suite));
+        let label = self.label();
+        let mut words = vec!["run", "--detach", "--init", "--hostname", name, "--workdir", "/home/alice"];
+        words.extend(["--label", &label]);
+        words.extend(["--network", &network, "--network-alias", name, "--entrypoint", "bash"]);
+        words.extend(mounts.iter().flat_map(|mount| ["--volume", mount]));
+        words.extend([&image, "-c", become_login]);
+        Ok(Host::new(name, docker(&words)?, &self.shared))
     }
 
     /// The name of the network or of a volume in the engine.
-    pub(super) fn own(&self, what: &str) -> String {
+    fn own(&self, what: &str) -> String {
         format!("{}_{what}", self.name)
     }
 
+    /// What all containers of the cluster are labelled with.
+    fn label(&self) -> String {
+        format!("com.docker.compose.project={}", self.name)
+    }
+
     pub(super) fn host(&self, service: &str) -> Result<Host> {
-        let project = format!("label=com.docker.compose.project={}", self.name);
-        let service_label = format!("label=com.docker.compose.service={service}");
+        let [project, service_label] = [self.label(), format!("com.docker.compose.service={service}")]
+            .map(|label| format!("label={label}"));
         let found = docker(&["ps", "--all", "--quiet", "--filter", &project, "--filter", &service_label])?;
         ensure!(!found.is_empty() && !found.contains('\n'), "'{service}' has no container, or many: {found}");
-        Ok(Host::new(service, found))
+        Ok(Host::new(service, found, &self.shared))
     }
 
-    pub(super) fn pull_network(&self, host: &Host) -> Result<()> {
-        docker(&["network", "disconnect", &self.own("default"), host.id()]).map(drop)
-    }
-
-    pub(super) fn plug_network(&self, host: &Host) -> Result<()> {
-        // What the container had is forgotten, what compose.yaml gives it is not.
-        let hosts = docker(&["inspect", "--format", "{{join .HostConfig.ExtraHosts \"\\n\"}}", host.id()])?;
-        let address = hosts.lines().find_map(|line| line.strip_prefix(host.name())?.strip_prefix(':'));
-        let address = address.with_context(|| format!("{} has no address in compose.yaml", host.name()))?;
-        let network = self.own("default");
-        let name = host.name();
-        docker(&["network", "connect", "--ip", address, "--alias", name, &network, host.id()]).map(drop)
+    /// Removes all that there is of it.
+    fn remove(&self) -> Result<()> {
+        let containers = docker(&["ps", "--all", "--quiet", "--filter", &format!("label={}", self.label())])?;
+        let containers: Vec<_> = containers.lines().collect();
+        docker(&[&["rm", "--force"], containers.as_slice()].concat())?;
+        self.compose(&["down", "--volumes"], COMPOSE_LIMIT)?.succeeded("compose down").map(drop)
     }
 
     /// The ends of all logs.
     pub(super) fn log_tails(&self) -> String {
-        let output = self.compose(&["logs", "--no-color", "--tail", TAIL_LINES]).output(ENGINE_LIMIT);
+        let output = self.compose(&["logs", "--no-color", "--tail", TAIL_LINES], ENGINE_LIMIT);
         output.map_or_else(|error| format!("no logs: {error:#}"), |output| output.stdout)
     }
 }
 
 impl Drop for Project {
     fn drop(&mut self) {
-        let down = ["down", "--volumes", "--timeout", "0"];
-        if let Err(error) = self.compose(&down).success(COMPOSE_LIMIT) {
+        if thread::panicking() {
+            eprintln!("{}", self.log_tails());
+        }
+        if let Err(error) = self.remove() {
             eprintln!("{} is still there: {error:#}", self.name);
         }
     }

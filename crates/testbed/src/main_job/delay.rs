@@ -10,9 +10,6 @@ use crate::Cluster;
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Submits a job without IPUs and measures the time until its first command.
-///
-/// # Errors
-/// When it does not run.
 pub fn start_delay(cluster: &Cluster) -> Result<Duration> {
     let submitted = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let job = cluster.sbatch("date +%s%N", &["--job-name=without-ipus"])?;
@@ -23,9 +20,6 @@ pub fn start_delay(cluster: &Cluster) -> Result<Duration> {
 }
 
 /// [`start_delay`] while one job has all of a GRES and another waits for it.
-///
-/// # Errors
-/// When one of the three does not behave.
 pub fn delay_behind(cluster: &Cluster, gres: &str) -> Result<Duration> {
     let request = format!("--gres={gres}");
     let full = cluster.sbatch("sleep 1000", &[&request])?;

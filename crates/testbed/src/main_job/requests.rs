@@ -26,9 +26,6 @@ pub const BAD_REQUESTS: &[BadRequest] = &[
 pub const RESOLVED_REQUESTS: &[(&str, u32)] = &[("vipu", 1), ("vipu:4", 4), ("vipu:pod64", 1)];
 
 /// Submits a request that has to be refused, and returns the line that says so.
-///
-/// # Errors
-/// When it is accepted, or the answer does not help.
 pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
     let output = cluster.sbatch_command("true", &[&format!("--gres={}", request.gres)])?.output()?;
     ensure!(output.code != 0, "--gres={} was accepted: {}", request.gres, output.stdout);
@@ -47,9 +44,6 @@ pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
 }
 
 /// Submits a request that leaves something out, held, and checks what it was taken for.
-///
-/// # Errors
-/// When it was taken for something else.
 pub fn resolve(cluster: &Cluster, gres: &str, ipus: u32) -> Result<JobId> {
     let job = cluster.sbatch("true", &[&format!("--gres={gres}"), "--hold"])?;
     let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;

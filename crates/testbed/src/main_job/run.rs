@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::{SHOW, Shown};
-use crate::{Cluster, JobId, Running, wait_for, wait_until};
+use crate::{Cluster, Hosts, JobId, Running, wait_for, wait_until};
 
 /// How long a job may take on an idle cluster, its partition's creation included: on a busy machine, many times what it
 /// takes on a quiet one.
@@ -31,51 +31,36 @@ pub struct IpuRun {
 }
 
 /// `sbatch`: the job is seen CONFIGURING while its partition is made.
-///
-/// # Errors
-/// When anything about the job is not as it must be.
-pub fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
+pub fn batch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     await_creating(cluster, job)?;
     batch_ended(cluster, job, ipus)
 }
 
 /// `sbatch`, where a partition is made too fast for squeue to be sure to show it.
-///
-/// # Errors
-/// As [`batch`].
-pub fn sbatch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
+pub fn sbatch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     batch_ended(cluster, job, ipus)
 }
 
 /// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
-///
-/// # Errors
-/// As [`check_run`].
-pub fn batch_ended(cluster: &Cluster, job: JobId, ipus: u32) -> Result<IpuRun> {
+pub fn batch_ended<H: Hosts>(cluster: &Cluster<H>, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
     check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
 }
 
 /// `srun`.
-///
-/// # Errors
-/// As [`batch`].
-pub fn srun(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
+pub fn srun<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "srun", ipus)
 }
 
 /// `salloc`.
-///
-/// # Errors
-/// As [`batch`].
-pub fn salloc(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
+pub fn salloc<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "salloc", ipus)
 }
 
 /// A job whose user waits for it. What `salloc` runs is no task of Slurm's, so that its command is a step.
-fn attended(cluster: &Cluster, by: &'static str, ipus: u32) -> Result<IpuRun> {
+fn attended<H: Hosts>(cluster: &Cluster<H>, by: &'static str, ipus: u32) -> Result<IpuRun> {
     let name = format!("{by}-{ipus}");
     let command = cluster.command(by).args(&[&gres(ipus), &format!("--job-name={name}")]);
     let shell = ["bash", "-c", SHOW];
@@ -90,10 +75,7 @@ fn attended(cluster: &Cluster, by: &'static str, ipus: u32) -> Result<IpuRun> {
 }
 
 /// Waits until squeue shows the job as CF while its partition is being made.
-///
-/// # Errors
-/// When it does not.
-pub fn await_creating(cluster: &Cluster, job: JobId) -> Result<()> {
+pub fn await_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<()> {
     ensure!(is_seen_creating(cluster, job)?, "job {job} had its partition before squeue was asked");
     Ok(())
 }
@@ -103,7 +85,7 @@ pub fn await_creating(cluster: &Cluster, job: JobId) -> Result<()> {
 ///
 /// # Errors
 /// When squeue shows another state, though the partition is not ACTIVE.
-pub fn is_seen_creating(cluster: &Cluster, job: JobId) -> Result<bool> {
+pub fn is_seen_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<bool> {
     wait_for(&format!("squeue to show job {job} as CF"), JOB_LIMIT, || {
         let state = cluster.command("squeue").args(&["-h", "-o", "%t", "-j", &job.to_string()]).success()?;
         match state.stdout.trim() {
@@ -121,10 +103,13 @@ pub fn is_seen_creating(cluster: &Cluster, job: JobId) -> Result<bool> {
 }
 
 /// Checks what a job printed with [`SHOW`], waits until its partition and its file are gone, and adds up.
-///
-/// # Errors
-/// When anything is not as it must be.
-pub fn check_run(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, output: &str) -> Result<IpuRun> {
+pub fn check_run<H: Hosts>(
+    cluster: &Cluster<H>,
+    job: JobId,
+    by: &'static str,
+    ipus: u32,
+    output: &str,
+) -> Result<IpuRun> {
     let shown = Shown::parse(output).with_context(|| format!("job {job} ({by})"))?;
     let partition = shown.partition()?.to_owned();
     ensure!(is_of_run(&partition, job, 0), "job {job} has partition {partition}");
@@ -151,14 +136,12 @@ pub fn check_run(cluster: &Cluster, job: JobId, by: &'static str, ipus: u32, out
 }
 
 /// Whether a partition of this name was asked for by a job after so many requeues, for the first time or once more.
-#[must_use]
 pub fn is_of_run(partition: &str, job: JobId, restarts: u16) -> bool {
     let further = partition.strip_prefix(&partition_name(job, restarts));
     further.is_some_and(|further| further.is_empty() || further.starts_with('p'))
 }
 
 /// What the first partition of a job is called after so many requeues.
-#[must_use]
 pub fn partition_name(job: JobId, restarts: u16) -> String {
     match restarts {
         0 => format!("slurm_{job}"),

@@ -49,17 +49,11 @@ impl Shown {
     }
 
     /// The name of its partition.
-    ///
-    /// # Errors
-    /// When it has none.
     pub fn partition(&self) -> Result<&str> {
         self.environment.get("SLURM_VIPU_PARTITION").map(String::as_str).context("the job has no partition")
     }
 
     /// Wants what a job with `ipus` IPUs in `partition` must see, and nothing else.
-    ///
-    /// # Errors
-    /// What is different.
     pub fn check(&self, partition: &str, ipus: u32) -> Result<()> {
         let Self { environment, file, .. } = self;
         let names: Vec<_> = environment.keys().map(String::as_str).collect();

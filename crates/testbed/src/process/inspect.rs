@@ -8,18 +8,12 @@ use super::Process;
 
 impl Process {
     /// Whether it has loaded the object of this file name.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn has_loaded(&self, object: &str) -> io::Result<bool> {
         let maps = fs::read_to_string(self.entry("maps"))?;
         Ok(maps.lines().any(|line| line.rsplit('/').next() == Some(object)))
     }
 
     /// The names of its threads.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn threads(&self) -> io::Result<Vec<String>> {
         let threads = fs::read_dir(self.entry("task"))?.flatten();
         // A thread may end while it is looked at.
@@ -28,18 +22,12 @@ impl Process {
     }
 
     /// What it has open: paths, and such as `socket:[1234]`.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn open_files(&self) -> io::Result<Vec<PathBuf>> {
         let files = fs::read_dir(self.entry("fd"))?.flatten();
         Ok(files.filter_map(|file| fs::read_link(file.path()).ok()).collect())
     }
 
     /// Whether it has a TCP connection to this port, whatever the address.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn is_connected_to(&self, port: u16) -> io::Result<bool> {
         let own = self.open_files()?;
         let mut tables = String::new();
@@ -55,9 +43,6 @@ impl Process {
     }
 
     /// How much processor time its threads have used, those that have ended too.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn processor_time(&self) -> io::Result<Duration> {
         let pid = i32::try_from(self.pid).map_err(|_| io::ErrorKind::NotFound)?;
         let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?;

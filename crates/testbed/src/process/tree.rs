@@ -17,7 +17,6 @@ pub struct Process {
 
 impl Process {
     /// Looks `pid` up; `None` when there is no such process.
-    #[must_use]
     pub fn look(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The second field is the command in parentheses and may hold anything.
@@ -29,15 +28,11 @@ impl Process {
     }
 
     /// Whether this very process still exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         Self::look(self.pid).is_some_and(|now| now.start == self.start)
     }
 
     /// Sends `signal` to this very process; nothing happens when it is gone.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
         // Opened before the look: what is looked at is then what is signalled.
@@ -53,7 +48,6 @@ impl Process {
 }
 
 /// The children of `pid`, oldest first.
-#[must_use]
 pub fn children(pid: u32) -> Vec<Process> {
     let mut found: Vec<_> = all().filter(|process| process.parent == pid).collect();
     found.sort_by_key(|process| process.start);
@@ -61,7 +55,6 @@ pub fn children(pid: u32) -> Vec<Process> {
 }
 
 /// All that descends from `pid`.
-#[must_use]
 pub fn descendants(pid: u32) -> Vec<Process> {
     let mut by_parent: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     for process in all() {

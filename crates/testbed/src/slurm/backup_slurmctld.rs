@@ -11,18 +11,15 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// The process of the backup that waits.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn backup(&self) -> Result<Process> {
-        let mut backup = locked(&self.backup);
+        let mut backup = locked(&self.hosts.backup);
         let leashed = backup.as_mut().context("no backup waits")?;
         leashed.process()?.context("the backup has ended")
     }
 
     /// Waits until the backup, if there is to be one, is ready to take over.
     pub(crate) fn await_backup(&self) -> Result<()> {
-        if !self.settings.backup {
+        if !self.hosts.settings.backup {
             return Ok(());
         }
         let ready = format!("(backup) at {} is UP", CONTROLLERS[1]);
@@ -34,11 +31,8 @@ impl Cluster {
 
     /// Waits until the backup has taken over from a slurmctld that was ended: it is the cluster's slurmctld
     /// from then on.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn await_takeover(&self) -> Result<()> {
-        *locked(&self.slurmctld) = Some(locked(&self.backup).take().context("no backup waits")?);
+        *locked(&self.hosts.slurmctld) = Some(locked(&self.hosts.backup).take().context("no backup waits")?);
         wait_until("the backup to take over", LIMIT, || {
             self.slurmctld()?;
             // Slurm's own ping says UP of a backup that waits, too.
@@ -48,11 +42,8 @@ impl Cluster {
 
     /// Starts the first slurmctld again after the backup took over, and waits until it has control back: the backup
     /// waits again.
-    ///
-    /// # Errors
-    /// When it does not get it.
     pub fn return_control(&self) -> Result<()> {
-        *locked(&self.backup) = locked(&self.slurmctld).take();
+        *locked(&self.hosts.backup) = locked(&self.hosts.slurmctld).take();
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;

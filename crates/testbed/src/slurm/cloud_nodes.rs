@@ -1,16 +1,11 @@
 //! Clusters whose nodes exist on paper only: slurmctld schedules jobs on them as on others, and the jobs then wait for
 //! ever for their nodes to boot. Without slurmd a thousand nodes cost nothing, and no job ever ends.
 
-use std::{
-    fs,
-    os::unix::fs::chown,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
-use crate::{Account, Cluster, Layout, Settings, cluster::locked, invariants::Checked, wait_until};
+use crate::{Cluster, Settings, wait_until};
 
 /// What keeps Slurm from giving up nodes that never boot.
 const CONF: [&str; 7] = [
@@ -34,52 +29,18 @@ const TINY: [&str; 3] = ["--ntasks=1", "--mem=1", "--time=30-0"];
 /// How long a cycle of the main scheduler may take, and slurmctld to answer after it.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// What a cluster without slurmd is made of.
-#[derive(Clone, Debug)]
-pub(crate) struct Cloud {
-    /// Nodes and Slurm partitions, as slurm.conf has them.
-    lines: String,
-    /// Where the state is that slurmctld begins with.
-    state: Option<PathBuf>,
-}
-
-impl Cloud {
-    /// Nodes and partitions for slurm.conf.
-    pub(crate) fn node_lines(&self) -> String {
-        format!("GresTypes=vipu\n{}{SENTINEL}", self.lines)
-    }
-
-    /// Puts the state that slurmctld begins with, if any, where it looks for it.
-    pub(crate) fn restore(&self, layout: &Layout, slurm: &Account) -> Result<()> {
-        self.state.as_deref().map_or(Ok(()), |from| copy_tree(from, &layout.state(), slurm))
-    }
-}
-
 impl Settings {
     /// A cluster without slurmd, of these nodes (with `State=CLOUD`) and Slurm partitions, as slurm.conf has them.
-    #[must_use]
     pub fn cloud(mut self, lines: &str) -> Self {
         self.nodes = 0;
-        self.cloud = Some(Cloud { lines: lines.into(), state: None });
+        self.cloud = Some(format!("GresTypes=vipu\n{lines}{SENTINEL}"));
         CONF.into_iter().fold(self, Self::slurm_conf)
-    }
-
-    /// In a cluster without slurmd, what [`Cluster::save_state`] has saved. ClusterName has to be the same.
-    #[must_use]
-    pub fn state_of(mut self, saved: &Path) -> Self {
-        if let Some(cloud) = &mut self.cloud {
-            cloud.state = Some(saved.into());
-        }
-        self
     }
 }
 
 impl Cluster {
     /// Has the main scheduler go over its queue; returns when a cycle that began after this call has ended. Slurm waits
     /// for `batch_sched_delay` after the cycle before.
-    ///
-    /// # Errors
-    /// When none does.
     pub fn main_cycle(&self) -> Result<()> {
         // Only such a cycle knows of a job that is submitted now; slurmctld shows it as started when the cycle is over.
         let args: Vec<_> = ["--partition=sentinel"].into_iter().chain(TINY).collect();
@@ -87,35 +48,13 @@ impl Cluster {
         self.await_job(job, "to start", LIMIT, |job| job.state != "PENDING").map(drop)
     }
 
-    /// Ends slurmctld and copies what it saved to `into`, for clusters that are to begin so.
-    ///
-    /// # Errors
-    /// When something cannot be copied.
-    pub fn save_state(&self, into: &Path) -> Result<()> {
-        self.stop_slurmctld()?;
-        copy_tree(&self.layout.state(), into, &self.root)
-    }
-
-    /// Checks that slurmctld, if it was not ended, lives and logged no fault.
-    pub(crate) fn check_with_jobs(&self) -> Result<()> {
-        if locked(&self.slurmctld).is_some() {
-            self.slurmctld_lives()?;
-        }
-        let faults = self.slurmctld_faults()?;
-        ensure!(faults.is_empty(), "in slurmctld's log:\n  {}", faults.join("\n  "));
-        Ok(())
-    }
-
     /// Waits until slurmctld answers, and gives it a job that backfill goes over in vain in each of its cycles:
     /// it does not count those without a job.
-    pub(crate) fn await_cloud(&self, cloud: &Cloud) -> Result<()> {
+    pub(crate) fn await_cloud(&self) -> Result<()> {
         wait_until("slurmctld to answer", LIMIT, || {
             self.slurmctld()?;
             Ok(self.command("sinfo").output()?.code == 0)
         })?;
-        if cloud.state.is_some() {
-            return Ok(());
-        }
         let stuck = |more: &str| {
             let args = ["--partition=stuck", more, "--mem=1", "--time=30-0"];
             self.sbatch("true", &args)
@@ -123,20 +62,4 @@ impl Cluster {
         stuck("--ntasks=1")?;
         stuck("--ntasks=256").map(drop)
     }
-}
-
-/// Copies what is in the folder `from` into the folder `to`, for `owner`.
-fn copy_tree(from: &Path, to: &Path, owner: &Account) -> Result<()> {
-    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
-        let entry = entry?;
-        let (old, new) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            fs::create_dir(&new)?;
-            copy_tree(&old, &new, owner)?;
-        } else {
-            fs::copy(&old, &new).with_context(|| format!("cannot copy {}", old.display()))?;
-        }
-        chown(&new, Some(owner.uid), Some(owner.gid))?;
-    }
-    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use std::{
     fs,
-    path::PathBuf,
-    sync::atomic::Ordering,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 
 use crate::{
-    Account, Cluster,
-    cluster::daemon::environment,
-    process::{Leashed, Process, Start},
-    programs, wait_for,
+    Account, Cluster, Hosts,
+    cluster::RunsCommands,
+    process::{Lead, Leashed, Process, Start},
+    wait_for,
 };
 
 /// How long a command may take that is not meant to wait for anything.
@@ -25,12 +25,13 @@ const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// A command to be run.
 #[derive(Debug)]
+#[must_use]
 pub struct ClusterCommand<'a> {
-    cluster: &'a Cluster,
-    program: String,
-    args: Vec<String>,
-    account: Account,
-    environment: Vec<(String, String)>,
+    host: &'a dyn RunsCommands,
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) account: Account,
+    pub(crate) environment: Vec<(String, String)>,
 }
 
 /// What a command left behind.
@@ -65,86 +66,59 @@ pub struct Running {
     stderr: PathBuf,
 }
 
-impl Cluster {
-    /// A command on this cluster, as root unless told otherwise.
-    #[must_use]
+/// A number that this process gives once: for names of files and jobs.
+pub(crate) fn next_number() -> u32 {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
+impl<H: Hosts> Cluster<H> {
+    /// A command where users submit jobs, as the user who does so unless told otherwise: root, in a cluster of one host.
     pub fn command(&self, program: &str) -> ClusterCommand<'_> {
-        let (program, account) = (program.to_owned(), self.root.clone());
-        ClusterCommand { cluster: self, program, args: Vec::new(), account, environment: Vec::new() }
+        self.hosts.command(program)
     }
 
     /// How long a command without arguments takes, on the average of fifty calls.
-    ///
-    /// # Errors
-    /// When one of them fails.
     pub fn answer_time(&self, program: &str) -> Result<Duration> {
         let calls = format!("set -e; for i in {{1..50}}; do {program} > /dev/null; done");
         Ok(self.command("bash").args(&["-c", &calls]).success()?.took / 50)
     }
 
-    /// `scontrol` with these arguments; its standard output.
-    ///
-    /// # Errors
-    /// When it fails.
+    /// `scontrol` as root with these arguments; its standard output.
     pub fn scontrol(&self, args: &[&str]) -> Result<String> {
-        Ok(self.command("scontrol").args(args).success()?.stdout)
+        Ok(self.command("scontrol").account(&Account::root()?).args(args).success()?.stdout)
     }
 }
 
-impl ClusterCommand<'_> {
+impl<'a> ClusterCommand<'a> {
+    pub(crate) fn new(host: &'a dyn RunsCommands, program: &str, account: Account) -> Self {
+        Self { host, program: program.into(), args: Vec::new(), account, environment: Vec::new() }
+    }
+
     /// More arguments.
-    #[must_use]
     pub fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
     }
 
     /// As this account.
-    #[must_use]
     pub fn account(mut self, account: &Account) -> Self {
         self.account = account.clone();
         self
     }
 
     /// With this variable.
-    #[must_use]
     pub fn env(mut self, key: &str, value: &str) -> Self {
         self.environment.push((key.into(), value.into()));
         self
     }
 
     /// Starts it.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(self) -> Result<Running> {
-        let Self { cluster, program, args, account, environment: more } = self;
-        let number = cluster.commands.fetch_add(1, Ordering::Relaxed);
-        let file = |end: &str| cluster.layout.root().join(format!("commands/{program}-{number}.{end}"));
-        let (stdout, stderr) = (file("out"), file("err"));
-        let mut all = environment(&cluster.layout, &account);
-        all.extend(more);
-        let process = cluster.lead.start(&Start {
-            program: &programs::find(&program)?,
-            args: &args,
-            account: &account,
-            hostname: None,
-            disk: None,
-            environment: &all,
-            directory: &cluster.layout.jobs(),
-            output: &stdout,
-            errors: &stderr,
-        })?;
-        // Of a script in the arguments the first line will do.
-        let what = format!("{program} {}", args.join(" "));
-        let what = what.lines().next().unwrap_or_default().to_owned();
-        Ok(Running { process, what, started: Instant::now(), stdout, stderr })
+        self.host.start(&self)
     }
 
     /// Runs it to its end.
-    ///
-    /// # Errors
-    /// When it cannot be started or does not end.
     pub fn output(self) -> Result<Output> {
         self.start()?.output(COMMAND_LIMIT)
     }
@@ -159,42 +133,39 @@ impl ClusterCommand<'_> {
 }
 
 impl Running {
+    /// Starts a program on this lead; what it prints goes to files in `folder`.
+    pub(crate) fn start(lead: &Lead, folder: &Path, start: &Start<'_>) -> Result<Self> {
+        let (name, number) = (start.program.file_name().unwrap_or_default().display(), next_number());
+        let file = |end: &str| folder.join(format!("{name}-{number}.{end}"));
+        let (stdout, stderr) = (file("out"), file("err"));
+        let process = lead.start(start, &stdout, &stderr)?;
+        // Of a script in the arguments the first line will do.
+        let what = format!("{name} {}", start.args.join(" "));
+        let what = what.lines().next().unwrap_or_default().to_owned();
+        Ok(Self { process, what, started: Instant::now(), stdout, stderr })
+    }
+
     /// Its standard output up to now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn stdout(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stdout)?)
     }
 
     /// Its standard error up to now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn stderr(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stderr)?)
     }
 
     /// Sends a signal to the command.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
         Ok(self.process.signal(signal)?)
     }
 
     /// The command's process; `None` when it has ended.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn process(&mut self) -> Result<Option<Process>> {
         Ok(self.process.process()?)
     }
 
     /// Whether it still runs.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn runs(&mut self) -> Result<bool> {
         Ok(self.process.ended()?.is_none())
     }
@@ -214,9 +185,6 @@ impl Running {
     }
 
     /// Waits for its end and wants it to succeed.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn success(self, limit: Duration) -> Result<Output> {
         let what = self.what.clone();
         self.output(limit)?.succeeded(&what)

@@ -1,10 +1,10 @@
 //! Jobs: submitting them and looking at them.
 
-use std::{fmt, fs, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr, sync::atomic::Ordering, time::Duration};
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, ClusterCommand, JobRecord, cluster::folder_layout::permit, cluster::locked, wait_for};
+use crate::{Cluster, ClusterCommand, Hosts, JobRecord, cluster::locked, wait_for};
 
 /// The number of a job; each task of an array has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,6 @@ pub struct JobView {
 
 impl JobView {
     /// Whether nothing will happen to it any more.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         ![
             "PENDING",
@@ -66,19 +65,13 @@ impl JobView {
     }
 }
 
-impl Cluster {
+impl<H: Hosts> Cluster<H> {
     /// Submits a batch script; its output goes to [`Cluster::job_output`].
-    ///
-    /// # Errors
-    /// When Slurm refuses it.
     pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
         self.submit(self.sbatch_command(script, args)?)
     }
 
     /// Runs a command of [`Cluster::sbatch_command`] that has to succeed.
-    ///
-    /// # Errors
-    /// When Slurm refuses it.
     pub fn submit(&self, sbatch: ClusterCommand<'_>) -> Result<JobId> {
         let job: JobId = sbatch.success()?.stdout.parse()?;
         locked(&self.submitted).insert(job);
@@ -86,41 +79,43 @@ impl Cluster {
     }
 
     /// The command that submits a batch script, for submits that are to be refused or come from other users.
-    ///
-    /// # Errors
-    /// When the script cannot be written.
     pub fn sbatch_command(&self, script: &str, args: &[&str]) -> Result<ClusterCommand<'_>> {
-        let number = self.commands.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = self.layout.jobs().join(format!("script-{number}.sh"));
-        fs::write(&path, format!("#!/bin/bash\n{script}\n"))?;
-        permit(&path, 0o755)?;
-        let path = path.display().to_string();
+        let name = format!("script-{}.sh", self.scripts.fetch_add(1, Ordering::Relaxed));
+        let path = self.hosts.write_script(&name, &format!("#!/bin/bash\n{script}\n"))?;
         Ok(self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args).args(&[&path]))
     }
 
+    /// This job may be unknown to slurmctld at the end: Slurm had not saved it.
+    pub fn may_be_lost(&self, job: JobId) {
+        locked(&self.submitted).remove(&job);
+    }
+
     /// What a batch job printed up to now.
-    #[must_use]
     pub fn job_output(&self, job: JobId) -> String {
-        fs::read_to_string(self.layout.jobs().join(format!("{job}.out"))).unwrap_or_default()
+        self.job_file(&format!("{job}.out"))
+    }
+
+    /// A file in the folder that batch jobs run in; empty while it is not there.
+    pub fn job_file(&self, name: &str) -> String {
+        self.hosts.job_file(name)
     }
 
     /// All jobs that slurmctld remembers.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn jobs(&self) -> Result<Vec<JobView>> {
         JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
 
-    /// One job.
-    ///
-    /// # Errors
-    /// When slurmctld does not know it.
-    pub fn job(&self, job: JobId) -> Result<JobView> {
-        let text = self.scontrol(&["show", "job", &job.to_string()])?;
-        let views: Vec<_> = JobRecord::parse_all(&text).iter().map(JobRecord::view).collect::<Result<_>>()?;
-        let found = views.into_iter().find(|view| view.id == job);
+    /// All that scontrol shows of one job, with times in seconds since the Unix epoch.
+    pub fn job_record(&self, job: JobId) -> Result<JobRecord> {
+        let (show, number) = (self.command("scontrol"), job.to_string());
+        let text = show.args(&["show", "job", &number]).env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
+        let found = JobRecord::parse_all(&text).into_iter().find(|record| record.is_of(job));
         found.with_context(|| format!("scontrol shows no job {job}: {text}"))
+    }
+
+    /// One job.
+    pub fn job(&self, job: JobId) -> Result<JobView> {
+        self.job_record(job)?.view()
     }
 
     /// Waits until a job is as wanted, and returns it.
@@ -134,46 +129,35 @@ impl Cluster {
         limit: Duration,
         wanted: impl Fn(&JobView) -> bool,
     ) -> Result<JobView> {
-        await_view(&format!("job {job} {what}"), limit, || self.job(job), wanted)
+        let mut last = None;
+        let found = wait_for(&format!("job {job} {what}"), limit, || {
+            let view = self.job(job)?;
+            let as_wanted = wanted(&view);
+            last = Some(view.clone());
+            Ok(as_wanted.then_some(view))
+        });
+        found.with_context(|| match last {
+            Some(JobView { id, state, reason, system_comment, .. }) => {
+                format!("job {id} is {state} for {reason} ({system_comment})")
+            }
+            None => "the job was never seen".into(),
+        })
+    }
+
+    /// Waits until a job is in this state, and returns it.
+    pub fn await_state(&self, job: JobId, state: &str, limit: Duration) -> Result<JobView> {
+        self.await_job(job, &format!("to be {state}"), limit, |job| job.state == state)
     }
 
     /// Waits until a job is over, and returns it.
-    ///
-    /// # Errors
-    /// When it is not after `limit`.
     pub fn await_end(&self, job: JobId, limit: Duration) -> Result<JobView> {
         self.await_job(job, "to end", limit, JobView::is_over)
     }
 
     /// The jobs of a user's own `srun` and `salloc` have no id before they start: this finds one by its name.
-    ///
-    /// # Errors
-    /// When there is no such job after `limit`.
     pub fn await_job_named(&self, name: &str, limit: Duration) -> Result<JobId> {
         wait_for(&format!("a job named {name}"), limit, || {
             Ok(self.jobs()?.into_iter().find(|job| job.name == name).map(|job| job.id))
         })
     }
-}
-
-/// Looks at a job until it is as wanted; if it is not after `limit`, the message says how it was last.
-pub(crate) fn await_view(
-    what: &str,
-    limit: Duration,
-    look: impl Fn() -> Result<JobView>,
-    wanted: impl Fn(&JobView) -> bool,
-) -> Result<JobView> {
-    let mut last = None;
-    let found = wait_for(what, limit, || {
-        let view = look()?;
-        let as_wanted = wanted(&view);
-        last = Some(view.clone());
-        Ok(as_wanted.then_some(view))
-    });
-    found.with_context(|| match last {
-        Some(JobView { id, state, reason, system_comment, .. }) => {
-            format!("job {id} is {state} for {reason} ({system_comment})")
-        }
-        None => "the job was never seen".into(),
-    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use crate::JobView;
+use crate::{JobId, JobView};
 
 /// Keys whose values may have spaces.
 const FREE_TEXT: [&str; 2] = ["JobName=", "SystemComment="];
@@ -32,18 +32,16 @@ impl JobRecord {
         Self(values)
     }
 
+    pub(crate) fn is_of(&self, job: JobId) -> bool {
+        self.get("JobId").is_ok_and(|shown| shown == job.to_string())
+    }
+
     /// A value as it is shown.
-    ///
-    /// # Errors
-    /// When scontrol does not show this key.
     pub fn get(&self, key: &str) -> Result<&str> {
         self.0.get(key).map(String::as_str).with_context(|| format!("scontrol shows no {key}: {:?}", self.0))
     }
 
     /// What tests usually look at.
-    ///
-    /// # Errors
-    /// When scontrol does not show it.
     pub fn view(&self) -> Result<JobView> {
         let text =
             |key: &str| self.get(key).ok().filter(|text| *text != "(null)").unwrap_or_default().to_owned();
@@ -64,7 +62,6 @@ impl JobRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::JobId;
 
     #[test]
     fn scontrol_records_are_read() {

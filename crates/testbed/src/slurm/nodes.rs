@@ -5,7 +5,13 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::process::Signal;
 
-use crate::{Cluster, cluster::daemon, cluster::locked, conf_files::node_name, wait_until};
+use crate::{
+    Cluster,
+    cluster::daemon::{self, Daemon},
+    cluster::locked,
+    conf_files::node_name,
+    wait_until,
+};
 
 /// How long a node may take until Slurm sees it as wanted.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -13,30 +19,30 @@ const LIMIT: Duration = Duration::from_secs(60);
 impl Cluster {
     /// Ends the slurmd of the node of this number, counted from 1, as a power cut does, and with it all that it
     /// has started.
-    ///
-    /// # Errors
-    /// When it is not running or does not end.
     pub fn kill_slurmd(&self, number: u16) -> Result<()> {
         let slot = usize::from(number - 1);
-        let mut slurmd = locked(&self.slurmd)[slot].take().context("that slurmd is not running")?;
+        let mut slurmd = locked(&self.hosts.slurmd)[slot].take().context("that slurmd is not running")?;
         slurmd.signal(Signal::KILL)?;
         wait_until("the end of slurmd", LIMIT, || Ok(slurmd.ended()?.is_some()))
     }
 
+    /// Starts the slurmd of the node of this number again, on a node that stayed up.
+    pub fn start_node(&self, number: u16) -> Result<()> {
+        self.start_slurmd(number, &daemon::slurmd(&self.hosts.root, number - 1))
+    }
+
     /// Starts the slurmd of the node of this number as after a boot.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
-        let slurmd = daemon::slurmd_after_boot(&self.root, number - 1).start(&self.lead, &self.layout)?;
-        locked(&self.slurmd)[usize::from(number - 1)] = Some(slurmd);
+        self.start_slurmd(number, &daemon::slurmd_after_boot(&self.hosts.root, number - 1))
+    }
+
+    fn start_slurmd(&self, number: u16, slurmd: &Daemon) -> Result<()> {
+        let slurmd = slurmd.start(&self.hosts.lead, &self.hosts.layout)?;
+        locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())
     }
 
     /// Waits until the state of the node of this number is as wanted, in scontrol's words, as `IDLE+DRAIN`.
-    ///
-    /// # Errors
-    /// When it is not in time.
     pub fn await_node(&self, number: u16, wanted: impl Fn(&str) -> bool) -> Result<()> {
         let name = node_name(number - 1);
         let mut last = String::new();
@@ -50,9 +56,6 @@ impl Cluster {
     }
 
     /// `scontrol update` of the node of this number.
-    ///
-    /// # Errors
-    /// When Slurm refuses it.
     pub fn update_node(&self, number: u16, what: &[&str]) -> Result<()> {
         let name = format!("NodeName={}", node_name(number - 1));
         self.scontrol(&[&["update", &name], what].concat()).map(drop)

@@ -9,9 +9,6 @@ const IN_SECONDS: (&str, &str) = ("SLURM_TIME_FORMAT", "%s");
 
 impl Cluster {
     /// One column of squeue for a job that has not ended, in squeue's notation, as `%r`.
-    ///
-    /// # Errors
-    /// When squeue does not know the job.
     pub fn squeue(&self, job: JobId, column: &str) -> Result<String> {
         let args = ["--noheader", "--jobs", &job.to_string(), "--format", column];
         let squeue = self.command("squeue").args(&args).env(IN_SECONDS.0, IN_SECONDS.1);
@@ -20,26 +17,17 @@ impl Cluster {
 
     /// When Slurm expects a waiting job to start, or a running one did, in seconds since the Unix epoch; `None`
     /// while it does not say.
-    ///
-    /// # Errors
-    /// When squeue does not know the job.
     pub fn start_of(&self, job: JobId) -> Result<Option<u64>> {
         Ok(self.squeue(job, "%S")?.parse().ok())
     }
 
     /// When a running job will have reached its time limit, in seconds since the Unix epoch.
-    ///
-    /// # Errors
-    /// When squeue does not know the job, or it does not run.
     pub fn end_of(&self, job: JobId) -> Result<u64> {
         let end = self.squeue(job, "%e")?;
         end.parse().with_context(|| format!("job {job} ends at '{end}'"))
     }
 
     /// When a job with these arguments could start, as `sbatch --test-only` says, in seconds since the Unix epoch.
-    ///
-    /// # Errors
-    /// When it does not say.
     pub fn test_only(&self, args: &[&str]) -> Result<u64> {
         let command = self.sbatch_command("true", &[args, &["--test-only"]].concat())?;
         let told = command.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stderr;
@@ -48,25 +36,10 @@ impl Cluster {
     }
 
     /// When a reservation ends, in seconds since the Unix epoch.
-    ///
-    /// # Errors
-    /// When there is no such reservation.
     pub fn end_of_reservation(&self, name: &str) -> Result<u64> {
         let show = self.command("scontrol").args(&["show", "reservation", name]);
         let shown = show.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stdout;
         let end = shown.split_whitespace().find_map(|word| word.strip_prefix("EndTime=")?.parse().ok());
         end.with_context(|| format!("scontrol said: {shown}"))
-    }
-
-    /// How often backfill has looked at the queue.
-    ///
-    /// # Errors
-    /// When sdiag does not say.
-    pub fn backfill_cycles(&self) -> Result<u64> {
-        let told = self.command("sdiag").success()?.stdout;
-        let own = told.split_once("Backfilling stats").map(|(_, own)| own);
-        let cycles =
-            own.and_then(|own| own.lines().find_map(|line| line.trim().strip_prefix("Total cycles:")));
-        cycles.and_then(|cycles| cycles.trim().parse().ok()).with_context(|| format!("sdiag said: {told}"))
     }
 }

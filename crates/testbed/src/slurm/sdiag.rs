@@ -6,15 +6,11 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, wait_for};
 
-/// What `sdiag` says of one of the schedulers. Times are those of the clock on the wall.
+/// What `sdiag` says of one of the schedulers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
     /// How many cycles there were.
     pub count: u64,
-    /// How long the last one took.
-    pub last: Duration,
-    /// How long the longest one took.
-    pub longest: Duration,
 }
 
 /// What `sdiag` says of both schedulers.
@@ -39,22 +35,13 @@ impl Diagnosis {
         let (_, main) =
             main.split_once("\nMain schedule statistics").context("sdiag tells nothing of main")?;
         Ok(Self {
-            main: cycles(main)?,
-            backfill: cycles(backfill)?,
+            main: Cycles { count: number(main, "Total cycles:")? },
+            backfill: Cycles { count: number(backfill, "Total cycles:")? },
             backfilling: backfill.lines().next().is_some_and(|rest| rest.contains("in the middle of")),
             backfill_depth: number(backfill, "Last depth cycle:")?,
             backfilled: number(backfill, "Total backfilled jobs (since last slurm start):")?,
         })
     }
-}
-
-fn cycles(section: &str) -> Result<Cycles> {
-    let time = |key| Ok::<_, anyhow::Error>(Duration::from_micros(number(section, key)?));
-    Ok(Cycles {
-        count: number(section, "Total cycles:")?,
-        last: time("Last cycle:")?,
-        longest: time("Max cycle:")?,
-    })
 }
 
 fn number(section: &str, key: &str) -> Result<u64> {
@@ -64,19 +51,18 @@ fn number(section: &str, key: &str) -> Result<u64> {
 
 impl Cluster {
     /// What `sdiag` says.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn sdiag(&self) -> Result<Diagnosis> {
         Diagnosis::parse(&self.command("sdiag").success()?.stdout)
     }
 
+    /// How often backfill has looked at the queue.
+    pub fn backfill_cycles(&self) -> Result<u64> {
+        Ok(self.sdiag()?.backfill.count)
+    }
+
     /// Waits until a cycle of backfill has ended that began after this call, or shortly before it.
-    ///
-    /// # Errors
-    /// When none does.
     pub fn backfill_cycle(&self, limit: Duration) -> Result<Diagnosis> {
-        let before = self.sdiag()?.backfill.count;
+        let before = self.backfill_cycles()?;
         wait_for("a cycle of backfill", limit, || {
             let now = self.sdiag()?;
             Ok((now.backfill.count > before).then_some(now))
@@ -97,10 +83,9 @@ mod tests {
                     \tTotal backfilled jobs (since last slurm start): 2\n\tTotal cycles: 7\n\
                     \tLast cycle when: Fri Nov 20 18:00:00 2026 (1795197600)\n\tLast cycle: 910\n\tMax cycle:  1112\n\
                     \tLast depth cycle: 13\n\tLast depth cycle (try sched): 4\n";
-        let micros = Duration::from_micros;
         let wanted = Diagnosis {
-            main: Cycles { count: 5, last: micros(12), longest: micros(34) },
-            backfill: Cycles { count: 7, last: micros(910), longest: micros(1112) },
+            main: Cycles { count: 5 },
+            backfill: Cycles { count: 7 },
             backfilling: true,
             backfill_depth: 13,
             backfilled: 2,

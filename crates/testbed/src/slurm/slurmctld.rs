@@ -1,11 +1,14 @@
 //! Stopping, killing, starting and reconfiguring the cluster's slurmctld.
 
-use std::{fs, sync::atomic::Ordering, time::Duration};
+use std::{fs, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use rustix::process::Signal;
 
-use crate::{Cluster, cluster::daemon, cluster::locked, conf_files, process::Process, wait_until};
+use crate::{
+    Cluster, Hosts, cluster::daemon, cluster::locked, conf_files, process::Process, slurm::next_number,
+    wait_until,
+};
 
 /// How long slurmctld may take to end: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
@@ -16,63 +19,62 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// How long slurmctld may take to save its state: it waits for five seconds on purpose.
 const SAVE_LIMIT: Duration = Duration::from_secs(30);
 
+impl<H: Hosts> Cluster<H> {
+    /// Waits until slurmctld has saved everything that happened before this call: it does so some seconds later.
+    pub fn await_saved(&self) -> Result<()> {
+        // All jobs are saved together, so one that was submitted last tells of the others.
+        let mark = format!("mark-{}", next_number());
+        let job = self.sbatch("true", &["--hold", &format!("--job-name={mark}")])?;
+        wait_until("slurmctld to save its jobs", SAVE_LIMIT, || self.hosts.has_saved(&mark))?;
+        self.command("scancel").args(&[&job.to_string()]).success().map(drop)
+    }
+
+    /// Waits until slurmctld answers after a start, and has heard of its nodes.
+    pub(crate) fn await_slurmctld(&self) -> Result<()> {
+        wait_until("slurmctld to answer", START_LIMIT, || {
+            self.hosts.slurmctld_lives()?;
+            Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
+        })?;
+        wait_until("the nodes to answer slurmctld", START_LIMIT, || {
+            Ok(!self.scontrol(&["show", "node"])?.contains("SlurmdStartTime=None"))
+        })
+    }
+
+    /// Makes slurmctld read its configuration again.
+    pub fn reconfigure(&self) -> Result<()> {
+        self.scontrol(&["reconfigure"]).map(drop)
+    }
+}
+
 impl Cluster {
     /// slurmctld's process.
-    ///
-    /// # Errors
-    /// When it is not running.
     pub fn slurmctld(&self) -> Result<Process> {
-        let mut slurmctld = locked(&self.slurmctld);
-        let leashed = slurmctld.as_mut().context("slurmctld was stopped")?;
-        leashed.process()?.context("slurmctld has ended")
+        self.hosts.slurmctld()
     }
 
     /// Ends slurmctld as an administrator does.
-    ///
-    /// # Errors
-    /// When it does not end.
     pub fn stop_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::TERM)
     }
 
     /// Ends slurmctld as a power cut does.
-    ///
-    /// # Errors
-    /// When it does not end.
     pub fn kill_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::KILL)
     }
 
     fn end_slurmctld(&self, signal: Signal) -> Result<()> {
-        let Some(mut leashed) = locked(&self.slurmctld).take() else { bail!("slurmctld is not running") };
+        let Some(mut leashed) = locked(&self.hosts.slurmctld).take() else {
+            bail!("slurmctld is not running")
+        };
         leashed.signal(signal)?;
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
 
-    /// Waits until slurmctld has saved everything that happened before this call: it does so some seconds later.
-    ///
-    /// # Errors
-    /// When it does not.
-    pub fn await_saved(&self) -> Result<()> {
-        // All jobs are saved together, so one that was submitted last tells of the others.
-        let mark = format!("mark-{}", self.commands.fetch_add(1, Ordering::Relaxed));
-        let job = self.sbatch("true", &["--hold", &format!("--job-name={mark}")])?;
-        wait_until("slurmctld to save its jobs", SAVE_LIMIT, || {
-            // For a moment there is no file: Slurm unlinks the old one before it links the new one.
-            let saved = fs::read(self.layout.state().join("job_state")).unwrap_or_default();
-            Ok(saved.windows(mark.len()).any(|part| part == mark.as_bytes()))
-        })?;
-        self.command("scancel").args(&[&job.to_string()]).success().map(drop)
-    }
-
     /// Deletes all that slurmctld saved, but not the plugin's journal: it will know no job and count them from
     /// one again. To be called while it is not running.
-    ///
-    /// # Errors
-    /// When something cannot be deleted.
     pub fn lose_state(&self) -> Result<()> {
         locked(&self.submitted).clear();
-        for entry in fs::read_dir(self.layout.state())? {
+        for entry in fs::read_dir(self.hosts.layout.state())? {
             let entry = entry?;
             match entry.file_type()?.is_dir() {
                 true => fs::remove_dir_all(entry.path())?,
@@ -85,17 +87,11 @@ impl Cluster {
 
     /// Starts slurmctld again after it was ended, and waits until it answers and has heard of its nodes: what is
     /// submitted before may wait for a minute.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.start_slurmctld_with(&[])
     }
 
     /// As [`Cluster::start_slurmctld`], without any memory: `slurmctld -c`. No job is known any more.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn start_slurmctld_anew(&self) -> Result<()> {
         locked(&self.submitted).clear();
         self.start_slurmctld_with(&["-c"])
@@ -103,63 +99,41 @@ impl Cluster {
 
     fn start_slurmctld_with(&self, options: &[&str]) -> Result<()> {
         self.launch_slurmctld(options)?;
-        wait_until("slurmctld to answer", START_LIMIT, || {
-            self.slurmctld()?;
-            Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
-        })?;
-        wait_until("the nodes to answer slurmctld", START_LIMIT, || {
-            Ok(!self.scontrol(&["show", "node"])?.contains("SlurmdStartTime=None"))
-        })
+        self.await_slurmctld()
     }
 
     pub(crate) fn launch_slurmctld(&self, options: &[&str]) -> Result<()> {
-        let daemon = daemon::slurmctld(&self.slurm, &self.settings, options);
-        let leashed = daemon.start(&self.lead, &self.layout)?;
-        *locked(&self.slurmctld) = Some(leashed);
+        let daemon = daemon::slurmctld(&self.hosts.slurm, &self.hosts.settings, options);
+        let leashed = daemon.start(&self.hosts.lead, &self.hosts.layout)?;
+        *locked(&self.hosts.slurmctld) = Some(leashed);
         Ok(())
     }
 
-    /// Makes slurmctld read its configuration again.
-    ///
-    /// # Errors
-    /// When it refuses.
-    pub fn reconfigure(&self) -> Result<()> {
-        self.scontrol(&["reconfigure"]).map(drop)
-    }
-
     /// The port that slurmctld listens on.
-    #[must_use]
     pub fn slurmctld_port(&self) -> u16 {
-        self.at.slurmctld
+        self.hosts.at.slurmctld
     }
 
     /// The line of vipu.conf with the controllers of these numbers, in this order.
-    #[must_use]
     pub fn api_host(&self, numbers: &[usize]) -> String {
-        self.at.api_host(numbers)
+        self.hosts.at.api_host(numbers)
     }
 
     /// Writes a vipu.conf that works, with `lines` after the keys every one needs.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_vipu_conf(&self, lines: &[&str]) -> Result<()> {
         let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
         let text = conf_files::vipu_conf(
-            &self.layout,
-            self.settings.delivery,
-            &self.at,
-            &self.settings.listed,
+            &self.hosts.layout,
+            self.hosts.settings.delivery,
+            &self.hosts.at,
+            &self.hosts.settings.listed,
             &lines,
         );
         self.write_vipu_conf_text(&text)
     }
 
     /// Writes `text` as the whole vipu.conf.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_vipu_conf_text(&self, text: &str) -> Result<()> {
-        Ok(fs::write(self.layout.conf("vipu.conf"), text)?)
+        Ok(fs::write(self.hosts.layout.conf("vipu.conf"), text)?)
     }
 }

@@ -30,20 +30,14 @@ pub struct Lead {
 
 impl Lead {
     /// A lead with nothing on it.
-    ///
-    /// # Errors
-    /// When the `testbed-leash` program is not found.
     pub fn new() -> Result<Self> {
         let (reader, writer) = io::pipe()?;
         Ok(Self { reader, writer, leash: programs::find("testbed-leash")? })
     }
 
     /// Starts `program` as `account`, its output going to the files `output` and `errors`.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn start(&self, start: &Start<'_>) -> Result<Leashed> {
-        let Start { program, args, account, hostname, disk, environment, directory, output, errors } = start;
+    pub fn start(&self, start: &Start<'_>, output: &Path, errors: &Path) -> Result<Leashed> {
+        let Start { program, args, account, hostname, disk, environment, directory } = start;
         let file =
             |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
         let mut command = Command::new(&self.leash);
@@ -58,9 +52,6 @@ impl Lead {
     }
 
     /// Gives the lead to a process that does nothing but hold it, and returns its pid: killing it ends all.
-    ///
-    /// # Errors
-    /// When that process cannot be started.
     pub fn hand_over(self) -> Result<u32> {
         let mut holder = Command::new("setsid");
         holder.args(["sleep", "infinity"]).stdin(Stdio::null()).stderr(Stdio::null());
@@ -86,10 +77,6 @@ pub struct Start<'a> {
     pub environment: &'a [(String, String)],
     /// Where it runs.
     pub directory: &'a Path,
-    /// Where its standard output goes.
-    pub output: &'a Path,
-    /// Where its standard error goes.
-    pub errors: &'a Path,
 }
 
 /// A running program.
@@ -100,9 +87,6 @@ pub struct Leashed {
 
 impl Leashed {
     /// The program itself, not its leash; `None` when it has ended.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn process(&mut self) -> io::Result<Option<Process>> {
         loop {
             if let Some(oldest) = children(self.leash.id()).first() {
@@ -117,17 +101,11 @@ impl Leashed {
     }
 
     /// Its exit status; `None` while it runs.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.leash.try_wait()
     }
 
     /// Its exit status as soon as it ends; `None` when it still runs after `limit`.
-    ///
-    /// # Errors
-    /// When the system cannot say.
     pub fn ended_within(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         if let Some(status) = self.ended()? {
             return Ok(Some(status));
@@ -141,9 +119,6 @@ impl Leashed {
     }
 
     /// Sends `signal` to the program alone.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
         self.process()?.map_or(Ok(()), |process| process.signal(signal))
     }
