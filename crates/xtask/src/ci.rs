@@ -25,10 +25,10 @@ pub fn run(full: bool) -> Result<ExitCode> {
     crate_layers::check()?;
     run::cargo(&["fmt", "--all", "--", "--check"])?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    run::document()?;
     packages::install_missing(&packages::SLURM)?;
     layout::prepare_tests()?;
     if full {
-        run::document()?;
         cargo_deny::check()?;
     }
     build::for_tests()?;
