@@ -4,9 +4,9 @@
 //! file of that name, in the folder that the environment variable `VIPU_FAILPOINTS` names:
 //!
 //! * no file, or no such variable: the code continues
+//! * no file, or no such variable: the code continues
 //! * an empty file: the code creates `begin.reached` beside it and waits until `begin` is removed
-//! * a file with text: the code removes the file, unless the text begins with `always`, and panics with the
-//! text
+//! * a file with text: the code removes the file, unless the text begins with `always`, and panics with it
 //!
 //! The crate also checks that no thread does I/O under a lock that slurmctld's scheduler needs: see [`NoIo`].
 #![forbid(unsafe_code)]
