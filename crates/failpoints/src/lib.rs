@@ -4,7 +4,6 @@
 //! file of that name, in the folder that the environment variable `VIPU_FAILPOINTS` names:
 //!
 //! * no file, or no such variable: the code continues
-//! * no file, or no such variable: the code continues
 //! * an empty file: the code creates `begin.reached` beside it and waits until `begin` is removed
 //! * a file with text: the code removes the file, unless the text begins with `always`, and panics with it
 //!
