@@ -1,4 +1,4 @@
-//! A job record, for as long as a lock protects it: reading it.
+//! Reads a job record, for as long as a lock protects it.
 
 mod change;
 mod checked;
@@ -39,14 +39,15 @@ impl<'lock> JobRef<'lock> {
         self.host.layout
     }
 
-    /// `deadline`: when it is to have ended, in seconds since the Unix epoch
+    /// The time by which the job must have ended (`deadline`), in seconds since the Unix epoch
     #[must_use]
     pub fn deadline(self) -> Option<i64> {
         let deadline = self.record.read(self.layout().job_record.deadline);
         (deadline != 0 && deadline != i64::from(facts::NO_VAL)).then_some(deadline)
     }
 
-    /// The longest it may run once it has begun, in seconds: its time limit, or that of its Slurm partition.
+    /// The longest time that the job may run once it has begun, in seconds: its time limit, else that of its
+    /// Slurm partition, else a year.
     #[must_use]
     pub fn time_limit(self) -> i64 {
         const YEAR: i64 = 365 * 24 * 3600;
@@ -56,58 +57,58 @@ impl<'lock> JobRef<'lock> {
         own.or_else(|| of_partition().filter(is_set)).map_or(YEAR, |minutes| i64::from(minutes) * 60)
     }
 
-    /// Whether it asks for an advance reservation: `resv_name`.
+    /// Whether the job asks for an advance reservation: `resv_name`.
     #[must_use]
     pub fn is_in_reservation(self) -> bool {
         !self.record.text_pointer(self.layout().job_record.resv_name).is_null()
     }
 
-    /// `PriorityTier` of the Slurm partition that the job is looked at in.
+    /// `PriorityTier` of the Slurm partition in which the job is tried.
     #[must_use]
     pub fn priority_tier(self) -> u16 {
         self.partition().map_or(0, |part| part.read(self.layout().part_record.priority_tier))
     }
 
-    /// The name of the Slurm partition that the job runs in, or is looked at in.
+    /// The name of the Slurm partition in which the job runs or is tried.
     #[must_use]
     pub fn slurm_partition(self) -> Option<String> {
         self.partition()?.text(self.layout().part_record.name)
     }
 
-    /// Tells the Slurm partitions apart that the job is looked at in; of no use once the lock is given up.
+    /// An address that tells apart the Slurm partitions in which the job is tried. It is of no use after the
+    /// lock is released.
     #[must_use]
     pub fn slurm_partition_address(self) -> usize {
         self.partition().map_or(0, |part| part.address().addr())
     }
 
     fn partition(self) -> Option<Record<'lock>> {
-        // SAFETY: whoever changes partitions holds the job write lock too; the self-check looked at the
-        // member.
+        // SAFETY: a change of partitions holds the job write lock too; the self-check looked at the member.
         unsafe { self.record.follow(self.layout().job_record.part_ptr) }
     }
 
-    /// Whether backfill looks for the time when the job can start.
+    /// Whether backfill asks when the job can start.
     #[must_use]
     pub fn is_backfill_test(self) -> bool {
         self.has_flag(facts::BACKFILL_TEST)
     }
 
-    /// Whether it is backfill that looks at the job, and not the main scheduler.
+    /// Whether backfill tries the job, and not the main scheduler.
     #[must_use]
     pub fn is_tried_by_backfill(self) -> bool {
-        /// `BACKFILL_SCHED`: backfill sets it, and the main scheduler clears it, before they look.
+        /// `BACKFILL_SCHED`: backfill sets it before it tries a job, and the main scheduler clears it.
         const BACKFILL_SCHED: u64 = 1 << 32;
         self.record.read(self.layout().job_record.bit_flags) & BACKFILL_SCHED != 0
     }
 
-    /// Whether tasks of a job array are still to be split off from it: whoever begins next gets another job
-    /// id.
+    /// Whether tasks of a job array still have to be split off from this job. The next task to begin gets
+    /// another job id.
     #[must_use]
     pub fn is_unsplit_array(self) -> bool {
         !self.record.pointer(self.layout().job_record.array_recs).is_null()
     }
 
-    /// Whether it is of interest only if the job could start right now.
+    /// Whether the scheduler only asks if the job could start right now.
     #[must_use]
     pub fn is_test_of_now(self) -> bool {
         self.has_flag(facts::TEST_NOW_ONLY)
@@ -117,7 +118,7 @@ impl<'lock> JobRef<'lock> {
         self.record.read(self.layout().job_record.bit_flags) & u64::from(flag) != 0
     }
 
-    /// Another job, under the same lock.
+    /// Returns another job, under the same lock.
     #[must_use]
     pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
         // SAFETY: this view stands for at least the job read lock, which find_job_record needs.
@@ -126,14 +127,15 @@ impl<'lock> JobRef<'lock> {
         Some(Self { record: unsafe { Record::new(record) }, host: self.host })
     }
 
-    /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
+    /// The options of SPANK plugins that begin with `beginning`, each as `name=value`, as Slurm keeps them
+    /// with the job.
     #[must_use]
     pub fn options(self, beginning: &str) -> Vec<String> {
         let layout = &self.layout().job_record;
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
     }
 
-    /// How many nodes it has; 0 before it begins.
+    /// The number of the job's nodes; 0 before the job begins.
     #[must_use]
     pub fn node_count(self) -> u32 {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap);
@@ -145,7 +147,7 @@ impl<'lock> JobRef<'lock> {
         u32::try_from(count).unwrap_or(0)
     }
 
-    /// Whether `tres_per_node` names `vipu` at all: cheap, for jobs that have nothing to do with us.
+    /// Whether `tres_per_node` names `vipu` at all. The check is cheap, for jobs that use no IPUs.
     #[must_use]
     pub fn mentions_vipu(self) -> bool {
         self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
@@ -159,44 +161,45 @@ impl<'lock> JobRef<'lock> {
         self.state() & facts::JOB_STATE_BASE
     }
 
-    /// Base state PENDING.
+    /// Whether the base state is PENDING.
     #[must_use]
     pub fn is_pending(self) -> bool {
         self.base_state() == facts::JOB_PENDING
     }
 
-    /// Base state RUNNING, with or without flags.
+    /// Whether the base state is RUNNING, with or without flags.
     #[must_use]
     pub fn is_running(self) -> bool {
         self.base_state() == facts::JOB_RUNNING
     }
 
-    /// Base state SUSPENDED.
+    /// Whether the base state is SUSPENDED.
     #[must_use]
     pub fn is_suspended(self) -> bool {
         self.base_state() == facts::JOB_SUSPENDED
     }
 
-    /// CONFIGURING: has its nodes, may not start yet.
+    /// Whether the job is CONFIGURING: it has its nodes and may not start yet.
     #[must_use]
     pub fn is_configuring(self) -> bool {
         self.state() & facts::JOB_CONFIGURING != 0
     }
 
-    /// COMPLETING: has ended, its nodes or its epilog are not done.
+    /// Whether the job is COMPLETING: it has ended, and its nodes or its epilog are not done.
     #[must_use]
     pub fn is_completing(self) -> bool {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
-    /// Whether its nodes were taken from it for good, unless somebody requeues it: it completed, failed or
-    /// was cancelled.
+    /// Whether the job completed, failed or was cancelled. Its nodes were taken from it for good, unless the
+    /// job is requeued.
     #[must_use]
     pub fn has_ended(self) -> bool {
         self.base_state() > facts::JOB_SUSPENDED
     }
 
-    /// Ended otherwise than by itself with exit code 0, by its user, or to make room for another.
+    /// Whether the job ended otherwise than by itself with exit code 0, by its user, or to make room for
+    /// another.
     #[must_use]
     pub fn has_failed(self) -> bool {
         let failures = [
@@ -210,27 +213,28 @@ impl<'lock> JobRef<'lock> {
         failures.contains(&self.base_state())
     }
 
-    /// The exit code of a job that is FAILED, as a shell would say it: 128 and the number of the signal if
-    /// one killed it.
+    /// The exit code of a FAILED job, as a shell reports it: 128 plus the number of the signal if one killed
+    /// it.
     #[must_use]
     pub fn failed_with(self) -> Option<u8> {
         let is_failed = self.base_state() == facts::JOB_FAILED;
         is_failed.then(|| exit_code(self.record.read(self.layout().job_record.exit_code)))
     }
 
-    /// Whether it has a batch script and its user, or the site, has not said `--no-requeue`.
+    /// Whether the job has a batch script, and neither its user nor the site has said `--no-requeue`.
     #[must_use]
     pub fn may_be_requeued(self) -> bool {
         self.is_batch() && self.is_requeue_allowed()
     }
 
-    /// Whether its user, or the site, has not said `--no-requeue`.
+    /// Whether neither the user nor the site has said `--no-requeue`.
     pub(crate) fn is_requeue_allowed(self) -> bool {
         self.details().is_some_and(|details| details.read(self.layout().job_details.requeue) != 0)
     }
 
-    /// Waits by its own turn: not held, not behind a dependency or a limit. What for, Slurm may have told
-    /// from the code by which it was refused ([`crate::differences::refusal`]); backfill leaves none.
+    /// Whether the job waits for its turn: it is not held, and not behind a dependency or a limit. Slurm may
+    /// have taken the reason from the code that refused the job ([`crate::differences::refusal`]); backfill
+    /// leaves none.
     #[must_use]
     pub fn waits_in_line(self) -> bool {
         let reasons = [
@@ -243,7 +247,7 @@ impl<'lock> JobRef<'lock> {
         self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
     }
 
-    /// Whether none of the job's nodes has anything left to do for it.
+    /// Whether no node of the job has anything left to do for it.
     #[must_use]
     pub fn nodes_done(self) -> bool {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap_cg);
@@ -251,8 +255,8 @@ impl<'lock> JobRef<'lock> {
         bitmap.is_null() || unsafe { (self.host.slurmctld.call.bit_ffs)(bitmap) } < 0
     }
 
-    /// Whether it shares its nodes with no job, or of its own user's only: `whole_node`, which Slurm sets for
-    /// Slurm partitions too that want it so, before it looks for nodes.
+    /// Whether the job shares its nodes with no job, or only with jobs of its own user: `whole_node`. Slurm
+    /// sets it before it looks for nodes, also for Slurm partitions that require it.
     #[must_use]
     pub fn takes_whole_nodes(self) -> bool {
         let whole = |details: Record<'_>| details.read(self.layout().job_details.whole_node) != 0;
@@ -274,30 +278,31 @@ members! { Self, job_record, JobRef<'_>:
     restart_count: read restart_cnt -> u16;
     /// `start_time`, in seconds since the Unix epoch
     start_time: read start_time -> i64;
-    /// `end_time`: when a running job reaches its time limit, in seconds since the Unix epoch
+    /// `end_time`: the time at which a running job reaches its time limit, in seconds since the Unix epoch
     end_time: read end_time -> i64;
     /// `priority`; 0 for a job that is held
     priority: read priority -> u32;
     /// `state_reason`
     state_reason: read state_reason -> u32;
-    /// The leader of the heterogeneous job this is a part of, or 0.
+    /// The leader of the heterogeneous job of which this job is a part, or 0.
     het_job: read het_job_id -> u32;
-    /// The names of all that it may run in: `partition`, such as `batch,ipu`.
+    /// The names of all Slurm partitions in which the job may run: `partition`, for example `batch,ipu`.
     slurm_partitions: text partition -> Option<String>;
-    /// The text squeue shows as the reason, if it is not just the reason's name.
+    /// The text that squeue shows as the reason, if it is not just the reason's name.
     reason: text state_desc -> Option<String>;
-    /// The job's GRES request as Slurm keeps it: `tres_per_node`, such as `gres:vipu:pod64:16`.
+    /// The job's GRES request as Slurm keeps it: `tres_per_node`, for example `gres:vipu:pod64:16`.
     tres_per_node: text tres_per_node -> Option<String>;
-    /// Whether a script is to be launched.
+    /// Whether the job has a script to launch.
     is_batch: is_set batch_flag -> bool;
-    /// Whether its srun or salloc listens for word of its nodes: `alloc_resp_port`. With `--immediate`, or
-    /// `--immediate=1`, it does not, and the job ends where it is refused once (allocate.c, 22.05 to 26.05).
+    /// Whether the job's srun or salloc listens for news of its nodes: `alloc_resp_port`. With `--immediate`,
+    /// or `--immediate=1`, it does not listen, and the job ends at its first refusal (allocate.c, 22.05 to
+    /// 26.05).
     is_awaited: is_set alloc_resp_port -> bool;
-    /// Whether it was told to make room for another.
+    /// Whether the job was told to make room for another.
     is_being_preempted: is_set preempt_time -> bool;
 }
 
-/// What a shell says of a wait status.
+/// The exit code that a shell reports for a wait status.
 fn exit_code(status: u32) -> u8 {
     let [_, _, code, signal] = status.to_be_bytes();
     match signal & 0x7f {
@@ -311,7 +316,7 @@ mod tests {
     use super::exit_code;
 
     #[test]
-    fn user_requeue_sees_what_a_shell_says() {
+    fn user_requeue_sees_the_exit_code_of_a_shell() {
         for (status, code) in [(0, 0), (42 << 8, 42), (255 << 8, 255), (11, 139), (9 | 0x80, 137)] {
             assert_eq!(exit_code(status), code, "{status:#x}");
         }

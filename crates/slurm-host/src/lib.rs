@@ -1,14 +1,14 @@
 //! The only safe interface to a Slurm daemon.
 //!
-//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. What others
-//! see is safe: a job view cannot outlive the lock it was obtained under ([`job::JobRef`]), and only the
-//! one thread that owns a [`locks::LockPermit`] can take slurmctld's locks, so a callback that already
-//! runs under them cannot.
+//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. Other code sees a
+//! safe interface. A job view cannot outlive the lock under which it was obtained ([`job::JobRef`]). Only the
+//! one thread that owns a [`locks::LockPermit`] can take slurmctld's locks. A callback already runs under
+//! them and cannot take them again.
 //!
-//! Nothing of Slurm is linked: every function and variable is looked up by name when the plugin runs
-//! ([`symbols`]), every struct member is reached through the offsets of the release that is running
-//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm that the SAFETY comments
-//! lean on.
+//! Nothing of Slurm is linked. Every function and variable is looked up by name when the plugin runs
+//! ([`symbols`]). Every struct member is reached through the offsets of the running release
+//! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm on which the SAFETY
+//! comments depend.
 
 pub mod boundary;
 pub mod clock;

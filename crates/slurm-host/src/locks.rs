@@ -1,7 +1,7 @@
 //! slurmctld's locks, for the one thread that may take them.
 //!
-//! A select callback already runs under the locks; taking them again would stop slurmctld for good. So
-//! locking needs a [`LockPermit`], of which there is one, in a thread of its own, and callbacks get none.
+//! A select callback already runs under the locks. If it took them again, slurmctld would stop for good.
+//! Locking therefore needs the one [`LockPermit`], which stays in a thread of its own; callbacks get none.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -16,8 +16,8 @@ use crate::record::Record;
 use crate::slurmctld::{Host, host};
 use crate::text::c_string;
 
-/// Write access to jobs and nodes, read access to the rest: what `prolog_running_decr`, requeue and
-/// job completion ask for.
+/// Write access to jobs and nodes, read access to the rest. `prolog_running_decr`, requeue and job completion
+/// need it.
 const WRITE_JOBS: Locks = Locks {
     conf: facts::READ_LOCK,
     job: facts::WRITE_LOCK,
@@ -27,7 +27,7 @@ const WRITE_JOBS: Locks = Locks {
     select_node: facts::NO_LOCK,
 };
 
-/// Read access to jobs, and to the partitions they point to.
+/// Read access to jobs, and to the partitions to which they point.
 const READ_JOBS: Locks = Locks {
     conf: facts::NO_LOCK,
     job: facts::READ_LOCK,
@@ -41,7 +41,7 @@ const READ_JOBS: Locks = Locks {
 const READ_CONF: Locks =
     Locks { conf: facts::READ_LOCK, job: facts::NO_LOCK, part: facts::NO_LOCK, ..READ_JOBS };
 
-/// The right to take slurmctld's locks. It cannot leave the thread it was made for.
+/// The right to take slurmctld's locks. It cannot leave the thread for which it was made.
 pub struct LockPermit {
     pub(crate) host: &'static Host,
     stays: PhantomData<*const ()>,
@@ -51,7 +51,7 @@ impl LockPermit {
     /// Starts the thread that may take locks, and runs `body` on it.
     ///
     /// # Errors
-    /// Outside slurmctld, or when no thread can be started; one line.
+    /// One line: outside slurmctld, or when no thread can be started.
     pub fn spawn(name: &str, body: impl FnOnce(LockPermit) + Send + 'static) -> Result<(), String> {
         let host = host()?;
         crate::threads::spawn(name, move || body(LockPermit { host, stays: PhantomData }))
@@ -62,25 +62,25 @@ impl LockPermit {
         Locked::take(self, WRITE_JOBS)
     }
 
-    /// Looks at jobs under the job read lock; none for one that Slurm does not have.
+    /// Calls `see` for each job under the job read lock. A job that Slurm does not have gives `None`.
     pub fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobRef<'_>) -> R) -> Vec<Option<R>> {
         let locked = Locked::take(self, READ_JOBS);
         jobs.iter().map(|job| locked.find(*job).map(&see)).collect()
     }
 
-    /// Makes the main scheduler look at the queue now, or soon where the site wants passes deferred.
+    /// Makes the main scheduler look at the queue now, or soon if the site wants passes deferred.
     pub fn kick_scheduler(&mut self) {
         let deferred = {
             let _locked = Locked::take(self, READ_CONF);
             crate::conf::scheduling_is_deferred()
         };
         let call = &self.host.slurmctld.call;
-        // SAFETY: both take their own mutex only and return at once; no lock is held.
+        // SAFETY: both functions take only their own mutex and return at once; no lock is held.
         unsafe { if deferred { (call.queue_job_scheduler)() } else { (call.schedule)(false) } };
     }
 }
 
-/// slurmctld's locks, held until this is dropped.
+/// slurmctld's locks, held until the value is dropped.
 pub struct Locked<'thread> {
     pub(crate) host: &'static Host,
     locks: Locks,
@@ -90,7 +90,7 @@ pub struct Locked<'thread> {
 
 impl<'thread> Locked<'thread> {
     fn take(thread: &'thread mut LockPermit, locks: Locks) -> Self {
-        // SAFETY: this thread holds no lock: the only way to one is this borrow of its LockPermit.
+        // SAFETY: this thread holds no lock, because each lock borrows its LockPermit.
         unsafe { (thread.host.slurmctld.call.lock)(locks) };
         Self { host: thread.host, locks, thread: PhantomData, _no_io: NoIo::new() }
     }
@@ -103,12 +103,12 @@ impl<'thread> Locked<'thread> {
         crate::selfcheck::job_is_as_expected(job).then_some(job)
     }
 
-    /// The job with this id, if Slurm has one.
+    /// Returns the job with this id, if Slurm has one.
     pub fn job(&mut self, job: u32) -> Option<JobMut<'_>> {
         self.find(job).map(JobMut::new)
     }
 
-    /// Puts a batch job back into the queue, held or not. False when it cannot be requeued.
+    /// Puts a batch job back into the queue, held or not. Returns false if the job cannot be requeued.
     pub fn requeue(&mut self, job: u32, held: bool) -> bool {
         let Some(record) = self.find(job) else { return false };
         let requeue = &self.host.slurmctld.requeue;
@@ -117,8 +117,9 @@ impl<'thread> Locked<'thread> {
         unsafe { requeue.call(job, record.record().address(), flags) }
     }
 
-    /// The same for a batch job whose run was never launched: that it be not requeued (`--no-requeue`,
-    /// `JobRequeue=0`) is said of what has run. A heterogeneous job is given by its leader.
+    /// Puts a batch job whose run was never launched back into the queue, held or not. `--no-requeue` and
+    /// `JobRequeue=0` do not count, because they apply to jobs that have run. A heterogeneous job is given by
+    /// its leader.
     pub fn send_back(&mut self, job: u32, held: bool) -> bool {
         let unwilling = self.components(job, |job| !job.is_requeue_allowed());
         self.allow_requeue(&unwilling, true);
@@ -127,7 +128,7 @@ impl<'thread> Locked<'thread> {
         is_back
     }
 
-    /// The job, or all components of a heterogeneous one, of which this is true.
+    /// Returns the job, or the components of a heterogeneous job, for which `is_wanted` is true.
     fn components(&self, job: u32, mut is_wanted: impl FnMut(JobRef<'_>) -> bool) -> Vec<u32> {
         let Some(leader) = self.find(job) else { return Vec::new() };
         if leader.het_job() == 0 {
@@ -186,10 +187,11 @@ impl Drop for Locked<'_> {
     }
 }
 
-/// Calls `visit` with every job. False when some may have been left out, or a visit panicked: who is not among those seen need not be gone.
+/// Calls `visit` with every job. Returns false if a visit panicked or some jobs may have been left out: a job
+/// that was not visited may then still exist.
 ///
 /// # Safety
-/// Only under slurmctld's job write lock.
+/// The caller holds slurmctld's job write lock.
 #[must_use]
 pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Ok(host) = host() else { return false };
@@ -199,7 +201,7 @@ pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Some(jobs) = listed else { return false };
     let mut is_complete = true;
     for job in jobs {
-        // A fault in one visit is no reason to leave out the jobs that come after.
+        // A fault in one visit is no reason to leave out the later jobs.
         is_complete &= crate::boundary::guard(&|| "job list".into(), false, || {
             // SAFETY: an element of job_list under the job write lock.
             if let Some(job) = unsafe { JobMut::from_list(job.as_ptr()) } {

@@ -1,5 +1,5 @@
-//! plugstack.conf, read as Slurm reads it (`_spank_stack_load`, the same from 22.05 to 26.05): whether it
-//! loads a plugin.
+//! Reads plugstack.conf as Slurm does (`_spank_stack_load`, the same from 22.05 to 26.05), and tells whether
+//! it loads a plugin.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -11,26 +11,26 @@ use std::path::{Path, PathBuf};
 use crate::conf;
 use crate::running_release::conf_folder_at_load;
 
-/// Files beyond this number are not read: one that includes itself under ever new names.
+/// The greatest number of files that are read. A file can include itself under ever new names.
 const MOST_FILES: usize = 1000;
 
-/// Our plugin's file.
+/// The file name of our SPANK plugin.
 pub const SPANK_IPUOF: &str = "spank_ipuof.so";
 
-/// The line that loads it.
+/// The line of plugstack.conf that loads our SPANK plugin.
 pub const LINE: &str = "required spank_ipuof.so ipuof_dir=<IpuofDir of vipu.conf>";
 
-/// Why a plugin is not loaded.
+/// The reason why a plugin is not loaded.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// There is no such file, which Slurm takes for an empty one.
+    /// The file does not exist. Slurm takes it for an empty one.
     File,
     /// Neither the file nor one that it includes has a line for the plugin.
     Line,
 }
 
 impl Missing {
-    /// For the administrator.
+    /// The text for the administrator.
     #[must_use]
     pub fn in_words(&self, file: &Path, plugin: &str) -> String {
         match self {
@@ -40,7 +40,7 @@ impl Missing {
     }
 }
 
-/// What a line says.
+/// The instruction of a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Line<'a> {
     /// Load this object.
@@ -50,14 +50,14 @@ enum Line<'a> {
 }
 
 /// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a
-/// configuration of its own (configless) keeps that which slurmctld sends beside its copy of slurm.conf, and
-/// has `SLURM_CONF` say so.
+/// configuration of its own (configless) keeps the file that slurmctld sends beside its copy of slurm.conf,
+/// and `SLURM_CONF` names that copy.
 #[must_use]
 pub fn path() -> Option<PathBuf> {
     conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))
 }
 
-/// Why `file` does not have the plugin of this file name loaded; `None` when it does.
+/// Returns why `file` does not load the plugin with this file name, or `None` if it does.
 ///
 /// # Errors
 /// When `file`, or one that it includes, cannot be read.
@@ -89,7 +89,7 @@ pub fn missing(file: &Path, plugin: &str) -> io::Result<Option<Missing>> {
     Ok(Some(Missing::Line))
 }
 
-/// The lines that Slurm takes; it passes over all others.
+/// Returns the lines that Slurm takes. Slurm passes over all others.
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     text.lines().filter_map(|line| {
         let line = line.split('#').next()?;
@@ -102,12 +102,12 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// A pattern as it stands in `file`: a relative one counts from the folder of that.
+/// Returns the path of a pattern that stands in `file`. A relative pattern counts from the folder of `file`.
 fn beside(file: &Path, pattern: &str) -> PathBuf {
     file.parent().unwrap_or(Path::new(".")).join(pattern)
 }
 
-/// The files that match a pattern, as the C library finds them.
+/// Returns the files that match a pattern, as the C library finds them.
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let Ok(pattern) = CString::new(pattern.as_os_str().as_bytes()) else { return Vec::new() };
     // SAFETY: no lock needed; all members of the struct may be zero.
@@ -115,7 +115,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     // SAFETY: a C string, no callback, and a struct that lives through the call.
     let outcome = unsafe { libc::glob(pattern.as_ptr(), 0, None, &raw mut found) };
     let count = if outcome == 0 { found.gl_pathc } else { 0 };
-    // SAFETY: a glob that went well leaves `gl_pathc` C strings.
+    // SAFETY: a successful glob leaves `gl_pathc` C strings.
     let name = |place| unsafe { CStr::from_ptr(found.gl_pathv.add(place).read()) }.to_bytes().to_vec();
     let names = (0..count).map(name).map(|name| std::ffi::OsString::from_vec(name).into()).collect();
     // SAFETY: the struct of a glob, whose names were copied; freed once.
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(beside(file, "/opt/*.conf"), Path::new("/opt/*.conf"));
     }
 
-    /// What is missing of `x.so` where the files have these texts; the first is plugstack.conf.
+    /// Returns the result for `x.so` if the files have these texts. The first file is plugstack.conf.
     fn missing_with(files: &[(&str, &str)]) -> Option<Missing> {
         let folder = std::env::temp_dir().join(format!("plugstack-{:?}", std::thread::current().id()));
         fs::create_dir_all(folder.join("d")).unwrap();
@@ -178,7 +178,7 @@ mod tests {
             (&[(main, "include d/*.conf\n"), ("d/1.conf", "required y.so"), ("d/2.conf", line)], None),
             (&[(main, "include d/*.conf\n"), ("d/2.txt", line)], Some(Missing::Line)),
             (&[(main, "include d/no-such-file\n")], Some(Missing::Line)),
-            // One that includes itself ends Slurm, and not us.
+            // A file that includes itself ends Slurm, but not us.
             (&[(main, "include plugstack.conf\n")], Some(Missing::Line)),
             (&[(main, "include d/a\n"), ("d/a", "include b"), ("d/b", line)], None),
         ] {

@@ -1,8 +1,8 @@
-//! Is the release's table true of this slurmctld? Asked before anything is believed.
+//! Checks that the release's table is true of this slurmctld, before the plugins use any record.
 //!
-//! A wrong answer turns the plugins into a pure pass-through for the rest of the process: reading at wrong
-//! offsets could do anything, not reading costs IPU jobs their start. So what is looked at here for the first
-//! time is read through a `Probe`, which survives wrong addresses.
+//! A failed check turns the plugins into a pure pass-through for the rest of the process. Reads at wrong
+//! offsets could do anything; without reads, only IPU jobs do not start. All memory that is checked here for
+//! the first time is read through a `Probe`, which survives wrong addresses.
 
 mod conf;
 mod job;
@@ -23,29 +23,30 @@ use crate::running_release::loaded;
 
 static MISTRUSTED: AtomicBool = AtomicBool::new(false);
 
-/// The kinds of jobs that were looked at closely, a bit each: a waiting job has members still empty that a
-/// running one has filled.
+/// The kinds of jobs that were checked closely, one bit each. A running job has filled members that are still
+/// empty in a waiting one.
 static SEEN: AtomicU8 = AtomicU8::new(0);
 
-/// Whether a check failed in this process: IPU jobs do not start.
+/// Whether a check failed in this process. IPU jobs then do not start.
 #[must_use]
 pub fn is_pass_through() -> bool {
     MISTRUSTED.load(Ordering::Relaxed)
 }
 
-/// Checks the configuration structure, once: the texts at their places must be what they are called.
+/// Checks the configuration structure once: SelectType must read as a selector, the other members as texts.
 #[must_use]
 pub fn conf_is_as_expected() -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
     if let Some(verdict) = VERDICT.get() {
         return *verdict;
     }
-    // Who cannot look has found nothing: the next call looks again.
+    // A call without a probe has checked nothing, so the next call tries again.
     let Some(probe) = Probe::new() else { return false };
     *VERDICT.get_or_init(|| conf::look(&probe).inspect_err(|finding| mistrust(finding)).is_ok())
 }
 
-/// Checks a job record: its mark each time, all that the plugins use for the first job of each kind.
+/// Checks a job record: its magic each time, and every member that the plugins use for the first job of each
+/// kind.
 pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     if is_pass_through() {
         return false;
@@ -55,8 +56,7 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
         mistrust(&format!("a job record begins with {magic:#x}"));
         return false;
     }
-    // Slurm tests a reservation by a record that is no job's: there is nothing in it for us, and nothing to
-    // learn from.
+    // Slurm tests a reservation with a record that belongs to no job. The record says nothing about jobs.
     if job.id() == 0 {
         return false;
     }
@@ -71,7 +71,7 @@ pub(crate) fn job_is_as_expected(job: JobRef<'_>) -> bool {
     !is_pass_through()
 }
 
-/// The same for a job of slurmctld's list, each of which has an id.
+/// Checks a job of slurmctld's list as [`job_is_as_expected`] does. Each job of the list must have an id.
 pub(crate) fn listed_job_is_as_expected(job: JobRef<'_>) -> bool {
     let is_expected = job_is_as_expected(job);
     if !is_pass_through() && job.id() == 0 {
@@ -93,7 +93,7 @@ pub(crate) fn qos_is_as_expected(qos: Record<'_>, layout: &Layout) -> bool {
     once(&VERDICT, "the QOS of a job", |probe| job::is_qos(probe, qos, layout))
 }
 
-/// Checks the first default partition, by its mark.
+/// Checks the first default partition, by its magic and its name.
 pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
     let fields = &layout.part_record;
@@ -104,7 +104,7 @@ pub(crate) fn default_partition_is_as_expected(part: Record<'_>, layout: &Layout
     })
 }
 
-/// Checks a partition record: its mark each time, what else is used until one that has nodes was seen.
+/// Checks a partition record: its magic each time, its name and nodes until a record that has nodes was seen.
 pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> bool {
     static SEEN: AtomicBool = AtomicBool::new(false);
     let fields = &layout.part_record;
@@ -127,12 +127,13 @@ pub(crate) fn partition_is_as_expected(part: Record<'_>, layout: &Layout) -> boo
     is_right
 }
 
-/// Whether a node record has its mark; what else is used, [`nodes_are_as_expected`] looked at.
+/// Whether a node record has its magic. [`nodes_are_as_expected`] has checked the other members.
 pub(crate) fn node_has_mark(node: Record<'_>, layout: &Layout) -> bool {
     node.read(layout.node_record.magic) == facts::NODE_MAGIC
 }
 
-/// The verdict of a look that is enough once. Who cannot look has found nothing: the next call looks again.
+/// Runs a check that is enough once, and keeps its verdict. A call without a probe checks nothing, and the
+/// next call tries again.
 fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> bool {
     if let Some(verdict) = verdict.get() {
         return *verdict;
@@ -147,14 +148,14 @@ fn once(verdict: &OnceLock<bool>, what: &str, look: impl Fn(&Probe) -> bool) -> 
     })
 }
 
-/// Checks that the texts of a message can be read, and the list of texts: each the first time that it is not
-/// NULL, as most are in most messages. What they say is their user's affair.
+/// Checks that the texts of a message and its list of texts can be read, each the first time that it is not
+/// NULL. Most are NULL in most messages. Their words are not checked, because users choose them.
 pub(crate) fn texts_are_readable(
     message: Record<'_>,
     texts: &[Field<Text>],
     list: (Field<Texts>, Field<u32>),
 ) -> bool {
-    /// What was found good, a bit for each member.
+    /// The members that were found good, one bit each.
     static SEEN: AtomicU8 = AtomicU8::new(0);
     let (first, count) = (message.texts_pointer(list.0), message.read(list.1));
     let pointers = texts.iter().map(|field| message.text_pointer(*field)).chain([first]);

@@ -13,20 +13,20 @@ use crate::running_release;
 use crate::symbols::{self, RawJob, wanted};
 use crate::text::c_string;
 
-/// What every safe view needs: functions, variables and offsets of this slurmctld.
+/// The functions, variables and offsets of this slurmctld. Every safe view needs them.
 pub(crate) struct Host {
     pub(crate) slurmctld: Slurmctld,
     pub(crate) layout: &'static Layout,
 }
 
 impl Host {
-    /// Puts another text into a member or list.
+    /// Replaces the text in a member or in an entry of a list.
     ///
     /// # Safety
-    /// `member` holds NULL or a string of Slurm's allocator, and nobody else reads it meanwhile.
+    /// `member` holds NULL or a string of Slurm's allocator, and no other thread reads it meanwhile.
     pub(crate) unsafe fn replace_text(&self, member: *mut *mut c_void, text: &str) {
         let (call, text) = (&self.slurmctld.call, c_string(text));
-        // SAFETY: xfree takes back what Slurm allocated (caller) and xstrdup's result is of the same allocator.
+        // SAFETY: xfree takes a string of Slurm's allocator (caller), and xstrdup uses the same allocator.
         unsafe {
             (call.xfree)(member);
             member.write((call.xstrdup)(text.as_ptr()).cast());
@@ -34,10 +34,11 @@ impl Host {
     }
 }
 
-/// The host.
+/// Returns the functions, variables and offsets of this slurmctld. They are found once per process.
 ///
 /// # Errors
-/// Outside slurmctld, in an unsupported release, or when a function we use is missing; one line.
+/// One line: outside slurmctld, in an unsupported release, or when a function or variable that we use is
+/// missing.
 pub(crate) fn host() -> Result<&'static Host, String> {
     static HOST: OnceLock<Result<Host, String>> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -48,7 +49,7 @@ pub(crate) fn host() -> Result<&'static Host, String> {
     .map_err(Clone::clone)
 }
 
-/// Checks that everything the plugins use of slurmctld is there.
+/// Checks that slurmctld has every function and variable that the plugins use.
 ///
 /// # Errors
 /// One line that names what is missing.
@@ -67,10 +68,10 @@ macro_rules! host_functions {
         pub(crate) struct $table { $( pub(crate) $field: unsafe extern "C" fn($($arg),*) $(-> $ret)?, )* }
 
         impl $table {
-            /// Looks every function up; an error names the first that is missing.
+            /// Looks up every function. The error names the first that is missing.
             fn resolve() -> Result<Self, String> {
                 Ok(Self { $(
-                    // SAFETY: the signature is the one of the same function in Slurm's headers (SAFETY.md,
+                    // SAFETY: the signature is that of the function in Slurm's headers (SAFETY.md,
                     // "Signatures").
                     $field: unsafe { wanted($name) }?,
                 )* })
@@ -80,7 +81,7 @@ macro_rules! host_functions {
 }
 
 host_functions! {
-    /// What is called in slurmctld only.
+    /// The functions that the plugins call in slurmctld only.
     Daemon {
         lock = c"lock_slurmctld": fn(Locks);
         unlock = c"unlock_slurmctld": fn(Locks);
@@ -112,12 +113,12 @@ host_functions! {
     }
 }
 
-/// A variable of the host: its address, the same for the life of the process.
+/// A variable of the host. Its address stays the same for the life of the process.
 pub(crate) struct Variable<T>(NonNull<T>);
 
-// SAFETY: only an address; `get` and `set` say which lock an access needs.
+// SAFETY: the value is only an address; `get` and `set` name the lock that an access needs.
 unsafe impl<T> Send for Variable<T> {}
-// SAFETY: a shared reference gives the address only; `get` and `set` are unsafe and name the lock.
+// SAFETY: a shared reference gives only the address; `get` and `set` are unsafe and name the lock.
 unsafe impl<T> Sync for Variable<T> {}
 
 impl<T: Copy> Variable<T> {
@@ -145,17 +146,17 @@ impl<T: Copy> Variable<T> {
 
 /// Variables of slurmctld.
 pub(crate) struct Variables {
-    /// Job lock.
+    /// Guarded by the job lock.
     pub(crate) job_list: Variable<*mut c_void>,
-    /// Job lock.
+    /// Guarded by the job lock.
     pub(crate) last_job_update: Variable<i64>,
-    /// Node lock.
+    /// Guarded by the node lock.
     pub(crate) node_record_table_ptr: Variable<*mut *mut c_void>,
-    /// Node lock.
+    /// Guarded by the node lock.
     pub(crate) node_record_count: Variable<libc::c_int>,
-    /// Partition lock.
+    /// Guarded by the partition lock.
     pub(crate) default_part_loc: Variable<*mut c_void>,
-    /// Partition lock.
+    /// Guarded by the partition lock.
     pub(crate) part_list: Variable<*mut c_void>,
 }
 
@@ -177,7 +178,7 @@ impl Variables {
     }
 }
 
-/// Everything of slurmctld that the plugins use.
+/// The functions and variables of slurmctld that the plugins use.
 pub(crate) struct Slurmctld {
     pub(crate) call: Daemon,
     pub(crate) requeue: Requeue,

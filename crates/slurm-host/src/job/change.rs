@@ -1,4 +1,4 @@
-//! Changing a job record.
+//! Changes a job record.
 
 use std::ffi::c_void;
 use std::ops::Deref;
@@ -10,7 +10,7 @@ use slurm_release::{Field, Text};
 use super::JobRef;
 use crate::symbols::RawJob;
 
-/// How far ahead [`JobMut::begin_soon`] lies.
+/// The time from [`JobMut::begin_soon`] until the job may begin.
 pub const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// A job record under the job write lock.
@@ -24,8 +24,8 @@ impl<'lock> Deref for JobMut<'lock> {
 }
 
 impl<'lock> JobMut<'lock> {
-    /// The job of a select callback that runs under the job write lock (job_begin, job_fini, job_test,
-    /// reconfigure).
+    /// Returns the job of a select callback that runs under the job write lock (job_begin, job_fini,
+    /// job_test, reconfigure).
     ///
     /// # Safety
     /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
@@ -35,7 +35,7 @@ impl<'lock> JobMut<'lock> {
         unsafe { JobRef::from_callback(job) }.map(Self)
     }
 
-    /// The same, for an element of `job_list`.
+    /// Returns the job in an element of `job_list`.
     ///
     /// # Safety
     /// As [`Self::from_callback`].
@@ -48,11 +48,12 @@ impl<'lock> JobMut<'lock> {
         Self(job)
     }
 
-    /// Lets a job that is being requeued start again as soon as it may, when this run was never launched.
+    /// Lets a job that is being requeued start again soon, if this run was never launched. To be called right
+    /// before the completion gate is opened.
     ///
-    /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the run
-    /// before any more, unless the job's begin time lies ahead anyway. No node has one of a run that never
-    /// was launched. To be called right before the completion gate is opened.
+    /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the earlier run
+    /// any more, unless the job's begin time lies ahead. No node has credentials of a run that was never
+    /// launched.
     pub fn begin_soon(&mut self) {
         let Some(details) = self.details() else { return };
         let field = self.layout().job_details.begin_time;
@@ -61,15 +62,15 @@ impl<'lock> JobMut<'lock> {
         details.write(field, details.read(field).max(soon));
     }
 
-    /// Says whether Slurm may requeue it.
+    /// Sets whether Slurm may requeue the job.
     pub(crate) fn allow_requeue(&mut self, allowed: bool) {
         if let Some(details) = self.details() {
             details.write(self.layout().job_details.requeue, allowed.into());
         }
     }
 
-    /// Has a job that was launched late end by its deadline. Slurm cuts the time limit of a job to that when
-    /// it gets its nodes, and lets it count from the launch on.
+    /// Makes a job that was launched late end by its deadline. Slurm cuts a job's time limit to the deadline
+    /// when the job gets its nodes, but counts the limit from the launch on.
     pub fn end_by_deadline(&mut self) {
         let is_launched = self.is_running() && !self.is_configuring();
         if let Some(deadline) = self.deadline().filter(|deadline| is_launched && *deadline < self.end_time())
@@ -78,44 +79,43 @@ impl<'lock> JobMut<'lock> {
         }
     }
 
-    /// Says when a pending job is expected to start, in seconds since the Unix epoch; after a WILL_RUN test
-    /// only.
+    /// Sets the expected start of a pending job, in seconds since the Unix epoch; only after a WILL_RUN test.
     pub fn expect_start(&mut self, time: i64) {
         self.record.write(self.layout().job_record.start_time, time);
     }
 
-    /// Gives back what the stock selector has chosen for a start that is refused after all. Slurm does the
-    /// same where an account's limit refuses one (`select_nodes` in node_scheduler.c, 22.05 to 26.05), and
-    /// nothing else. Until the next start is tried it would be shown and saved as the job's; where the cons
-    /// selectors are asked more, they free it.
+    /// Gives back the resources that the stock selector chose for a start that is refused after all. Slurm
+    /// does the same, and nothing else, where an account's limit refuses a start (`select_nodes` in
+    /// node_scheduler.c, 22.05 to 26.05). Otherwise Slurm would show and save them as the job's until it
+    /// tries the next start. The cons selectors free them if they are asked again.
     ///
-    /// After a RUN_NOW test that said yes only.
+    /// Only after a RUN_NOW test that said yes.
     pub fn give_up_resources(&mut self) {
         let resources = self.record.member(self.layout().job_record.job_resrcs);
-        // SAFETY: under the job write lock; the member is NULL or what the selector made, which Slurm's own
-        // function frees, and sets the member to NULL.
+        // SAFETY: under the job write lock; the member is NULL or made by the selector. Slurm's own function
+        // frees it and sets the member to NULL.
         unsafe { (self.host.slurmctld.call.free_job_resources)(resources.cast()) };
     }
 
-    /// Sets the text squeue shows as the reason.
+    /// Sets the text that squeue shows as the reason.
     pub fn set_reason(&mut self, text: &str) {
         self.set_text(self.layout().job_record.state_desc, text);
     }
 
-    /// Leaves the reason to its name.
+    /// Clears the text of the reason; squeue then shows the reason's name.
     pub fn clear_reason(&mut self) {
         self.clear_text(self.layout().job_record.state_desc);
     }
 
-    /// Shows no text any more for a job that waits in line, and that it waits for its turn: what name the
-    /// reason had, Slurm has from the code by which the job was refused ([`crate::differences::refusal`]), as
-    /// that it waits for a licence.
+    /// Shows a job in line as waiting for its turn, without a text. Slurm took the earlier reason, for
+    /// example a missing licence, from the code that refused the job ([`crate::differences::refusal`]).
     pub fn wait_for_its_turn(&mut self) {
         self.record.write(self.layout().job_record.state_reason, facts::WAIT_PRIORITY);
         self.clear_reason();
     }
 
-    /// Appends to `system_comment`, which `scontrol show job` and squeue show, what it does not say yet.
+    /// Appends a text to `system_comment`, unless it is there already. `scontrol show job` and squeue show
+    /// this member.
     pub fn add_system_comment(&mut self, text: &str) {
         let field = self.layout().job_record.system_comment;
         let all = match self.record.text(field) {
@@ -126,7 +126,7 @@ impl<'lock> JobMut<'lock> {
         self.set_text(field, &all);
     }
 
-    /// The same, in the place of all that it says already and that is superseded by this.
+    /// Appends a text to `system_comment`, and removes the parts that it supersedes.
     pub fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {
         const BETWEEN: &str = "; ";
         let field = self.layout().job_record.system_comment;
@@ -144,8 +144,8 @@ impl<'lock> JobMut<'lock> {
 
     fn clear_text(&mut self, field: Field<Text>) {
         let member: *mut *mut c_void = self.record.member(field).cast();
-        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which
-        // xfree takes back and sets to NULL.
+        // SAFETY: under the job write lock; the member is NULL or memory of Slurm's allocator, which xfree
+        // takes back; xfree sets the member to NULL.
         unsafe { (self.host.slurmctld.call.xfree)(member) };
         self.touch();
     }

@@ -1,4 +1,4 @@
-//! What is read of a job only after the self-check has looked at it.
+//! Views of a job and its QOS, which are given out only after the self-check has looked at them.
 
 use std::ptr::NonNull;
 
@@ -9,14 +9,14 @@ use crate::slurmctld::host;
 use crate::symbols::RawJob;
 
 impl JobRef<'_> {
-    /// The job a select callback was given.
+    /// Returns the job that Slurm gave to a select callback.
     ///
     /// `None` for NULL, outside slurmctld, and when the record does not look as the release says
-    /// ([`selfcheck`]): then nothing may be read.
+    /// ([`selfcheck`]). Nothing may be read then.
     ///
     /// # Safety
-    /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback:
-    /// slurmctld holds at least the job read lock around each.
+    /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback.
+    /// slurmctld holds at least the job read lock around each callback.
     #[must_use]
     pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
         let host = host().ok()?;
@@ -25,7 +25,7 @@ impl JobRef<'_> {
         selfcheck::job_is_as_expected(job).then_some(job)
     }
 
-    /// The job in an element of `job_list`; `None` as in [`Self::from_callback`].
+    /// Returns the job in an element of `job_list`; `None` as in [`Self::from_callback`].
     ///
     /// # Safety
     /// As [`Self::from_callback`].
@@ -36,11 +36,12 @@ impl JobRef<'_> {
         selfcheck::listed_job_is_as_expected(job).then_some(job)
     }
 
-    /// The name of its QOS; `None` without accounting, and when it does not look as the release says.
+    /// The name of the job's QOS; `None` without accounting, and when its record does not look as the release
+    /// says.
     #[must_use]
     pub fn qos(self) -> Option<String> {
-        // SAFETY: whoever removes a QOS takes it from the jobs before, under the job write lock (SAFETY.md,
-        // "QOS"); what lies there is looked at when it is read first.
+        // SAFETY: slurmctld takes a QOS from the jobs before it removes the QOS, under the job write lock
+        // (SAFETY.md, "QOS"); the self-check looks at the record before the first read.
         let qos = unsafe { self.record().follow(self.layout().job_record.qos_ptr) }?;
         selfcheck::qos_is_as_expected(qos, self.layout()).then(|| qos.text(self.layout().qos_rec.name))?
     }

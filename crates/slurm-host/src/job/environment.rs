@@ -1,6 +1,5 @@
-//! The variables that slurmctld has for a job: those of `env_sup`, which Slurm hands to the batch script, to
-//! salloc and to srun, and those of `spank_job_env`, which it hands to Prolog and Epilog, on nodes and in
-//! slurmctld.
+//! The variables that slurmctld has for a job. Slurm hands those of `env_sup` to the batch script, to salloc
+//! and to srun. It hands those of `spank_job_env` to Prolog and Epilog, on nodes and in slurmctld.
 
 use std::ffi::c_void;
 
@@ -8,10 +7,10 @@ use super::{JobMut, JobRef};
 use crate::slurmctld::Host;
 use crate::text::from_c;
 
-/// Before a name in `spank_job_env`: Slurm drops what has another.
+/// The prefix of names in `spank_job_env`. Slurm drops variables without it.
 pub(crate) const OF_SCRIPTS: &str = "SPANK_";
 
-/// One of a job's two lists.
+/// One of a job's two lists of variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum List {
     EnvSup,
@@ -19,31 +18,31 @@ enum List {
 }
 
 impl JobRef<'_> {
-    /// A variable that is there, of the job's own.
+    /// Returns the value of a variable of the job's own (`env_sup`), if it is set.
     #[must_use]
     pub fn environment(self, name: &str) -> Option<String> {
         self.slots(List::EnvSup).find_map(|slot| value_of(slot, name))
     }
 
-    /// A variable that is there, of those for Prolog and Epilog; `name` without the `SPANK_` that they see
-    /// before it.
+    /// Returns the value of a variable for Prolog and Epilog, if it is set. `name` is without the `SPANK_`
+    /// that they see before it.
     #[must_use]
     pub fn script_environment(self, name: &str) -> Option<String> {
         let name = format!("{OF_SCRIPTS}{name}");
         self.slots(List::SpankJobEnv).find_map(|slot| value_of(slot, &name))
     }
 
-    /// The entries of a list, each a place that holds a C string.
+    /// Returns the entries of a list. Each is a place that holds a C string.
     fn slots(self, list: List) -> impl Iterator<Item = *mut *mut c_void> {
         let array = self.array(list);
         // SAFETY: under the job lock; a pointer member of the record or its details.
         let (first, count) =
             array.map_or((std::ptr::null_mut(), 0), |(at, count)| (unsafe { at.read() }, count));
-        // SAFETY: the array holds so many strings (SAFETY.md, "env_sup").
+        // SAFETY: the array holds `count` strings (SAFETY.md, "env_sup").
         (0..count).map(move |i| unsafe { first.add(i) })
     }
 
-    /// The member that points to a list, and how many entries this has.
+    /// Returns the member that points to a list, and the number of the list's entries.
     fn array(self, list: List) -> Option<(*mut *mut *mut c_void, usize)> {
         let (record, layout) = (self.record(), self.host().layout);
         let (job, of_details) = (&layout.job_record, &layout.job_details);
@@ -69,23 +68,25 @@ impl JobMut<'_> {
         self.set(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"), value);
     }
 
-    /// Takes a variable of the job's own out; it need not be there.
+    /// Removes a variable of the job's own, if it is set.
     pub fn remove_environment(&mut self, name: &str) {
         self.remove(List::EnvSup, name);
     }
 
-    /// Takes one for Prolog and Epilog out; it need not be there.
+    /// Removes a variable for Prolog and Epilog, if it is set.
     pub fn remove_script_environment(&mut self, name: &str) {
         self.remove(List::SpankJobEnv, &format!("{OF_SCRIPTS}{name}"));
     }
 
-    /// Takes all of those for Prolog and Epilog out whose name begins so, however often they are there.
+    /// Removes all variables for Prolog and Epilog whose names begin with `beginning`, however often they are
+    /// set.
     pub fn remove_script_environment_of(&mut self, beginning: &str) {
         let beginning = format!("{OF_SCRIPTS}{beginning}");
         self.remove_all(List::SpankJobEnv, |entry| entry.starts_with(&beginning));
     }
 
-    /// A client of a user's own can have sent one name several times, of which Slurm's scripts see the last.
+    /// Sets a variable, and leaves one entry for its name. A client of a user's own can have sent one name
+    /// several times, and Slurm's scripts see the last.
     fn set(&mut self, list: List, name: &str, value: &str) {
         self.keep_first(list, name);
         let known = self.slots(list).find(|slot| value_of(*slot, name).is_some());
@@ -115,16 +116,16 @@ impl JobMut<'_> {
         }
     }
 
-    /// One more entry at the end of a list, still NULL.
+    /// Adds one more entry, still NULL, to the end of a list.
     fn grow(&mut self, list: List) -> Option<*mut *mut c_void> {
         let (array, count) = self.array(list)?;
-        // Slurm looks for a NULL behind the last of some lists.
+        // Slurm looks for a NULL behind the last entry of some lists.
         let slots = count.checked_add(2)?;
         let (file, function) = (c"slurm-vipu".as_ptr(), c"grow".as_ptr());
         let bytes = size_of::<*mut c_void>();
         let call = &self.host.slurmctld.call;
-        // SAFETY: job write lock; an array of Slurm's allocator, or NULL, which becomes longer, as Slurm
-        // itself does for burst buffers; what is behind its last entry is nobody's.
+        // SAFETY: job write lock; the array is NULL or of Slurm's allocator, and Slurm itself makes it longer
+        // like this for burst buffers. No other code uses the memory behind the last entry.
         let new = unsafe {
             (call.xrecalloc)(array.cast(), slots, bytes, true, false, file, 0, function);
             let new = (*array).add(count);
@@ -134,7 +135,7 @@ impl JobMut<'_> {
         self.set_count(list, count + 1).then_some(new)
     }
 
-    /// Whether so many can be counted there.
+    /// Sets the number of a list's entries. Returns false if the member cannot hold the number.
     fn set_count(&mut self, list: List, count: usize) -> bool {
         let (record, layout) = (self.record(), self.host().layout);
         match list {
@@ -151,11 +152,12 @@ impl JobMut<'_> {
     }
 }
 
-/// Frees those of an array's strings that are unwanted; the others move together, and leave NULL behind them.
-/// The array keeps its memory. Returns how many are left.
+/// Frees the unwanted strings of an array. The others move together, and leave NULL behind them. The array
+/// keeps its memory. Returns the number of strings left.
 ///
 /// # Safety
-/// The slots are neighbours that nobody else reads meanwhile, and hold NULL or strings of Slurm's allocator.
+/// The slots are neighbours that no other thread reads meanwhile, and hold NULL or strings of Slurm's
+/// allocator.
 pub(crate) unsafe fn remove_entries(
     host: &Host,
     slots: &[*mut *mut c_void],
@@ -169,7 +171,7 @@ pub(crate) unsafe fn remove_entries(
             // SAFETY: a string of Slurm's allocator (caller), which xfree takes back, leaving NULL.
             unsafe { (host.slurmctld.call.xfree)(*slot) };
         } else {
-            // SAFETY: two slots of the array, or one.
+            // SAFETY: two slots of the array, or the same slot twice.
             unsafe { slots[kept].swap(*slot) };
             kept += 1;
         }
@@ -177,14 +179,14 @@ pub(crate) unsafe fn remove_entries(
     kept
 }
 
-/// The value of the entry in a slot, if it has this name.
+/// Returns the value of the entry in a slot, if the entry has this name.
 fn value_of(slot: *mut *mut c_void, name: &str) -> Option<String> {
     // SAFETY: a slot of a job's list under the job lock: NULL or a C string.
     let entry = unsafe { from_c(slot.read().cast()) }?;
     value_in(&entry, name).map(str::to_owned)
 }
 
-/// The value of an entry `name=value`.
+/// Returns the value of an entry `name=value`, if the entry has this name.
 fn value_in<'entry>(entry: &'entry str, name: &str) -> Option<&'entry str> {
     entry.strip_prefix(name)?.strip_prefix('=')
 }

@@ -1,4 +1,4 @@
-//! `slurm_conf`: texts.
+//! Checks the texts of `slurm_conf`.
 
 use slurm_release::{Field, Text};
 
@@ -8,18 +8,18 @@ use crate::running_release::loaded;
 use crate::symbols;
 
 /// # Errors
-/// What reads wrong.
+/// One line that names the text that reads wrong.
 pub(super) fn look(probe: &Probe) -> Result<(), String> {
     let at = symbols::find(c"slurm_conf").ok_or("there is no slurm_conf")?;
     let layout = &loaded()?.release.layout.slurm_conf;
-    // SAFETY: the address is only computed with here; what lies there is read through the probe.
+    // SAFETY: the address is only computed with here; the memory there is read through the probe.
     let conf = unsafe { Record::new(at) };
     let text = |field: Field<Text>| probe.pointer(conf.member(field)).unwrap_or(std::ptr::null());
     let select_type = probe.beginning(text(layout.select_type));
     if !select_type.starts_with(b"select/") {
         return Err(format!("SelectType reads as '{}'", String::from_utf8_lossy(&select_type)));
     }
-    // slurmstepd is given no more than SelectType, PluginDir and ClusterName.
+    // slurmstepd gets only SelectType, PluginDir and ClusterName, so the others may be NULL.
     for (name, field) in [
         ("the path of slurm.conf", layout.slurm_conf),
         ("PluginDir", layout.plugindir),

@@ -1,10 +1,12 @@
-//! A job record and what it points to, early members and late ones: those move most often.
+//! Checks a job record and the records to which it points: early members, and late ones, which move most
+//! often.
 //!
-//! Only what slurmctld alone writes is judged: its marks, pointers, counts, states and the times that it sets
-//! itself. One record decides, so nothing may decide that a user can write, be it by a client of the user's
-//! own: the words of a text (22.05 takes any `tres_per_node` without "gres:" in it), `begin_time` (`--begin`
-//! may be any later second), `wait_all_nodes`, `deadline`, or the Slurm partition's name among those asked
-//! for (with `--reservation` it may be that of the reservation).
+//! The checks judge only values that slurmctld alone writes: its marks, pointers, counts, states and the
+//! times that it sets itself. One record decides, so no check may depend on a value that a user can write,
+//! even with a client of the user's own. These values are the words of a text (22.05 takes any
+//! `tres_per_node` without "gres:" in it), `begin_time` (`--begin` may be any later second), `wait_all_nodes`
+//! and `deadline`. The Slurm partition's name need not be among those asked for (with `--reservation` it may
+//! be that of the reservation).
 
 use std::ffi::c_void;
 
@@ -15,17 +17,17 @@ use crate::job::JobRef;
 use crate::probe::Probe;
 use crate::record::Record;
 
-/// No time that a clock of today shows lies beyond this, and every address does.
+/// A bound that no time on a clock of today reaches, and that every address exceeds.
 const LATEST: i64 = 1 << 40;
 
-/// More than there are base states.
+/// A bound above the number of base states.
 const STATES: u32 = 32;
 
-/// More than any count or enumeration that is looked at holds.
+/// A bound above every count and enumeration that is checked.
 const MANY: u32 = 1000;
 
 /// # Errors
-/// What reads wrong.
+/// One line that names the member that reads wrong.
 pub(super) fn look(probe: &Probe, job: JobRef<'_>) -> Result<(), String> {
     let (at, size) = (job.record().address(), job.host().layout.job_record.size);
     if !probe.can_read(at, size.into()) {
@@ -52,8 +54,8 @@ fn wanted(right: bool, member: &'static str) -> Looked {
     if right { Ok(()) } else { Err(member) }
 }
 
-/// A text can be read, and is nothing else that the record points to: Slurm's allocator gives no address out
-/// twice.
+/// Checks the texts, bitmaps and lists. No other member may point to a text, because Slurm's allocator gives
+/// no address out twice.
 fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
     let texts = [
@@ -90,7 +92,7 @@ fn numbers(job: JobRef<'_>) -> Looked {
     let (record, fields) = (job.record(), &job.host().layout.job_record);
     let state = record.read(fields.job_state) & facts::JOB_STATE_BASE;
     wanted(state < STATES && record.read(fields.state_reason) < MANY, "job_state or state_reason")?;
-    // That of a waiting job is a forecast, which follows what an operator may set of others.
+    // The start of a waiting job is a forecast. It depends on values that an operator may set for other jobs.
     let started = if job.is_running() { 0..LATEST } else { 0..i64::MAX };
     wanted(started.contains(&record.read(fields.start_time)), "start_time")?;
     wanted(record.read(fields.end_time) >= 0, "end_time")?;
@@ -113,7 +115,7 @@ fn details(probe: &Probe, job: JobRef<'_>) -> Looked {
     wanted(probe.is_list(env_sup, details.read(fields.env_cnt).into()), "env_sup")
 }
 
-/// What is freed when a start is refused late: of a job that has none, nothing can be told.
+/// Checks the resources that are freed when a start is refused late. A job without resources shows nothing.
 fn resources(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, layout) = (job.record(), job.host().layout);
     let (field, fields) = (layout.job_record.job_resrcs, &layout.job_resources);
@@ -127,7 +129,7 @@ fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
     let (record, layout) = (job.record(), job.host().layout);
     let field = layout.job_record.part_ptr;
     wanted(probe.is_null_or_readable(record.pointer(field), layout.part_record.size.into()), "part_ptr")?;
-    // SAFETY: NULL, or memory that was just read in its whole size; whoever changes partitions holds the job
+    // SAFETY: NULL, or memory that was just read in its whole size; a change of partitions holds the job
     // write lock too, and the locks of `locks` include a partition read lock.
     let Some(found) = (unsafe { record.follow(field) }) else { return Ok(()) };
     wanted(found.read(layout.part_record.magic) == facts::PART_MAGIC, "part_ptr")?;
@@ -136,12 +138,13 @@ fn partition(probe: &Probe, job: JobRef<'_>) -> Looked {
 
 fn qos(probe: &Probe, job: JobRef<'_>) -> Looked {
     let layout = job.host().layout;
-    // SAFETY: the address is only computed with, until what lies there was looked at.
+    // SAFETY: the address is only computed with until the memory there was checked.
     let found = unsafe { job.record().follow(layout.job_record.qos_ptr) };
     wanted(found.is_none_or(|qos| is_qos(probe, qos, layout)), "qos_ptr")
 }
 
-/// Whether there is a `slurmdb_qos_rec_t`, which has no mark: something as long, with a name.
+/// Whether there is a `slurmdb_qos_rec_t`. It has no magic, so its whole size must be readable and its name a
+/// text.
 pub(super) fn is_qos(probe: &Probe, qos: Record<'_>, layout: &Layout) -> bool {
     let fields = &layout.qos_rec;
     probe.can_read(qos.address(), fields.size.into()) && probe.is_text(qos.text_pointer(fields.name))

@@ -1,4 +1,4 @@
-//! A node record and that of its line in slurm.conf.
+//! Checks a node record and the record of its line in slurm.conf.
 
 use slurm_release::{CONFIG_MAGIC, Layout, NODE_MAGIC};
 
@@ -6,7 +6,7 @@ use crate::probe::Probe;
 use crate::record::Record;
 
 /// # Errors
-/// What reads wrong.
+/// One line that names the member that reads wrong.
 pub(super) fn look(probe: &Probe, node: Record<'_>, layout: &Layout) -> Result<(), String> {
     let (fields, of_config) = (&layout.node_record, &layout.config_record);
     let wrong = |member: &str| Err(format!("{member} of a node record reads wrong"));
