@@ -1,4 +1,4 @@
-//! No panic crosses into C, and no errno of ours.
+//! Keeps panics and our errno from crossing into C.
 
 use std::any::Any;
 use std::ffi::c_int;
@@ -9,23 +9,23 @@ use failpoints::NoIo;
 
 use crate::{log, threads};
 
-/// Runs the body of an exported function; a panic in it becomes an error line and `otherwise`.
+/// Runs the body of an exported function. A panic in the body becomes an error line and `otherwise`.
 ///
-/// `what` says which call, and for which job where there is one; its first word names a failpoint.
+/// `what` names the call, and the job if there is one. Its first word names a failpoint.
 pub fn guard<R>(what: &dyn Fn() -> String, otherwise: R, body: impl FnOnce() -> R) -> R {
     guard_else(what, || otherwise, body)
 }
 
-/// The same where what is left to do after a panic takes more than a value. `otherwise` must not panic
-/// itself: what in it might goes into a guard of its own.
+/// Runs `body` as [`guard`] does, and `otherwise` after a panic. `otherwise` must not panic: a part of it
+/// that may panic goes into a guard of its own.
 pub fn guard_else<R>(
     what: &dyn Fn() -> String,
     otherwise: impl FnOnce() -> R,
     body: impl FnOnce() -> R,
 ) -> R {
     let _errno = Errno::keep();
-    // A panic may leave our own state half-changed; it is behind mutexes that then report poison,
-    // and Slurm's records are only changed by single stores.
+    // A panic may leave our own state half-changed. Our state is behind mutexes that then report poison, and
+    // Slurm's records are only changed by single stores.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         failpoints::stop_at!(what().split(' ').next().unwrap_or_default());
         body()
@@ -36,8 +36,8 @@ pub fn guard_else<R>(
     })
 }
 
-/// The thread's errno of before, again when this is dropped: Slurm reads it also where nothing need have set
-/// it (`_update_job` in job_mgr.c, 24.11, for a change of `Partition=`).
+/// The thread's errno, restored when the value is dropped. Slurm also reads errno where no call needs to have
+/// set it (`_update_job` in job_mgr.c, 24.11, for a change of `Partition=`).
 struct Errno(c_int);
 
 impl Errno {
@@ -48,21 +48,21 @@ impl Errno {
 
 impl Drop for Errno {
     fn drop(&mut self) {
-        // SAFETY: errno of this thread, which nobody else writes.
+        // SAFETY: errno of this thread, which no other thread writes.
         unsafe { *libc::__errno_location() = self.0 };
     }
 }
 
-/// The same for a callback of slurmctld, which runs under its locks: what it does waits for no disk and no
-/// network.
+/// Runs a callback of slurmctld as [`guard_else`] does. A callback runs under slurmctld's locks, so `body`
+/// must not wait for a disk or the network.
 pub fn callback<R>(what: &dyn Fn() -> String, otherwise: impl FnOnce() -> R, body: impl FnOnce() -> R) -> R {
     let _no_io = NoIo::new();
     guard_else(what, otherwise, body)
 }
 
-/// Sends the place of every panic of this object to Slurm's log, where the default is a lost stderr.
+/// Sends the place of every panic of this object to Slurm's log instead of to stderr, which is lost.
 ///
-/// A thread that panics because slurmctld took its files away stays in here: to unwind would touch more of
+/// A thread that panics because slurmctld took its files away stays in here. Unwinding would touch more of
 /// them, and a second panic on the way ends the whole process.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|info| {

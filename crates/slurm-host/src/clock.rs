@@ -1,19 +1,20 @@
-//! Times as Slurm's users read them.
+//! Times in the form that Slurm's users know.
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-/// A time in seconds since the Unix epoch as Slurm's commands show it: local, `2026-11-21T12:34:56`.
+/// Returns a time in seconds since the Unix epoch as Slurm's commands show it: local, `2026-11-21T12:34:56`.
 #[must_use]
 pub fn local(seconds: i64) -> String {
     let mut parts = MaybeUninit::<libc::tm>::uninit();
-    // SAFETY: no lock needed; reads the first and fills in the second, which is used only if it did.
+    // SAFETY: no lock needed; localtime_r reads `seconds` and fills in `parts`, which is used only after
+    // success.
     if unsafe { libc::localtime_r(&raw const seconds, parts.as_mut_ptr()) }.is_null() {
         return format!("@{seconds}");
     }
     let mut text = [0_u8; 64];
     let form = c"%Y-%m-%dT%H:%M:%S";
-    // SAFETY: localtime_r filled in the parts; at most as many bytes are written as there are.
+    // SAFETY: localtime_r filled in the parts; strftime writes at most as many bytes as `text` has.
     let length = unsafe {
         libc::strftime(text.as_mut_ptr().cast::<c_char>(), text.len(), form.as_ptr(), parts.as_ptr())
     };

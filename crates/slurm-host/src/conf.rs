@@ -1,4 +1,4 @@
-//! The few settings of slurm.conf that matter here.
+//! The few settings of slurm.conf that slurm-vipu reads.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,10 @@ use crate::record::Record;
 use crate::running_release::{conf_folder_at_load, loaded};
 use crate::{selfcheck, symbols};
 
-/// `slurm_conf` of this process, clients included; `None` when it is not where its release is known to have
-/// it.
+/// Returns `slurm_conf` of this process, clients included; `None` if it is not where the release has it.
 ///
-/// Slurm re-reads it under its configuration write lock. Callbacks run under that lock or a read lock of
-/// it; our own thread takes a read lock before it comes here (SAFETY.md, "slurm_conf").
+/// Slurm re-reads the structure under its configuration write lock. Callbacks run under that lock or under a
+/// read lock of it. Our own thread takes a read lock before it comes here (SAFETY.md, "slurm_conf").
 fn slurm_conf() -> Option<(Record<'static>, &'static Layout)> {
     let at = symbols::find(c"slurm_conf")?;
     let layout = loaded().ok()?.release.layout;
@@ -45,7 +44,7 @@ pub(crate) fn plugstack() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)
 }
 
-/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have no configuration but what
+/// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have only the configuration that
 /// slurmctld sends.
 #[must_use]
 pub fn is_configless() -> bool {
@@ -53,10 +52,10 @@ pub fn is_configless() -> bool {
     parameters.split(',').any(|word| word.trim().eq_ignore_ascii_case("enable_configless"))
 }
 
-/// The folder of slurm.conf, where vipu.conf is too.
+/// The folder of slurm.conf, which also contains vipu.conf.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
-    // slurmstepd is not told the path.
+    // slurmstepd does not get the path.
     let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return conf_folder_at_load() };
     Some(PathBuf::from(file).parent()?.to_owned())
 }
@@ -72,12 +71,12 @@ pub(crate) fn scheduling_is_deferred() -> bool {
 }
 
 /// Whether `SchedulerParameters` holds `bf_licenses`: backfill plans licences, and the main scheduler leaves
-/// all jobs to it that are behind one which waits for a licence.
+/// to backfill all jobs behind one that waits for a licence.
 pub(crate) fn keeps_licenses() -> bool {
     scheduler_parameter("bf_licenses").is_some()
 }
 
-/// Seconds between two looks at a waiting job, of whichever scheduler comes less often: `bf_interval` and
+/// The seconds between two looks at a waiting job, of the scheduler that comes less often: `bf_interval` or
 /// `sched_interval` of `SchedulerParameters`, or Slurm's defaults. Backfill stays away while nothing changes.
 #[must_use]
 pub fn scheduling_interval() -> i64 {
@@ -88,7 +87,8 @@ pub fn scheduling_interval() -> i64 {
     seconds("bf_interval", 30).max(seconds("sched_interval", 60))
 }
 
-/// What is written behind the `=` of a word of `SchedulerParameters`, nothing when there is none.
+/// Returns the text behind the `=` of a word of `SchedulerParameters`, empty without a `=`; `None` if there
+/// is no such word.
 fn scheduler_parameter(name: &str) -> Option<String> {
     let parameters = value(|layout| layout.slurm_conf.sched_params)?;
     let mut words =

@@ -1,5 +1,5 @@
-//! The launch gate keeps a job CONFIGURING, and the completion gate keeps it COMPLETING: raising and opening
-//! them.
+//! Raises and opens the gates: the launch gate keeps a job CONFIGURING, the completion gate keeps it
+//! COMPLETING.
 
 use slurm_release as facts;
 
@@ -9,28 +9,28 @@ use crate::locks::{LockPermit, Locked};
 impl JobMut<'_> {
     /// Holds the job in CONFIGURING until the gate is opened; see [`Locked::open_launch_gate`].
     ///
-    /// In job_begin and at adoption after a restart only.
+    /// Only in job_begin and at adoption after a restart.
     pub fn raise_launch_gate(&mut self) {
         let layout = self.layout();
         let Some(details) = self.details() else { return };
         let field = layout.job_details.prolog_running;
         details.write(field, details.read(field).saturating_add(1));
-        // A suspended job has forgotten that it is CONFIGURING, in Slurm's own code as well.
+        // A suspended job is not CONFIGURING any more, in Slurm's own code as well.
         if !self.is_suspended() {
             self.configure_again();
         }
     }
 
-    /// Has a job that was suspended while its launch gate was raised, and resumed, be CONFIGURING again:
-    /// Slurm has forgotten that, and launches nobody else when the gate is opened. To be called right before
-    /// that.
+    /// Makes a job CONFIGURING again that was suspended while its launch gate was raised, and resumed. Slurm
+    /// has cleared the flag, and launches no job without it when the gate is opened. To be called right
+    /// before the gate is opened.
     pub fn configure_again(&mut self) {
         let state = self.state() | facts::JOB_CONFIGURING;
         self.record().write(self.layout().job_record.job_state, state);
     }
 
-    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending; nothing
-    /// where it was not raised.
+    /// Undoes [`JobMut::raise_launch_gate`] in the same job_begin, for a job that stays pending. Does nothing
+    /// if the gate was not raised.
     pub fn take_back_launch_gate(&mut self) {
         let layout = self.layout();
         let Some(details) = self.details() else { return };
@@ -40,8 +40,8 @@ impl JobMut<'_> {
         let field = layout.job_details.prolog_running;
         let others = details.read(field).saturating_sub(1);
         details.write(field, others);
-        // Before job_begin returns, a burst buffer alone can have made it CONFIGURING too, with a count of
-        // its own.
+        // Before job_begin returns, only a burst buffer can also have made the job CONFIGURING, with a count
+        // of its own.
         if others == 0 {
             let state = self.state() & !facts::JOB_CONFIGURING;
             self.record().write(layout.job_record.job_state, state);
@@ -57,8 +57,8 @@ impl JobMut<'_> {
         unsafe { self.record().member(job.epilog_running).cast::<bool>().write(true) };
     }
 
-    /// Has Slurm launch no batch script when it finds the job ready; what [`JobMut::is_batch_job_again`]
-    /// needs. Under the same lock it has to be taken back.
+    /// Makes Slurm launch no batch script when it finds the job ready. [`JobMut::is_batch_job_again`] has to
+    /// undo the change under the same lock, with the returned flag.
     fn pass_for_no_batch_job(&mut self) -> u16 {
         let field = self.layout().job_record.batch_flag;
         let flag = self.record().read(field);
@@ -71,7 +71,7 @@ impl JobMut<'_> {
         self.record().write(self.layout().job_record.batch_flag, flag);
     }
 
-    /// Has a job end that was launched at that time, with that many seconds to run.
+    /// Sets the end of a job that was launched at the time `at`, with `time_limit` seconds to run.
     fn end_as_launched(&mut self, at: i64, time_limit: i64) {
         if self.is_running() && !self.is_configuring() && time_limit > 0 {
             self.record().write(self.layout().job_record.end_time, at.saturating_add(time_limit));
@@ -80,22 +80,22 @@ impl JobMut<'_> {
 }
 
 impl Locked<'_> {
-    /// Opens the launch gate that [`JobMut::raise_launch_gate`] raised; a batch script starts at once.
+    /// Opens the launch gate that [`JobMut::raise_launch_gate`] raised. A batch script starts at once.
     pub fn open_launch_gate(&mut self, job: u32) {
         if let Some(job) = self.find(job) {
             // SAFETY: job write, node write, conf, part and fed read locks are held (WRITE_JOBS).
             unsafe { (self.host.slurmctld.call.prolog_running_decr)(job.record().address()) };
-            // Slurm saves a job when it gets its nodes, not when it is launched later: for minutes a crash
+            // Slurm saves a job when it gets its nodes, not when it is launched later. For minutes, a crash
             // would bring it back as CONFIGURING, to be launched once more.
             // SAFETY: takes its own mutex only and returns at once.
             unsafe { (self.host.slurmctld.call.schedule_job_save)() };
         }
     }
 
-    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched `at` that time, and
-    /// had not saved that: its node would refuse to run it twice, and be drained for it. Should its node
-    /// never have heard of it, Slurm finds that out when the node registers, and puts the job back into the
-    /// queue.
+    /// Opens the launch gate of a job whose batch script an earlier slurmctld launched at the time `at`
+    /// without saving the launch. The job's node would refuse to run the script twice, and would be drained
+    /// for it. If the node never heard of the job, Slurm notices when the node registers, and requeues the
+    /// job.
     pub fn open_launch_gate_of_launched(&mut self, job: u32, at: i64) {
         let Some(mut record) = self.job(job) else { return };
         let time_limit = record.end_time() - record.start_time();
@@ -109,9 +109,10 @@ impl Locked<'_> {
 }
 
 impl LockPermit {
-    /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised: the job may leave COMPLETING.
+    /// Opens the completion gate that [`JobMut::raise_completion_gate`] raised. The job may then leave
+    /// COMPLETING.
     pub fn open_completion_gate(&mut self, job: u32) {
-        // SAFETY: takes its own locks; none is held, as a `Locked` borrows this value.
+        // SAFETY: takes its own locks; none is held, because a `Locked` borrows this value.
         unsafe { (self.host.slurmctld.call.prep_epilog_slurmctld_callback)(0, job, false) };
     }
 }

@@ -1,4 +1,4 @@
-//! The GRES of a node, as slurmd has them once slurm.conf and gres.conf were put together.
+//! The GRES of a node, as slurmd has combined them from slurm.conf and gres.conf.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -14,22 +14,22 @@ use crate::symbols;
 /// One `Gres=` element of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Its type, such as `pod64`.
+    /// The type of the GRES, for example `pod64`.
     pub kind: Option<String>,
-    /// How many the node offers.
+    /// The number that the node offers.
     pub count: u64,
     /// `File=` of gres.conf.
     pub file: Option<String>,
 }
 
-/// The records of the GRES `name` in the list that a gres plugin is given.
+/// Returns the records of the GRES `name` in the list that a gres plugin is given.
 ///
 /// # Errors
 /// One line, when the list cannot be walked or a record does not look as the release says.
 ///
 /// # Safety
-/// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and nobody changes it
-/// meanwhile.
+/// `list` is that of a running `gres_p_node_config_load`, under Slurm's lock of GRES, and no other thread
+/// changes it meanwhile.
 pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, String> {
     let layout = loaded()?.release.layout;
     let probe = Probe::new().ok_or("no file descriptor is free")?;
@@ -41,7 +41,7 @@ pub unsafe fn of_node(list: *mut c_void, name: &str) -> Result<Vec<Record>, Stri
     own.collect()
 }
 
-/// The record, if it is of this GRES; what is read is looked at before.
+/// Returns the record if it belongs to this GRES. Each part is checked before it is read.
 fn of_name(
     probe: &Probe,
     at: NonNull<c_void>,
@@ -66,7 +66,7 @@ fn of_name(
 }
 
 /// # Errors
-/// What reads wrong.
+/// One line that names the member that reads wrong.
 fn look(
     probe: &Probe,
     record: record::Record<'_>,
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_a_gres_is_slurms() {
+    fn a_gres_has_the_number_that_slurm_computes() {
         assert_eq!(id_of("vipu"), 0x7570_6976);
         assert_eq!(id_of("gpu"), 7_696_487);
     }

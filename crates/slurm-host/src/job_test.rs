@@ -1,4 +1,4 @@
-//! What Slurm passes to a job_test beside the job: nodes, jobs that may be preempted, and a time.
+//! The arguments of a job_test beside the job: nodes, jobs that may be preempted, and a time.
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -18,15 +18,15 @@ use crate::symbols::RawJob;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct RawTest {
-    /// `bitstr_t *`: the nodes to choose from, and those chosen.
+    /// `bitstr_t *`: the nodes to choose from, and after the test the chosen nodes.
     pub nodes: *mut c_void,
-    /// The fewest nodes that the job can do with.
+    /// The fewest nodes with which the job can run.
     pub min_nodes: u32,
-    /// A list of jobs that this one may preempt, or NULL.
+    /// A list of jobs that the job may preempt, or NULL.
     pub candidates: *mut c_void,
-    /// Where to put a list of those that are to be preempted, or NULL.
+    /// The place for a list of the jobs to preempt, or NULL.
     pub preemptees: *mut *mut c_void,
-    /// `will_run_data_t *` from 24.11 on; before, anything.
+    /// `will_run_data_t *` from 24.11 on; any value in earlier releases.
     pub will_run: *mut c_void,
 }
 
@@ -39,21 +39,21 @@ pub struct Test<'lock> {
 
 impl<'lock> Test<'lock> {
     /// # Safety
-    /// The arguments of a running `select_p_job_test`, and `'lock` ends with it: slurmctld holds the job
-    /// write lock and the node write lock around it.
+    /// `raw` has the arguments of a running `select_p_job_test`, and `'lock` ends with it. slurmctld holds
+    /// the job write lock and the node write lock around the test.
     #[must_use]
     pub unsafe fn from_callback(raw: RawTest) -> Option<Self> {
         Some(Self { raw, host: host().ok()?, lock: PhantomData })
     }
 
-    /// Whether the job may preempt others at all.
+    /// Whether the job may preempt other jobs at all.
     #[must_use]
     pub fn may_preempt(&self) -> bool {
         !self.raw.candidates.is_null()
     }
 
-    /// The jobs that this one may end by preemption, in Slurm's order: those that it would rather preempt
-    /// first. One that would only be suspended keeps its IPUs and is not among them.
+    /// The jobs that this one may end by preemption, in Slurm's order of preference. A job that would only be
+    /// suspended keeps its IPUs and is not among them.
     #[must_use]
     pub fn candidates(&self) -> Vec<JobRef<'lock>> {
         let call = &self.host.slurmctld.call;
@@ -68,11 +68,11 @@ impl<'lock> Test<'lock> {
     }
 
     fn listed(&self, list: *mut c_void) -> Vec<NonNull<c_void>> {
-        // SAFETY: job write lock; NULL or a list of jobs that nobody changes meanwhile.
+        // SAFETY: job write lock; NULL or a list of jobs that no other thread changes meanwhile.
         unsafe { list::items(self.host.slurmctld.call.list_for_each, list) }.unwrap_or_default()
     }
 
-    /// Whether others are to be preempted for what the test found.
+    /// Whether other jobs have to be preempted for the nodes that the test found.
     #[must_use]
     pub fn has_victims(&self) -> bool {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return false };
@@ -80,7 +80,7 @@ impl<'lock> Test<'lock> {
         !self.listed(unsafe { list.read() }).is_empty()
     }
 
-    /// Has Slurm preempt these jobs too, after a test that said yes.
+    /// Makes Slurm preempt these jobs too, after a test that said yes.
     pub fn preempt(&mut self, victims: &[JobRef<'lock>]) {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return };
         let call = &self.host.slurmctld.call;
@@ -101,7 +101,7 @@ impl<'lock> Test<'lock> {
         }
     }
 
-    /// How many nodes there are to choose from, or were chosen, and the fewest that the job can do with.
+    /// The number of nodes to choose from, or of the chosen nodes, and the fewest with which the job can run.
     #[must_use]
     pub fn nodes(&self) -> (u32, u32) {
         // SAFETY: job and node write lock; the bitmap of this test.
@@ -109,7 +109,7 @@ impl<'lock> Test<'lock> {
         (count.cast_unsigned(), self.raw.min_nodes)
     }
 
-    /// The numbers of these nodes in Slurm's node table, in order.
+    /// The numbers of the chosen nodes in Slurm's node table, in order.
     #[must_use]
     pub fn chosen(&self) -> Vec<u32> {
         let call = &self.host.slurmctld.call;
@@ -120,25 +120,26 @@ impl<'lock> Test<'lock> {
         numbers.filter(is_set).filter_map(|bit| u32::try_from(bit).ok()).collect()
     }
 
-    /// Takes nodes of these numbers from those to choose from, before the stock selector is asked.
+    /// Removes nodes of these numbers from the nodes to choose from, before the stock selector is asked.
     pub fn leave_out(&mut self, nodes: &[u32]) {
         let call = &self.host.slurmctld.call;
         // SAFETY: job and node write lock; the bitmap of this test.
         let size = unsafe { (call.bit_size)(self.raw.nodes) };
         for node in nodes.iter().map(|node| i64::from(*node)).filter(|node| *node < size) {
-            // SAFETY: job and node write lock; the bitmap of this test, which is the selector's to change,
-            // and a number below its size.
+            // SAFETY: job and node write lock; the bitmap of this test, which the selector may change, and a
+            // number below its size.
             unsafe { (call.bit_clear)(self.raw.nodes, node) };
         }
     }
 
-    /// Has backfill keep no node for the job: it waits for something else.
+    /// Makes backfill keep no node for the job, because the job waits for something else.
     pub fn keep_no_node(&mut self) {
-        // SAFETY: job and node write lock; the bitmap of this test, which is Slurm's to read when we return.
+        // SAFETY: job and node write lock; the bitmap of this test, which Slurm reads when we return.
         unsafe { (self.host.slurmctld.call.bit_clear_all)(self.raw.nodes) };
     }
 
-    /// Before when the job shall not be expected to start, in seconds since the Unix epoch (24.11 and later).
+    /// The time before which the job shall not be expected to start, in seconds since the Unix epoch (24.11
+    /// and later).
     #[must_use]
     pub fn not_before(&self) -> Option<i64> {
         let has_it = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(24, 11));

@@ -10,10 +10,10 @@ pub(crate) type ForEach = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// The items of a list; `None` when there is no list, or when it cannot be walked.
+/// Returns the items of a list; `None` if there is no list, or if it cannot be walked.
 ///
 /// # Safety
-/// `list` is NULL or a list of Slurm's that no other thread changes meanwhile.
+/// `list` is NULL or a list of Slurm that no other thread changes meanwhile.
 pub(crate) unsafe fn items(for_each: ForEach, list: *mut c_void) -> Option<Vec<NonNull<c_void>>> {
     unsafe extern "C" fn note(item: *mut c_void, items: *mut c_void) -> c_int {
         // SAFETY: `items` is the vector below, which only this call uses.
@@ -21,7 +21,7 @@ pub(crate) unsafe fn items(for_each: ForEach, list: *mut c_void) -> Option<Vec<N
         0
     }
     let mut items = Vec::new();
-    // SAFETY: a list that stays as it is (caller); `items` outlives the call.
+    // SAFETY: a list that does not change (caller); `items` outlives the call.
     let walked = |items| unsafe { for_each(list, note, items) } >= 0;
     (!list.is_null() && walked((&raw mut items).cast())).then_some(items)
 }

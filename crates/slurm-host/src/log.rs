@@ -11,7 +11,7 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use crate::symbols;
 use crate::text::c_string;
 
-/// Slurm's log levels that we write at (`log_level_t`).
+/// The log levels of Slurm at which we write (`log_level_t`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(i32)]
 enum SlurmLevel {
@@ -33,17 +33,17 @@ static LOG_LEVEL: LazyLock<Option<LogLevel>> = LazyLock::new(|| {
     unsafe { symbols::function(c"get_log_level") }
 });
 
-/// One error line, for instance `error: select/vipu: ...`.
+/// Writes one error line, for instance `error: select/vipu: ...`.
 pub fn error(text: &str) {
     write(SlurmLevel::Error, text);
 }
 
-/// One line that an administrator is to find in slurmctld's log; a command keeps it to itself.
+/// Writes one line that an administrator is to find in slurmctld's log. In a command it is only a debug line.
 pub fn info_of_slurmctld(text: &str) {
     write(if symbols::in_slurmctld() { SlurmLevel::Info } else { SlurmLevel::Debug }, text);
 }
 
-/// One line at level debug.
+/// Writes one line at level debug.
 pub fn debug(text: &str) {
     write(SlurmLevel::Debug, text);
 }
@@ -75,7 +75,7 @@ fn enabled(metadata: &Metadata<'_>) -> bool {
 
 /// Sends `tracing` events of the given crates to Slurm's log, at Slurm's level at that moment.
 ///
-/// What libraries say about themselves is left out. Slurm has no level for warnings: they are info.
+/// Events of libraries are left out. Slurm has no level for warnings: they are info.
 pub fn trace_to_slurm(crates: &'static [&'static str]) {
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(ToSlurm)
@@ -83,7 +83,7 @@ pub fn trace_to_slurm(crates: &'static [&'static str]) {
         .with_level(false)
         .with_target(false)
         .with_ansi(false)
-        // Dynamic: what a plain filter says of a place in the code is kept for good, and Slurm's level may
+        // A plain filter would keep its verdict on a place in the code for good, and Slurm's level may
         // change.
         .with_filter(tracing_subscriber::filter::dynamic_filter_fn(move |metadata, _| {
             let of_ours = metadata.target().split("::").next().is_some_and(|name| crates.contains(&name));

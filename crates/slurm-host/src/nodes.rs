@@ -1,4 +1,4 @@
-//! What the node table says about GRES.
+//! The GRES in slurmctld's node table.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -14,13 +14,13 @@ use crate::slurmctld::{Host, host};
 pub struct NodeGres {
     /// `NodeName`
     pub node: String,
-    /// Such as `vipu:pod64:64`: Slurm may have left out `no_consume`.
+    /// The GRES of the node, for example `vipu:pod64:64`. Slurm may have left out `no_consume`.
     pub gres: String,
-    /// The same as its line in slurm.conf has it.
+    /// The GRES in the node's line of slurm.conf.
     pub line: String,
 }
 
-/// The GRES of every node that has any; of none when one does not look as the release says
+/// Returns the GRES of every node that has any. Returns nothing if a node does not look as the release says
 /// ([`crate::selfcheck`]).
 ///
 /// # Safety
@@ -36,10 +36,10 @@ pub unsafe fn gres_of_all() -> Vec<NodeGres> {
     nodes.into_iter().filter_map(|node| gres_of(node, host.layout)).collect()
 }
 
-/// The records of all nodes, each with its place in the table.
+/// Returns the records of all nodes, each with its place in the table.
 ///
 /// # Safety
-/// Only inside a callback that runs under the node lock, until which ends.
+/// Only inside a callback that runs under the node lock; `'call` ends with that callback.
 pub(crate) unsafe fn table<'call>(host: &Host) -> impl Iterator<Item = (usize, Record<'call>)> + use<'call> {
     // SAFETY: node lock (caller): table and count belong together and do not change.
     let (table, count) = unsafe {
@@ -49,7 +49,7 @@ pub(crate) unsafe fn table<'call>(host: &Host) -> impl Iterator<Item = (usize, R
     (0..count).filter_map(move |place| {
         // SAFETY: the table has `count` slots; a slot may be NULL.
         let node: NonNull<c_void> = NonNull::new(unsafe { table.add(place).read() })?;
-        // SAFETY: a slot that is not is a node_record_t under the node lock.
+        // SAFETY: any other slot is a node_record_t under the node lock.
         Some((place, unsafe { Record::new(node) }))
     })
 }

@@ -1,4 +1,4 @@
-//! Shared objects: where one lies, opening others.
+//! Opens shared objects, and tells where an object lies.
 
 use std::ffi::{CStr, CString, OsStr, c_void};
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,7 +17,7 @@ unsafe impl Send for Object {}
 unsafe impl Sync for Object {}
 
 impl Object {
-    /// Opens an object as Slurm's own loader does: lazily, its names visible to nobody else.
+    /// Opens an object as Slurm's own loader does: lazily, with names that no other object sees.
     ///
     /// # Errors
     /// The loader's own words.
@@ -25,7 +25,7 @@ impl Object {
         Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_LOCAL)
     }
 
-    /// The object, if this process has opened it already.
+    /// Returns the object, if this process has opened it already.
     #[must_use]
     pub fn opened(path: &Path) -> Option<Self> {
         Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD).ok()
@@ -39,7 +39,7 @@ impl Object {
         NonNull::new(handle).map(Self).ok_or_else(last_error)
     }
 
-    /// The address of a symbol of this object.
+    /// Returns the address of a symbol of this object.
     #[must_use]
     pub fn symbol(self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is valid for ever, the name NUL-terminated.
@@ -52,12 +52,12 @@ fn last_error() -> String {
     unsafe { text::from_c(libc::dlerror()) }.unwrap_or_else(|| "unknown loader error".into())
 }
 
-/// The folder of the object that holds this address.
+/// Returns the folder of the object that holds this address.
 #[must_use]
 pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
     // SAFETY: dladdr fills the zeroed struct; all its members may be zero.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for; `info` lives through the call.
+    // SAFETY: dladdr takes any address; `info` lives through the call.
     let found = unsafe { libc::dladdr(address.as_ptr(), &mut info) } != 0;
     if !found || info.dli_fname.is_null() {
         return None;
@@ -68,7 +68,7 @@ pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
     Some(path.canonicalize().ok()?.parent()?.to_owned())
 }
 
-/// The folder of the object this code is linked into.
+/// Returns the folder of the object into which this code is linked.
 #[must_use]
 pub fn own_folder() -> Option<PathBuf> {
     folder_of(NonNull::new(own_folder as *mut c_void)?)

@@ -1,4 +1,4 @@
-//! Slurm's partitions, and what the nodes in them offer.
+//! The Slurm partitions, and the GRES of their nodes.
 
 use crate::list;
 use crate::nodes::{self, NodeGres};
@@ -13,29 +13,30 @@ pub struct SlurmPartitions<'call> {
 }
 
 impl<'call> SlurmPartitions<'call> {
-    /// None when a record does not look as the release says ([`crate::selfcheck`]).
+    /// Returns all Slurm partitions, or `None` if a record does not look as the release says
+    /// ([`crate::selfcheck`]).
     ///
     /// # Safety
-    /// Only inside a callback that runs under the partition and node locks, until which ends.
+    /// Only inside a callback that runs under the partition and node locks; `'call` ends with that callback.
     pub(crate) unsafe fn new(host: &'static Host) -> Option<Self> {
         let slurmctld = &host.slurmctld;
         // SAFETY: partition lock (caller): NULL, or Slurm's list of partition records.
         let found = unsafe { list::items(slurmctld.call.list_for_each, slurmctld.var.part_list.get()) };
         let found = found.unwrap_or_default().into_iter();
-        // SAFETY: live part_record_t under the partition lock (caller); what lies there is looked at next.
+        // SAFETY: live part_record_t under the partition lock (caller); the self-check looks at them next.
         let all: Vec<Record<'call>> = found.map(|part| unsafe { Record::new(part) }).collect();
         let are_right = all.iter().all(|part| selfcheck::partition_is_as_expected(*part, host.layout));
         are_right.then_some(Self { all, host })
     }
 
-    /// The names of all.
+    /// The names of all Slurm partitions.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().filter_map(|part| self.name(*part)).collect()
     }
 
-    /// Whether one of the nodes in the Slurm partition of this name offers what is wanted; `None` if there is
-    /// no such partition.
+    /// Whether `wanted` is true of a node in the Slurm partition `name`; `None` if there is no such
+    /// partition.
     #[must_use]
     pub fn has_node(&self, name: &str, wanted: &dyn Fn(&NodeGres) -> bool) -> Option<bool> {
         let part = *self.all.iter().find(|part| self.name(**part).as_deref() == Some(name))?;

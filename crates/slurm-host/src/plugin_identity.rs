@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{boundary, log, running_release};
 
-/// Called by the constructor of each plugin before Slurm reads `plugin_version`.
+/// Fills in the version of a plugin. The constructor of each plugin calls this before Slurm reads
+/// `plugin_version`.
 ///
-/// In a release that is not supported the version stays 0, which Slurm refuses; the reason is logged.
+/// In a release that is not supported the version stays 0, which Slurm refuses. The reason is logged.
 pub fn fill_in(plugin: &str, version: &AtomicU32) {
     boundary::guard(&|| format!("{plugin}: load"), (), || match running_release::loaded() {
         Ok(loaded) => version.store(loaded.release.version.0, Ordering::Relaxed),
@@ -16,8 +17,8 @@ pub fn fill_in(plugin: &str, version: &AtomicU32) {
 
 /// Exports `plugin_name`, `plugin_type` and `plugin_version` of a plugin.
 ///
-/// Slurm takes the address of the first two as the text itself, so they are arrays, and wants the exact
-/// version of the running Slurm, so the loader fills that in.
+/// Slurm takes the address of the first two as the text itself, so they are arrays. It wants the exact
+/// version of the running Slurm, so the constructor fills in the version.
 #[macro_export]
 macro_rules! plugin_identity {
     (name: $name:literal, type: $type:literal) => {
@@ -47,7 +48,7 @@ macro_rules! plugin_identity {
     };
 }
 
-/// The bytes of a text as an array.
+/// Returns the bytes of a text as an array.
 #[must_use]
 pub const fn bytes<const N: usize>(text: &str) -> [u8; N] {
     let mut array = [0; N];

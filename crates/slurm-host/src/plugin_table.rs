@@ -1,5 +1,5 @@
-//! The seam between the small plugins, which every Slurm command loads, and `vipu_slurmctld.so`, which
-//! only the primary slurmctld does.
+//! The table through which the small plugins reach `vipu_slurmctld.so`. Every Slurm command loads the small
+//! plugins, and only the primary slurmctld loads `vipu_slurmctld.so`.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
@@ -9,10 +9,10 @@ use crate::job_test::RawTest;
 use crate::object::{self, Object};
 use crate::symbols::RawJob;
 
-/// The object with everything that only slurmctld needs.
+/// The object that contains everything that only slurmctld needs.
 const FILE: &str = "vipu_slurmctld.so";
 
-/// The function by which it is entered, of type [`Entry`].
+/// The function of the object that returns the table, of type [`Entry`].
 const ENTRY: &CStr = c"vipu_slurmctld_entry";
 
 /// The number of this build: a hash of the version, and of the sources of this crate and of `slurm-release`
@@ -22,33 +22,34 @@ pub const BUILD: u64 = match u64::from_str_radix(env!("SLURM_HOST_BUILD"), 10) {
     Err(_) => panic!("the build script writes a number"),
 };
 
-/// [`PluginTable::job_test`] has answered yes in the inner selector's place.
+/// The result of [`PluginTable::job_test`] after it answered yes in the inner selector's place.
 pub const ANSWERED: c_int = c_int::MIN;
 
 /// Returns the table for a caller of the given build, or NULL when the builds differ.
 pub type Entry = unsafe extern "C" fn(build: u64) -> *const PluginTable;
 
-/// What the plugins ask in slurmctld. All run under the locks Slurm took for the plugin.
+/// The functions that the plugins call in slurmctld. All run under the locks that Slurm took for the plugin.
 #[repr(C)]
 pub struct PluginTable {
-    /// Before the inner selector's job_test: 0 to go on, [`ANSWERED`], or the ESLURM code to refuse with.
+    /// Runs before the inner selector's job_test. Returns 0 to go on, [`ANSWERED`], or the ESLURM code to
+    /// refuse with.
     pub job_test: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest) -> c_int,
-    /// After the inner selector's job_test, with its answer; returns the answer for Slurm.
+    /// Runs after the inner selector's job_test, with its answer. Returns the answer for Slurm.
     pub job_tested: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int,
-    /// After the inner selector's job_begin: 0, or an error that leaves the job pending.
+    /// Runs after the inner selector's job_begin. Returns 0, or an error that leaves the job pending.
     pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,
-    /// 1 when the inner selector is to be asked, 0 when the job's partition is not ready.
+    /// Returns 1 if the inner selector is to be asked, 0 if the job's partition is not ready.
     pub job_ready: unsafe extern "C" fn(job: RawJob) -> c_int,
-    /// Before the inner selector's job_fini.
+    /// Runs before the inner selector's job_fini.
     pub job_fini: unsafe extern "C" fn(job: RawJob),
-    /// Slurm has read its nodes and jobs, maybe not for the first time.
+    /// Runs when Slurm has read its nodes and jobs, maybe not for the first time.
     pub jobs_read: unsafe extern "C" fn(),
-    /// After the inner selector's reconfigure, which runs at the end of reading slurm.conf (true), and also
+    /// Runs after the inner selector's reconfigure, at the end of reading slurm.conf (true). It also runs
     /// when a partition is updated, a node is created or deleted, or debug flags are set.
     pub reconfigure: unsafe extern "C" fn(conf_was_read: bool),
-    /// job_submit's submit: 0, or the ESLURM code to reject with.
+    /// Handles job_submit's submit. Returns 0, or the ESLURM code to reject with.
     pub job_submit: unsafe extern "C" fn(description: *mut c_void, err_msg: *mut *mut c_char) -> c_int,
-    /// The same for changes of a job.
+    /// Handles job_submit's modify, for changes of a job. Returns 0, or the ESLURM code to reject with.
     pub job_modify:
         unsafe extern "C" fn(description: *mut c_void, job: RawJob, err_msg: *mut *mut c_char) -> c_int,
 }
@@ -63,10 +64,10 @@ pub fn load() -> Result<&'static PluginTable, String> {
     enter(Object::open(&path).map_err(wrong)?).map_err(wrong)
 }
 
-/// The controller, if select_vipu.so has loaded it.
+/// Returns the table, if select_vipu.so has loaded `vipu_slurmctld.so`.
 #[must_use]
 pub fn loaded() -> Option<&'static PluginTable> {
-    // Asked at every submit: only until it is found does it look at the file system.
+    // Every submit asks here, so the file system is searched only until the object is found.
     static LOADED: OnceLock<&'static PluginTable> = OnceLock::new();
     LOADED.get().copied().or_else(|| {
         let controller = enter(Object::opened(&object::own_folder()?.join(FILE))?).ok()?;

@@ -1,11 +1,11 @@
-//! Reading at addresses that may be wrong.
+//! Reads at addresses that may be wrong.
 
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
-/// A pipe, through which the kernel copies what may not be there.
+/// A pipe through which the kernel copies memory that may not be there.
 ///
-/// It answers for a bad address with an error, where reading would end the process.
+/// The kernel answers with an error for a bad address, where a direct read would end the process.
 pub(crate) struct Probe {
     reader: OwnedFd,
     writer: OwnedFd,
@@ -18,16 +18,16 @@ impl Probe {
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
             return None;
         }
-        // SAFETY: two open descriptors that nobody else has.
+        // SAFETY: two open descriptors that no other code has.
         let [reader, writer] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
         Some(Self { reader, writer })
     }
 
-    /// Copies from any address of this process; returns how many bytes could be read.
-    // Not inlined: by its name valgrind is told (tests/valgrind.supp) that it may be asked for bad addresses.
+    /// Copies from any address of this process. Returns the number of bytes that could be read.
+    // Not inlined: tests/valgrind.supp names this function, because it may be asked for bad addresses.
     #[inline(never)]
     pub(crate) fn copy(&self, from: *const c_void, to: &mut [u8]) -> usize {
-        // SAFETY: the kernel checks `from`, and answers with an error where nothing is.
+        // SAFETY: the kernel checks `from`, and answers with an error if the address is bad.
         let written = unsafe { libc::write(self.writer.as_raw_fd(), from, to.len()) };
         let Ok(written) = usize::try_from(written) else { return 0 };
         // SAFETY: `to` has room for as much as was written, which is at most its length.
@@ -35,29 +35,29 @@ impl Probe {
         usize::try_from(read).unwrap_or(0)
     }
 
-    /// Whether all of `bytes` bytes can be read there.
+    /// Whether `bytes` bytes can be read at an address.
     pub(crate) fn can_read(&self, from: *const c_void, bytes: usize) -> bool {
         let mut copy = vec![0; bytes];
         self.copy(from, &mut copy) == bytes
     }
 
-    /// The number at an address.
+    /// Returns the number at an address, if it can be read.
     pub(crate) fn number(&self, from: *const c_void) -> Option<u32> {
         let mut bytes = [0; 4];
         (self.copy(from, &mut bytes) == bytes.len()).then(|| u32::from_ne_bytes(bytes))
     }
 
-    /// The pointer at an address.
+    /// Returns the pointer at an address, if it can be read.
     pub(crate) fn pointer(&self, from: *const c_void) -> Option<*const c_void> {
         let mut bytes = [0; size_of::<usize>()];
         let read = self.copy(from, &mut bytes);
         (read == bytes.len()).then(|| usize::from_ne_bytes(bytes) as *const c_void)
     }
 
-    /// As much of a text as is looked at.
+    /// The most bytes of a text that are looked at.
     pub(crate) const TEXT_BYTES: usize = 128;
 
-    /// The beginning of a C string, up to [`Self::TEXT_BYTES`]; empty where nothing can be read.
+    /// Returns the beginning of a C string, up to [`Self::TEXT_BYTES`]; empty if nothing can be read.
     pub(crate) fn beginning(&self, from: *const c_void) -> Vec<u8> {
         let mut bytes = [0; Self::TEXT_BYTES];
         let mut read = self.copy(from, &mut bytes);
@@ -77,8 +77,8 @@ impl Probe {
         self.copy(from, &mut [0]) == 1 && self.beginning(from).iter().all(printable)
     }
 
-    /// Whether there is a list of so many texts. How many is the user's choice, so nothing is too many: the
-    /// first and the last show whether the number can be one.
+    /// Whether there is a list of `count` texts. The user chooses the number, so no number is too large: the
+    /// first and the last text show whether it is possible.
     pub(crate) fn is_list(&self, list: *const c_void, count: u32) -> bool {
         let is_text = |at: *const c_void| {
             let text = self.pointer(at);
@@ -98,12 +98,12 @@ impl Probe {
         self.number(at) == Some(MAGIC)
     }
 
-    /// Whether there is a C string that a person could have written, or no string at all.
+    /// Whether there is NULL or a C string that a person could have written.
     pub(crate) fn is_null_or_text(&self, at: *const c_void) -> bool {
         at.is_null() || self.is_text(at)
     }
 
-    /// Whether all of `bytes` bytes can be read there, or the address is NULL.
+    /// Whether the address is NULL, or `bytes` bytes can be read there.
     pub(crate) fn is_null_or_readable(&self, at: *const c_void, bytes: usize) -> bool {
         at.is_null() || self.can_read(at, bytes)
     }

@@ -1,4 +1,4 @@
-//! A struct of Slurm's, reached through the offsets of the running release.
+//! A struct of Slurm, reached through the offsets of the running release.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
@@ -17,8 +17,8 @@ pub(crate) struct Record<'lock> {
 
 impl<'lock> Record<'lock> {
     /// # Safety
-    /// `at` points to a struct whose members are where the fields used on it say, and which stays
-    /// there, unchanged by other threads, for `'lock`.
+    /// `at` points to a struct whose members are where the fields used on it say. The struct stays there,
+    /// unchanged by other threads, for `'lock`.
     pub(crate) unsafe fn new(at: NonNull<c_void>) -> Self {
         Self { at: at.cast(), lock: PhantomData }
     }
@@ -33,12 +33,12 @@ impl<'lock> Record<'lock> {
         unsafe { self.member(field).cast::<T>().read() }
     }
 
-    /// Whether a member is anything but 0.
+    /// Whether a member is not 0.
     pub(crate) fn is_set<T: Scalar + Default + PartialEq>(self, field: Field<T>) -> bool {
         self.read(field) != T::default()
     }
 
-    /// Writes a member; the caller of the public function holds the write lock, see `JobMut`.
+    /// Writes a member. The caller of the public function holds the write lock, see `JobMut`.
     pub(crate) fn write<T: Scalar>(self, field: Field<T>, value: T) {
         // SAFETY: inside the struct (promise of `new`); only views that stand for a write lock call this.
         unsafe { self.member(field).cast::<T>().write(value) };
@@ -49,19 +49,19 @@ impl<'lock> Record<'lock> {
         unsafe { self.member(field).cast::<*mut c_void>().read() }
     }
 
-    /// Where a text member points to, without looking there.
+    /// Returns the pointer in a text member without following it.
     pub(crate) fn text_pointer(self, field: Field<Text>) -> *const c_void {
         // SAFETY: inside the struct, under its lock (promise of `new`); the member is a pointer.
         unsafe { self.member(field).cast::<*const c_void>().read() }
     }
 
-    /// Where a list of texts points to, without looking there.
+    /// Returns the pointer to a list of texts without following it.
     pub(crate) fn texts_pointer(self, field: Field<Texts>) -> *const c_void {
         // SAFETY: inside the struct, under its lock (promise of `new`); the member is a pointer.
         unsafe { self.member(field).cast::<*const c_void>().read() }
     }
 
-    /// The byte that a C bool is.
+    /// Returns a C bool as its byte.
     pub(crate) fn byte(self, field: Field<bool>) -> u8 {
         // SAFETY: inside the struct, under its lock (promise of `new`); any byte is a u8.
         unsafe { self.member(field).cast::<u8>().read() }
@@ -73,7 +73,7 @@ impl<'lock> Record<'lock> {
         unsafe { text::from_c(self.member(field).cast::<*const c_char>().read()) }
     }
 
-    /// The bytes of a text member, without copying them.
+    /// Returns the bytes of a text member, without copying them.
     pub(crate) fn bytes(self, field: Field<Text>) -> Option<&'lock [u8]> {
         // SAFETY: NULL or NUL-terminated; the string stays until the lock of `'lock` is released.
         unsafe {
@@ -82,12 +82,13 @@ impl<'lock> Record<'lock> {
         }
     }
 
-    /// Whether a text member has this word in it.
+    /// Whether a text member contains this word.
     pub(crate) fn mentions(self, field: Field<Text>, word: &[u8]) -> bool {
         self.bytes(field).is_some_and(|text| text.windows(word.len()).any(|part| part == word))
     }
 
-    /// Those of a list of so many texts that begin so.
+    /// Returns the texts of a list that begin with `beginning`. The member `count` holds the length of the
+    /// list.
     pub(crate) fn texts(self, field: Field<Texts>, count: Field<u32>, beginning: &str) -> Vec<String> {
         let first = self.texts_pointer(field).cast::<*const c_char>();
         let count = if first.is_null() { 0 } else { self.read(count) as usize };
@@ -101,23 +102,23 @@ impl<'lock> Record<'lock> {
         texts.filter(is_wanted).filter_map(|text| unsafe { text::from_c(text) }).collect()
     }
 
-    /// The struct that a pointer member points to.
+    /// Returns the struct to which a pointer member points.
     ///
     /// # Safety
-    /// What the member points to is covered by the same lock and laid out as the fields used on it say.
+    /// The struct at the pointer is covered by the same lock and laid out as the fields used on it say.
     pub(crate) unsafe fn follow(self, field: Field<Ptr>) -> Option<Record<'lock>> {
         // SAFETY: passed on to the caller.
         NonNull::new(self.pointer(field)).map(|at| unsafe { Record::new(at) })
     }
 
-    /// The address of a member, for Slurm functions that change it.
+    /// Returns the address of a member, for Slurm functions that change it.
     pub(crate) fn member<T>(self, field: Field<T>) -> *mut c_void {
         // SAFETY: the offset is inside the struct (promise of `new`).
         unsafe { self.at.as_ptr().add(field.offset()) }.cast()
     }
 }
 
-/// Plain values that any bits make.
+/// Plain values for which any bits are valid.
 pub(crate) trait Scalar: Copy {}
 impl Scalar for u8 {}
 impl Scalar for u16 {}
@@ -125,8 +126,8 @@ impl Scalar for u32 {}
 impl Scalar for u64 {}
 impl Scalar for i64 {}
 
-/// Methods of a view that each read one member of its struct: the method's name, the function of [`Record`] that
-/// reads, the member, and what comes of it.
+/// Declares methods of a view that each read one member of its struct: the method's name, the function of
+/// [`Record`] that reads, the member, and the type of the result.
 macro_rules! members {
     ($receiver:ty, $struct:ident, $view:ty:
      $($(#[$doc:meta])* $name:ident: $read:ident $member:ident -> $value:ty;)*) => {

@@ -1,9 +1,9 @@
-//! Telling IPU jobs apart when the layout of records cannot be trusted.
+//! Recognises IPU jobs when the layout of records cannot be trusted.
 //!
-//! A plugin that has switched itself off must not let an IPU job start without its partition, and cannot
-//! read the request at its place. But somewhere in the record there is a pointer to it: this looks at
-//! everything the record points to, through a `Probe`. Some hundred system calls, for one job, in a state
-//! that an administrator is going to end.
+//! A plugin that has switched itself off must not let an IPU job start without its partition, and cannot read
+//! the request at its place. The record still contains a pointer to the request. This module looks through a
+//! `Probe` at everything to which the record points. The search takes some hundred system calls for one job,
+//! in a state that an administrator is going to end.
 
 use std::ffi::c_void;
 
@@ -11,10 +11,10 @@ use crate::probe::Probe;
 use crate::running_release::loaded;
 use crate::symbols::RawJob;
 
-/// Where nothing is known of the release: no known one has a smaller `job_record_t`.
+/// The bytes to read if nothing is known of the release. No known release has a smaller `job_record_t`.
 const LEAST_RECORD_BYTES: usize = 1024;
 
-/// Whether the job's record points to a text that asks for a `vipu` GRES; yes also when that cannot be found
+/// Whether the job's record points to a text that asks for a `vipu` GRES. True also if that cannot be found
 /// out.
 ///
 /// # Safety

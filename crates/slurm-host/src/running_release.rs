@@ -1,7 +1,7 @@
-//! Which release of Slurm loaded us.
+//! Finds the release of the Slurm that loaded us.
 //!
-//! The stock selectors lie beside `libslurmfull.so` and carry the exact `SLURM_VERSION_NUMBER` that Slurm
-//! demands of every plugin; it is read from there before Slurm looks at ours.
+//! The stock selectors lie beside `libslurmfull.so`. They carry the exact `SLURM_VERSION_NUMBER` that Slurm
+//! demands of every plugin. This module reads the number there before Slurm looks at ours.
 
 use std::ffi::c_char;
 use std::path::PathBuf;
@@ -16,18 +16,18 @@ use crate::{log, symbols, text};
 /// The running Slurm: its release, and the folder of its stock plugins.
 #[derive(Debug)]
 pub struct RunningSlurm {
-    /// The release, whose offsets are the ones to use.
+    /// The release, which has the offsets to use.
     pub release: &'static Release,
-    /// Where `select_cons_tres.so` was found.
+    /// The folder that contains `select_cons_tres.so`.
     pub stock_plugins: PathBuf,
-    /// The table file that describes the release, when it is not what is built in.
+    /// The table file that describes the release; `None` if the built-in table is used.
     pub table: Option<PathBuf>,
 }
 
-/// Finds the release, once.
+/// Finds the release, once per process.
 ///
 /// # Errors
-/// One line for the administrator: no stock selector found, one of another Slurm, or a release that is not
+/// One line for the administrator: no stock selector was found, it is of another Slurm, or the release is not
 /// known.
 pub fn loaded() -> Result<&'static RunningSlurm, String> {
     static LOADED: OnceLock<Result<RunningSlurm, String>> = OnceLock::new();
@@ -57,7 +57,7 @@ fn find() -> Result<RunningSlurm, String> {
     Ok(RunningSlurm { release, stock_plugins, table })
 }
 
-/// The series of the running libslurm; `None` when it is newer than all known.
+/// Returns the series of the running libslurm, or `None` if it is newer than all known series.
 fn running_series() -> Option<Series> {
     // SAFETY: `long slurm_api_version(void)` in every release.
     let version =
@@ -67,10 +67,11 @@ fn running_series() -> Option<Series> {
     Series::of_soname(u32::try_from(soname).ok()?)
 }
 
-/// What is known of a release: from the table file if that describes it, else what is built in.
+/// Returns the table of a release: that of the table file if the file describes the release, else the
+/// built-in one.
 ///
-/// The file lies beside slurm.conf; beside the plugin, too, for hosts to which slurmctld sends slurm.conf
-/// alone.
+/// The file lies beside slurm.conf. It may also lie beside the plugin, for hosts to which slurmctld sends
+/// only slurm.conf.
 fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), String> {
     let folders = conf_folder_at_load().into_iter().chain(object::own_folder());
     let table = table_file::find(folders);
@@ -96,15 +97,15 @@ fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), Stri
     }
 }
 
-/// The folder of slurm.conf before anything is known about the release.
+/// Returns the folder of slurm.conf before the release is known.
 ///
-/// Slurm puts the path of the file it reads into its own environment before it loads a plugin; else there is
-/// the path that was compiled in.
+/// Slurm puts the path of slurm.conf into its own environment before it loads a plugin. Without that
+/// variable, Slurm uses the path that was compiled in.
 #[must_use]
 pub(crate) fn conf_folder_at_load() -> Option<PathBuf> {
     let compiled_in = || {
         let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();
-        // SAFETY: no lock needed; a `char *` in every release that nobody changes.
+        // SAFETY: no lock needed; a `char *` in every release that never changes.
         unsafe { text::from_c(path.read()) }.map(PathBuf::from)
     };
     let file = std::env::var_os("SLURM_CONF").map(PathBuf::from).or_else(compiled_in)?;
@@ -124,9 +125,9 @@ fn unknown(version: Version, table: Result<Option<(PathBuf, Table)>, String>) ->
     )
 }
 
-/// The stock selector and its folder.
+/// Returns the stock selector and its folder.
 fn stock_selector() -> Option<(PathBuf, Object)> {
-    // slurm_api_version is in libslurmfull and libslurm of every release, which programs are linked with.
+    // In every release slurm_api_version is in libslurmfull and libslurm, with which programs are linked.
     let library = symbols::find(c"slurm_api_version").and_then(object::folder_of);
     let beside = library.iter().flat_map(|dir| [dir.clone(), dir.join("slurm-wlm"), dir.join("slurm")]);
     object::own_folder().into_iter().chain(beside).find_map(|folder| {
@@ -135,14 +136,14 @@ fn stock_selector() -> Option<(PathBuf, Object)> {
     })
 }
 
-/// The version that a plugin was built with.
+/// Returns the version with which a plugin was built.
 fn version_of(plugin: Object) -> Option<Version> {
     let version = plugin.symbol(c"plugin_version")?.cast::<u32>();
     // SAFETY: no lock needed; every Slurm plugin exports plugin_version as a constant uint32.
     Some(Version(unsafe { version.read() }))
 }
 
-/// Whether a plugin is our selector: it would take itself for the stock one under that name.
+/// Whether a plugin is our selector. Under that name it would take itself for the stock selector.
 fn is_ours(selector: Object) -> bool {
     // SAFETY: every Slurm plugin exports plugin_type as a constant C string.
     let kind = selector.symbol(c"plugin_type").and_then(|kind| unsafe { text::from_c(kind.as_ptr().cast()) });

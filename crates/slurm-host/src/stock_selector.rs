@@ -13,11 +13,11 @@ use crate::running_release::RunningSlurm;
 #[derive(Clone, Copy, Debug)]
 pub struct Selector(Object);
 
-/// Which stock selector to use: `cons_tres` if `SelectTypeParameters` has `other_cons_tres`, else what
-/// vipu.conf in slurm.conf's folder says, else `cons_tres`.
+/// Returns the stock selector to use: `cons_tres` if `SelectTypeParameters` has `other_cons_tres`, else the
+/// choice of vipu.conf in slurm.conf's folder, else `cons_tres`.
 ///
-/// Every process that unpacks node records must choose the same, so a site that wants another layer than
-/// the default keeps vipu.conf beside slurm.conf on every host.
+/// Every process that unpacks node records must choose the same selector. A site that wants another layer
+/// than the default therefore keeps vipu.conf beside slurm.conf on every host.
 pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
     if other_cons_tres::is_set() {
         return cons_tres;
@@ -26,11 +26,11 @@ pub fn layer<L>(cons_tres: L, of_file: impl FnOnce(&Path) -> Option<L>) -> L {
 }
 
 impl Selector {
-    /// Loads `select_<layer>.so`, where `layer` is such as `cons_tres`, and calls its `init`, which Slurm
-    /// does only for plugins it knows of.
+    /// Loads `select_<layer>.so`, for example with the layer `cons_tres`, and calls its `init`. Slurm calls
+    /// `init` only for plugins that it knows of.
     ///
     /// # Errors
-    /// One line that says which file could not be used and why.
+    /// One line that names the file that could not be used, and says why.
     pub fn load(loaded: &RunningSlurm, layer: &str) -> Result<Self, String> {
         let path = loaded.stock_plugins.join(format!("select_{layer}.so"));
         if !path.exists() {
@@ -42,13 +42,13 @@ impl Selector {
         let failed = |why: String| format!("cannot use the stock selector {}: {why}", path.display());
         let object = Object::open(&path).map_err(failed)?;
         let Some(init) = object.symbol(c"init") else { return Ok(Self(object)) };
-        // SAFETY: `int init(void)` of every Slurm plugin. Called twice it only logs a line twice; Slurm's
-        // loader calls it without a lock of its own too.
+        // SAFETY: `int init(void)` of every Slurm plugin. A second call only logs a line twice; Slurm's
+        // loader also calls it without a lock of its own.
         let code = unsafe { std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn() -> c_int>(init)() };
         if code == 0 { Ok(Self(object)) } else { Err(failed(format!("its init returned {code}"))) }
     }
 
-    /// One of the selector's functions; `None` when its release has no such hook.
+    /// Returns one of the selector's functions; `None` if its release has no such hook.
     #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         self.0.symbol(name)

@@ -30,11 +30,12 @@ members! { &Self, job_desc_msg, JobDescription<'_>:
 }
 
 impl JobDescription<'_> {
-    /// The message of a running job_submit callback; `None` also when its requests are not where the release
-    /// is known to have them.
+    /// Returns the message of a running job_submit callback. `None` for NULL, outside slurmctld, and when the
+    /// requests are not where the release has them.
     ///
     /// # Safety
-    /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before it returns.
+    /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before the callback
+    /// returns.
     #[must_use]
     pub unsafe fn from_callback(message: *mut c_void) -> Option<Self> {
         let host = host().ok()?;
@@ -58,7 +59,7 @@ impl JobDescription<'_> {
         self.host.layout
     }
 
-    /// The requests that are not per node: per job, per task and per socket, each with its option's name.
+    /// The requests per job, per task and per socket, each with these words.
     #[must_use]
     pub fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
         let layout = &self.layout().job_desc_msg;
@@ -69,31 +70,32 @@ impl JobDescription<'_> {
         ]
     }
 
-    /// The Slurm partition of jobs that name none, if the site has one.
+    /// The default Slurm partition of the site, if there is one.
     #[must_use]
     pub fn default_slurm_partition(&self) -> Option<String> {
         // SAFETY: a job_submit callback runs under the partition read lock (SAFETY.md, "Locks around
         // callbacks").
         let part = NonNull::new(unsafe { self.host.slurmctld.var.default_part_loc.get() })?;
-        // SAFETY: a live part_record_t under that lock; what lies there is looked at when it is read first.
+        // SAFETY: a live part_record_t under that lock; the self-check looks at it before the first read.
         let part = unsafe { Record::new(part) };
         let is_right = selfcheck::default_partition_is_as_expected(part, self.layout());
         is_right.then(|| part.text(self.layout().part_record.name))?
     }
 
-    /// `--reservation`: without a Slurm partition of its own the job gets that of the reservation.
+    /// Whether the job names a reservation (`--reservation`). Without a Slurm partition of its own it gets
+    /// that of the reservation.
     #[must_use]
     pub fn names_reservation(&self) -> bool {
         self.record.bytes(self.layout().job_desc_msg.reservation).is_some_and(|name| !name.is_empty())
     }
 
-    /// Whether there is a script to run: one of sbatch, not of srun or salloc.
+    /// Whether there is a script to run, as in a job of sbatch and not of srun or salloc.
     #[must_use]
     pub fn is_batch(&self) -> bool {
         !self.record.text_pointer(self.layout().job_desc_msg.script).is_null()
     }
 
-    /// What Slurm partitions there are.
+    /// Returns all Slurm partitions, or `None` if a record does not look as the release says.
     #[must_use]
     pub fn all_slurm_partitions(&self) -> Option<SlurmPartitions<'_>> {
         // SAFETY: a job_submit or job_modify callback runs under the partition and node locks (SAFETY.md,
@@ -101,7 +103,7 @@ impl JobDescription<'_> {
         unsafe { SlurmPartitions::new(self.host) }
     }
 
-    /// Whether any of its requests names `vipu` at all: cheap, for jobs that have nothing to do with us.
+    /// Whether any request of the job names `vipu` at all. The check is cheap, for jobs that use no IPUs.
     #[must_use]
     pub fn mentions_vipu(&self) -> bool {
         let fields = &self.layout().job_desc_msg;
@@ -109,14 +111,15 @@ impl JobDescription<'_> {
         tres.into_iter().any(|field| self.record.mentions(field, b"vipu"))
     }
 
-    /// The options of SPANK plugins that begin so, `name=value` each, as Slurm keeps them with the job.
+    /// The options of SPANK plugins that begin with `beginning`, each as `name=value`, as Slurm keeps them
+    /// with the job.
     #[must_use]
     pub fn options(&self, beginning: &str) -> Vec<String> {
         let layout = &self.layout().job_desc_msg;
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
     }
 
-    /// Takes out what the message has for Prolog and Epilog under names that begin so.
+    /// Removes the variables of the message for Prolog and Epilog whose names begin with `beginning`.
     pub fn remove_script_environment_of(&mut self, beginning: &str) {
         let fields = &self.layout().job_desc_msg;
         let first: *mut *mut c_void = self.record.texts_pointer(fields.spank_job_env).cast_mut().cast();
@@ -126,7 +129,7 @@ impl JobDescription<'_> {
         }
         let slots: Vec<_> = (0..count).map(|place| first.wrapping_add(place)).collect();
         let beginning = format!("{OF_SCRIPTS}{beginning}");
-        // SAFETY: so many strings of the message, which Slurm has unpacked and nobody else sees during the
+        // SAFETY: `count` strings of the message, which Slurm has unpacked and no other code sees during the
         // callback.
         let kept = unsafe { remove_entries(self.host, &slots, |entry| entry.starts_with(&beginning)) };
         if let Ok(kept) = u32::try_from(kept) {
@@ -147,12 +150,12 @@ impl JobDescription<'_> {
 
     fn set(&mut self, field: Field<Text>, value: &str) {
         let member = self.record.member(field).cast();
-        // SAFETY: a char * member of the message, which nobody else sees during the callback.
+        // SAFETY: a char * member of the message, which no other code sees during the callback.
         unsafe { self.host.replace_text(member, value) };
     }
 }
 
-/// Appends a line to what the user is told (`err_msg` of job_submit).
+/// Appends a line to the answer to the user (`err_msg` of job_submit).
 ///
 /// # Safety
 /// `err_msg` is the argument of a running job_submit callback.

@@ -1,19 +1,19 @@
-//! Functions and variables of the process that loaded us, found by name at run time.
+//! Finds functions and variables of the process that loaded us, by name at run time.
 //!
-//! A plugin with undefined symbols of slurmctld would not load in `squeue` or slurmd, and one built
-//! against one release would not load in another; so there are none.
+//! A plugin with undefined symbols of slurmctld would not load in `squeue` or slurmd. A plugin that was built
+//! against one release would not load in another. Our plugins therefore have no undefined symbols of Slurm.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
-/// Looks a symbol up in the executable and the libraries it was started with.
+/// Looks a symbol up in the executable and the libraries with which it was started.
 #[must_use]
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: no lock needed; dlsym reads a NUL-terminated name and the handle is the predefined one.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
 }
 
-/// A function of the host, typed by the caller.
+/// Returns a function of the host, typed by the caller.
 ///
 /// # Safety
 /// `F` must be the `unsafe extern "C" fn` type with the signature that the function has in every
@@ -25,7 +25,7 @@ pub unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
     find(name).map(|symbol| unsafe { std::mem::transmute_copy::<NonNull<c_void>, F>(&symbol) })
 }
 
-/// As [`function`]; a missing one is an error that names it.
+/// Returns a function as [`function`] does; the error names a missing one.
 ///
 /// # Safety
 /// As [`function`].
@@ -34,11 +34,11 @@ pub(crate) unsafe fn wanted<F: Copy>(name: &CStr) -> Result<F, String> {
     unsafe { function(name) }.ok_or_else(|| format!("this Slurm has no function {}", name.to_string_lossy()))
 }
 
-/// Whether this process is slurmctld: only there are the scheduler's functions.
+/// Whether this process is slurmctld: only slurmctld has the scheduler's functions.
 #[must_use]
 pub fn in_slurmctld() -> bool {
     find(c"prolog_running_decr").is_some() && find(c"lock_slurmctld").is_some()
 }
 
-/// A `job_record_t`, seen from outside.
+/// A pointer to a `job_record_t`.
 pub type RawJob = *mut c_void;

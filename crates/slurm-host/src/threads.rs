@@ -1,8 +1,8 @@
 //! Threads inside slurmctld.
 //!
-//! A slurmctld in the foreground that is reconfigured replaces itself in place, from 23.11 on. It closes all
-//! files, ours too, and then executes its new self while our threads still run. What a thread meets in
-//! between is no fault: it only has to stay still until it is gone.
+//! From 23.11 on a slurmctld in the foreground replaces itself in place when it is reconfigured. It closes
+//! all files, ours too, and then executes its new self while our threads still run. Errors that a thread
+//! meets in between are no fault: the thread only has to stay still until it is gone.
 
 use std::fs::File;
 use std::mem::MaybeUninit;
@@ -11,14 +11,14 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 use std::thread;
 
-/// Starts a thread that receives no signal: slurmctld's are for its own signal thread.
+/// Starts a thread that receives no signal, because slurmctld's signals are for its own signal thread.
 ///
 /// # Errors
-/// When the system gives no thread; one line.
+/// One line, when the system gives no thread.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot start thread {name}: {error}");
     let thread = thread::Builder::new().name(name.to_owned());
-    // A new thread inherits the mask, so that no signal can slip in before it blocks them itself.
+    // A new thread inherits the mask, so no signal can slip in before the thread blocks signals itself.
     let before = block_all();
     let started = thread.spawn(body).map(drop).map_err(failed);
     restore(&before);
@@ -41,8 +41,8 @@ fn restore(before: &libc::sigset_t) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
 }
 
-/// A file that nobody but slurmctld, when it replaces itself, would close, and its number, which no other
-/// has.
+/// A file that only slurmctld closes, when it replaces itself, and the file's inode number, which no other
+/// file has.
 static SENTINEL: OnceLock<(File, u64)> = OnceLock::new();
 
 /// Begins to watch whether slurmctld replaces itself; once per process.
@@ -70,16 +70,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closed_files_are_noticed_also_when_the_number_is_used_again() {
+    fn a_closed_file_is_noticed_even_if_its_descriptor_is_used_again() {
         assert!(!is_slurmctld_being_replaced(), "not watched yet");
         watch_for_replacement().unwrap();
         assert!(!is_slurmctld_being_replaced());
         let fd = SENTINEL.get().unwrap().0.as_raw_fd();
         let other = File::open("/proc/self/stat").unwrap();
-        // SAFETY: no lock needed; the sentinel is used for nothing but its number, and is never dropped.
+        // SAFETY: no lock needed; the sentinel is used only for its number, and is never dropped.
         unsafe { libc::dup2(other.as_raw_fd(), fd) };
         assert!(is_slurmctld_being_replaced());
-        // SAFETY: no lock needed; the sentinel is used for nothing but its number, and is never dropped.
+        // SAFETY: no lock needed; the sentinel is used only for its number, and is never dropped.
         unsafe { libc::close(fd) };
         assert!(is_slurmctld_being_replaced());
     }

@@ -9,7 +9,7 @@ use crate::symbols::{self, RawJob};
 type ById = unsafe extern "C" fn(u32, u32, bool, bool, u32) -> c_int;
 type ByStepId = unsafe extern "C" fn(*const c_void, u32, bool, bool, u32) -> c_int;
 
-/// The running release's way.
+/// The function of the running release that ends a job.
 pub(crate) enum EndJob {
     ById(ById),
     ByStepId(ByStepId),
@@ -25,7 +25,7 @@ impl EndJob {
         }
     }
 
-    /// Ends a job in root's name, as if it had returned `status` (a wait status).
+    /// Ends a job in root's name, as if the job had returned `status` (a wait status).
     ///
     /// # Safety
     /// The job write, node write and fed read locks are held, and `job` is the record of the job with this
@@ -33,7 +33,7 @@ impl EndJob {
     pub(crate) unsafe fn call(&self, id: u32, job: RawJob, status: u32) {
         const ROOT: u32 = 0;
         // SAFETY: locks and job by the caller's promise; no requeue, no node failure. From 25.11 on a job
-        // record begins with the job's step id, which Slurm's own header asks to be left so.
+        // record begins with the job's step id; Slurm's own header asks to leave it there.
         unsafe {
             match self {
                 Self::ById(complete) => complete(id, ROOT, false, false, status),

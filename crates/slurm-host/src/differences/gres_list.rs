@@ -1,14 +1,14 @@
-//! How Slurm writes a GRES request into `tres_per_node`: as `gres:<name>...` up to 23.02, as `gres/<name>...`
-//! since.
+//! Slurm writes a GRES request into `tres_per_node` as `gres:<name>...` up to 23.02, and as `gres/<name>...`
+//! from 23.11 on.
 
 use slurm_release::Series;
 
 use crate::running_release::loaded;
 
-/// What `--gres=none` is kept as.
+/// The text that Slurm keeps for `--gres=none`.
 const NONE: &str = "NONE";
 
-/// The list with this element (`vipu:pod64:16`) added to it.
+/// Returns the list with this element (`vipu:pod64:16`) added.
 pub(crate) fn with(list: Option<&str>, element: &str) -> String {
     let slash = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(23, 11));
     add(list, if slash { "gres/" } else { "gres:" }, element)
@@ -26,7 +26,7 @@ mod tests {
     use super::add;
 
     #[test]
-    fn an_element_is_added_behind_those_that_are_there() {
+    fn an_element_is_added_at_the_end() {
         for (list, all) in [
             (None, "gres:vipu:4"),
             (Some(""), "gres:vipu:4"),

@@ -7,7 +7,7 @@ use slurm_release::Series;
 
 use crate::running_release::loaded;
 
-/// What Slurm passed as `err_msg`, or NULL where the release passes nothing and the register holds anything.
+/// Returns Slurm's `err_msg`, or NULL where the release passes none and the register holds any value.
 #[must_use]
 pub fn err_msg(argument: *mut *mut c_char) -> *mut *mut c_char {
     match loaded() {

@@ -1,8 +1,8 @@
-//! What differs between Slurm's releases, one module per difference.
+//! The differences between Slurm's releases, one module per difference.
 //!
-//! Places and sizes are not here: they are in `slurm_release`'s table. Which functions the select interface
-//! has in which release is written beside each function, in select-vipu's `exports/selector.rs`. All the rest
-//! that the plugins use is the same from 22.05 to 26.05 (SAFETY.md, "Signatures").
+//! The table of `slurm_release` has the offsets and sizes. select-vipu's `exports/selector.rs` says beside
+//! each function of the select interface which releases have it. Everything else that the plugins use is the
+//! same from 22.05 to 26.05 (SAFETY.md, "Signatures").
 
 pub(crate) mod end_job;
 pub(crate) mod gres_list;

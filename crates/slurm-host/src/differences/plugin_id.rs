@@ -1,7 +1,7 @@
 //! `plugin_id`: a number of our own up to 24.11, the stock selector's from 25.05 on.
 //!
 //! Up to 24.11 every process that loads selectors loads all `select_*.so` of PluginDir, and ends if two have
-//! the same id. From 25.05 on only one is loaded, and Slurm takes the cluster for one of select/cons_tres
+//! the same id. From 25.05 on it loads only one. Slurm then takes the cluster for one of select/cons_tres
 //! exactly if the id is 109.
 
 use slurm_release::Series;
@@ -9,13 +9,13 @@ use slurm_release::Series;
 use crate::running_release::RunningSlurm;
 use crate::stock_selector::Selector;
 
-/// Unused by any stock selector, at least 100, and small enough for slurmdbd, which keeps 16 bits.
+/// An id that no stock selector uses, at least 100, and small enough for slurmdbd, which keeps 16 bits.
 const OWN: u32 = 22096;
 
-/// The id to export.
+/// Returns the id to export.
 ///
 /// # Errors
-/// When the stock selector has none; one line.
+/// One line, when the stock selector has no id.
 pub fn choose(loaded: &RunningSlurm, inner: &Selector) -> Result<u32, String> {
     if loaded.release.version.series() < Series::new(25, 5) {
         return Ok(OWN);

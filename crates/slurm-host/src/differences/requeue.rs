@@ -1,4 +1,4 @@
-//! A job is put back into the queue by its id up to 25.05, by its record from 25.11 on.
+//! Slurm requeues a job by its id up to 25.05, and by its record from 25.11 on.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -10,7 +10,7 @@ use crate::symbols::{self, RawJob};
 type ById = unsafe extern "C" fn(u32, u32, *mut c_void, bool, u32) -> c_int;
 type ByRecord = unsafe extern "C" fn(u32, RawJob, bool, u32) -> c_int;
 
-/// The running release's way.
+/// The function of the running release that requeues a job.
 pub(crate) enum Requeue {
     ById(ById),
     ByRecord(ByRecord),
@@ -26,7 +26,7 @@ impl Requeue {
         }
     }
 
-    /// Requeues a job in root's name; false when it cannot be requeued.
+    /// Requeues a job in root's name. Returns false if the job cannot be requeued.
     ///
     /// # Safety
     /// The job write, node write and fed read locks are held, and `job` is the record of the job with this
