@@ -1,4 +1,4 @@
-//! Who we are to a controller in secure mode: user id and access key, sent with every call.
+//! The credentials for a controller in secure mode: user id and access key, sent with every call.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,17 +12,18 @@ use vipu_types::Access;
 
 use crate::files::{Named, Secret, Trouble, off_thread};
 
-/// The configuration's key for the file.
+/// The configuration key of the file.
 const KEY: &str = "ApiAccessFile";
 
-/// The names in the file; `vipu-cli.hcl` has them, too.
+/// The names in the file, which `vipu-cli.hcl` also has.
 const USER_ID: &str = "api-user-id";
 const ACCESS_KEY: &str = "api-access-key";
 
-/// How long what was read is used. New credentials are to be written while the old ones are still good.
+/// How long credentials are used after they were read. New credentials have to be written while the old ones
+/// are still good.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// What is sent; empty for nobody.
+/// The metadata of a call that carries the credentials; empty without credentials.
 #[derive(Clone, Default)]
 pub(crate) struct Credentials(Vec<(AsciiMetadataKey, AsciiMetadataValue)>);
 
@@ -52,7 +53,7 @@ impl Keyring {
         Self { access, known: Mutex::new(None) }
     }
 
-    /// What to send with a call.
+    /// Returns the credentials to send with a call.
     pub(crate) async fn credentials(&self) -> Result<Credentials, Trouble> {
         let Some(access) = &self.access else { return Ok(Credentials::default()) };
         let mut known = self.known.lock().await;
@@ -67,9 +68,10 @@ impl Keyring {
         Ok(credentials)
     }
 
-    /// The controller refused the credentials: they are read again for the next call. Returns what to mend.
+    /// Forgets credentials that the controller refused, so that the next call reads them again. Returns what
+    /// to mend.
     pub(crate) fn refused(&self) -> String {
-        // Locked, they are just being read.
+        // If the mutex is locked, the credentials are just being read.
         if let Ok(mut known) = self.known.try_lock() {
             *known = None;
         }
@@ -90,7 +92,7 @@ fn read(access: &Access) -> Result<Credentials, Trouble> {
             .map_err(|_| Trouble(format!("'{metadata}' is no key of gRPC metadata")))?;
         let told = value_of(&secret, name)
             .ok_or_else(|| file.trouble(format_args!("no {name} in it: write {name}=...")))?;
-        // Its error would not hold the value, and neither may ours.
+        // The error of `try_from` does not hold the value, and ours must not either.
         let mut value = AsciiMetadataValue::try_from(told)
             .map_err(|_| file.trouble(format_args!("{name} has a character that cannot be sent")))?;
         value.set_sensitive(true);
@@ -100,7 +102,7 @@ fn read(access: &Access) -> Result<Credentials, Trouble> {
     Ok(Credentials(vec![user_id, sent(&access.access_key_metadata, ACCESS_KEY)?]))
 }
 
-/// The value of a line such as `name = "value"`, quotes and blanks left out.
+/// Returns the value of a line such as `name = "value"`, without quotes and blanks.
 fn value_of<'a>(secret: &'a Secret, name: &str) -> Option<&'a [u8]> {
     let value = |line: &'a [u8]| {
         let rest = line.trim_ascii().strip_prefix(name.as_bytes())?.trim_ascii_start();
@@ -118,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// What is read from a file of this text.
+    /// Reads the credentials from a file of this text.
     fn of(text: &str) -> Result<Credentials, Trouble> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_found_as_the_controllers_own_tool_writes_them() {
+    fn credentials_are_read_as_the_controllers_own_tool_writes_them() {
         for text in [
             "api-user-id=slurm\napi-access-key=k=1",
             "# of alice\r\napi-host=\"10.1.3.101\"\r\napi-access-key = \"k=1\"\r\n\tapi-user-id = \"slurm\"\r\n",
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_what_is_secret() {
+    fn an_error_names_the_fault_without_the_secret() {
         for (text, words) in [
             ("api-user-id=u hidden", "no api-access-key in it"),
             ("api-user-id=\"\"\napi-access-key=hidden", "no api-user-id in it"),

@@ -1,4 +1,4 @@
-//! The one connection to a controller: made when first needed, replaced when it hangs.
+//! The one connection to a controller. It is made when first needed, and replaced when it hangs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use vipu_types::Tls;
 use crate::tls::Connector;
 use crate::{BadEndpoint, Endpoint};
 
-/// Notices a peer that vanished while the connection was idle, as behind a firewall that forgets.
-/// Of TCP, not of HTTP/2: gRPC servers by default cut off clients that ping more often than every
-/// five minutes. A server that hangs with its kernel alive is the deadline's business.
+/// The TCP keepalive. It notices a peer that vanished while the connection was idle, for example behind a
+/// firewall that forgets. HTTP/2 pings are not used, because gRPC servers by default cut off clients that
+/// ping more often than every five minutes. The deadline handles a server that hangs with its kernel alive.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// A shared connection.
@@ -38,7 +38,7 @@ impl Link {
         Ok(Self { transport, host, tls, current: Mutex::new(None) })
     }
 
-    /// The connection to use now. It connects, and reconnects, by itself when it is used.
+    /// Returns the connection to use now. The connection connects, and reconnects, by itself when it is used.
     pub(crate) fn channel(&self) -> Arc<Channel> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(current.get_or_insert_with(|| Arc::new(self.connection())))
@@ -52,7 +52,7 @@ impl Link {
         self.transport.connect_with_connector_lazy(Connector::new(tcp, tls, &self.host))
     }
 
-    /// Lets the next call make a new connection instead of `hung`; calls under way keep theirs.
+    /// Makes the next call open a new connection instead of `hung`. Calls under way keep their connection.
     pub(crate) fn replace(&self, hung: &Arc<Channel>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|channel| Arc::ptr_eq(channel, hung)) {
@@ -61,8 +61,8 @@ impl Link {
     }
 }
 
-/// What requests say where they go; the transport itself connects to the plain URI, as TLS is made beneath
-/// it.
+/// Returns the URI that requests give as their destination. The transport itself connects to the plain URI,
+/// because TLS is made beneath it.
 fn over_tls(uri: Uri) -> Uri {
     let mut parts = uri.into_parts();
     parts.scheme = Some(Scheme::HTTPS);

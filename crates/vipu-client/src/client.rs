@@ -1,4 +1,4 @@
-//! The calls.
+//! The calls of the user API.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::{
     BadEndpoint, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus, Requirements, wire,
 };
 
-/// The largest reply read: the attributes of the IPUs of a system of 65,536 are some 100 MB.
+/// The largest reply that is read. The attributes of the IPUs of a system of 65,536 are some 100 MB.
 const MAX_REPLY: usize = 512 << 20;
 
 /// A controller. Cheap to clone; clones share one connection.
@@ -35,11 +35,11 @@ struct Shared {
     keyring: Keyring,
 }
 
-/// The way to a controller, with who we are to it.
+/// The connection to a controller, with our credentials.
 type Line = InterceptedService<Channel, Credentials>;
 
 impl Client {
-    /// A client of the controller at `endpoint`; nothing is sent before the first call.
+    /// Creates a client of the controller at `endpoint`. Nothing is sent before the first call.
     ///
     /// # Errors
     /// When the host is neither a name nor an address.
@@ -49,7 +49,7 @@ impl Client {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Where the controller is.
+    /// The address of the controller, and the settings of its calls.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.shared.endpoint
@@ -58,8 +58,8 @@ impl Client {
     /// Starts making a partition; [`Client::partition_status`] tells when it is ready.
     ///
     /// # Errors
-    /// Whatever keeps the controller from it. Unless the controller answered, or the call was
-    /// [`ErrorClass::NotSent`], it may have started.
+    /// Any failure of the call. The controller may have started, unless it answered or the class is
+    /// [`ErrorClass::NotSent`].
     pub async fn create_partition(&self, wanted: &Requirements) -> Result<(), Error> {
         let (call, id) = (Call::CreatePartition, wanted.id.as_str());
         let request = wire::CreatePartitionRequest::from(wanted);
@@ -73,11 +73,11 @@ impl Client {
         }
     }
 
-    /// Starts removing a partition; it is gone when its status is [`ErrorClass::NotFound`].
-    /// With `force`, errors on the controller's way to it do not matter.
+    /// Starts removing a partition. The partition is gone when its status is [`ErrorClass::NotFound`].
+    /// With `force`, errors on the controller's way to the removal do not matter.
     ///
     /// # Errors
-    /// Whatever keeps the controller from it.
+    /// Any failure of the call.
     pub async fn remove_partition(&self, id: &PartitionId, force: bool) -> Result<(), Error> {
         let request = wire::RemovePartitionRequest { partition_id: id.to_string(), force };
         let reply = self.call(Call::RemovePartition, Some(id.as_str()), |mut api| async move {
@@ -86,10 +86,10 @@ impl Client {
         reply.await.map(|wire::RemovePartitionReply {}| ())
     }
 
-    /// How far a partition is.
+    /// Returns the status of a partition.
     ///
     /// # Errors
-    /// [`ErrorClass::NotFound`] when there is no such partition, and all that can go wrong.
+    /// [`ErrorClass::NotFound`] if there is no such partition, and any other failure of the call.
     pub async fn partition_status(&self, id: &PartitionId) -> Result<PartitionStatus, Error> {
         let call = Call::GetPartitionStatus;
         let request = wire::GetPartitionStatusRequest { partition_id: id.to_string() };
@@ -99,10 +99,10 @@ impl Client {
         status.map(PartitionStatus::from).ok_or_else(|| self.empty(call, id, "a status"))
     }
 
-    /// The IPUoF configuration of an active partition, all its GCDs.
+    /// Returns the IPUoF configuration of an active partition, with all its GCDs.
     ///
     /// # Errors
-    /// [`ErrorClass::NotReady`] before it is active, and all that can go wrong.
+    /// [`ErrorClass::NotReady`] before the partition is active, and any other failure of the call.
     pub async fn partition_config(&self, id: &PartitionId) -> Result<Vec<Gcd>, Error> {
         let call = Call::GetPartitionIpuofConfig;
         let request = wire::GetPartitionIpuofConfigRequest { partition_id: id.to_string() };
@@ -114,10 +114,10 @@ impl Client {
         Ok(config.gcd_configs.into_iter().map(Gcd::from).collect())
     }
 
-    /// The partitions there are, of one allocation or of all.
+    /// Lists the partitions of one allocation or of all.
     ///
     /// # Errors
-    /// All that can go wrong.
+    /// Any failure of the call.
     pub async fn list_partitions(&self, allocation: Option<&str>) -> Result<Vec<PartitionInfo>, Error> {
         let allocation_id = allocation.unwrap_or_default().to_owned();
         let request = wire::ListPartitionsRequest { allocation_id };
@@ -126,10 +126,10 @@ impl Client {
         Ok(reply.await?.partitions.into_iter().map(PartitionInfo::from).collect())
     }
 
-    /// The IPUs there are, of these agents or, when none is named, of all.
+    /// Lists the IPUs of these agents or, if none is named, of all.
     ///
     /// # Errors
-    /// All that can go wrong.
+    /// Any failure of the call.
     pub async fn list_ipus(&self, agents: &[String]) -> Result<Vec<Ipu>, Error> {
         let request = wire::ListIpuAttributesRequest { agents: agents.to_vec() };
         let reply = self.call(Call::ListIpuAttributes, None, |mut api| async move {
@@ -143,8 +143,8 @@ impl Client {
         Error::new(&self.shared.name, call, Some(id.as_str()), ErrorClass::Other, &words)
     }
 
-    /// The deadline is kept here, not by the transport, so that connecting and waiting for the
-    /// connection count too.
+    /// Makes a call within the timeout of the endpoint. The deadline is kept here, not by the transport, so
+    /// that connecting and waiting for the connection count too.
     async fn call<T, F>(
         &self,
         call: Call,
@@ -182,8 +182,9 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A status with a source was made on this side, out of a broken connection; its code is a guess
-/// of the transport's and would mislead: an overdone ping comes as RESOURCE_EXHAUSTED.
+/// Returns the error of a failed call. A status with a source was made on this side, out of a broken
+/// connection. The transport guesses its code, which would mislead: an overdone ping comes as
+/// RESOURCE_EXHAUSTED.
 fn failure(controller: &str, call: Call, partition: Option<&str>, status: &Status) -> Error {
     let Some(source) = status.source() else {
         return Error::answered(controller, call, partition, status.code(), status.message());
@@ -192,8 +193,8 @@ fn failure(controller: &str, call: Call, partition: Option<&str>, status: &Statu
     Error::new(controller, call, partition, class, &root_cause(source))
 }
 
-/// Whether the call failed before it was sent. The transport sends a call over a connection that is made, and
-/// never twice: a failure to connect (name, TCP, TLS) leaves nothing of the call that met it on the way.
+/// Whether the call failed before it was sent. The transport sends a call only over a connection that is
+/// made, and never twice. After a failure to connect (name, TCP, TLS), nothing of the call is on the way.
 fn was_not_sent(mut error: &(dyn StdError + 'static)) -> bool {
     loop {
         if error.is::<ConnectError>() || error.is::<Trouble>() {

@@ -1,4 +1,4 @@
-//! gRPC status codes by the names people know them by.
+//! The gRPC status codes and their well-known names.
 
 use tonic::Code;
 
@@ -22,13 +22,13 @@ const NAMES: [(Code, &str); 17] = [
     (Code::Unauthenticated, "UNAUTHENTICATED"),
 ];
 
-/// The name of `code`, such as `RESOURCE_EXHAUSTED`.
+/// Returns the name of `code`, for example `RESOURCE_EXHAUSTED`.
 #[must_use]
 pub fn name(code: Code) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == code).map_or("UNKNOWN", |(_, name)| name)
 }
 
-/// The code called `name`.
+/// Returns the code with the name `name`.
 #[must_use]
 pub fn from_name(name: &str) -> Option<Code> {
     NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| *code)

@@ -1,26 +1,26 @@
-//! Where a controller is and how long to wait for it.
+//! The address of a controller, and how long to wait for it.
 
 use std::fmt;
 use std::time::Duration;
 
 use vipu_types::{Access, Tls};
 
-/// Where a controller is, how long one call may take, and how it is made sure who is who.
+/// The address of a controller, the timeout of one call, and how the two sides prove who they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// Host name or address (IPv6 without brackets).
     pub host: String,
     /// TCP port of the user API, usually 8090.
     pub port: u16,
-    /// How long one call may take, connecting included.
+    /// The longest time of one call, connecting included.
     pub timeout: Duration,
-    /// TLS; `None`: cleartext.
+    /// TLS; `None` means cleartext.
     pub tls: Option<Tls>,
-    /// The user we are; `None`: nobody, which is enough for a controller that is not in secure mode.
+    /// Our credentials; `None` is enough for a controller that is not in secure mode.
     pub access: Option<Access>,
 }
 
-/// The host is nothing one could connect to.
+/// The host is neither a host name nor an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("controller host '{host}' is neither a host name nor an address")]
 pub struct BadEndpoint {
@@ -28,7 +28,7 @@ pub struct BadEndpoint {
 }
 
 impl Endpoint {
-    /// A controller that is spoken to in cleartext and as nobody.
+    /// Creates an endpoint in cleartext and without credentials.
     #[must_use]
     pub fn plain(host: impl Into<String>, port: u16, timeout: Duration) -> Self {
         Self { host: host.into(), port, timeout, tls: None, access: None }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused_by_name() {
+    fn an_invalid_host_is_refused_by_name() {
         for host in ["", "a b", "a/b", "user@host", "host?x", "host#x"] {
             assert_eq!(uri(host), Err(BadEndpoint { host: host.into() }), "{host}");
         }

@@ -9,7 +9,7 @@ macro_rules! open_enum {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub enum $name {
-            /// Not said: the controller chooses, or does not know.
+            /// Not given: the controller chooses, or does not know.
             #[default]
             Undefined,
             $($(#[$variant_doc])* $variant,)+
@@ -44,15 +44,15 @@ open_enum! {
 }
 
 open_enum! {
-    /// What is being done to a partition.
+    /// The operation that is under way on a partition.
     OperationState = PartitionOperationState {
-        /// Nothing.
+        /// No operation.
         Idle = PosIdle,
-        /// It is being made.
+        /// The partition is being made.
         Creating = PosCreating,
-        /// It is being removed.
+        /// The partition is being removed.
         Removing = PosRemoving,
-        /// It is being reset.
+        /// The partition is being reset.
         Resetting = PosResetting,
         /// The last operation failed.
         Failed = PosFailed,

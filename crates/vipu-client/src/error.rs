@@ -1,4 +1,4 @@
-//! What can go wrong with a call, told so that both programs and people can act on it.
+//! The errors of calls, for programs and people to act on.
 
 use std::fmt;
 use std::time::Duration;
@@ -48,7 +48,7 @@ calls! {
     GetPartitionStatus = "GetPartitionStatus", "get status of partition";
 }
 
-/// The causes that call for different reactions.
+/// The causes of errors that call for different reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorClass {
@@ -57,7 +57,7 @@ pub enum ErrorClass {
     NotSent,
     /// The connection broke, or the other end speaks no gRPC. The call may have been carried out.
     Unreachable,
-    /// No answer in time. The call may have been carried out.
+    /// The answer did not come in time. The call may have been carried out.
     Timeout,
     /// No free IPUs, or none that fit (RESOURCE_EXHAUSTED).
     NoRoom,
@@ -65,13 +65,13 @@ pub enum ErrorClass {
     AlreadyExists,
     /// No such partition, allocation or cluster (NOT_FOUND).
     NotFound,
-    /// The controller takes the request for nonsense (INVALID_ARGUMENT, OUT_OF_RANGE).
+    /// The controller finds the request invalid (INVALID_ARGUMENT, OUT_OF_RANGE).
     Invalid,
-    /// The user may not (PERMISSION_DENIED).
+    /// The user is not allowed to make this call (PERMISSION_DENIED).
     Denied,
-    /// The controller knows no such user, or the access key is wrong (UNAUTHENTICATED); nothing was done.
+    /// The controller knows no such user, or the access key is wrong (UNAUTHENTICATED). Nothing was done.
     Stranger,
-    /// Not in this state of the partition (FAILED_PRECONDITION).
+    /// The partition is in a state that does not allow the call (FAILED_PRECONDITION).
     NotReady,
     /// Another call was in the way (ABORTED).
     Aborted,
@@ -110,7 +110,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// The controller answered with a status that is not OK.
+    /// Creates the error of a call that the controller answered with a status other than OK.
     pub(crate) fn answered(
         controller: &str,
         call: Call,
@@ -122,13 +122,13 @@ impl Error {
         Self { code: Some(code), ..Self::new(controller, call, partition, class, words) }
     }
 
-    /// The call got no answer within `limit`.
+    /// Creates the error of a call that got no answer within `limit`.
     pub(crate) fn timeout(controller: &str, call: Call, partition: Option<&str>, limit: Duration) -> Self {
         let words = format!("no answer within {limit:?}");
         Self::new(controller, call, partition, ErrorClass::Timeout, &words)
     }
 
-    /// The call failed in another way.
+    /// Creates the error of a call that failed in another way.
     pub(crate) fn new(
         controller: &str,
         call: Call,
@@ -184,7 +184,7 @@ mod tests {
     const AT: &str = "10.1.3.101:8090";
 
     #[test]
-    fn one_line_says_who_what_and_why() {
+    fn one_line_names_the_controller_the_call_and_the_cause() {
         let of = |code, words| {
             Error::answered(AT, Call::CreatePartition, Some("slurm_42"), code, words).to_string()
         };

@@ -1,4 +1,5 @@
-//! Files with certificates and secrets: read anew each time, so that renewed ones count at once.
+//! Files with certificates and secrets. Each file is read anew each time, so that a renewed one counts at
+//! once.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -6,8 +7,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Something on this side that keeps a call from being made, and what to mend; one line, and the end of its
-/// cause.
+/// A fault on this side that keeps a call from being made, and what to mend. It is one line, and has no
+/// further cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Trouble(pub(crate) String);
@@ -18,7 +19,7 @@ impl From<Trouble> for tonic::Status {
     }
 }
 
-/// A file and the configuration's key for it, as messages name them.
+/// A file and its configuration key, as messages name them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Named<'a> {
     pub(crate) key: &'static str,
@@ -31,11 +32,11 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-/// What nobody else may learn. It says so wherever it is printed.
+/// A secret. It prints as `[secret]`.
 pub(crate) struct Secret(Vec<u8>);
 
 impl Secret {
-    /// The secret itself, for the only place that needs it.
+    /// Returns the secret itself, for the only place that needs it.
     pub(crate) fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -48,17 +49,17 @@ impl fmt::Debug for Secret {
 }
 
 impl Named<'_> {
-    /// That this is wrong with the file.
+    /// Returns the error that `what` is wrong with the file.
     pub(crate) fn trouble(&self, what: impl fmt::Display) -> Trouble {
         Trouble(format!("{self}: {what}"))
     }
 
-    /// Reads what anybody may know.
+    /// Reads a file whose contents are public.
     pub(crate) fn read(&self) -> Result<Vec<u8>, Trouble> {
         self.content(|_| Ok(()))
     }
 
-    /// Reads what only the file's owner may know.
+    /// Reads a file that only its owner may open.
     pub(crate) fn read_secret(&self) -> Result<Secret, Trouble> {
         let private = |file: &File| match file.metadata()?.mode() & 0o7777 {
             mode if mode & 0o077 == 0 => Ok(()),
@@ -87,7 +88,7 @@ impl Named<'_> {
     }
 }
 
-/// Runs `work`, which may wait for a disk, where it keeps nothing else from running.
+/// Runs `work`, which may wait for a disk, on a thread where it keeps no other task from running.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
 ) -> Result<T, Trouble> {
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_its_owners_alone() {
+    fn a_secret_is_read_only_if_its_owner_alone_may_open_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key.pem");
         fs::write(&path, "hidden").unwrap();
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_with_its_key() {
+    fn an_unreadable_file_is_named_with_its_key() {
         let dir = tempfile::tempdir().unwrap();
         let told = |path: &Path| Named { key: "ApiTlsCa", path }.read().unwrap_err().to_string();
         assert!(told(dir.path()).ends_with(" (ApiTlsCa): not a regular file"));

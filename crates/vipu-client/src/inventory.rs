@@ -1,4 +1,4 @@
-//! What a controller has: its IPUs and the partitions on them.
+//! The IPUs of a controller, and the partitions on them.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,22 @@ use crate::{ReadyState, wire};
 /// A partition as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionInfo {
-    /// Its name. Others may have made it, so it need not be one that we would give.
+    /// The name of the partition. Other software may have made the partition, so the name need not be one
+    /// that we would give.
     pub id: String,
-    /// Whether it can be used.
+    /// Whether the partition can be used.
     pub ready: ReadyState,
-    /// Its IPUs in routing order; their number is its size.
+    /// The IPUs of the partition in routing order; their number is its size.
     pub places: Vec<Place>,
-    /// The allocation it is in.
+    /// The allocation of the partition.
     pub allocation: String,
-    /// The cluster it is in.
+    /// The cluster of the partition.
     pub cluster: String,
     /// Whether Poplar may attach to subsets.
     pub reconfigurable: bool,
-    /// Graph compilation domains.
+    /// The number of graph compilation domains.
     pub num_gcds: u32,
-    /// Replicas of all of them together.
+    /// The number of replicas of all GCDs together.
     pub num_replicas: u32,
 }
 
@@ -47,7 +48,7 @@ fn place(ipu: &wire::PartitionIpu) -> Place {
     Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id }
 }
 
-/// One IPU and what its agent says of it.
+/// One IPU and the attributes that its agent reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ipu {
     /// The agent, one for each IPU-Machine.
@@ -59,14 +60,14 @@ pub struct Ipu {
 }
 
 impl Ipu {
-    /// The error this IPU is in, if any; an IPU of which no error state is told is taken for sound.
+    /// The error state of this IPU, if any. An IPU without a reported error state counts as sound.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         let state = self.attributes.get("ipu error state")?;
         (state != "no errors").then_some(state)
     }
 
-    /// The IPUs of one agent, as a reply lists them.
+    /// Returns the IPUs of one agent, as a reply lists them.
     pub fn of_entry(entry: wire::list_ipu_attributes_reply::Entry) -> impl Iterator<Item = Self> {
         let agent = entry.agent;
         entry.ipu_attributes.into_iter().map(move |(hardware_id, known)| Self {

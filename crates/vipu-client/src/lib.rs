@@ -1,13 +1,14 @@
 //! Async client of the V-IPU controller's user API (gRPC package `virmgrpc`).
 //!
-//! A [`Client`] stands for one controller. It is cheap to clone, keeps one connection that is
-//! made when it is first needed and made anew when it breaks, and gives up each call, connecting
-//! included, after the timeout of its [`Endpoint`]. An [`Error`] says which controller, which
-//! call and which partition, and tells causes apart by [`ErrorClass`].
+//! A [`Client`] stands for one controller and is cheap to clone. It keeps one connection, which is made when
+//! first needed and made anew when it breaks. It gives up each call, connecting included, after the timeout
+//! of its [`Endpoint`]. An [`Error`] names the controller, the call and the partition, and tells causes apart
+//! by [`ErrorClass`].
 //!
 //! The connection is cleartext HTTP/2 without credentials, unless the [`Endpoint`] says otherwise. Files with
 //! certificates, keys and secrets are read when they are needed: certificates for each connection, the user
-//! id and access key every few seconds and after a refusal. So renewed ones are used without anybody's doing.
+//! id and access key every few seconds and after a refusal. Renewed files therefore take effect by
+//! themselves.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,15 +1,15 @@
-//! How far a partition is.
+//! The status of a partition.
 
 use crate::{OperationState, ReadyState, wire};
 
-/// How far a partition is.
+/// The status of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionStatus {
-    /// Whether it can be used.
+    /// Whether the partition can be used.
     pub ready: ReadyState,
-    /// What is being done to it.
+    /// The operation that is under way on the partition.
     pub operation: OperationState,
-    /// Why it is in error, in the controller's words.
+    /// The reasons of an error, in the controller's words.
     pub errors: Vec<String>,
 }
 

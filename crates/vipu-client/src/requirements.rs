@@ -1,38 +1,38 @@
-//! What a new partition shall be.
+//! The requirements of a new partition.
 
 use vipu_types::{GatewayRouting, IpuCount, LinkRouting, PartitionId, Place, Shape, Sync};
 
 use crate::wire::{self, GatewayRoutingType, IpuLinkRoutingType, SyncType};
 
-/// What a new partition shall be. Zero and `None` leave a choice to the controller.
+/// The requirements of a new partition. Zero and `None` leave a choice to the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirements {
-    /// Its name.
+    /// The name of the partition.
     pub id: PartitionId,
-    /// Its IPUs.
+    /// The number of IPUs.
     pub size: IpuCount,
-    /// The allocation to take them from; `None`: any with room.
+    /// The allocation of the IPUs; `None` means any with room.
     pub allocation: Option<String>,
     /// The cluster; needed with `ipus`, otherwise superseded by `allocation`.
     pub cluster: Option<String>,
-    /// Exactly these IPUs, in routing order; empty: the controller chooses.
+    /// Exactly these IPUs, in routing order. If empty, the controller chooses.
     pub ipus: Vec<Place>,
-    /// How it is divided and wired.
+    /// The division and the wiring.
     pub shape: Shape,
-    /// IPU-Link domains to spread over; 0 is one. See [`Requirements::across`].
+    /// The number of IPU-Link domains to spread over; 0 means one. See [`Requirements::across`].
     pub num_segments: u32,
 }
 
 impl Requirements {
-    /// A partition of `size` IPUs with everything else left to the controller.
+    /// Creates the requirements of a partition of `size` IPUs, with everything else left to the controller.
     #[must_use]
     pub fn new(id: PartitionId, size: IpuCount) -> Self {
         let (shape, ipus) = (Shape::OPEN, Vec::new());
         Self { id, size, allocation: None, cluster: None, ipus, shape, num_segments: 0 }
     }
 
-    /// Fits the request to IPU-Link domains of `domain_size` IPUs: as many segments as the size
-    /// needs, and at least one GCD in each, which V-IPU demands of partitions beyond one domain.
+    /// Fits the request to IPU-Link domains of `domain_size` IPUs. It gets as many segments as the size
+    /// needs, and at least one GCD in each segment, which V-IPU demands of partitions beyond one domain.
     #[must_use]
     pub fn across(mut self, domain_size: IpuCount) -> Self {
         self.num_segments = self.size.domains(domain_size);
@@ -89,7 +89,7 @@ fn gateway_routing_type(routing: GatewayRouting) -> GatewayRoutingType {
 }
 
 impl Requirements {
-    /// The chosen IPUs, numbered by segment and by place in the segment in the order given.
+    /// Returns the chosen IPUs, numbered by segment and by place in the segment in the order given.
     fn wire_ipus(&self) -> Vec<wire::PartitionIpu> {
         let mut domains: Vec<(u32, u32)> = Vec::new();
         let numbered = self.ipus.iter().map(|place| {

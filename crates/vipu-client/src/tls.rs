@@ -1,4 +1,4 @@
-//! Connecting over TLS, with the files as they are at that moment, and saying what is wrong if it fails.
+//! Connects over TLS, with the files as they are at that moment, and says what is wrong if it fails.
 
 use std::io;
 use std::pin::Pin;
@@ -24,14 +24,14 @@ use vipu_types::{Tls, TlsIdentity};
 
 use crate::files::{Named, Trouble, off_thread};
 
-/// How long to wait for the controller's first word. HTTP/2 servers begin by themselves, and with TLS 1.3 a
-/// refusal of the client's certificate comes here; speaking first could lose it in a reset.
+/// How long to wait for the controller's first bytes. HTTP/2 servers send first, and with TLS 1.3 a refusal
+/// of the client's certificate comes here. If the client sent first, a reset could lose the refusal.
 const FIRST_WORD: Duration = Duration::from_secs(1);
 
-/// A connection whose first word has been heard.
+/// A connection after the wait for the first bytes.
 type Stream = BufReader<TlsStream<TcpStream>>;
 
-/// Makes connections.
+/// Makes TLS connections.
 pub(crate) struct Connector {
     tcp: HttpConnector,
     tls: Arc<Tls>,
@@ -78,12 +78,12 @@ async fn shake_hands(
     match timeout(FIRST_WORD, stream.fill_buf()).await {
         Ok(Ok([])) => Err(io::ErrorKind::UnexpectedEof.into()),
         Ok(Err(error)) => Err(error),
-        // Whoever has nothing to say may still listen.
+        // A controller that sends nothing may still listen.
         Ok(Ok(_)) | Err(_) => Ok(stream),
     }
 }
 
-/// Reads the files.
+/// Reads the files of a TLS configuration.
 fn config(tls: &Tls) -> Result<ClientConfig, Trouble> {
     let unusable = |error: TlsError| Trouble(format!("no TLS: {error}"));
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -127,7 +127,7 @@ fn certificates(file: Named<'_>) -> Result<Vec<CertificateDer<'static>>, Trouble
     found.ok().filter(|found| !found.is_empty()).ok_or_else(|| file.trouble("no certificate (PEM) in it"))
 }
 
-/// What went wrong with a controller that should have the name `name`, and what to mend.
+/// Explains a failed connection to a controller that should have the name `name`, and says what to mend.
 fn explained(error: &io::Error, tls: &Tls, name: &str) -> Trouble {
     let tls_error = error.get_ref().and_then(|error| error.downcast_ref::<TlsError>());
     Trouble(match tls_error {
@@ -141,7 +141,7 @@ fn explained(error: &io::Error, tls: &Tls, name: &str) -> Trouble {
     })
 }
 
-/// What we have against the controller's certificate.
+/// Explains a fault of the controller's certificate.
 fn theirs(why: &CertificateError, tls: &Tls, name: &str) -> String {
     use CertificateError as Why;
     match why {
@@ -151,7 +151,7 @@ fn theirs(why: &CertificateError, tls: &Tls, name: &str) -> String {
         Why::NotValidYet | Why::NotValidYetContext { .. } => {
             "the controller's certificate is not valid yet: look at the clocks here and there".to_owned()
         }
-        // The second is that of another CA of the same name, such as one that was made anew.
+        // A bad signature is that of another CA with this name, for example a CA that was made anew.
         Why::UnknownIssuer | Why::BadSignature => {
             format!("the controller's certificate is signed by no CA in {}", ca(tls))
         }
@@ -166,7 +166,7 @@ fn theirs(why: &CertificateError, tls: &Tls, name: &str) -> String {
     }
 }
 
-/// What the controller has against us.
+/// Explains an alert of the controller about our side.
 fn ours(alert: Alert, tls: &Tls) -> String {
     let refused =
         |identity| format!("the controller refuses the client certificate {}", certificate(identity));

@@ -1,7 +1,7 @@
 //! The API as it is on the wire: code generated from `proto/`.
 //!
-//! [`crate::Client`] is the comfortable way; this module is for writing a controller
-//! (feature `server`), and for what the comfortable way leaves out.
+//! [`crate::Client`] is the convenient way. This module is for writing a controller (feature `server`), and
+//! for calls that the client leaves out.
 
 #![allow(
     missing_docs,
