@@ -27,12 +27,20 @@ impl Scripted {
         scripted
     }
 
-    /// Tells an event; what is to be done, and that all invariants hold.
+    /// Tells an event; what is to be done, that all invariants hold, and that Slurm hears of new room.
     pub fn tell(&mut self, event: Event) -> String {
         self.now.0 += 1;
+        let (before, told) = (self.largest(), format!("{event:?}"));
         let actions = self.ledger.apply(self.now, event);
-        assert_eq!(self.ledger.violations(), []);
+        assert_eq!(self.ledger.violations(), [], "after {told}");
+        let kicks = actions.contains(&Action::Host(HostAction::KickScheduler));
+        assert!(kicks || self.largest() <= before, "more fits after {told}, but nobody told the scheduler");
         actions.iter().map(short).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The largest size that fits on pod64.
+    fn largest(&self) -> Option<u64> {
+        (0..7).rev().map(|order| 1 << order).find(|&size| asks(self, "pod64", size) == "fits")
     }
 
     /// Plays `event -> actions`, line by line.
@@ -138,7 +146,7 @@ pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Opti
     scripted.ledger.forecast(&wish(99, ipus, 1), Seconds(0), &line).map(|start| start.0)
 }
 
-fn event_of(text: &str) -> Event {
+pub fn event_of(text: &str) -> Event {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (what, run) = (words[0], claim(words[1]));
     let ending = if words.get(2) == Some(&"held") { Ending::Held } else { Ending::Unheld };
