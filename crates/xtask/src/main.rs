@@ -5,7 +5,6 @@ mod bench;
 mod build;
 mod cargo_deny;
 mod ci;
-mod cost;
 mod crate_layers;
 mod demo;
 mod faults;
@@ -86,11 +85,9 @@ enum Task {
         #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
         out: PathBuf,
     },
-    /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
-    Bench {
-        #[command(subcommand)]
-        instead: Option<Bench>,
-    },
+    /// Measure slurm-vipu against stock Slurm: docs/bench.md.
+    #[command(subcommand)]
+    Bench(Bench),
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
@@ -123,7 +120,7 @@ enum Task {
     },
 }
 
-/// What else is measured.
+/// What is measured.
 #[derive(Subcommand)]
 enum Bench {
     /// Measure what scheduling costs slurmctld under our selector, against the stock one, in pairs: docs/bench.md.
@@ -177,12 +174,8 @@ fn run_task(task: Task) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Layout { source, out } => layout::run(&source, &out),
-        Task::Bench { instead: Some(Bench::Slurmctld(extent)) } => bench::run(&extent),
-        Task::Bench { instead: Some(Bench::Launch(extent)) } => launch::run(&extent),
-        Task::Bench { instead: None } => {
-            cost::table()?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Task::Bench(Bench::Slurmctld(extent)) => bench::run(&extent),
+        Task::Bench(Bench::Launch(extent)) => launch::run(&extent),
         Task::Simulate { arguments } => {
             let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];
             let arguments = arguments.iter().map(String::as_str);

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use testbed::say;
 
-use crate::{cost, layout, results::Results, run, second_try};
+use crate::{layout, results::Results, run, second_try};
 
 /// The packages whose tests start real daemons, which needs root.
 const ON_DAEMONS: [&str; 2] = ["e2e", "testbed"];
@@ -65,7 +65,6 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
         tests
     };
     results.add(&second_try::count(tests, &harness)?);
-    results.add(&cost::gate(filter)?);
     Ok(results)
 }
 
