@@ -109,6 +109,31 @@ pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
     SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None, leaving: false }
 }
 
+/// A Pod64 where these jobs have so many IPUs from there on.
+pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
+    let mut scripted = Scripted::new();
+    scripted.tell(Event::Models(vec![ModelFacts { placement, ..pod("pod64") }]));
+    let mut there = vec![];
+    for &(job, ipus, first) in jobs {
+        let size = IpuCount::new(ipus.into()).unwrap();
+        scripted.tell(Event::Begin(Claim { size, ..claim(&job.to_string()) }));
+        there.push(seen(&format!("slurm_{job}"), first..first + ipus));
+    }
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed);
+    scripted
+}
+
+/// A Pod64 where each of these jobs has so many IPUs, one behind the other.
+pub fn row_of(jobs: &[(u32, u32)]) -> Scripted {
+    let mut end = 0;
+    let jobs = jobs.iter().map(|&(job, ipus)| {
+        end += ipus;
+        (job, ipus, end - ipus)
+    });
+    pod_with(Placement::Controller, &jobs.collect::<Vec<_>>())
+}
+
 /// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
 pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
