@@ -46,7 +46,5 @@ pub use driver::Driver;
 pub use environment::{Environment, Files, FilesError, Host};
 pub use handle::{Handle, Orders, channel};
 pub use ipuof_files::IpuofFiles;
-pub use journal::{
-    Entry, FileJournal, Journal, JournalError, LiveRecord, MemoryJournal, NoJournal, Ownership, Stage,
-};
+pub use journal::{Entry, FileJournal, Journal, JournalError, LiveRecord, NoJournal, Ownership, Stage};
 pub use settings::{ModelSettings, PodSetup};

@@ -1,10 +1,9 @@
-//! Project tasks: `cargo xtask demo`, `test`, `bench`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
 mod cargo_deny;
 mod ci;
-mod cost;
 mod crate_layers;
 mod demo;
 mod faults;
@@ -83,8 +82,6 @@ enum Task {
         #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
         out: PathBuf,
     },
-    /// Measure what the questions of Slurm's schedulers cost, and print the table of docs/scheduling.md.
-    Bench,
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
         /// For the simulation; `-- --help` shows them.
@@ -156,10 +153,6 @@ fn run_task(task: Task) -> Result<ExitCode> {
         }
         Task::Layout { source, out } => {
             layout::run(&source, &out)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Task::Bench => {
-            cost::table()?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Simulate { arguments } => {

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use testbed::say;
 
-use crate::{cost, layout, results::Results, run, second_try};
+use crate::{layout, results::Results, run, second_try};
 
 /// The tests that start no daemons. They, and those that do, are selected in the whole workspace: cargo then builds what they
 /// depend on once, with the same features.
@@ -53,7 +53,6 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
         tests
     };
     results.add(&second_try::count(tests, &harness)?);
-    results.add(&cost::gate(filter)?);
     Ok(results)
 }
 

@@ -8,7 +8,6 @@ mod entry;
 mod file_journal;
 mod format;
 mod interface;
-mod memory;
 mod owner;
 mod paths;
 mod stored_entry;
@@ -18,8 +17,7 @@ use vipu_types::{ControllerName, ModelName};
 
 pub use entry::{Entry, LiveRecord, Stage};
 pub use file_journal::FileJournal;
-pub use interface::{Journal, JournalError};
-pub use memory::{MemoryJournal, NoJournal};
+pub use interface::{Journal, JournalError, NoJournal};
 pub use owner::Ownership;
 
 /// The live partitions of a journal's text, and the shortest text with the same meaning.

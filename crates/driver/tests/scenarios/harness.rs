@@ -1,162 +1,298 @@
-//! The rest of the world, and one log of all that happens in it.
+//! Everything around the driver, and one log of all that happens in it.
+//!
+//! A script sets *facts*, such as `write time = 30` or `next create = lost lost`. The parts look them up when
+//! they need them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::future::Future;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use driver::{
-    Driver, Entry, Environment, Files, FilesError, Handle, Host, Journal, JournalError, LiveRecord,
-    ModelSettings, PodSetup, Stage, channel,
+    Entry, Environment, Failure, Files, FilesError, Journal, JournalError, Listing, ModelSettings, PodSetup,
 };
-use ledger::{Action, Claim, DriverAction, Event, HostAction, Millis};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use ledger::{Claim, Event, Millis};
+use mock_vipu::{Effect, Hardware, Pod, Settings};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
-use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
+use vipu_client::wire::PartitionRequirements;
+use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
-use crate::pod::Pod;
-use crate::settings::settings;
+use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
 
-/// What happened, in order, without surveys.
-#[derive(Clone, Default)]
-pub struct Log(Rc<RefCell<Vec<String>>>);
+/// What a script can set and see.
+pub struct Scene {
+    pub facts: RefCell<BTreeMap<String, String>>,
+    pub log: RefCell<Vec<String>>,
+    /// The controllers by host.
+    machines: RefCell<BTreeMap<String, Rc<Machine<()>>>>,
+    /// The partitions that have files.
+    pub files: RefCell<BTreeSet<String>>,
+    /// When the clock of the script showed 0.
+    pub zero: Cell<Instant>,
+    began: Instant,
+    events: UnboundedSender<(Instant, Event)>,
+}
 
-impl Log {
-    pub fn add(&self, line: String) {
-        self.0.borrow_mut().push(line);
+impl Scene {
+    pub fn new(events: UnboundedSender<(Instant, Event)>) -> Rc<Self> {
+        let began = Instant::now();
+        Rc::new(Self {
+            facts: RefCell::default(),
+            log: RefCell::default(),
+            machines: RefCell::default(),
+            files: RefCell::default(),
+            zero: Cell::new(began),
+            began,
+            events,
+        })
     }
 
-    /// Adds a line unless it repeats the last one: of many polls the first shows.
-    pub fn add_once(&self, line: String) {
-        let is_repeated = self.0.borrow().iter().rev().find(|line| !line.contains("survey")) == Some(&line);
-        if !is_repeated {
-            self.add(line);
+    fn fact(&self, name: &str) -> Option<String> {
+        self.facts.borrow().get(name).cloned()
+    }
+
+    /// A fact that is a time in seconds.
+    fn time(&self, name: &str) -> Option<Duration> {
+        self.fact(name).map(|seconds| Duration::from_secs_f64(seconds.parse().unwrap()))
+    }
+
+    /// The first word of a fact, which is then gone.
+    fn next(&self, name: &str) -> Option<String> {
+        let mut facts = self.facts.borrow_mut();
+        let words = facts.remove(name)?;
+        let (first, rest) = words.split_once(' ').unwrap_or((&words, ""));
+        // `lost*50` stands for fifty words.
+        let (word, times) = first.split_once('*').unwrap_or((first, "1"));
+        let left: u32 = times.parse::<u32>().unwrap() - 1;
+        let again = if left > 0 { format!("{word}*{left} {rest}") } else { rest.to_owned() };
+        if !again.trim().is_empty() {
+            facts.insert(name.to_owned(), again.trim().to_owned());
+        }
+        Some(word.to_owned())
+    }
+
+    pub fn note(&self, line: String) {
+        self.log.borrow_mut().push(line);
+    }
+
+    /// The controller on this host, a new one when there is none.
+    pub fn at(&self, host: &str) -> Rc<Machine<()>> {
+        let new = || {
+            let usual = Settings::default();
+            let settings = Settings {
+                create: self.time("make time").unwrap_or(usual.create),
+                remove: self.time("remove time").unwrap_or(usual.remove),
+                removed: self.time("removed time").unwrap_or(usual.removed),
+                ..usual
+            };
+            let pod = Pod::new(Hardware::new(64), settings).unwrap();
+            Rc::new(Machine::new(pod_at(host).controller, pod_at(host).model, pod, self.began))
+        };
+        Rc::clone(self.machines.borrow_mut().entry(host.into()).or_insert_with(new))
+    }
+
+    /// Somebody else makes partition `job`.
+    pub fn put(&self, host: &str, job: u32) {
+        let wanted = PartitionRequirements { id: id(job).to_string(), size: 1, ..Default::default() };
+        self.at(host).make(wanted, Maker::Others).unwrap();
+    }
+}
+
+/// A partition id as scripts write it.
+pub fn short(id: &PartitionId) -> &str {
+    id.as_str().trim_start_matches("slurm_")
+}
+
+/// Connections to the controllers of a scene.
+#[derive(Clone)]
+pub struct Lines(pub Rc<Scene>);
+
+impl Lines {
+    pub fn setup(&self, host: &str, settings: &ModelSettings) -> PodSetup<Line<Self>> {
+        let controller = Line { machine: self.0.at(host), network: self.clone() };
+        PodSetup { pod: pod_at(host), settings: settings.clone(), controller }
+    }
+
+    fn note(&self, call: Call, partition: Option<&PartitionId>) {
+        let id = partition.map(short).unwrap_or_default();
+        let line = match call {
+            Call::Create => format!("call create {id}"),
+            Call::Status => format!("call status {id}"),
+            Call::Config => format!("call config {id}"),
+            Call::Remove => format!("call remove {id}"),
+            Call::RemoveByForce => format!("call remove {id} by force"),
+            Call::Survey => "call survey".to_owned(),
+        };
+        // Of many polls the first shows.
+        if call != Call::Status || self.0.log.borrow().iter().rfind(|line| !is_aside(line)) != Some(&line) {
+            self.0.note(line);
         }
     }
+}
 
-    /// The lines so far that do not speak of surveys.
-    pub fn lines(&self) -> Vec<String> {
-        self.0.borrow().iter().filter(|line| !line.contains("survey")).cloned().collect()
+/// Whether a line of the log comes at any time: of surveys and probes, and of what users are told.
+pub fn is_aside(line: &str) -> bool {
+    ["call survey", "listing", "away", "trouble over", "told", "probe"]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+impl Network for Lines {
+    type State = ();
+    const TIMEOUT: Duration = Duration::from_secs(1);
+
+    fn machine(&self, name: &ControllerName) -> Option<Rc<Machine<()>>> {
+        self.0.machines.borrow().get(name.host()).cloned()
     }
 
-    /// Those of them that begin so.
-    pub fn beginning(&self, with: &str) -> Vec<String> {
-        self.lines().into_iter().filter(|line| line.starts_with(with)).collect()
+    fn fate(&self, machine: &Machine<()>, call: Call, partition: Option<&PartitionId>) -> Fate {
+        self.note(call, partition);
+        let (queue, time) = match call {
+            Call::Create => ("next create", "call time"),
+            Call::Status => ("next status", "call time"),
+            Call::Config => ("next config", ""),
+            Call::Remove | Call::RemoveByForce => ("next remove", "call time"),
+            Call::Survey => ("next survey", "survey time"),
+        };
+        let time = self.0.time(time).unwrap_or_default();
+        if let Some(silence) = self.0.time("silent").filter(|_| call == Call::Status) {
+            return Fate::Fails(silence, Failure::Unclear, "Unclear");
+        }
+        let mut next = self.0.next(queue).unwrap_or_default();
+        if call == Call::Create
+            && partition.is_some_and(|id| self.0.fact("refused").as_deref() == Some(short(id)))
+        {
+            next = "refused".to_owned();
+        }
+        match next.split_once('-').unwrap_or((&next, "")) {
+            ("lost", _) => return Fate::Fails(time, Failure::Unclear, "Unclear"),
+            ("unsent", _) => return Fate::Fails(time, Failure::NotSent, "NotSent"),
+            ("full", _) => return Fate::Fails(time, Failure::NoRoom, "NoRoom"),
+            ("refused", _) => return Fate::Fails(time, Failure::Refused, "Refused"),
+            ("stranger", _) => return Fate::Fails(time, Failure::Stranger, "Stranger"),
+            ("unclear", _) => return Fate::Unclear("Unclear"),
+            ("late", by) => return Fate::Late(Duration::from_secs_f64(by.parse().unwrap())),
+            ("stuck", _) => machine.inject(Effect::CreateStuck),
+            ("slow", factor) => machine.inject(Effect::SlowCreate { factor: factor.parse().unwrap() }),
+            ("wrong", _) if call == Call::Create => {
+                machine.inject(Effect::CreateError { text: "broken link".into() })
+            }
+            ("wrong", _) => machine.inject(Effect::RemoveFail { text: "broken link".into() }),
+            ("", _) => {}
+            other => panic!("no result of a call: {other:?}"),
+        }
+        Fate::After(time)
     }
 
-    pub fn count(&self, line: &str) -> usize {
-        self.0.borrow().iter().filter(|known| *known == line).count()
+    fn outside(&self, work: impl Future<Output = ()> + 'static) {
+        spawn_local(work);
+    }
+
+    fn about_to_make(&self, partition: &PartitionId) -> Maker {
+        Maker::Us(claim(short(partition).parse().unwrap()).run)
+    }
+
+    fn change(&self, _: &Machine<()>, listing: &mut Listing) {
+        if self.0.fact("silent").is_some() {
+            listing.partitions.clear();
+        }
     }
 }
 
-/// Files in memory.
-#[derive(Clone, Default)]
-pub struct Shelf {
-    pub there: Rc<RefCell<BTreeSet<String>>>,
-    /// How long a write takes.
-    pub write_time: Rc<Cell<Duration>>,
-    /// Whose files hang for an hour.
-    pub hanging: Rc<RefCell<BTreeSet<String>>>,
-    /// Why no file can be written or deleted.
-    pub refusal: Rc<RefCell<Option<String>>>,
-    /// Why those of one partition cannot.
-    pub refuses_one: Rc<RefCell<Option<(PartitionId, String)>>>,
-    /// The probes take so long.
-    pub probe_time: Rc<Cell<Duration>>,
-    /// How many there were of each directory.
-    pub probes: Rc<RefCell<BTreeMap<PathBuf, u32>>>,
-    log: Log,
-}
+/// IPUoF files in memory.
+pub struct Shelf(Rc<Scene>);
 
 impl Shelf {
-    fn reach(&self, partition: Option<&PartitionId>) -> Result<(), FilesError> {
-        let of_one = self.refuses_one.borrow().clone().filter(|(id, _)| Some(id) == partition);
-        let why = self.refusal.borrow().clone().or(of_one.map(|(_, why)| why));
-        why.map_or(Ok(()), |why| Err(FilesError(why)))
+    fn reach(&self, of: &str) -> Result<(), FilesError> {
+        let why = self.0.fact("files").or_else(|| self.0.fact(&format!("files of {of}")));
+        why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(FilesError(why)))
     }
 }
 
 impl Files for Shelf {
-    type Config = String;
+    type Config = Tag;
 
     async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
-        *self.probes.borrow_mut().entry(directory.to_owned()).or_default() += 1;
-        sleep(self.probe_time.get()).await;
-        self.reach(None)
+        self.0.note(format!("probe {}", directory.display()));
+        sleep(self.0.time("probe time").unwrap_or_default()).await;
+        self.reach("")
     }
 
-    async fn deliver(&self, directory: &Path, claim: &Claim, config: String) -> Result<(), FilesError> {
-        let id = &claim.partition;
-        self.log.add(format!("files written to {} for {}: {config}", directory.display(), claim.user));
-        let hangs = self.hanging.borrow().contains(id.as_str());
-        sleep(if hangs { Duration::from_secs(3600) } else { self.write_time.get() }).await;
-        self.reach(Some(id))?;
-        self.there.borrow_mut().insert(id.to_string());
+    async fn deliver(&self, directory: &Path, claim: &Claim, _: Tag) -> Result<(), FilesError> {
+        let id = short(&claim.partition);
+        self.0.note(format!("files of {id} to {} for {}", directory.display(), claim.user));
+        let hangs = self.0.fact(&format!("files of {id}")).as_deref() == Some("hang");
+        let time = self.0.time("write time").unwrap_or_default();
+        sleep(if hangs { Duration::from_secs(3600) } else { time }).await;
+        self.reach(id)?;
+        self.0.files.borrow_mut().insert(id.to_owned());
         Ok(())
     }
 
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
-        self.reach(Some(&claim.partition))?;
-        self.log.add(format!("files of {} deleted from {}", claim.partition, directory.display()));
-        self.there.borrow_mut().remove(claim.partition.as_str());
+        let id = short(&claim.partition);
+        self.reach(id)?;
+        self.0.note(format!("files of {id} off {}", directory.display()));
+        self.0.files.borrow_mut().remove(id);
         Ok(())
     }
 }
 
-/// A journal that logs.
-struct Notes {
-    log: Log,
-    late: Late,
-    trouble: JournalTrouble,
-}
-
-/// Why nothing can be recorded.
-type JournalTrouble = Rc<RefCell<Option<JournalError>>>;
-
-/// Whose intent to create is recorded late, and how late.
-type Late = Rc<RefCell<BTreeMap<PartitionId, Duration>>>;
+/// A journal in memory.
+pub struct Notes(Rc<Scene>);
 
 impl Journal for Notes {
     async fn confirm(&self) -> Result<(), JournalError> {
-        self.trouble.borrow().clone().map_or(Ok(()), Err)
+        let path = Path::new("/state/vipu_journal");
+        match self.0.fact("journal").as_deref() {
+            None => Ok(()),
+            Some("blind") => Err(JournalError::blind(path, &"Stale file handle")),
+            Some(why) => Err(JournalError::new(path, "write it", &why)),
+        }
     }
 
     async fn record(&self, entry: Entry) -> Result<(), JournalError> {
         self.confirm().await?;
-        if let Entry::Create { claim, .. } = &entry {
-            let late = self.late.borrow().get(&claim.partition).copied();
-            if let Some(time) = late {
-                sleep(time).await;
+        let line = match &entry {
+            Entry::Create { claim, .. } => {
+                let late = self.0.time(&format!("journal delay of {}", short(&claim.partition)));
+                if let Some(late) = late {
+                    sleep(late).await;
+                }
+                format!("journal create {}", short(&claim.partition))
             }
-        }
-        self.log.add(match entry {
-            Entry::Create { claim, .. } => format!("journal create {}", claim.partition),
-            Entry::Created(id) => format!("journal created {id}"),
-            Entry::Launched { partition, at } => format!("journal launched {partition} at {}", at.0),
-            Entry::Kept { partition, until } => format!("journal kept {partition} until {}", until.0),
-            Entry::Remove { claim } => format!("journal remove {}", claim.partition),
-            Entry::Gone(id) => format!("journal gone {id}"),
-        });
+            Entry::Created(id) => format!("journal created {}", short(id)),
+            Entry::Launched { partition, at } => format!("journal launched {} at {}", short(partition), at.0),
+            Entry::Kept { partition, until } => {
+                format!("journal kept {} until {}", short(partition), until.0)
+            }
+            Entry::Remove { claim } => format!("journal remove {}", short(&claim.partition)),
+            Entry::Gone(id) => format!("journal gone {}", short(id)),
+        };
+        self.0.note(line);
         Ok(())
     }
 }
 
-struct Outside {
-    log: Log,
+/// The environment of the driver.
+pub struct Outside {
+    scene: Rc<Scene>,
     notes: Notes,
     shelf: Shelf,
-    began: Instant,
-    told: Told,
-    events: UnboundedSender<(Duration, Event)>,
 }
 
-/// What was said to users at their terminals.
-type Told = Rc<RefCell<Vec<String>>>;
+impl Outside {
+    pub fn new(scene: &Rc<Scene>) -> Self {
+        Self { scene: Rc::clone(scene), notes: Notes(Rc::clone(scene)), shelf: Shelf(Rc::clone(scene)) }
+    }
+}
 
 impl Environment for Outside {
-    type Controller = Pod;
+    type Controller = Line<Lines>;
     type Journal = Notes;
     type Files = Shelf;
 
@@ -169,96 +305,44 @@ impl Environment for Outside {
     }
 
     fn now(&self) -> Millis {
-        Millis(self.began.elapsed().as_millis().try_into().unwrap())
+        Millis(self.scene.began.elapsed().as_millis().try_into().unwrap())
     }
 
     fn tell(&self, run: JobRun, line: String) {
-        self.told.borrow_mut().push(format!("{run}: {line}"));
+        self.scene.note(format!("told {run}: {line}"));
     }
 
     fn show(&self, run: JobRun, line: String) {
-        self.told.borrow_mut().push(format!("{run}, in squeue: {line}"));
+        self.scene.note(format!("told {run}, in squeue: {line}"));
     }
 
     fn report(&self, event: Event) {
-        self.log.add(match &event {
-            Event::CreateStarted(id) => format!("event started {id}"),
-            Event::Up(id) => format!("event up {id}"),
-            Event::CreateFailed { partition, reason } => format!("event failed {partition}: {reason}"),
-            Event::CreatePutOff { partition, reason } => format!("event put off {partition}: {reason}"),
-            Event::CreateCancelled(id) => format!("event cancelled {id}"),
-            Event::Gone(id) => format!("event gone {id}"),
-            Event::NoRoom(id) => format!("event no room {id}"),
-            Event::KeepRecorded(id) => format!("event keep recorded {id}"),
-            Event::Trouble { reason: Some(reason), .. } => format!("event trouble: {reason}"),
-            Event::Trouble { .. } => "survey: no trouble".into(),
-            Event::Refuses { reason, .. } => format!("event refuses: {reason:?}"),
-            other => format!("survey: {other:?}"),
-        });
-        // A test that has seen enough has dropped its end.
-        let _ = self.events.send((self.began.elapsed(), event));
+        self.scene.note(in_words(&event));
+        // A script that has seen enough has dropped its end.
+        let _ = self.scene.events.send((Instant::now(), event));
     }
 }
 
-/// A host that must not be asked for anything.
-struct NoHost;
-
-impl Host for NoHost {
-    fn send(&self, action: HostAction) {
-        panic!("not the driver's to hand on: {action:?}");
-    }
-}
-
-/// A driver at work, and all that it touches.
-pub struct Harness {
-    pub log: Log,
-    pub pod: Pod,
-    pub shelf: Shelf,
-    pub late_notes: Late,
-    pub journal_trouble: JournalTrouble,
-    pub settings: ModelSettings,
-    pub told: Told,
-    handle: Handle<Pod>,
-    began: Instant,
-    events: UnboundedReceiver<(Duration, Event)>,
-}
-
-/// Plays `scene` with a driver that knows the partitions `live`.
-pub async fn play(live: Vec<LiveRecord>, scene: impl AsyncFnOnce(&mut Harness)) {
-    let (log, began) = (Log::default(), Instant::now());
-    let shelf = Shelf { log: log.clone(), ..Shelf::default() };
-    let (handle, orders) = channel();
-    let (sender, events) = unbounded_channel();
-    let (late_notes, pod) = (Late::default(), Pod::new(log.clone()));
-    let journal_trouble = JournalTrouble::default();
-    let notes = Notes { log: log.clone(), late: late_notes.clone(), trouble: Rc::clone(&journal_trouble) };
-    let told = Told::default();
-    let outside = Outside {
-        log: log.clone(),
-        notes,
-        shelf: shelf.clone(),
-        began,
-        told: Rc::clone(&told),
-        events: sender,
-    };
-    let driver = Driver::new(outside, live);
-    let mut harness = Harness {
-        log,
-        pod,
-        shelf,
-        late_notes,
-        journal_trouble,
-        settings: settings(),
-        told,
-        handle,
-        began,
-        events,
-    };
-    harness.configure();
-    tokio::select! {
-        biased;
-        () = scene(&mut harness) => {}
-        ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
+/// An event as scripts write it.
+pub fn in_words(event: &Event) -> String {
+    match event {
+        Event::CreateStarted(id) => format!("started {}", short(id)),
+        Event::Up(id) => format!("up {}", short(id)),
+        Event::CreateFailed { partition, reason } => format!("failed {}: {reason}", short(partition)),
+        Event::CreatePutOff { partition, reason } => format!("put off {}: {reason}", short(partition)),
+        Event::CreateCancelled(id) => format!("cancelled {}", short(id)),
+        Event::Gone(id) => format!("gone {}", short(id)),
+        Event::NoRoom(id) => format!("no room {}", short(id)),
+        Event::KeepRecorded(id) => format!("kept {}", short(id)),
+        Event::Trouble { reason: Some(reason), .. } => format!("trouble: {reason}"),
+        Event::Trouble { .. } => "trouble over".into(),
+        Event::Refuses { reason, .. } => format!("refuses: {}", reason.as_deref().unwrap_or("no more")),
+        Event::Unreachable { pod, reason } => format!("away {}: {reason}", pod.controller.host()),
+        Event::Inventory { pod, asked: Millis(asked), partitions, .. } => {
+            let ids: String = partitions.iter().map(|seen| format!(" {}", short(&seen.partition))).collect();
+            format!("listing of {} asked {}:{ids}", pod.controller.host(), asked / 1000)
+        }
+        other => format!("{other:?}"),
     }
 }
 
@@ -278,11 +362,10 @@ pub fn id(job: u32) -> PartitionId {
 }
 
 pub fn claim(job: u32) -> Claim {
-    let run = JobRun { job, restart: 0, start: 1_700_000_000 };
     let PodId { model, controller } = pod();
     Claim {
         partition: id(job),
-        run,
+        run: JobRun { job, restart: 0, start: 1_700_000_000 },
         user: 1000 + job,
         model,
         controller,
@@ -290,115 +373,5 @@ pub fn claim(job: u32) -> Claim {
         shape: Shape::default(),
         slurm_partition: None,
         ipus: vec![],
-    }
-}
-
-/// What the journal of an earlier slurmctld has of partition `job`.
-pub fn record(job: u32, ipuof_dir: &str, stage: Stage) -> LiveRecord {
-    let ipuof_dir = Some(PathBuf::from(ipuof_dir));
-    LiveRecord { claim: claim(job), ipuof_dir, stage, kept_until: None, launched: None }
-}
-
-impl Harness {
-    /// Takes `self.settings` into use.
-    pub fn configure(&self) {
-        let (settings, controller) = (self.settings.clone(), self.pod.clone());
-        self.handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
-    }
-
-    /// The controller on this host, a new one when there is none.
-    pub fn at(&self, host: &str) -> Pod {
-        let network = &self.pod.network;
-        let new = || Pod::on(network, self.log.clone());
-        network.borrow_mut().entry(host.into()).or_insert_with(new).clone()
-    }
-
-    /// Takes the controllers on these hosts into use.
-    pub fn configure_hosts(&self, hosts: &[&str]) {
-        let setup = |host: &&str| PodSetup {
-            pod: pod_at(host),
-            settings: self.settings.clone(),
-            controller: self.at(host),
-        };
-        self.handle.configure(hosts.iter().map(setup).collect());
-    }
-
-    pub fn unconfigure(&self) {
-        self.handle.configure(Vec::new());
-    }
-
-    pub fn act(&self, action: Action) {
-        self.handle.route([action], &NoHost);
-    }
-
-    /// Has partition `job` made.
-    pub async fn up(&mut self, job: u32) {
-        self.act(Action::Driver(DriverAction::Create(claim(job))));
-        assert_eq!(self.answer().await.1, Event::Up(id(job)));
-    }
-
-    /// Has partition `job` removed.
-    pub async fn gone(&mut self, job: u32) {
-        self.act(Action::Driver(DriverAction::Remove(claim(job))));
-        assert_eq!(self.event().await.1, Event::Gone(id(job)));
-    }
-
-    /// The time since the scene began.
-    pub fn elapsed(&self) -> Duration {
-        self.began.elapsed()
-    }
-
-    /// The next event that is no survey's and not just the news that a try found no room, and when it came.
-    pub async fn event(&mut self) -> (Duration, Event) {
-        loop {
-            let (when, event) = self.events.recv().await.unwrap();
-            let is_of_all = matches!(
-                event,
-                Event::Inventory { .. }
-                    | Event::Unreachable { .. }
-                    | Event::NoRoom(_)
-                    | Event::Trouble { .. }
-                    | Event::Refuses { .. }
-            );
-            if !is_of_all {
-                return (when, event);
-            }
-        }
-    }
-
-    /// The next answer of a survey, and when it came.
-    pub async fn survey(&mut self) -> (Duration, Event) {
-        loop {
-            let (when, event) = self.events.recv().await.unwrap();
-            if matches!(event, Event::Inventory { .. } | Event::Unreachable { .. }) {
-                return (when, event);
-            }
-        }
-    }
-
-    /// The next answer to any create, without the news that one has started.
-    pub async fn answer(&mut self) -> (Duration, Event) {
-        loop {
-            match self.event().await {
-                (_, Event::CreateStarted(_)) => {}
-                answer => return answer,
-            }
-        }
-    }
-
-    /// Says when the last of these creates came up; all of them do.
-    pub async fn all_up(&mut self, jobs: RangeInclusive<u32>) -> Duration {
-        let mut last = Duration::ZERO;
-        for _ in jobs {
-            let (when, event) = self.answer().await;
-            assert!(matches!(event, Event::Up(_)), "{event:?}");
-            last = when;
-        }
-        last
-    }
-
-    /// Lets `time` pass.
-    pub async fn pass(&self, time: Duration) {
-        sleep(time).await;
     }
 }

@@ -1,16 +1,18 @@
-//! The driver in a world of its own, under virtual time.
+//! The driver among controllers, journal and files that do what a script says, under virtual time.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cancel;
 mod concurrency;
+#[allow(dead_code, reason = "the front end's simulation uses the rest")]
+#[path = "../common/controller.rs"]
+mod controller;
 mod controllers;
 mod create;
 mod harness;
-mod keep;
-mod pod;
 mod real_client;
 mod remove;
+mod script;
 #[path = "../common/settings.rs"]
 mod settings;
 mod survey;

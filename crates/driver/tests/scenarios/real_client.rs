@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{
-    Driver, Environment, FileJournal, Handle, Host, IpuofFiles, ModelSettings, Orders, PodSetup, Stage,
-    channel,
+    Driver, Environment, FileJournal, Handle, IpuofFiles, ModelSettings, Orders, PodSetup, Stage, channel,
 };
-use ledger::{Action, Claim, DriverAction, Event, HostAction, Millis, SeenPartition};
+use ledger::{Action, Claim, DriverAction, Event, Millis, SeenPartition};
 use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -17,6 +16,7 @@ use vipu_client::{Call, Client, Endpoint};
 use vipu_types::{Gcd, IpuCount, JobRun};
 
 use crate::harness::{claim, id, pod};
+use crate::script::NoHost;
 use crate::settings::settings;
 
 /// No test here takes a tenth of this.
@@ -51,14 +51,6 @@ impl Environment for Outside {
     fn report(&self, event: Event) {
         // A test that has seen enough has dropped its end.
         let _ = self.events.send(event);
-    }
-}
-
-struct NoHost;
-
-impl Host for NoHost {
-    fn send(&self, action: HostAction) {
-        panic!("not the driver's to hand on: {action:?}");
     }
 }
 

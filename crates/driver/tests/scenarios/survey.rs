@@ -1,154 +1,77 @@
 //! Surveys: when asked, now and then, and never two at once.
 
-use std::time::Duration;
+use crate::script::scenarios;
 
-use driver::Failure;
-use ledger::{Action, DriverAction, Event, Millis};
+scenarios! {
+    one_comes_at_once_and_then_every_half_minute "
+        -> listing of vipu asked 0:  at 0
+        -> listing of vipu asked 30:  at 30
+        -> listing of vipu asked 60:  at 60"
 
-use crate::harness::{Harness, id, play, pod};
+    /// Jobs may wait for the IPUs of somebody else's partition.
+    what_is_shown_as_removed_is_looked_at_again_soon "
+        remove time = 0
+        removed time = 2
+        put 1
+        take 1
+        -> listing… at 0
+        -> listing… at 5
+        -> listing… at 35"
 
-const SECOND: Duration = Duration::from_secs(1);
+    /// The listing of the second is asked for after the asking, and the third is the periodic one.
+    what_is_asked_for_during_one_makes_one_more "
+        survey time = 4
+        pass 1
+        survey
+        survey
+        survey
+        -> listing of vipu asked 0:  at 4
+        -> listing of vipu asked 5:  at 9
+        -> listing of vipu asked 39:  at 43"
 
-fn asked(event: &Event) -> u64 {
-    match event {
-        Event::Inventory { asked: Millis(asked), pod: of, ipus: 64, .. } if *of == pod() => *asked,
-        other => panic!("{other:?}"),
-    }
-}
+    /// As at each reading of configuration.
+    what_is_asked_for_before_the_first_is_answered_by_it "
+        survey -> listing… at 0
+        -> listing… at 30"
 
-async fn ask(harness: &Harness) {
-    harness.act(Action::Driver(DriverAction::Survey(pod())));
-}
+    /// As when job after job comes and goes. Who asks after a while is answered at once, and so is a new
+    /// configuration.
+    one_a_second_is_enough "
+        survey -> listing… at 0
+        survey
+        pass 0.5
+        survey -> listing… at 1
+        survey -> listing… at 2
+        pass 2
+        survey -> listing… at 4
+        configure -> listing… at 4"
 
-#[tokio::test(start_paused = true)]
-async fn one_comes_at_once_and_then_every_half_minute() {
-    play(vec![], async |harness| {
-        for expected in [0, 30, 60, 90] {
-            let (when, event) = harness.survey().await;
-            assert_eq!(when, expected * SECOND);
-            assert_eq!(asked(&event), u64::from(expected) * 1000);
-        }
-    })
-    .await;
-}
+    a_controller_that_does_not_answer_is_asked_more_often "
+        next survey = lost*2
+        -> away vipu: controller vipu:8090: Unclear at 0
+        -> away vipu: controller vipu:8090: Unclear at 5
+        -> listing… at 10
+        -> listing… at 40"
 
-/// Jobs may wait for the IPUs of somebody else's partition.
-#[tokio::test(start_paused = true)]
-async fn what_is_shown_as_removed_is_looked_at_again_soon() {
-    play(vec![], async |harness| {
-        harness.pod.put_removed(&id(1), 2 * SECOND);
-        for expected in [0, 5, 35] {
-            assert_eq!(harness.survey().await.0, expected * SECOND);
-        }
-    })
-    .await;
-}
+    /// The answer of the old one never comes.
+    a_new_configuration_does_not_wait_for_the_old_controller "
+        survey time = 3600
+        pass 1
+        survey time =
+        configure -> listing… at 1
+        unconfigure
+        pass 7200
+        forget
+        survey
+        pass 1
+        count 1 away vipu: model pod64 is not configured"
 
-#[tokio::test(start_paused = true)]
-async fn what_is_asked_for_during_one_makes_one_more() {
-    play(vec![], async |harness| {
-        harness.pod.survey_time.set(4 * SECOND);
-        harness.pass(SECOND).await;
-        for _ in 0..100 {
-            ask(harness).await;
-        }
-        let answers = [harness.survey().await, harness.survey().await, harness.survey().await];
-        // The listing of the second was asked for after the asking, and the third is the periodic one.
-        assert_eq!(answers.each_ref().map(|(when, _)| when.as_secs()), [4, 9, 43]);
-        assert_eq!(answers.each_ref().map(|(_, event)| asked(event)), [0, 5000, 39000]);
-    })
-    .await;
-}
-
-/// As at each reading of configuration.
-#[tokio::test(start_paused = true)]
-async fn what_is_asked_for_before_the_first_is_answered_by_it() {
-    play(vec![], async |harness| {
-        ask(harness).await;
-        for expected in [0, 30] {
-            assert_eq!(harness.survey().await.0, expected * SECOND);
-        }
-    })
-    .await;
-}
-
-/// As when job after job comes and goes.
-#[tokio::test(start_paused = true)]
-async fn one_a_second_is_enough() {
-    play(vec![], async |harness| {
-        for _ in 0..1000 {
-            ask(harness).await;
-            harness.pass(Duration::from_millis(10)).await;
-        }
-        let surveys = harness.log.count("call survey");
-        assert!((10..=11).contains(&surveys), "{surveys}");
-        // Who asks after a while is answered at once.
-        harness.pass(2 * SECOND).await;
-        let before = harness.elapsed();
-        ask(harness).await;
-        while harness.survey().await.0 < before {}
-        assert_eq!(harness.elapsed(), before);
-        // And so is a new configuration.
-        harness.configure();
-        assert_eq!(harness.survey().await.0, before);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_controller_that_does_not_answer_is_asked_more_often() {
-    play(vec![], async |harness| {
-        harness.pod.surveys.borrow_mut().extend([Failure::Unclear; 2]);
-        for expected in [0, 5] {
-            let (when, event) = harness.survey().await;
-            let reason = "controller pod:8090: Unclear".to_owned();
-            assert_eq!((when, event), (expected * SECOND, Event::Unreachable { pod: pod(), reason }));
-        }
-        assert_eq!(harness.survey().await.0, 10 * SECOND);
-        assert_eq!(harness.survey().await.0, 40 * SECOND);
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_new_configuration_does_not_wait_for_the_old_controller() {
-    play(vec![], async |harness| {
-        harness.pod.survey_time.set(3600 * SECOND);
-        harness.pass(SECOND).await;
-        harness.pod.survey_time.set(Duration::ZERO);
-        harness.configure();
-        assert_eq!(harness.survey().await.0, SECOND);
-        // The answer of the old one never comes.
-        harness.unconfigure();
-        harness.pass(2 * 3600 * SECOND).await;
-        ask(harness).await;
-        let reason = "model pod64 is not configured".to_owned();
-        assert_eq!(harness.survey().await.1, Event::Unreachable { pod: pod(), reason });
-    })
-    .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_that_falls_silent_is_not_asked_of_each_partition() {
-    play(vec![], async |harness| {
-        harness.survey().await;
-        for job in [1, 2, 3] {
-            harness.up(job).await;
-        }
-        ask(harness).await;
-        let (before, _) = harness.survey().await;
-        harness.pass(SECOND).await;
-        harness.pod.silent_for.set(Some(50 * SECOND));
-        ask(harness).await;
-        let (when, event) = harness.survey().await;
-        assert_eq!(when - before, 51 * SECOND);
-        match event {
-            Event::Inventory { partitions, .. } => {
-                let there: Vec<_> = partitions.into_iter().map(|seen| seen.partition).collect();
-                assert_eq!(there, [id(1), id(2), id(3)]);
-            }
-            other => panic!("{other:?}"),
-        }
-    })
-    .await;
+    one_that_falls_silent_is_not_asked_of_each_partition "
+        -> listing…
+        create 1-3 -> up 1-3
+        survey -> listing…
+        zero
+        pass 1
+        silent = 50
+        survey -> listing…: 1 2 3 at 51"
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName};
 
 use crate::check::Check;
-use crate::controller::{Machine, Maker};
+use crate::controller::{self, Machine, Maker};
 use crate::disk::{Disk, Shelf};
 use crate::schedule::Schedule;
 use crate::settings::settings;
@@ -150,7 +150,7 @@ impl Cluster {
         let began = Instant::now();
         let machine = |(model, ipus): &(&str, u32), letter| {
             let name = format!("{model}-{letter}:8090");
-            Rc::new(Machine::new(&name, ModelName::new(*model).unwrap(), *ipus, began))
+            Rc::new(controller::machine(&name, ModelName::new(*model).unwrap(), *ipus, began))
         };
         let machines =
             schedule.models.iter().flat_map(|model| ["a", "b"].map(|letter| machine(model, letter)));

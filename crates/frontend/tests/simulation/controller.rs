@@ -1,24 +1,21 @@
-//! V-IPU controllers: the mock's Pods behind the driver's trait, over a network that loses messages.
+//! The controllers of the simulation: moods, and incidents.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::collections::BTreeSet;
+use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
-use ledger::{Place, SeenPartition};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Nanos, Pod, Refusal, Settings};
+use driver::{Failure, Listing, PartitionState};
+use mock_vipu::{Hardware, Incident, Pod, Settings};
 use rand::RngExt;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, timeout};
-use vipu_client::wire::{
-    CreatePartitionRequest, PartitionIpu, PartitionOperationState as Operation, PartitionReadyState as Ready,
-    PartitionRequirements,
-};
-use vipu_types::{ControllerName, JobRun, ModelName, PartitionId};
+use tokio::time::Instant;
+use vipu_client::wire::PartitionOperationState as Operation;
+use vipu_types::{ControllerName, ModelName, PartitionId};
 
 use crate::cluster::Cluster;
+use crate::network::{self, Call, Fate, Network};
+pub use crate::network::{Maker, Tag};
 use crate::slurmctld::Slurmctld;
 
 /// The time for which the driver's side waits for an answer.
@@ -30,21 +27,14 @@ const LATE: Duration = Duration::from_millis(4_900);
 /// The longest time after the timeout at which a create takes effect that nothing expects any more.
 const VERY_LATE: Duration = Duration::from_secs(120);
 
-/// The maker of a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Maker {
-    /// This cluster, for this run.
-    Us(JobRun),
-    /// Another cluster.
-    Others,
-}
+/// The longest time that a create or a remove takes otherwise.
+const USUAL: Duration = Duration::from_millis(20);
 
-/// Tells a partition from others with its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    pub maker: Maker,
-    serial: u32,
-}
+/// One controller.
+pub type Machine = network::Machine<State>;
+
+/// The connection from one slurmctld to a controller.
+pub type Line = network::Line<Rc<Slurmctld>>;
 
 /// The way in which a controller treats calls at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,73 +59,38 @@ pub enum Mood {
     RemovesLate,
     /// No call gets an answer or has an effect.
     Silent,
-    /// Answers are allowed by the interface, but the mock never gives them: see [`Line::as_by_other_hands`].
+    /// Answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
     OtherHands,
     /// Removes are accepted and have no effect.
     RemovesNothing,
 }
 
-/// The kinds of calls that a mood treats differently.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Call {
-    Create,
-    Remove,
-    Other,
-}
-
-/// One controller.
-pub struct Machine {
-    pub name: ControllerName,
-    pub model: ModelName,
-    ipus: u32,
-    pod: RefCell<Pod>,
-    /// The tag of each partition that exists or existed, by name.
-    tags: RefCell<BTreeMap<String, Tag>>,
+/// The state of a controller besides its Pod.
+#[derive(Default)]
+pub struct State {
+    pub mood: Cell<Mood>,
     /// The serial numbers of partitions that a fault took away.
     lost: RefCell<BTreeSet<u32>>,
-    made: Cell<u32>,
-    pub mood: Cell<Mood>,
-    /// The time at which the last call under way takes effect.
-    pub settled: Cell<Instant>,
-    began: Instant,
+}
+
+/// A controller with a Pod of so many IPUs.
+pub fn machine(name: &str, model: ModelName, ipus: u32, began: Instant) -> Machine {
+    Machine::new(name.parse().unwrap(), model, pod(ipus), began)
+}
+
+fn pod(ipus: u32) -> Pod {
+    let settings = Settings {
+        create: Duration::from_millis(250),
+        remove: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    Pod::new(Hardware::new(ipus), settings).unwrap()
 }
 
 impl Machine {
-    pub fn new(name: &str, model: ModelName, ipus: u32, began: Instant) -> Self {
-        Self {
-            name: name.parse().unwrap(),
-            model,
-            ipus,
-            pod: RefCell::new(pod(ipus)),
-            tags: RefCell::default(),
-            lost: RefCell::default(),
-            made: Cell::new(0),
-            mood: Cell::default(),
-            settled: Cell::new(began),
-            began,
-        }
-    }
-
-    fn now(&self) -> Nanos {
-        Nanos(0) + self.began.elapsed()
-    }
-
-    /// The partitions that exist, with their tags, by name.
-    pub fn partitions(&self) -> Vec<(PartitionId, Tag)> {
-        let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
-        let tags = self.tags.borrow();
-        listed.into_iter().map(|it| (PartitionId::new(it.id.as_str()).unwrap(), tags[&it.id])).collect()
-    }
-
-    /// The tag of the partition with this name, if it exists.
-    pub fn tag(&self, partition: &str) -> Option<Tag> {
-        let is_there = self.pod.borrow_mut().status(partition, self.now()).is_ok();
-        self.tags.borrow().get(partition).copied().filter(|_| is_there)
-    }
-
     /// Whether a fault took this partition away.
     pub fn has_lost(&self, tag: Tag) -> bool {
-        self.lost.borrow().contains(&tag.serial)
+        self.state.lost.borrow().contains(&tag.serial)
     }
 
     /// All IPUs that two partitions had at once at any time.
@@ -145,16 +100,12 @@ impl Machine {
         mock_vipu::double_owners(pod.records())
     }
 
-    /// Injects a fault into the next partition.
-    pub fn inject(&self, effect: Effect) {
-        self.pod.borrow_mut().inject(Fault::new(effect).times(1));
-    }
-
     /// Restarts the controller without its partitions.
     pub fn forget(&self) {
         let gone = self.partitions();
-        self.lost.borrow_mut().extend(gone.iter().map(|(_, tag)| tag.serial));
-        self.pod.replace(pod(self.ipus));
+        self.state.lost.borrow_mut().extend(gone.iter().map(|(_, tag)| tag.serial));
+        let ipus = self.pod.borrow().ipus();
+        self.pod.replace(pod(ipus));
     }
 
     /// Puts a partition into error, if it is active.
@@ -167,14 +118,14 @@ impl Machine {
 
     /// Takes a partition away.
     pub fn vanish(&self, partition: &PartitionId) {
-        self.lost.borrow_mut().extend(self.tag(partition.as_str()).map(|tag| tag.serial));
+        self.state.lost.borrow_mut().extend(self.tag(partition.as_str()).map(|tag| tag.serial));
         let incident = Incident::Vanish { partition: partition.to_string() };
         let _ = self.pod.borrow_mut().cause(&incident, self.now());
     }
 
     /// Ends all faults. Partitions that would be removed for ever vanish.
     pub fn calm(&self) {
-        self.mood.set(Mood::Well);
+        self.state.mood.set(Mood::Well);
         self.pod.borrow_mut().clear_faults();
         for (partition, _) in self.partitions() {
             let status = self.pod.borrow_mut().status(partition.as_str(), self.now());
@@ -183,233 +134,84 @@ impl Machine {
             }
         }
     }
-
-    /// Carries out a create.
-    pub fn make(&self, wanted: PartitionRequirements, maker: Maker) -> Result<(), Refusal> {
-        let id = wanted.id.clone();
-        let request = CreatePartitionRequest { requirements: Some(wanted) };
-        self.pod.borrow_mut().create(&request, self.now())?;
-        self.made.set(self.made.get() + 1);
-        self.tags.borrow_mut().insert(id, Tag { maker, serial: self.made.get() });
-        Ok(())
-    }
-
-    /// Carries out a remove. Returns whether there was something to remove.
-    pub fn remove(&self, partition: &str, force: bool) -> bool {
-        self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
-    }
-
-    fn state(&self, partition: &PartitionId) -> PartitionState {
-        let Ok(status) = self.pod.borrow_mut().status(partition.as_str(), self.now()) else {
-            return PartitionState::Absent;
-        };
-        match (status.ready_state(), status.operation_state()) {
-            (Ready::PsRemoved, _) => PartitionState::Removed,
-            (_, Operation::PosRemoving) => PartitionState::Removing,
-            (Ready::PsActive, _) => PartitionState::Active,
-            (Ready::PsError, Operation::PosResetting) => PartitionState::Resetting,
-            (Ready::PsError, _) => PartitionState::Failed(status.errors.join("; ")),
-            _ => PartitionState::Pending,
-        }
-    }
-
-    fn listing(&self) -> Listing {
-        let listed = self.pod.borrow_mut().list("", self.now()).unwrap();
-        let place =
-            |ipu: &PartitionIpu| Place { domain: ipu.ipulink_domain_topology_id, index: ipu.topology_id };
-        let seen = listed.into_iter().map(|it| SeenPartition {
-            leaving: it.ready_state() == Ready::PsRemoved,
-            fault: (it.ready_state() == Ready::PsError).then(|| "it is in error".to_owned()),
-            partition: PartitionId::new(it.id).unwrap(),
-            places: it.spec.iter().flat_map(|spec| &spec.ipus).map(place).collect(),
-        });
-        Listing { ipus: self.ipus, faulty: 0, partitions: seen.collect() }
-    }
 }
 
-fn pod(ipus: u32) -> Pod {
-    let settings = Settings {
-        create: Duration::from_millis(250),
-        remove: Duration::from_millis(100),
-        ..Settings::default()
-    };
-    Pod::new(Hardware::new(ipus), settings).unwrap()
-}
+impl Network for Rc<Slurmctld> {
+    type State = State;
+    const TIMEOUT: Duration = API_TIMEOUT;
 
-/// The connection from one slurmctld to a controller.
-#[derive(Clone)]
-pub struct Line {
-    pub machine: Rc<Machine>,
-    pub caller: Rc<Slurmctld>,
-}
-
-impl Line {
-    fn error(&self, failure: Failure, cause: &str) -> CallError {
-        let message = format!("controller {}: {cause}", self.machine.name);
-        CallError { failure, message, cause: cause.to_owned() }
+    fn machine(&self, name: &ControllerName) -> Option<Rc<Machine>> {
+        self.cluster.machine(name).cloned()
     }
 
-    fn cluster(&self) -> &Rc<Cluster> {
-        &self.caller.cluster
-    }
-
-    /// Calls `work` on the controller or not, depending on its mood.
-    async fn call<T: 'static>(
-        &self,
-        call: Call,
-        time: Duration,
-        work: impl FnOnce(&Machine) -> T + 'static,
-    ) -> Result<T, CallError> {
-        let unclear = |cause: &str| Err(self.error(Failure::Unclear, cause));
-        let not_sent = |cause: &str| Err(self.error(Failure::NotSent, cause));
-        let cluster = self.cluster();
-        let beyond = |longest: Duration| API_TIMEOUT + cluster.up_to(longest);
+    fn fate(&self, machine: &Machine, call: Call, _: Option<&PartitionId>) -> Fate {
+        let cluster = &self.cluster;
         let often = cluster.chance(0.5);
-        match self.machine.mood.get() {
-            Mood::Refuses => not_sent("connection refused"),
-            Mood::Stranger => Err(self.error(Failure::Stranger, "who are you?")),
-            Mood::Hangs if often => {
-                sleep(API_TIMEOUT).await;
-                unclear("no answer")
-            }
+        let (creates, removes) = (call == Call::Create, matches!(call, Call::Remove | Call::RemoveByForce));
+        let unclear = |after, cause| Fate::Fails(after, Failure::Unclear, cause);
+        match machine.state.mood.get() {
+            Mood::Refuses => Fate::Fails(Duration::ZERO, Failure::NotSent, "connection refused"),
+            Mood::Stranger => Fate::Fails(Duration::ZERO, Failure::Stranger, "who are you?"),
+            Mood::Hangs if often => unclear(API_TIMEOUT, "no answer"),
             Mood::Garbles if often => {
-                if cluster.chance(0.5) {
-                    work(&self.machine);
-                }
-                unclear("<html>Bad Gateway</html>")
+                let cause = "<html>Bad Gateway</html>";
+                if cluster.chance(0.5) { Fate::Unclear(cause) } else { unclear(Duration::ZERO, cause) }
             }
-            Mood::LosesReplies if often => {
-                work(&self.machine);
-                unclear("connection reset")
-            }
-            Mood::Silent => {
-                sleep(API_TIMEOUT).await;
-                unclear("no answer")
-            }
-            Mood::Late if often && call == Call::Create => self.deliver(beyond(LATE), work).await,
-            Mood::VeryLate if often && call == Call::Create => self.deliver(beyond(VERY_LATE), work).await,
-            Mood::RemovesLate if often && call == Call::Remove => self.deliver(beyond(VERY_LATE), work).await,
-            _ if time.is_zero() => Ok(work(&self.machine)),
-            _ => self.deliver(cluster.up_to(time), work).await,
+            Mood::LosesReplies if often => Fate::Unclear("connection reset"),
+            Mood::Silent => unclear(API_TIMEOUT, "no answer"),
+            Mood::Late if often && creates => Fate::Late(cluster.up_to(LATE)),
+            Mood::VeryLate if often && creates => Fate::Late(cluster.up_to(VERY_LATE)),
+            Mood::RemovesLate if often && removes => Fate::Late(cluster.up_to(VERY_LATE)),
+            _ if creates || removes => Fate::After(cluster.up_to(USUAL)),
+            _ => Fate::After(Duration::ZERO),
         }
     }
 
-    /// Calls `work` after `time`, whatever becomes of the caller.
-    async fn deliver<T: 'static>(
-        &self,
-        time: Duration,
-        work: impl FnOnce(&Machine) -> T + 'static,
-    ) -> Result<T, CallError> {
-        let (machine, (reply, replied)) = (Rc::clone(&self.machine), oneshot::channel());
-        machine.settled.set(machine.settled.get().max(Instant::now() + time));
-        self.cluster().outside(async move {
-            sleep(time).await;
-            // The caller may be gone by now.
-            let _ = reply.send(work(&machine));
-        });
-        let answer = timeout(API_TIMEOUT, replied).await;
-        answer.ok().and_then(Result::ok).ok_or_else(|| self.error(Failure::Unclear, "no answer"))
+    fn outside(&self, work: impl Future<Output = ()> + 'static) {
+        self.cluster.outside(work);
     }
 
-    fn is_by_other_hands(&self) -> bool {
-        self.machine.mood.get() == Mood::OtherHands
+    fn about_to_make(&self, partition: &PartitionId) -> Maker {
+        Maker::Us(Slurmctld::about_to_make(self, partition))
     }
 
-    /// Shows a partition as PENDING again after it was ACTIVE, or as REMOVED after it is gone.
-    fn as_by_other_hands(&self, state: PartitionState) -> PartitionState {
-        match state {
-            PartitionState::Active if self.cluster().chance(0.3) => PartitionState::Pending,
-            PartitionState::Absent if self.cluster().chance(0.5) => PartitionState::Removed,
-            state => state,
+    fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) -> bool {
+        Slurmctld::about_to_remove(self, machine, partition);
+        machine.state.mood.get() != Mood::RemovesNothing
+    }
+
+    fn shown(&self, machine: &Machine, state: PartitionState) -> PartitionState {
+        if machine.state.mood.get() == Mood::OtherHands {
+            as_by_other_hands(&self.cluster, state)
+        } else {
+            state
         }
     }
 
-    /// Changes a listing so that it disagrees with the others: it is empty, as after a restart, or lacks a
-    /// partition.
-    fn list_as_by_other_hands(&self, listing: &mut Listing) {
-        if self.cluster().chance(0.1) {
-            listing.partitions.clear();
+    fn change(&self, machine: &Machine, listing: &mut Listing) {
+        if machine.state.mood.get() == Mood::OtherHands {
+            list_as_by_other_hands(&self.cluster, listing);
         }
-        if !listing.partitions.is_empty() && self.cluster().chance(0.3) {
-            let pick = self.cluster().random.borrow_mut().random_range(0..listing.partitions.len());
-            listing.partitions.remove(pick);
-        }
-    }
-
-    fn told(&self, refusal: &Refusal) -> CallError {
-        let failure = match vipu_client::code::name(refusal.code) {
-            "INVALID_ARGUMENT" | "PERMISSION_DENIED" => Failure::Refused,
-            "RESOURCE_EXHAUSTED" => Failure::NoRoom,
-            "ALREADY_EXISTS" => Failure::Exists,
-            _ => Failure::Unclear,
-        };
-        self.error(failure, &refusal.text)
     }
 }
 
-impl Controller for Line {
-    type Config = Tag;
-
-    fn name(&self) -> impl Display {
-        &self.machine.name
+/// Shows a partition as PENDING again after it was ACTIVE, or as REMOVED after it is gone.
+fn as_by_other_hands(cluster: &Cluster, state: PartitionState) -> PartitionState {
+    match state {
+        PartitionState::Active if cluster.chance(0.3) => PartitionState::Pending,
+        PartitionState::Absent if cluster.chance(0.5) => PartitionState::Removed,
+        state => state,
     }
+}
 
-    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
-        let machine = self.cluster().machine(name).ok_or_else(|| format!("no controller {name}"))?;
-        Ok(Self { machine: Rc::clone(machine), caller: Rc::clone(&self.caller) })
+/// Changes a listing so that it disagrees with the others: it is empty, as after a restart, or lacks a
+/// partition.
+fn list_as_by_other_hands(cluster: &Cluster, listing: &mut Listing) {
+    if cluster.chance(0.1) {
+        listing.partitions.clear();
     }
-
-    async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
-        let run = self.caller.about_to_make(request.partition);
-        let ipu = |place: &Place| PartitionIpu {
-            ipulink_domain_topology_id: place.domain,
-            topology_id: place.index,
-            ..Default::default()
-        };
-        let wanted = PartitionRequirements {
-            id: request.partition.to_string(),
-            size: request.size.get(),
-            reconfigurable: request.shape.reconfigurable == Some(true),
-            num_gcds: request.shape.gcds,
-            cluster_id: request.cluster.filter(|_| !request.ipus.is_empty()).unwrap_or_default().to_owned(),
-            ipus: request.ipus.iter().map(ipu).collect(),
-            ..Default::default()
-        };
-        let work = move |machine: &Machine| machine.make(wanted, Maker::Us(run));
-        self.call(Call::Create, Duration::from_millis(20), work).await?.map_err(|refusal| self.told(&refusal))
-    }
-
-    async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
-        let id = partition.clone();
-        let state = self.call(Call::Other, Duration::ZERO, move |machine| machine.state(&id)).await?;
-        Ok(if self.is_by_other_hands() { self.as_by_other_hands(state) } else { state })
-    }
-
-    async fn ipuof_config(&self, partition: &PartitionId) -> Result<Tag, CallError> {
-        let id = partition.clone();
-        let tag = self.call(Call::Other, Duration::ZERO, move |machine| match machine.state(&id) {
-            PartitionState::Active => machine.tag(id.as_str()),
-            _ => None,
-        });
-        tag.await?.ok_or_else(|| self.error(Failure::Unclear, "it is not active"))
-    }
-
-    async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
-        let (id, caller) = (partition.clone(), Rc::clone(&self.caller));
-        let work = move |machine: &Machine| {
-            caller.about_to_remove(machine, &id);
-            if machine.mood.get() != Mood::RemovesNothing {
-                machine.remove(id.as_str(), force);
-            }
-        };
-        self.call(Call::Remove, Duration::from_millis(20), work).await
-    }
-
-    async fn survey(&self, _: &ModelSettings) -> Result<Listing, CallError> {
-        let mut listing = self.call(Call::Other, Duration::ZERO, Machine::listing).await?;
-        if self.is_by_other_hands() {
-            self.list_as_by_other_hands(&mut listing);
-        }
-        Ok(listing)
+    if !listing.partitions.is_empty() && cluster.chance(0.3) {
+        let pick = cluster.random.borrow_mut().random_range(0..listing.partitions.len());
+        listing.partitions.remove(pick);
     }
 }

@@ -17,6 +17,8 @@ mod disk;
 mod end;
 mod endless;
 mod faults;
+#[path = "../../../driver/tests/common/controller.rs"]
+mod network;
 mod play;
 mod schedule;
 #[path = "../../../driver/tests/common/settings.rs"]

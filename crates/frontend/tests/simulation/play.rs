@@ -231,12 +231,12 @@ fn for_a_while(cluster: &Rc<Cluster>, fault: &Fault, set: impl Fn(&Cluster, bool
 }
 
 fn in_mood(cluster: &Rc<Cluster>, machine: &Rc<Machine>, fault: &Fault, mood: Mood) {
-    machine.mood.set(mood);
+    machine.state.mood.set(mood);
     let (machine, length) = (Rc::clone(machine), fault.length);
     cluster.outside(async move {
         sleep(length).await;
-        if machine.mood.get() == mood {
-            machine.mood.set(Mood::Well);
+        if machine.state.mood.get() == mood {
+            machine.state.mood.set(Mood::Well);
         }
     });
 }

@@ -1,32 +1,10 @@
 //! When a job is expected to start, and whether it then may.
 
-use crate::script::{Scripted, claim, id, jobs, pod, wish};
-use ledger::{Claim, Event, ModelFacts, Place, Placement, Seconds, SeenPartition};
+use crate::script::{jobs, pod_with, wish};
+use ledger::{Placement, Seconds};
 use proptest::prelude::*;
-use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
-
-/// A Pod64 where these jobs have so many IPUs from there on.
-fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
-    let mut scripted = Scripted::new();
-    scripted.tell(Event::Models(vec![ModelFacts { placement, ..pod("pod64") }]));
-    let mut partitions = Vec::new();
-    for &(job, ipus, first) in jobs {
-        let claim = Claim { size: IpuCount::new(ipus.into()).unwrap(), ..claim(&job.to_string()) };
-        let places = (first..first + ipus).map(|index| Place { domain: 0, index }).collect();
-        partitions.push(SeenPartition {
-            partition: claim.partition.clone(),
-            places,
-            fault: None,
-            leaving: false,
-        });
-        scripted.tell(Event::Begin(claim));
-    }
-    let (pod, asked) = (id("pod64", "vipu"), scripted.now);
-    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions });
-    scripted
-}
 
 #[test]
 fn who_may_be_put_in_the_way_of_another_is_expected_behind_that_one() {

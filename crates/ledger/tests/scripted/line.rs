@@ -1,35 +1,10 @@
 //! Who is first in line, who may go before him, and who has to go for him.
 
-use crate::script::{Scripted, claim, id, jobs, pod, wish};
-use ledger::{
-    Candidate, Claim, Event, KnownJobs, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish,
-};
+use crate::script::{Scripted, claim, jobs, pod, row_of, wish};
+use ledger::{Candidate, Claim, Event, KnownJobs, ModelFacts, Placement, Rank, Seconds, Wish};
 use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
-
-/// A Pod64 where each of these jobs has so many IPUs, one behind the other.
-fn pod_with(jobs: &[(u32, u64)]) -> Scripted {
-    let mut scripted = Scripted::new();
-    let mut partitions = Vec::new();
-    let mut first = 0;
-    for (job, ipus) in jobs {
-        let claim = Claim { size: IpuCount::new(*ipus).unwrap(), ..claim(&job.to_string()) };
-        let end = first + claim.size.get();
-        let places = (first..end).map(|index| Place { domain: 0, index }).collect();
-        partitions.push(SeenPartition {
-            partition: claim.partition.clone(),
-            places,
-            fault: None,
-            leaving: false,
-        });
-        scripted.tell(Event::Begin(claim));
-        first = end;
-    }
-    let (pod, asked) = (id("pod64", "vipu"), scripted.now);
-    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions });
-    scripted
-}
 
 /// What a job is told that wants to start, given when the running ones end.
 fn start(scripted: &mut Scripted, wish: &Wish, now: i64, ends: &[(u32, i64)]) -> String {
@@ -41,7 +16,7 @@ const KEPT: &str = "vipu: IPUs of pod64 are kept for job 10";
 
 #[test]
 fn small_jobs_that_are_through_in_time_slip_in() {
-    let mut scripted = pod_with(&[(1, 32)]);
+    let mut scripted = row_of(&[(1, 32)]);
     let ends = [(1, HOUR)];
     let big = wish(10, 64, HOUR);
     assert_eq!(start(&mut scripted, &wish(11, 1, 2 * HOUR), 0, &ends), "go", "nobody is before it");
@@ -53,7 +28,7 @@ fn small_jobs_that_are_through_in_time_slip_in() {
 
 #[test]
 fn slurms_order_decides_who_yields() {
-    let mut scripted = pod_with(&[(1, 32)]);
+    let mut scripted = row_of(&[(1, 32)]);
     let ends = [(1, HOUR)];
     let ranked = |tier, priority, job| {
         let wish = wish(job, 16, 2 * HOUR);
@@ -83,7 +58,7 @@ fn a_plan_goes_with_its_job() {
     let ends = [(1, HOUR)];
     let small = wish(11, 1, 2 * HOUR);
     let with_plan = || {
-        let mut scripted = pod_with(&[(1, 32)]);
+        let mut scripted = row_of(&[(1, 32)]);
         start(&mut scripted, &wish(10, 64, HOUR), 0, &ends);
         assert_eq!(start(&mut scripted, &small, 0, &ends), KEPT);
         scripted
@@ -100,7 +75,7 @@ fn a_plan_goes_with_its_job() {
 
 #[test]
 fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
-    let mut scripted = pod_with(&[]);
+    let mut scripted = row_of(&[]);
     let line = jobs(0, &[]);
     // Its IPUs are free, its nodes are not before an hour.
     scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(HOUR), &line);
@@ -116,7 +91,7 @@ fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
         let line = KnownJobs { expected, ..jobs(1, &[]) };
         scripted.ledger.may_start(&wish(11, 64, duration), &line).is_ok()
     };
-    let mut scripted = pod_with(&[]);
+    let mut scripted = row_of(&[]);
     // It was told that its IPUs are free now. So what it waits for until then is something else.
     let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &[]));
     assert_eq!(told, Some(Seconds(0)));
@@ -124,7 +99,7 @@ fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
     assert!(!go(&mut scripted, HOUR, HOUR));
 
     // It was told that it waits for IPUs: when they are free sooner, it may start sooner.
-    let (mut scripted, ends) = (pod_with(&[(1, 64)]), [(1, HOUR)]);
+    let (mut scripted, ends) = (row_of(&[(1, 64)]), [(1, HOUR)]);
     let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &ends));
     assert_eq!(told, Some(Seconds(HOUR + 1)));
     scripted.tell(Event::Gone(claim("1").partition));
@@ -133,7 +108,7 @@ fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
 
 #[test]
 fn who_comes_into_line_counts_at_once() {
-    let mut scripted = pod_with(&[(1, 32), (2, 16)]);
+    let mut scripted = row_of(&[(1, 32), (2, 16)]);
     let (ends, newcomer) = ([(1, 1000 * HOUR), (2, HOUR)], wish(99, 1, 2 * HOUR));
     start(&mut scripted, &wish(11, 64, HOUR), 0, &ends);
     assert_eq!(start(&mut scripted, &newcomer, 0, &ends), "go");
@@ -143,7 +118,7 @@ fn who_comes_into_line_counts_at_once() {
 
 #[test]
 fn who_is_far_back_in_line_comes_up_as_others_leave_it() {
-    let mut scripted = pod_with(&[(1, 32), (2, 16)]);
+    let mut scripted = row_of(&[(1, 32), (2, 16)]);
     let mut ends = vec![(1, 1000 * HOUR), (2, HOUR)];
     for job in 10..26 {
         start(&mut scripted, &wish(job, 64, HOUR), 0, &ends);
@@ -168,7 +143,7 @@ fn victims(scripted: &mut Scripted, ipus: u64, candidates: &[u32]) -> Option<Vec
 
 #[test]
 fn the_fewest_go_that_make_a_block() {
-    let mut scripted = pod_with(&[(1, 8), (2, 8), (3, 16), (4, 16), (5, 16)]);
+    let mut scripted = row_of(&[(1, 8), (2, 8), (3, 16), (4, 16), (5, 16)]);
     let all = [1, 2, 3, 4, 5];
     assert_eq!(victims(&mut scripted, 8, &all), Some(vec![1]), "Slurm would rather have job 1 go than job 2");
     assert_eq!(victims(&mut scripted, 16, &all), Some(vec![3]), "one job rather than two");
@@ -181,7 +156,7 @@ fn the_fewest_go_that_make_a_block() {
 
 #[test]
 fn what_is_on_its_way_out_is_not_asked_to_go_again() {
-    let mut scripted = pod_with(&[(1, 32), (2, 32)]);
+    let mut scripted = row_of(&[(1, 32), (2, 32)]);
     scripted.tell(Event::Fini { job: 1, ending: ledger::Ending::Held });
     assert_eq!(victims(&mut scripted, 32, &[2]), Some(vec![]));
     assert_eq!(victims(&mut scripted, 64, &[2]), Some(vec![2]));
@@ -192,7 +167,7 @@ fn what_is_on_its_way_out_is_not_asked_to_go_again() {
 
 /// Where a job is put that may start, on a Pod64 with jobs of 16 and 8 IPUs at its beginning.
 fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
-    let mut scripted = pod_with(&[(1, 16), (2, 8)]);
+    let mut scripted = row_of(&[(1, 16), (2, 8)]);
     let facts = ModelFacts { placement: Placement::Explicit, ..pod("pod64") };
     scripted.tell(Event::Models(vec![facts]));
     let jobs = jobs(0, &[(1, HOUR), (2, HOUR)]);

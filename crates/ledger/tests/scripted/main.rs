@@ -1,7 +1,9 @@
 //! Ledgers that are told what happens, event by event.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod any_order;
 mod controllers;
+mod cost;
 mod forecast;
 mod keeps;
 mod lifecycle;

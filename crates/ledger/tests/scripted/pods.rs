@@ -1,6 +1,6 @@
 //! What controllers and configuration say, and what the ledger makes of it.
 
-use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, seen};
+use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, row_of, seen};
 use ledger::{Event, ModelFacts, Violation};
 use vipu_types::IpuCount;
 
@@ -210,29 +210,16 @@ fn what_cannot_be_is_reported() {
     assert_eq!(texts(&scripted), ["pod64 (vipu:8090): 16 IPUs are claimed and 0 free, but 8 there are"]);
 }
 
-/// A Pod64 with these 16-IPU jobs, from the lowest place on.
-fn pod_with(jobs: &[&str]) -> Scripted {
-    let mut scripted = empty_pod();
-    let mut there = vec![];
-    for (job, first) in jobs.iter().zip((0..64).step_by(16)) {
-        scripted.tell(Event::Begin(claim(job)));
-        there.push(seen(&format!("slurm_{job}"), first..first + 16));
-    }
-    let listed = listing(&scripted, 64, there);
-    scripted.tell(listed);
-    scripted
-}
-
 #[test]
 fn the_forecast_waits_for_a_block_not_for_a_count() {
     // Jobs 1 and 2 have one half, 3 and 4 the other: only two ends in one half make a block of 32.
-    let mut scripted = pod_with(&["1", "2", "3", "4"]);
+    let mut scripted = row_of(&[(1, 16), (2, 16), (3, 16), (4, 16)]);
     let ends = [(1, 100), (3, 200), (2, 300), (4, 400)];
     assert_eq!(earliest(&mut scripted, 16, &ends), Some(101));
     assert_eq!(earliest(&mut scripted, 32, &ends), Some(301));
     assert_eq!(earliest(&mut scripted, 64, &ends), Some(401));
     assert_eq!(earliest(&mut scripted, 128, &ends), None, "there are not that many");
-    let mut scripted = pod_with(&["1", "2", "3", "4"]);
+    let mut scripted = row_of(&[(1, 16), (2, 16), (3, 16), (4, 16)]);
     assert_eq!(earliest(&mut scripted, 16, &ends[1..]), Some(1), "job 1 has ended, its partition goes");
 }
 

@@ -51,13 +51,19 @@ fn a_job_for_which_there_is_no_room_waits_in_line_again() {
 }
 
 #[test]
-fn a_create_that_worked_out_after_all_is_used() {
-    let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.play("no-room 1 ->");
-    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-    scripted.tell(full);
-    scripted.play("up 1 -> launch 1, survey pod64");
+fn a_create_that_worked_out_after_all_is_used_unless_its_job_has_ended() {
+    for rest in [
+        "up 1 -> launch 1, survey pod64",
+        "fini 1 held -> \n cancelled 1 -> await-nodes 1",
+        "fini 1 -> drop 1 \n up 1 -> await-nodes 1",
+    ] {
+        let mut scripted = empty_pod();
+        scripted.tell(Event::Begin(claim("1")));
+        scripted.play("no-room 1 ->");
+        let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
+        scripted.tell(full);
+        scripted.play(rest);
+    }
 }
 
 const MINUTE: u64 = 60_000;

@@ -27,12 +27,20 @@ impl Scripted {
         scripted
     }
 
-    /// Tells an event; what is to be done, and that all invariants hold.
+    /// Tells an event; what is to be done, that all invariants hold, and that Slurm hears of new room.
     pub fn tell(&mut self, event: Event) -> String {
         self.now.0 += 1;
+        let (before, told) = (self.largest(), format!("{event:?}"));
         let actions = self.ledger.apply(self.now, event);
-        assert_eq!(self.ledger.violations(), []);
+        assert_eq!(self.ledger.violations(), [], "after {told}");
+        let kicks = actions.contains(&Action::Host(HostAction::KickScheduler));
+        assert!(kicks || self.largest() <= before, "more fits after {told}, but nobody told the scheduler");
         actions.iter().map(short).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The largest size that fits on pod64.
+    fn largest(&self) -> Option<u64> {
+        (0..7).rev().map(|order| 1 << order).find(|&size| asks(self, "pod64", size) == "fits")
     }
 
     /// Plays `event -> actions`, line by line.
@@ -101,6 +109,31 @@ pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
     SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None, leaving: false }
 }
 
+/// A Pod64 where these jobs have so many IPUs from there on.
+pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
+    let mut scripted = Scripted::new();
+    scripted.tell(Event::Models(vec![ModelFacts { placement, ..pod("pod64") }]));
+    let mut there = vec![];
+    for &(job, ipus, first) in jobs {
+        let size = IpuCount::new(ipus.into()).unwrap();
+        scripted.tell(Event::Begin(Claim { size, ..claim(&job.to_string()) }));
+        there.push(seen(&format!("slurm_{job}"), first..first + ipus));
+    }
+    let listed = listing(&scripted, 64, there);
+    scripted.tell(listed);
+    scripted
+}
+
+/// A Pod64 where each of these jobs has so many IPUs, one behind the other.
+pub fn row_of(jobs: &[(u32, u32)]) -> Scripted {
+    let mut end = 0;
+    let jobs = jobs.iter().map(|&(job, ipus)| {
+        end += ipus;
+        (job, ipus, end - ipus)
+    });
+    pod_with(Placement::Controller, &jobs.collect::<Vec<_>>())
+}
+
 /// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
 pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
@@ -138,7 +171,7 @@ pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Opti
     scripted.ledger.forecast(&wish(99, ipus, 1), Seconds(0), &line).map(|start| start.0)
 }
 
-fn event_of(text: &str) -> Event {
+pub fn event_of(text: &str) -> Event {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (what, run) = (words[0], claim(words[1]));
     let ending = if words.get(2) == Some(&"held") { Ending::Held } else { Ending::Unheld };

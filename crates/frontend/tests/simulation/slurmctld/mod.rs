@@ -100,7 +100,7 @@ impl Slurmctld {
     /// Takes the present configuration into use.
     pub fn configure(self: &Rc<Self>) {
         let config = self.cluster.config.borrow().clone();
-        let line = |machine: &Rc<Machine>| Line { machine: Rc::clone(machine), caller: Rc::clone(self) };
+        let line = |machine: &Rc<Machine>| Line { machine: Rc::clone(machine), network: Rc::clone(self) };
         let setup = |machine: &Rc<Machine>| PodSetup {
             pod: PodId { model: machine.model.clone(), controller: machine.name.clone() },
             settings: config.settings(),

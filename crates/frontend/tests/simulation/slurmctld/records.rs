@@ -31,69 +31,57 @@ impl<'a> JobView<'a> {
     }
 }
 
+macro_rules! answers {
+    ($($name:ident: $type:ty = $see:expr;)*) => {
+        $(fn $name(self) -> $type { self.see($see) })*
+    };
+}
+
 impl slurm::Job for JobView<'_> {
+    answers! {
+        user: u32 = |job| job.user;
+        restart_count: u16 = |job| job.restart;
+        start_time: i64 = |job| job.start;
+        end_time: i64 = |job| job.start + job.limit();
+        deadline: Option<i64> = |_| None;
+        time_limit: i64 = Job::limit;
+        priority: u32 = |job| match job.state {
+            State::Held | State::Completing(Next::Held) => 0,
+            _ => 1000,
+        };
+        priority_tier: u16 = |_| 1;
+        is_in_reservation: bool = |_| false;
+        slurm_partition: Option<String> = |_| Some("batch".to_owned());
+        slurm_partitions: Option<String> = |_| Some("batch".to_owned());
+        slurm_partition_address: usize = |_| 1;
+        tres_per_node: Option<String> = |job| Some(job.tres());
+        qos: Option<String> = |_| None;
+        reason: Option<String> = |job| job.reason.clone();
+        node_count: u32 = |_| 1;
+        nodes_done: bool = |job| job.nodes_done <= Instant::now();
+        het_job: u32 = |_| 0;
+        mentions_vipu: bool = |_| true;
+        is_batch: bool = |job| job.is_batch;
+        is_awaited: bool = |_| true;
+        is_backfill_test: bool = |_| false;
+        is_test_of_now: bool = |_| false;
+        is_unsplit_array: bool = |_| false;
+        is_being_preempted: bool = |_| false;
+        is_pending: bool = |job| {
+            let requeued = matches!(job.state, State::Completing(Next::Pending | Next::Held));
+            requeued || matches!(job.state, State::Pending | State::Held)
+        };
+        is_running: bool = |job| matches!(job.state, State::Configuring | State::Running);
+        is_suspended: bool = |_| false;
+        is_configuring: bool = |job| job.state == State::Configuring;
+        is_completing: bool = |job| matches!(job.state, State::Completing(_));
+        has_ended: bool = |job| job.state == State::Completing(Next::Over);
+        waits_in_line: bool = |job| job.state == State::Pending;
+        takes_whole_nodes: bool = |_| false;
+    }
+
     fn id(self) -> u32 {
         self.id
-    }
-
-    fn user(self) -> u32 {
-        self.see(|job| job.user)
-    }
-
-    fn restart_count(self) -> u16 {
-        self.see(|job| job.restart)
-    }
-
-    fn start_time(self) -> i64 {
-        self.see(|job| job.start)
-    }
-
-    fn end_time(self) -> i64 {
-        self.see(|job| job.start + job.limit())
-    }
-
-    fn deadline(self) -> Option<i64> {
-        None
-    }
-
-    fn time_limit(self) -> i64 {
-        self.see(Job::limit)
-    }
-
-    fn priority(self) -> u32 {
-        if self.see(|job| matches!(job.state, State::Held | State::Completing(Next::Held))) {
-            0
-        } else {
-            1000
-        }
-    }
-
-    fn priority_tier(self) -> u16 {
-        1
-    }
-
-    fn is_in_reservation(self) -> bool {
-        false
-    }
-
-    fn slurm_partition(self) -> Option<String> {
-        Some("batch".to_owned())
-    }
-
-    fn slurm_partitions(self) -> Option<String> {
-        self.slurm_partition()
-    }
-
-    fn slurm_partition_address(self) -> usize {
-        1
-    }
-
-    fn qos(self) -> Option<String> {
-        None
-    }
-
-    fn tres_per_node(self) -> Option<String> {
-        Some(self.see(Job::tres))
     }
 
     fn options(self, _: &str) -> Vec<String> {
@@ -104,84 +92,13 @@ impl slurm::Job for JobView<'_> {
         self.see(|job| job.environment.get(name).cloned())
     }
 
-    fn reason(self) -> Option<String> {
-        self.see(|job| job.reason.clone())
-    }
-
-    fn node_count(self) -> u32 {
-        1
-    }
-
-    fn nodes_done(self) -> bool {
-        self.see(|job| job.nodes_done <= Instant::now())
-    }
-
-    fn het_job(self) -> u32 {
-        0
-    }
-
     fn failed_with(self) -> Option<u8> {
         self.has_failed().then_some(1)
-    }
-
-    fn mentions_vipu(self) -> bool {
-        true
-    }
-
-    fn is_batch(self) -> bool {
-        self.see(|job| job.is_batch)
-    }
-
-    fn is_awaited(self) -> bool {
-        true
-    }
-
-    fn is_backfill_test(self) -> bool {
-        false
     }
 
     /// Backfill tries some jobs. Their partitions are made once they have nodes.
     fn is_tried_by_backfill(self) -> bool {
         self.cluster.chance(0.2)
-    }
-
-    fn is_test_of_now(self) -> bool {
-        false
-    }
-
-    fn is_unsplit_array(self) -> bool {
-        false
-    }
-
-    fn is_being_preempted(self) -> bool {
-        false
-    }
-
-    fn is_pending(self) -> bool {
-        self.see(|job| {
-            let requeued = matches!(job.state, State::Completing(Next::Pending | Next::Held));
-            requeued || matches!(job.state, State::Pending | State::Held)
-        })
-    }
-
-    fn is_running(self) -> bool {
-        self.see(|job| matches!(job.state, State::Configuring | State::Running))
-    }
-
-    fn is_suspended(self) -> bool {
-        false
-    }
-
-    fn is_configuring(self) -> bool {
-        self.see(|job| job.state == State::Configuring)
-    }
-
-    fn is_completing(self) -> bool {
-        self.see(|job| matches!(job.state, State::Completing(_)))
-    }
-
-    fn has_ended(self) -> bool {
-        self.see(|job| job.state == State::Completing(Next::Over))
     }
 
     fn has_failed(self) -> bool {
@@ -190,14 +107,6 @@ impl slurm::Job for JobView<'_> {
 
     fn may_be_requeued(self) -> bool {
         self.is_batch()
-    }
-
-    fn waits_in_line(self) -> bool {
-        self.see(|job| job.state == State::Pending)
-    }
-
-    fn takes_whole_nodes(self) -> bool {
-        false
     }
 
     fn other(self, id: u32) -> Option<Self> {

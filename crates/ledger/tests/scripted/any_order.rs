@@ -1,0 +1,212 @@
+//! Any order of events that Slurm, driver and controller may tell: no gate is forgotten, and every claim waits
+//! for an answer that comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::script::{Scripted, asks, empty_pod, event_of, id, listing, pod, seen};
+use ledger::{Awaits, Claim, ClaimView, Event, ModelFacts};
+use proptest::prelude::*;
+
+const JOBS: std::ops::Range<u32> = 1..6;
+
+/// A ledger, and what is about to be told to it. Runs and actions are written as in scripts.
+struct Outside {
+    scripted: Scripted,
+    /// Actions without an answer yet.
+    under_way: Vec<String>,
+    /// Runs that Slurm has not ended.
+    alive: BTreeSet<String>,
+    /// How often the launch gate and the completion gate of each run are raised.
+    gates: BTreeMap<String, [i32; 2]>,
+}
+
+impl Outside {
+    fn tell(&mut self, event: Event) {
+        let actions = self.scripted.tell(event);
+        for action in actions.split(", ") {
+            let words: Vec<_> = action.split(' ').chain([""]).collect();
+            let mut open = |gate: usize| self.gates.get_mut(words[1]).unwrap()[gate] -= 1;
+            match words[0] {
+                "launch" | "drop" => open(0),
+                "complete" => open(1),
+                "complete-both" => [0, 1].into_iter().for_each(&mut open),
+                "cancel" => {
+                    let create = format!("create {}", words[1]);
+                    let at = self.under_way.iter().position(|it| *it == create).unwrap();
+                    self.under_way[at] = format!("give-up {}", words[1]);
+                }
+                "remove" => assert!(!self.is_being_made(words[1]), "{action} overtakes its create"),
+                _ => {}
+            }
+            if ["create", "launch", "fail", "back", "keep", "await-nodes", "remove"].contains(&words[0]) {
+                self.under_way.push(format!("{} {}", words[0], words[1]));
+            }
+        }
+        for view in self.scripted.ledger.view().claims {
+            let run = &run_of(&view.claim);
+            let comes = |what: &str| self.under_way.contains(&format!("{what} {run}"));
+            let is_right = match view.phase.awaits() {
+                Awaits::Create => self.is_being_made(run),
+                Awaits::Launch => comes("launch"),
+                Awaits::RunFailed => comes("fail") || comes("back"),
+                Awaits::Record => comes("keep"),
+                Awaits::Nodes => comes("await-nodes"),
+                Awaits::Removal => comes("remove"),
+                Awaits::JobEnd => self.alive.contains(run),
+                Awaits::JobStart | Awaits::KeepEnd => !self.alive.contains(run),
+            };
+            assert!(is_right, "nothing comes for {run}, {:?}: {:?}", view.phase, self.under_way);
+        }
+    }
+
+    fn play(&mut self, event: &str) {
+        self.tell(event_of(event));
+    }
+
+    /// A job begins, or is prepared, if there is room.
+    fn start(&mut self, what: &str, job: u32, restart: u16) {
+        let (ledger, now) = (&self.scripted.ledger, self.scripted.now);
+        let prepared = ledger.preparation(job).filter(|it| it.ready.is_some() && what == "begin");
+        let may =
+            asks(&self.scripted, "pod64", 16) == "fits" && (what == "begin" || ledger.may_prepare(now, job));
+        let new = may.then(|| ledger.new_id(now, &id("pod64", "vipu").model, job, restart)).flatten();
+        let Some(partition) = prepared.map(|it| it.claim.partition).or(new) else { return };
+        let run = partition.as_str().trim_start_matches("slurm_").to_owned();
+        self.alive.retain(|other| job_of(other) != job);
+        let gates = self.gates.entry(run.clone()).or_default();
+        if what == "begin" {
+            gates[0] += 1;
+            self.alive.insert(run.clone());
+        }
+        self.play(&format!("{what} {run}"));
+        // Slurm takes the launch gate back where the partition is there already.
+        if what == "begin" && self.scripted.ledger.is_launched(job) {
+            self.gates.entry(run).and_modify(|gates| gates[0] -= 1);
+        }
+    }
+
+    /// Slurm ends the run of a job, by `fini` or `fails`.
+    fn end(&mut self, what: &str, job: u32, is_held: bool) {
+        let run = self.scripted.ledger.live_claim(job).map(run_of);
+        let is_held = is_held && run.is_some();
+        self.alive.retain(|other| Some(other) != run.as_ref());
+        run.and_then(|run| self.gates.get_mut(&run)).into_iter().for_each(|it| it[1] += i32::from(is_held));
+        self.play(&format!("{what} {job} {}", if is_held { "held" } else { "" }));
+    }
+
+    /// An action is answered: of one partition the oldest.
+    fn answer(&mut self, pick: u32) {
+        let of = |action: &str| action.split_once(' ').map(|(_, run)| run.to_owned());
+        let Some(picked) = self.under_way.get(pick as usize % self.under_way.len().max(1)) else { return };
+        let (picked, pick) = (of(picked), pick / 7);
+        let at = self.under_way.iter().position(|action| of(action) == picked).unwrap();
+        let (what, run) = self.under_way[at].split_once(' ').unwrap();
+        let (is_alive, run) = (self.alive.contains(run), run.to_owned());
+        let answer = match what {
+            "create" | "give-up" if pick.is_multiple_of(6) => return self.play(&format!("started {run}")),
+            "create" if pick % 6 == 1 => return self.play(&format!("no-room {run}")),
+            "give-up" if pick % 6 == 1 => "cancelled",
+            "create" | "give-up" if pick % 6 == 2 => "failed",
+            "create" | "give-up" => "up",
+            "launch" if is_alive => "launched",
+            "fail" | "back" if is_alive => "fini",
+            "keep" => "recorded",
+            "await-nodes" => "nodes-done",
+            "remove" => "gone",
+            _ => "vanished",
+        };
+        self.under_way.remove(at);
+        match answer {
+            "fini" => self.end("fini", job_of(&run), pick.is_multiple_of(2)),
+            answer => self.play(&format!("{answer} {run}")),
+        }
+    }
+
+    /// Tells an event of each of these claims.
+    fn each(&mut self, event: &str, which: impl Fn(&ClaimView) -> bool) {
+        let claims = self.scripted.ledger.view().claims.into_iter().filter(which);
+        claims.for_each(|it| self.play(&format!("{event} {}", run_of(&it.claim))));
+    }
+
+    fn is_being_made(&self, run: &str) -> bool {
+        ["create", "give-up"].iter().any(|what| self.under_way.contains(&format!("{what} {run}")))
+    }
+
+    /// A listing of all partitions that were made, or of most of them, each on a quarter of the Pod. Now and
+    /// then others have the rest.
+    fn list(&mut self, pick: u32) {
+        let runs: Vec<_> = self.scripted.ledger.view().claims.iter().map(|it| run_of(&it.claim)).collect();
+        let made = runs.iter().filter(|run| !self.is_being_made(run)).take(4);
+        let quarters = (0..4).map(|quarter| quarter * 16..(quarter + 1) * 16);
+        let mut there: Vec<_> =
+            made.zip(quarters).map(|(run, places)| seen(&format!("slurm_{run}"), places)).collect();
+        if pick.is_multiple_of(3) {
+            there.push(seen("theirs", there.len() as u32 * 16..64));
+        }
+        there.drain(..there.len().min(usize::from(pick.is_multiple_of(8))));
+        self.scripted.now.0 += 10_000;
+        self.tell(listing(&self.scripted, 64, there));
+    }
+
+    fn step(&mut self, (what, job, pick): (u32, u32, u32)) {
+        let is_even = pick.is_multiple_of(2);
+        match what {
+            0..6 => self.start("begin", job, (pick % 2) as u16),
+            6..9 => self.start("prepare", job, (pick % 2) as u16),
+            9 => self.play(&format!("forgo {job} {}", if is_even { "in-vain" } else { "" })),
+            10..13 => self.end("fini", job, is_even),
+            13..15 => self.end("fails", job, is_even),
+            15 => self.each("keep-over", |it| it.phase.is_kept()),
+            16 => self.each("overdue", |it| it.claim.run.job == job),
+            17 => {
+                let trouble = is_even.then(|| "vipu.conf: no ApiHost".to_owned());
+                self.tell(Event::Models(vec![ModelFacts { trouble, ..pod("pod64") }]));
+            }
+            18 => self.play("away 1"),
+            // Slurm loses a run that it has not launched, and tells nobody.
+            19 => self.alive.retain(|run| job_of(run) != job || self.gates[run][0] == 0),
+            20..26 => self.list(pick),
+            _ => self.answer(pick),
+        }
+    }
+
+    /// All jobs end, and all that is under way is answered.
+    fn wind_up(&mut self) {
+        for round in 0..2000 {
+            if self.scripted.ledger.view().claims.is_empty() {
+                return;
+            }
+            JOBS.for_each(|job| self.end("fini", job, true));
+            JOBS.for_each(|job| self.play(&format!("forgo {job}")));
+            self.each("keep-over", |it| it.phase.is_kept());
+            self.answer(round * 13);
+        }
+        panic!("still under way: {:?}, {:?}", self.under_way, self.scripted.ledger.view().claims);
+    }
+}
+
+fn run_of(claim: &Claim) -> String {
+    claim.partition.as_str().trim_start_matches("slurm_").to_owned()
+}
+
+fn job_of(run: &str) -> u32 {
+    run.split(['r', 'p']).next().unwrap().parse().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn nothing_leaks_and_every_gate_is_opened_once(
+        steps in prop::collection::vec((0..52_u32, JOBS, any::<u32>()), 0..300),
+    ) {
+        let (under_way, alive, gates) = Default::default();
+        let mut outside = Outside { scripted: empty_pod(), under_way, alive, gates };
+        steps.into_iter().for_each(|step| outside.step(step));
+        outside.wind_up();
+        prop_assert_eq!(outside.gates.iter().find(|(_, gates)| **gates != [0, 0]), None);
+        // Nobody is suspected for longer than an hour.
+        outside.scripted.now.0 += 3_600_000;
+        outside.tell(Event::Models(vec![pod("pod64")]));
+        outside.list(1);
+        prop_assert_eq!(asks(&outside.scripted, "pod64", 64), "fits");
+    }
+}
