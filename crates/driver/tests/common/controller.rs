@@ -146,7 +146,7 @@ impl<S: Default> Machine<S> {
     /// Carries out a create.
     pub fn make(&self, wanted: PartitionRequirements, maker: Maker) -> Result<(), Refusal> {
         let id = wanted.id.clone();
-        let request = CreatePartitionRequest { requirements: Some(wanted), ..Default::default() };
+        let request = CreatePartitionRequest { requirements: Some(wanted) };
         self.pod.borrow_mut().create(&request, self.now())?;
         self.made.set(self.made.get() + 1);
         self.tags.borrow_mut().insert(id, Tag { maker, serial: self.made.get() });
