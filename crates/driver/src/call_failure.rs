@@ -78,7 +78,6 @@ impl Failure {
     }
 
     /// Whether the controller gave no usable answer.
-    #[must_use]
     pub fn is_silence(self) -> bool {
         matches!(self, Self::NotSent | Self::Unclear)
     }

@@ -22,7 +22,6 @@ impl<W: Environment> Driver<W> {
     /// A driver that knows the partitions `live` from the journal of an earlier driver.
     ///
     /// It does not act on them before the ledger gives an order.
-    #[must_use]
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         Self(Rc::new(Context::new(environment, live)))
     }

@@ -19,7 +19,6 @@ pub struct Handle<C>(mpsc::UnboundedSender<Order<C>>);
 pub struct Orders<C>(pub(crate) mpsc::UnboundedReceiver<Order<C>>);
 
 /// Makes a handle and the receiver of its orders.
-#[must_use]
 pub fn channel<C>() -> (Handle<C>, Orders<C>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (Handle(sender), Orders(receiver))

@@ -44,7 +44,6 @@ fn in_part(place: Place, ipus: u64, domain: u64) -> Place {
 
 impl Listing {
     /// The listing of a whole controller, from its replies.
-    #[must_use]
     pub fn of(ipus: &[Ipu], partitions: Vec<PartitionInfo>) -> Self {
         summary(ipus, partitions, |place| place)
     }

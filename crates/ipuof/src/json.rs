@@ -13,7 +13,6 @@ pub fn to_json(gcd: &Gcd) -> std::io::Result<Vec<u8>> {
 }
 
 /// Whether the IPUs of a config file are reached over RDMA. `None` if the text is no config file.
-#[must_use]
 pub fn uses_rdma(json: &[u8]) -> bool {
     let gcd: Gcd = serde_json::from_slice(json).unwrap_or_default();
     gcd.devices.iter().any(|device| device.rdma_port != 0)

@@ -5,7 +5,6 @@ use vipu_types::PartitionId;
 /// The file name for GCD `gcd` of a partition with `gcds` GCDs.
 ///
 /// `gc-info` shows the stem to users, so the file of a partition with one GCD has the partition's name.
-#[must_use]
 pub fn file_name(partition: &PartitionId, gcd: u32, gcds: u32) -> String {
     if gcds <= 1 { format!("{partition}.conf") } else { format!("{partition}_gcd{gcd}.conf") }
 }

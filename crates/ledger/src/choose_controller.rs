@@ -20,7 +20,6 @@ impl Ledger {
     }
 
     /// The reason why the partition of this claim cannot be made, if there is one that is no job's fault.
-    #[must_use]
     pub fn trouble_of(&self, claim: &Claim) -> Option<Wait> {
         let model = self.models.get(&claim.model)?;
         let of_pod = || self.pods.get(&claim.pod())?.trouble(&claim.model);

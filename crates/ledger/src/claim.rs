@@ -27,13 +27,11 @@ pub struct Claim {
 
 impl Claim {
     /// The Pod of its IPUs.
-    #[must_use]
     pub fn pod(&self) -> PodId {
         PodId { model: self.model.clone(), controller: self.controller.clone() }
     }
 
     /// Whether a partition made for this claim also serves the other claim.
-    #[must_use]
     pub fn is_as_good_as(&self, other: &Claim) -> bool {
         let anybodys = |claim: &Claim| Claim {
             run: other.run,

@@ -75,7 +75,6 @@ pub enum Violation {
 
 impl Ledger {
     /// Checks all invariants. Empty if they hold. Costs much more than any other question.
-    #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let all = [
             self.two_owners(),

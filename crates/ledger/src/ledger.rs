@@ -37,7 +37,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// A ledger without a model and without a claim.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,25 +44,21 @@ impl Ledger {
     /// The claim of this job's run that has not ended. [`Event::Fini`] would end it.
     ///
     /// Raise a completion gate, and tell [`Ending::Held`], only if there is one.
-    #[must_use]
     pub fn live_claim(&self, job: u32) -> Option<&Claim> {
         self.claims.live(job).map(|(_, record)| &record.claim)
     }
 
     /// Whether the launch gate of this job's run is raised and no action to open it was given.
-    #[must_use]
     pub fn launch_raised(&self, job: u32) -> bool {
         self.claims.live(job).is_some_and(|(_, record)| record.phase.launch_raised())
     }
 
     /// Whether Slurm waits for the end of this run.
-    #[must_use]
     pub fn completion_raised(&self, claim: &Claim) -> bool {
         self.phase_of(claim).is_some_and(Phase::completion_raised)
     }
 
     /// Whether this run failed and its partition is kept for a while.
-    #[must_use]
     pub fn is_kept(&self, claim: &Claim) -> bool {
         self.phase_of(claim).is_some_and(Phase::is_kept)
     }
@@ -74,7 +69,6 @@ impl Ledger {
     }
 
     /// Whether this job's run has its partition and its launch gate is lowered.
-    #[must_use]
     pub fn is_launched(&self, job: u32) -> bool {
         self.claims.live(job).is_some_and(|(_, record)| record.phase == Phase::Running)
     }
@@ -82,7 +76,6 @@ impl Ledger {
     /// The claim that has this partition id, live or being released.
     ///
     /// A partition with a claim must not be adopted again.
-    #[must_use]
     pub fn holder(&self, partition: &PartitionId) -> Option<&Claim> {
         self.claims.holder(partition).map(|(_, record)| &record.claim)
     }
@@ -97,7 +90,6 @@ impl Ledger {
     ///
     /// Claims of an earlier front end have to be known by then. [`Ledger::may_start`] lets no run begin
     /// before a controller has answered.
-    #[must_use]
     pub fn new_id(&self, now: Millis, model: &ModelName, job: u32, restart: u16) -> Option<PartitionId> {
         let prefix = &self.models.get(model)?.facts().prefix;
         let ids =

@@ -107,7 +107,6 @@ pub enum Awaits {
 
 impl Phase {
     /// Whether the job has no nodes yet.
-    #[must_use]
     pub fn is_early(&self) -> bool {
         matches!(self, Phase::Preparing(_) | Phase::Prepared)
     }
@@ -123,19 +122,16 @@ impl Phase {
     }
 
     /// Whether the run has not ended. [`crate::Event::Fini`] of its job ends this run.
-    #[must_use]
     pub fn is_live(&self) -> bool {
         !(self.is_kept() || matches!(self, Phase::Releasing { .. }))
     }
 
     /// Whether the run failed and its partition is kept for a while.
-    #[must_use]
     pub fn is_kept(&self) -> bool {
         matches!(self, Phase::Keeping { .. } | Phase::Kept { .. })
     }
 
     /// Whether the launch gate of the run is raised and no action to open it was given.
-    #[must_use]
     pub fn launch_raised(&self) -> bool {
         match self {
             Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } | Phase::Failed { .. } => true,
@@ -147,14 +143,12 @@ impl Phase {
     }
 
     /// Whether the completion gate of the run is raised.
-    #[must_use]
     pub fn completion_raised(&self) -> bool {
         let (Phase::Keeping { gates, .. } | Phase::Releasing { gates, .. }) = self else { return false };
         *gates != Gates::Open
     }
 
     /// The event that this phase waits for.
-    #[must_use]
     pub fn awaits(&self) -> Awaits {
         match self {
             Phase::Preparing(_) | Phase::Claimed | Phase::Creating | Phase::GivenUp { .. } => Awaits::Create,

@@ -24,7 +24,6 @@ impl Preparation {
 
 impl Ledger {
     /// The partition that is prepared, or being prepared, for this job.
-    #[must_use]
     pub fn preparation(&self, job: u32) -> Option<Preparation> {
         self.claims.live(job).and_then(|(_, record)| Preparation::of(record))
     }
@@ -36,20 +35,17 @@ impl Ledger {
     }
 
     /// Whether a partition is prepared, or being prepared, for any job.
-    #[must_use]
     pub fn is_any_prepared(&self) -> bool {
         self.claims.tally().early().next().is_some()
     }
 
     /// Whether a partition may be prepared for a job. It may not if a preparation failed a short while ago.
-    #[must_use]
     pub fn may_prepare(&self, now: Millis, job: u32) -> bool {
         self.claims.live(job).is_none() && !self.failed_preparations.is_recent_for_job(now, job)
     }
 
     /// Whether a partition may be prepared for a further job of a user: the user has fewer than `most` of the
     /// model, and none was made in vain a short while ago. Prepared partitions are not charged to any user.
-    #[must_use]
     pub fn may_prepare_for(&self, now: Millis, user: u32, model: &ModelName, most: u32) -> bool {
         let early = self.claims.tally().early_of(model, user);
         early < u64::from(most) && !self.failed_preparations.is_recent_for_user(now, user)

@@ -165,7 +165,6 @@ impl Ledger {
 
     /// The IPUs of a model that the other jobs of a Slurm partition have: runs that have not ended, failed
     /// runs with a kept partition, and waiting jobs with a prepared partition, also while it is being made.
-    #[must_use]
     pub fn ipus_of_others(&self, model: &ModelName, slurm_partition: &str, job: u32) -> u64 {
         let own = self.claims.live(job).map(|(_, record)| &record.claim).filter(|claim| {
             claim.model == *model && claim.slurm_partition.as_deref() == Some(slurm_partition)

@@ -12,20 +12,17 @@ pub struct Seconds(pub i64);
 
 impl Seconds {
     /// The time a span later, or the last possible time if that is beyond the range.
-    #[must_use]
     pub fn later_by(self, span: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(span.as_secs()).unwrap_or(i64::MAX)))
     }
 
     /// The span since an earlier time. Zero if that time is not earlier.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         span(self.0.saturating_sub(earlier.0))
     }
 }
 
 /// A span of this number of Slurm's seconds. Zero if the number is negative.
-#[must_use]
 pub fn span(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }

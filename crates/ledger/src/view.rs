@@ -64,7 +64,6 @@ pub struct ClaimView {
 
 impl Ledger {
     /// The state of the ledger.
-    #[must_use]
     pub fn view(&self) -> View {
         View { models: self.models().collect(), claims: self.claims().collect() }
     }

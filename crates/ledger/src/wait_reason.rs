@@ -103,7 +103,6 @@ pub enum Wait {
 
 impl Wait {
     /// Whether the job waits for IPUs, which become free as other jobs end.
-    #[must_use]
     pub fn is_for_room(&self) -> bool {
         matches!(self, Wait::Full { .. } | Wait::Planned { .. })
     }

@@ -36,7 +36,6 @@ pub struct Wish {
 
 impl Wish {
     /// The job.
-    #[must_use]
     pub fn job(&self) -> u32 {
         self.rank.job.0
     }

@@ -28,7 +28,6 @@ pub struct BestPacking {
 
 impl BestPacking {
     /// Begins with a Pod of this many IPUs, all free.
-    #[must_use]
     pub fn new(ipus: u32) -> Self {
         Self { ipus, running: HashMap::new(), free_from: Vec::new(), plans: 0 }
     }

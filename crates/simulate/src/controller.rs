@@ -27,7 +27,6 @@ pub struct Controller {
 
 impl Controller {
     /// Begins with this many IPUs, all free.
-    #[must_use]
     pub fn new(ipus: u32, manner: Manner) -> Self {
         Self { manner, owner: vec![None; ipus as usize], partitions: BTreeMap::new() }
     }

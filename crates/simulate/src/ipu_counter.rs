@@ -15,7 +15,6 @@ pub struct IpuCounter {
 
 impl IpuCounter {
     /// Begins with a Pod of this many IPUs, all free.
-    #[must_use]
     pub fn new(ipus: u32, controller: Controller) -> Self {
         Self { free: ipus, controller }
     }

@@ -26,7 +26,6 @@ pub struct LedgerScheduler {
 
 impl LedgerScheduler {
     /// Begins with a Pod of this many IPUs, all free.
-    #[must_use]
     pub fn new(ipus: u32, controller: Controller, placement: Placement, has_line: bool) -> Self {
         let facts = ModelFacts {
             model: known(ModelName::new("pod")),

@@ -40,7 +40,6 @@ impl Policy {
     ];
 
     /// Plays the jobs of a workload under this policy.
-    #[must_use]
     pub fn play(self, workload: &Workload) -> Outcome {
         let (jobs, span, ipus) = (workload.jobs(), workload.span(), workload.ipus);
         let manner = if self == Self::PlansOnBadController { Manner::Worst } else { Manner::Lowest };

@@ -16,7 +16,6 @@ pub struct Waiting {
 
 impl Waiting {
     /// The waiting times of the jobs of this size, or of all jobs if `size` is `None`.
-    #[must_use]
     pub fn of(outcome: &Outcome, size: Option<u32>) -> Self {
         let jobs = outcome.waited.iter().filter(|waited| size.is_none_or(|size| waited.size == size));
         let mut seconds: Vec<i64> = jobs.map(|waited| waited.seconds).collect();
@@ -28,13 +27,11 @@ impl Waiting {
 }
 
 /// The part of the Pod that was used while jobs were submitted.
-#[must_use]
 pub fn utilisation(outcome: &Outcome, workload: &Workload) -> f64 {
     outcome.used as f64 / (f64::from(workload.ipus) * workload.span() as f64)
 }
 
 /// The table's head, for all sizes of a Pod.
-#[must_use]
 pub fn head(workload: &Workload) -> String {
     let sizes: Vec<_> = sizes(workload).map(|size| size.to_string()).collect();
     let rule = "---:|".repeat(sizes.len() + 3);
@@ -42,7 +39,6 @@ pub fn head(workload: &Workload) -> String {
 }
 
 /// The row of one policy.
-#[must_use]
 pub fn row(name: &str, outcome: &Outcome, workload: &Workload) -> String {
     let columns = [None].into_iter().chain(sizes(workload).map(Some));
     let waits: Vec<_> = columns.map(|size| hours(Waiting::of(outcome, size))).collect();

@@ -44,14 +44,12 @@ pub struct Workload {
 
 impl Workload {
     /// Seconds in which jobs are submitted.
-    #[must_use]
     pub fn span(&self) -> i64 {
         i64::from(self.days) * DAY
     }
 
     /// The jobs, the oldest first. Their number follows from the load. They are submitted in a Poisson
     /// process.
-    #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         let mut random = StdRng::seed_from_u64(self.seed);
         let mut work = f64::from(self.ipus) * self.load * self.span() as f64;

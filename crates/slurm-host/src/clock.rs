@@ -4,7 +4,6 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
 /// Returns a time in seconds since the Unix epoch as Slurm's commands show it: local, `2026-11-21T12:34:56`.
-#[must_use]
 pub fn local(seconds: i64) -> String {
     let mut parts = MaybeUninit::<libc::tm>::uninit();
     // SAFETY: no lock needed; localtime_r reads `seconds` and fills in `parts`, which is used only after

@@ -28,13 +28,11 @@ fn value(field: fn(&Layout) -> Field<Text>) -> Option<String> {
 }
 
 /// `SelectType`
-#[must_use]
 pub fn select_type() -> Option<String> {
     value(|layout| layout.slurm_conf.select_type)
 }
 
 /// `StateSaveLocation`
-#[must_use]
 pub fn state_save_location() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.state_save_location).map(PathBuf::from)
 }
@@ -46,14 +44,12 @@ pub(crate) fn plugstack() -> Option<PathBuf> {
 
 /// Whether `SlurmctldParameters` holds `enable_configless`: nodes may have only the configuration that
 /// slurmctld sends.
-#[must_use]
 pub fn is_configless() -> bool {
     let parameters = value(|layout| layout.slurm_conf.slurmctld_params).unwrap_or_default();
     parameters.split(',').any(|word| word.trim().eq_ignore_ascii_case("enable_configless"))
 }
 
 /// The folder of slurm.conf, which also contains vipu.conf.
-#[must_use]
 pub fn folder() -> Option<PathBuf> {
     // slurmstepd does not get the path.
     let Some(file) = value(|layout| layout.slurm_conf.slurm_conf) else { return conf_folder_at_load() };
@@ -78,7 +74,6 @@ pub(crate) fn keeps_licenses() -> bool {
 
 /// The seconds between two looks at a waiting job, of the scheduler that comes less often: `bf_interval` or
 /// `sched_interval` of `SchedulerParameters`, or Slurm's defaults. Backfill stays away while nothing changes.
-#[must_use]
 pub fn scheduling_interval() -> i64 {
     let seconds = |name, default| {
         let set = scheduler_parameter(name).and_then(|value| value.parse().ok());

@@ -40,7 +40,6 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// The time by which the job must have ended (`deadline`), in seconds since the Unix epoch
-    #[must_use]
     pub fn deadline(self) -> Option<i64> {
         let deadline = self.record.read(self.layout().job_record.deadline);
         (deadline != 0 && deadline != i64::from(facts::NO_VAL)).then_some(deadline)
@@ -48,7 +47,6 @@ impl<'lock> JobRef<'lock> {
 
     /// The longest time that the job may run once it has begun, in seconds: its time limit, else that of its
     /// Slurm partition, else a year.
-    #[must_use]
     pub fn time_limit(self) -> i64 {
         const YEAR: i64 = 365 * 24 * 3600;
         let of_partition = || self.partition().map(|part| part.read(self.layout().part_record.max_time));
@@ -58,26 +56,22 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether the job asks for an advance reservation: `resv_name`.
-    #[must_use]
     pub fn is_in_reservation(self) -> bool {
         !self.record.text_pointer(self.layout().job_record.resv_name).is_null()
     }
 
     /// `PriorityTier` of the Slurm partition in which the job is tried.
-    #[must_use]
     pub fn priority_tier(self) -> u16 {
         self.partition().map_or(0, |part| part.read(self.layout().part_record.priority_tier))
     }
 
     /// The name of the Slurm partition in which the job runs or is tried.
-    #[must_use]
     pub fn slurm_partition(self) -> Option<String> {
         self.partition()?.text(self.layout().part_record.name)
     }
 
     /// An address that tells apart the Slurm partitions in which the job is tried. It is of no use after the
     /// lock is released.
-    #[must_use]
     pub fn slurm_partition_address(self) -> usize {
         self.partition().map_or(0, |part| part.address().addr())
     }
@@ -88,13 +82,11 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether backfill asks when the job can start.
-    #[must_use]
     pub fn is_backfill_test(self) -> bool {
         self.has_flag(facts::BACKFILL_TEST)
     }
 
     /// Whether backfill tries the job, and not the main scheduler.
-    #[must_use]
     pub fn is_tried_by_backfill(self) -> bool {
         /// `BACKFILL_SCHED`: backfill sets it before it tries a job, and the main scheduler clears it.
         const BACKFILL_SCHED: u64 = 1 << 32;
@@ -103,13 +95,11 @@ impl<'lock> JobRef<'lock> {
 
     /// Whether tasks of a job array still have to be split off from this job. The next task to begin gets
     /// another job id.
-    #[must_use]
     pub fn is_unsplit_array(self) -> bool {
         !self.record.pointer(self.layout().job_record.array_recs).is_null()
     }
 
     /// Whether the scheduler only asks if the job could start right now.
-    #[must_use]
     pub fn is_test_of_now(self) -> bool {
         self.has_flag(facts::TEST_NOW_ONLY)
     }
@@ -119,7 +109,6 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Returns another job, under the same lock.
-    #[must_use]
     pub fn other(self, id: u32) -> Option<JobRef<'lock>> {
         // SAFETY: this view stands for at least the job read lock, which find_job_record needs.
         let record = NonNull::new(unsafe { (self.host.slurmctld.call.find_job_record)(id) })?;
@@ -129,14 +118,12 @@ impl<'lock> JobRef<'lock> {
 
     /// The options of SPANK plugins that begin with `beginning`, each as `name=value`, as Slurm keeps them
     /// with the job.
-    #[must_use]
     pub fn options(self, beginning: &str) -> Vec<String> {
         let layout = &self.layout().job_record;
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)
     }
 
     /// The number of the job's nodes; 0 before the job begins.
-    #[must_use]
     pub fn node_count(self) -> u32 {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap);
         if bitmap.is_null() {
@@ -148,7 +135,6 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether `tres_per_node` names `vipu` at all. The check is cheap, for jobs that use no IPUs.
-    #[must_use]
     pub fn mentions_vipu(self) -> bool {
         self.record.mentions(self.layout().job_record.tres_per_node, b"vipu")
     }
@@ -162,45 +148,38 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether the base state is PENDING.
-    #[must_use]
     pub fn is_pending(self) -> bool {
         self.base_state() == facts::JOB_PENDING
     }
 
     /// Whether the base state is RUNNING, with or without flags.
-    #[must_use]
     pub fn is_running(self) -> bool {
         self.base_state() == facts::JOB_RUNNING
     }
 
     /// Whether the base state is SUSPENDED.
-    #[must_use]
     pub fn is_suspended(self) -> bool {
         self.base_state() == facts::JOB_SUSPENDED
     }
 
     /// Whether the job is CONFIGURING: it has its nodes and may not start yet.
-    #[must_use]
     pub fn is_configuring(self) -> bool {
         self.state() & facts::JOB_CONFIGURING != 0
     }
 
     /// Whether the job is COMPLETING: it has ended, and its nodes or its epilog are not done.
-    #[must_use]
     pub fn is_completing(self) -> bool {
         self.state() & facts::JOB_COMPLETING != 0
     }
 
     /// Whether the job completed, failed or was cancelled. Its nodes were taken from it for good, unless the
     /// job is requeued.
-    #[must_use]
     pub fn has_ended(self) -> bool {
         self.base_state() > facts::JOB_SUSPENDED
     }
 
     /// Whether the job ended otherwise than by itself with exit code 0, by its user, or to make room for
     /// another.
-    #[must_use]
     pub fn has_failed(self) -> bool {
         let failures = [
             facts::JOB_FAILED,
@@ -215,14 +194,12 @@ impl<'lock> JobRef<'lock> {
 
     /// The exit code of a FAILED job, as a shell reports it: 128 plus the number of the signal if one killed
     /// it.
-    #[must_use]
     pub fn failed_with(self) -> Option<u8> {
         let is_failed = self.base_state() == facts::JOB_FAILED;
         is_failed.then(|| exit_code(self.record.read(self.layout().job_record.exit_code)))
     }
 
     /// Whether the job has a batch script, and neither its user nor the site has said `--no-requeue`.
-    #[must_use]
     pub fn may_be_requeued(self) -> bool {
         self.is_batch() && self.is_requeue_allowed()
     }
@@ -235,7 +212,6 @@ impl<'lock> JobRef<'lock> {
     /// Whether the job waits for its turn: it is not held, and not behind a dependency or a limit. Slurm may
     /// have taken the reason from the code that refused the job ([`crate::differences::refusal`]); backfill
     /// leaves none.
-    #[must_use]
     pub fn waits_in_line(self) -> bool {
         let reasons = [
             facts::WAIT_NO_REASON,
@@ -248,7 +224,6 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether no node of the job has anything left to do for it.
-    #[must_use]
     pub fn nodes_done(self) -> bool {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap_cg);
         // SAFETY: under the job lock; a bitmap of the record, which bit_ffs only reads.
@@ -257,7 +232,6 @@ impl<'lock> JobRef<'lock> {
 
     /// Whether the job shares its nodes with no job, or only with jobs of its own user: `whole_node`. Slurm
     /// sets it before it looks for nodes, also for Slurm partitions that require it.
-    #[must_use]
     pub fn takes_whole_nodes(self) -> bool {
         let whole = |details: Record<'_>| details.read(self.layout().job_details.whole_node) != 0;
         self.details().is_some_and(whole)

@@ -41,20 +41,17 @@ impl<'lock> Test<'lock> {
     /// # Safety
     /// `raw` has the arguments of a running `select_p_job_test`, and `'lock` ends with it. slurmctld holds
     /// the job write lock and the node write lock around the test.
-    #[must_use]
     pub unsafe fn from_callback(raw: RawTest) -> Option<Self> {
         Some(Self { raw, host: host().ok()?, lock: PhantomData })
     }
 
     /// Whether the job may preempt other jobs at all.
-    #[must_use]
     pub fn may_preempt(&self) -> bool {
         !self.raw.candidates.is_null()
     }
 
     /// The jobs that this one may end by preemption, in Slurm's order of preference. A job that would only be
     /// suspended keeps its IPUs and is not among them.
-    #[must_use]
     pub fn candidates(&self) -> Vec<JobRef<'lock>> {
         let call = &self.host.slurmctld.call;
         let ends = |job: &NonNull<c_void>| {
@@ -73,7 +70,6 @@ impl<'lock> Test<'lock> {
     }
 
     /// Whether other jobs have to be preempted for the nodes that the test found.
-    #[must_use]
     pub fn has_victims(&self) -> bool {
         let Some(list) = NonNull::new(self.raw.preemptees) else { return false };
         // SAFETY: job write lock; Slurm's variable for the list.
@@ -102,7 +98,6 @@ impl<'lock> Test<'lock> {
     }
 
     /// The number of nodes to choose from, or of the chosen nodes, and the fewest with which the job can run.
-    #[must_use]
     pub fn nodes(&self) -> (u32, u32) {
         // SAFETY: job and node write lock; the bitmap of this test.
         let count = unsafe { (self.host.slurmctld.call.bit_set_count)(self.raw.nodes) };
@@ -110,7 +105,6 @@ impl<'lock> Test<'lock> {
     }
 
     /// The numbers of the chosen nodes in Slurm's node table, in order.
-    #[must_use]
     pub fn chosen(&self) -> Vec<u32> {
         let call = &self.host.slurmctld.call;
         // SAFETY: job and node write lock; the bitmap of this test, and numbers below its size.
@@ -140,7 +134,6 @@ impl<'lock> Test<'lock> {
 
     /// The time before which the job shall not be expected to start, in seconds since the Unix epoch (24.11
     /// and later).
-    #[must_use]
     pub fn not_before(&self) -> Option<i64> {
         let has_it = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(24, 11));
         let data = NonNull::new(self.raw.will_run).filter(|_| has_it)?;

@@ -192,7 +192,6 @@ impl Drop for Locked<'_> {
 ///
 /// # Safety
 /// The caller holds slurmctld's job write lock.
-#[must_use]
 pub unsafe fn for_each_job(visit: &mut dyn FnMut(JobMut<'_>)) -> bool {
     let Ok(host) = host() else { return false };
     let call = &host.slurmctld.call;

@@ -25,7 +25,6 @@ pub struct NodeGres {
 ///
 /// # Safety
 /// Only inside a select callback that slurmctld runs under its node lock (`reconfigure`).
-#[must_use]
 pub unsafe fn gres_of_all() -> Vec<NodeGres> {
     let Ok(host) = host() else { return Vec::new() };
     // SAFETY: node lock (caller).

@@ -26,7 +26,6 @@ impl Object {
     }
 
     /// Returns the object, if this process has opened it already.
-    #[must_use]
     pub fn opened(path: &Path) -> Option<Self> {
         Self::open_with(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD).ok()
     }
@@ -40,7 +39,6 @@ impl Object {
     }
 
     /// Returns the address of a symbol of this object.
-    #[must_use]
     pub fn symbol(self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle is valid for ever, the name NUL-terminated.
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
@@ -53,7 +51,6 @@ fn last_error() -> String {
 }
 
 /// Returns the folder of the object that holds this address.
-#[must_use]
 pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
     // SAFETY: dladdr fills the zeroed struct; all its members may be zero.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -69,7 +66,6 @@ pub fn folder_of(address: NonNull<c_void>) -> Option<PathBuf> {
 }
 
 /// Returns the folder of the object into which this code is linked.
-#[must_use]
 pub fn own_folder() -> Option<PathBuf> {
     folder_of(NonNull::new(own_folder as *mut c_void)?)
 }

@@ -30,14 +30,12 @@ impl<'call> SlurmPartitions<'call> {
     }
 
     /// The names of all Slurm partitions.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.all.iter().filter_map(|part| self.name(*part)).collect()
     }
 
     /// Whether `wanted` is true of a node in the Slurm partition `name`; `None` if there is no such
     /// partition.
-    #[must_use]
     pub fn has_node(&self, name: &str, wanted: &dyn Fn(&NodeGres) -> bool) -> Option<bool> {
         let part = *self.all.iter().find(|part| self.name(**part).as_deref() == Some(name))?;
         let bitmap = part.pointer(self.host.layout.part_record.node_bitmap);

@@ -49,7 +49,6 @@ macro_rules! plugin_identity {
 }
 
 /// Returns the bytes of a text as an array.
-#[must_use]
 pub const fn bytes<const N: usize>(text: &str) -> [u8; N] {
     let mut array = [0; N];
     let mut i = 0;

@@ -65,7 +65,6 @@ pub fn load() -> Result<&'static PluginTable, String> {
 }
 
 /// Returns the table, if select_vipu.so has loaded `vipu_slurmctld.so`.
-#[must_use]
 pub fn loaded() -> Option<&'static PluginTable> {
     // Every submit asks here, so the file system is searched only until the object is found.
     static LOADED: OnceLock<&'static PluginTable> = OnceLock::new();

@@ -31,7 +31,6 @@ pub enum Missing {
 
 impl Missing {
     /// The text for the administrator.
-    #[must_use]
     pub fn in_words(&self, file: &Path, plugin: &str) -> String {
         match self {
             Self::File => format!("there is no {}", file.display()),
@@ -52,7 +51,6 @@ enum Line<'a> {
 /// The plugstack.conf of this process: `PlugStackConfig`, or the file beside slurm.conf. A slurmd without a
 /// configuration of its own (configless) keeps the file that slurmctld sends beside its copy of slurm.conf,
 /// and `SLURM_CONF` names that copy.
-#[must_use]
 pub fn path() -> Option<PathBuf> {
     conf::plugstack().or_else(|| Some(conf_folder_at_load()?.join("plugstack.conf")))
 }

@@ -19,7 +19,6 @@ const LEAST_RECORD_BYTES: usize = 1024;
 ///
 /// # Safety
 /// `job` is the `job_record_t *` of a running select callback.
-#[must_use]
 pub unsafe fn wants_ipus(job: RawJob) -> bool {
     let Some(probe) = Probe::new() else { return true };
     let known = loaded().map(|loaded| usize::from(loaded.release.layout.job_record.size));

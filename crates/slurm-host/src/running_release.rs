@@ -101,7 +101,6 @@ fn release(version: Version) -> Result<(&'static Release, Option<PathBuf>), Stri
 ///
 /// Slurm puts the path of slurm.conf into its own environment before it loads a plugin. Without that
 /// variable, Slurm uses the path that was compiled in.
-#[must_use]
 pub(crate) fn conf_folder_at_load() -> Option<PathBuf> {
     let compiled_in = || {
         let path = symbols::find(c"default_slurm_config_file")?.cast::<*const c_char>();

@@ -28,13 +28,11 @@ static MISTRUSTED: AtomicBool = AtomicBool::new(false);
 static SEEN: AtomicU8 = AtomicU8::new(0);
 
 /// Whether a check failed in this process. IPU jobs then do not start.
-#[must_use]
 pub fn is_pass_through() -> bool {
     MISTRUSTED.load(Ordering::Relaxed)
 }
 
 /// Checks the configuration structure once: SelectType must read as a selector, the other members as texts.
-#[must_use]
 pub fn conf_is_as_expected() -> bool {
     static VERDICT: OnceLock<bool> = OnceLock::new();
     if let Some(verdict) = VERDICT.get() {

@@ -49,7 +49,6 @@ impl Selector {
     }
 
     /// Returns one of the selector's functions; `None` if its release has no such hook.
-    #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         self.0.symbol(name)
     }

@@ -36,7 +36,6 @@ impl JobDescription<'_> {
     /// # Safety
     /// `message` is the `job_desc_msg_t *` of that callback, and the value is dropped before the callback
     /// returns.
-    #[must_use]
     pub unsafe fn from_callback(message: *mut c_void) -> Option<Self> {
         let host = host().ok()?;
         // SAFETY: a live job_desc_msg_t that only the calling thread sees (caller).
@@ -60,7 +59,6 @@ impl JobDescription<'_> {
     }
 
     /// The requests per job, per task and per socket, each with these words.
-    #[must_use]
     pub fn other_tres(&self) -> [(&'static str, Option<String>); 3] {
         let layout = &self.layout().job_desc_msg;
         [
@@ -71,7 +69,6 @@ impl JobDescription<'_> {
     }
 
     /// The default Slurm partition of the site, if there is one.
-    #[must_use]
     pub fn default_slurm_partition(&self) -> Option<String> {
         // SAFETY: a job_submit callback runs under the partition read lock (SAFETY.md, "Locks around
         // callbacks").
@@ -84,19 +81,16 @@ impl JobDescription<'_> {
 
     /// Whether the job names a reservation (`--reservation`). Without a Slurm partition of its own it gets
     /// that of the reservation.
-    #[must_use]
     pub fn names_reservation(&self) -> bool {
         self.record.bytes(self.layout().job_desc_msg.reservation).is_some_and(|name| !name.is_empty())
     }
 
     /// Whether there is a script to run, as in a job of sbatch and not of srun or salloc.
-    #[must_use]
     pub fn is_batch(&self) -> bool {
         !self.record.text_pointer(self.layout().job_desc_msg.script).is_null()
     }
 
     /// Returns all Slurm partitions, or `None` if a record does not look as the release says.
-    #[must_use]
     pub fn all_slurm_partitions(&self) -> Option<SlurmPartitions<'_>> {
         // SAFETY: a job_submit or job_modify callback runs under the partition and node locks (SAFETY.md,
         // "Locks around callbacks").
@@ -104,7 +98,6 @@ impl JobDescription<'_> {
     }
 
     /// Whether any request of the job names `vipu` at all. The check is cheap, for jobs that use no IPUs.
-    #[must_use]
     pub fn mentions_vipu(&self) -> bool {
         let fields = &self.layout().job_desc_msg;
         let tres = [fields.tres_per_node, fields.tres_per_job, fields.tres_per_task, fields.tres_per_socket];
@@ -113,7 +106,6 @@ impl JobDescription<'_> {
 
     /// The options of SPANK plugins that begin with `beginning`, each as `name=value`, as Slurm keeps them
     /// with the job.
-    #[must_use]
     pub fn options(&self, beginning: &str) -> Vec<String> {
         let layout = &self.layout().job_desc_msg;
         self.record.texts(layout.spank_job_env, layout.spank_job_env_size, beginning)

@@ -7,7 +7,6 @@ use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
 /// Looks a symbol up in the executable and the libraries with which it was started.
-#[must_use]
 pub fn find(name: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: no lock needed; dlsym reads a NUL-terminated name and the handle is the predefined one.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
@@ -35,7 +34,6 @@ pub(crate) unsafe fn wanted<F: Copy>(name: &CStr) -> Result<F, String> {
 }
 
 /// Whether this process is slurmctld: only slurmctld has the scheduler's functions.
-#[must_use]
 pub fn in_slurmctld() -> bool {
     find(c"prolog_running_decr").is_some() && find(c"lock_slurmctld").is_some()
 }

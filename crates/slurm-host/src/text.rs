@@ -3,7 +3,6 @@
 use std::ffi::{CStr, CString, c_char};
 
 /// Converts Rust text to a C string. A NUL byte inside ends the string early instead of failing.
-#[must_use]
 pub fn c_string(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..end]).unwrap_or_default()

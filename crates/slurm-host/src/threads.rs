@@ -57,7 +57,6 @@ pub fn watch_for_replacement() -> std::io::Result<()> {
 }
 
 /// Whether slurmctld has closed our files, to replace itself.
-#[must_use]
 pub fn is_slurmctld_being_replaced() -> bool {
     let is_ours = |(file, number): &(File, u64)| file.metadata().is_ok_and(|found| found.ino() == *number);
     SENTINEL.get().is_some_and(|sentinel| !is_ours(sentinel))

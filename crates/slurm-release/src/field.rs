@@ -26,7 +26,6 @@ impl<T> Field<T> {
     }
 
     /// Bytes from the start of the struct.
-    #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset as usize
     }

@@ -31,7 +31,6 @@ pub struct Struct {
 impl Layout {
     /// Whether the plugins can pass `slurmctld_lock_t` by value: five locks in the known order, and at most
     /// one more behind them.
-    #[must_use]
     pub fn has_usable_locks(&self) -> bool {
         let lock = &self.slurmctld_lock;
         let places = [lock.conf, lock.job, lock.node, lock.part, lock.fed].map(|field| field.offset());

@@ -8,7 +8,6 @@ use crate::{
 /// Whether a job_test with this mode word starts the job if it says yes.
 ///
 /// PREEMPT together with CHECK_FULL is a rehearsal of preemption, although its base mode is RUN_NOW.
-#[must_use]
 pub fn is_run_now(mode: u16) -> bool {
     let mode = u32::from(mode);
     let rehearsal = SELECT_MODE_PREEMPT_FLAG | SELECT_MODE_CHECK_FULL;
@@ -16,13 +15,11 @@ pub fn is_run_now(mode: u16) -> bool {
 }
 
 /// Whether a job_test with this mode word asks if the job could ever run.
-#[must_use]
 pub fn is_test_only(mode: u16) -> bool {
     u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_TEST_ONLY
 }
 
 /// Whether a job_test with this mode word asks when the job would start.
-#[must_use]
 pub fn is_will_run(mode: u16) -> bool {
     u32::from(mode) & SELECT_MODE_BASE == SELECT_MODE_WILL_RUN
 }
@@ -31,7 +28,6 @@ pub fn is_will_run(mode: u16) -> bool {
 ///
 /// If that time is unknown, the answer to both has to be no. Backfill keeps nodes for a job that could start
 /// now, and keeps them for ever if the job is then refused.
-#[must_use]
 pub fn is_start(mode: u16) -> bool {
     is_run_now(mode) || is_will_run(mode)
 }

@@ -23,13 +23,11 @@ pub struct Series(u16);
 
 impl Version {
     /// The series of this release.
-    #[must_use]
     pub const fn series(self) -> Series {
         Series((self.0 >> 8) as u16)
     }
 
     /// The release with this number, if its layouts are known.
-    #[must_use]
     pub fn known(self) -> Option<&'static Release> {
         RELEASES.iter().find(|release| release.version == self)
     }
@@ -37,13 +35,11 @@ impl Version {
 
 impl Series {
     /// The series `major.minor`.
-    #[must_use]
     pub const fn new(major: u8, minor: u8) -> Self {
         Self((major as u16) << 8 | minor as u16)
     }
 
     /// The `SLURM_VERSION_NUMBER` with micro 0, which Slurm requires of SPANK plugins.
-    #[must_use]
     pub const fn first_version(self) -> Version {
         Version((self.0 as u32) << 8)
     }
@@ -51,7 +47,6 @@ impl Series {
     /// The series whose libslurm has this soname number.
     ///
     /// `slurm_api_version()` of every release returns the soname number shifted left by 16.
-    #[must_use]
     pub fn of_soname(soname: u32) -> Option<Self> {
         SERIES.iter().find(|(known, _)| *known == soname).map(|(_, series)| *series)
     }
@@ -82,7 +77,6 @@ impl fmt::Display for Series {
 }
 
 /// All known releases in short form: `22.05.0-11, 23.02.0-8, ...`.
-#[must_use]
 pub fn known_releases() -> String {
     let mut runs: Vec<(Version, Version)> = Vec::new();
     for release in RELEASES {

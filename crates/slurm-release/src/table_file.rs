@@ -85,7 +85,6 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Writes a table file.
-#[must_use]
 pub fn render(version: Version, soname: u32, measured: &Measured) -> String {
     let mut text = format!(
         "# How Slurm {version} lays out its records, for slurm-vipu. Measured by `cargo xtask layout`, not to be edited.\n\
@@ -99,7 +98,6 @@ pub fn render(version: Version, soname: u32, measured: &Measured) -> String {
 }
 
 /// Adds the line with the checksum to the text.
-#[must_use]
 pub fn sealed(text: String) -> String {
     let sum = checksum(&text);
     text + &format!("Checksum={sum:016x}\n")
@@ -190,7 +188,6 @@ fn checksum(text: &str) -> u64 {
 
 impl Table {
     /// The series of a Slurm whose libslurm has this soname number, for SPANK plugins.
-    #[must_use]
     pub fn series_of_soname(&self, soname: u32) -> Option<Series> {
         (self.soname == soname).then(|| self.release.version.series())
     }

@@ -50,7 +50,6 @@ impl Client {
     }
 
     /// The address of the controller, and the settings of its calls.
-    #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.shared.endpoint
     }

@@ -23,13 +23,11 @@ const NAMES: [(Code, &str); 17] = [
 ];
 
 /// Returns the name of `code`, for example `RESOURCE_EXHAUSTED`.
-#[must_use]
 pub fn name(code: Code) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == code).map_or("UNKNOWN", |(_, name)| name)
 }
 
 /// Returns the code with the name `name`.
-#[must_use]
 pub fn from_name(name: &str) -> Option<Code> {
     NAMES.iter().find(|(_, known)| *known == name).map(|(code, _)| *code)
 }

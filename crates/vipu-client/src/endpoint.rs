@@ -29,7 +29,6 @@ pub struct BadEndpoint {
 
 impl Endpoint {
     /// Creates an endpoint in cleartext and without credentials.
-    #[must_use]
     pub fn plain(host: impl Into<String>, port: u16, timeout: Duration) -> Self {
         Self { host: host.into(), port, timeout, tls: None, access: None }
     }

@@ -21,7 +21,6 @@ macro_rules! calls {
             pub const ALL: [Self; [$($method),+].len()] = [$(Self::$call),+];
 
             /// The name of the gRPC method.
-            #[must_use]
             pub fn method(self) -> &'static str {
                 match self {
                     $(Self::$call => $method,)+
@@ -142,19 +141,16 @@ impl Error {
     }
 
     /// The kind of cause.
-    #[must_use]
     pub fn class(&self) -> ErrorClass {
         self.class
     }
 
     /// The gRPC code, when the controller answered with one.
-    #[must_use]
     pub fn code(&self) -> Option<Code> {
         self.code
     }
 
     /// The cause in the controller's own words, or in those of the network; one line.
-    #[must_use]
     pub fn words(&self) -> &str {
         &self.words
     }

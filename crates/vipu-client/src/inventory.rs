@@ -61,7 +61,6 @@ pub struct Ipu {
 
 impl Ipu {
     /// The error state of this IPU, if any. An IPU without a reported error state counts as sound.
-    #[must_use]
     pub fn fault(&self) -> Option<&str> {
         let state = self.attributes.get("ipu error state")?;
         (state != "no errors").then_some(state)

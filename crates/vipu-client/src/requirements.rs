@@ -25,7 +25,6 @@ pub struct Requirements {
 
 impl Requirements {
     /// Creates the requirements of a partition of `size` IPUs, with everything else left to the controller.
-    #[must_use]
     pub fn new(id: PartitionId, size: IpuCount) -> Self {
         let (shape, ipus) = (Shape::OPEN, Vec::new());
         Self { id, size, allocation: None, cluster: None, ipus, shape, num_segments: 0 }
@@ -33,7 +32,6 @@ impl Requirements {
 
     /// Fits the request to IPU-Link domains of `domain_size` IPUs. It gets as many segments as the size
     /// needs, and at least one GCD in each segment, which V-IPU demands of partitions beyond one domain.
-    #[must_use]
     pub fn across(mut self, domain_size: IpuCount) -> Self {
         self.num_segments = self.size.domains(domain_size);
         if self.num_segments > 1 {

@@ -18,7 +18,6 @@ macro_rules! choices {
             pub(crate) const UNIT: &'static str = choices!(@unit $($word),+);
 
             /// Its word in the file.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -86,7 +85,6 @@ choices! {
 
 impl Prepare {
     /// Whether a job with a batch script (`is_batch`), or without one, is among these jobs.
-    #[must_use]
     pub const fn is_for(self, is_batch: bool) -> bool {
         match self {
             Prepare::No => false,

@@ -42,7 +42,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// The error in one line, as for a log or a job's reason.
-    #[must_use]
     pub fn one_line(&self) -> String {
         match self {
             Self::Broken(broken) => broken.one_line(),
@@ -72,7 +71,6 @@ pub struct Broken {
 
 impl Broken {
     /// The first problem, and how many more there are, in one line with the file's bare name.
-    #[must_use]
     pub fn one_line(&self) -> String {
         let name = self.path.file_name().map_or(self.path.as_path(), Path::new).display();
         let Some(first) = self.problems.first() else { return format!("{name}: broken") };

@@ -30,7 +30,6 @@ pub struct Good {
 /// Reads the settings of every model from the directory of `slurm.conf`.
 ///
 /// Each model has a result of its own: a broken file hurts only the models that read it.
-#[must_use]
 pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
     models.iter().map(|model| (model.clone(), load_model(dir, model))).collect()
 }
@@ -39,7 +38,6 @@ pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
 ///
 /// Other errors in the file or its directory mean nothing here, because Slurm's commands call this and have
 /// to run with a broken file, too.
-#[must_use]
 pub fn layer_of(dir: &Path) -> Option<Layer> {
     let text = read(&dir.join(SHARED)).ok()?;
     let mut assignments = syntax::parse(&text).into_iter().flatten();

@@ -46,7 +46,6 @@ impl InForce {
     }
 
     /// The settings and the error of a model; `None` if it was never loaded.
-    #[must_use]
     pub fn get(&self, model: &ModelName) -> Option<&Standing> {
         self.0.get(model)
     }

@@ -30,7 +30,6 @@ impl Settings {
     }
 
     /// TLS to the controllers; `None` means cleartext. The files are read when they are needed.
-    #[must_use]
     pub fn tls(&self) -> Option<Tls> {
         let files = self.api_tls_cert.clone().zip(self.api_tls_key.clone());
         Some(Tls {
@@ -41,7 +40,6 @@ impl Settings {
     }
 
     /// The access to controllers in secure mode; `None` without ApiAccessFile.
-    #[must_use]
     pub fn access(&self) -> Option<Access> {
         Some(Access {
             file: self.api_access_file.clone()?,

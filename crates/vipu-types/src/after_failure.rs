@@ -31,13 +31,11 @@ impl ExitCodes {
     pub const NONE: Self = Self([0; 4]);
 
     /// Whether the set is empty.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
     /// Whether the set contains this code.
-    #[must_use]
     pub const fn contains(self, code: u8) -> bool {
         self.0[code as usize / 64] & (1 << (code % 64)) != 0
     }

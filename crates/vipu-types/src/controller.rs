@@ -34,13 +34,11 @@ impl ControllerName {
     }
 
     /// Host name or address, an IPv6 address without brackets.
-    #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
     /// The port of its user API.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }

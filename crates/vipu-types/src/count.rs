@@ -55,13 +55,11 @@ impl IpuCount {
 
     /// The number of IPU-Link domains of this size that a partition spans. A partition has at least one GCD
     /// for each.
-    #[must_use]
     pub fn domains(self, domain: IpuCount) -> u32 {
         self.0.div_ceil(domain.0)
     }
 
     /// The plain number.
-    #[must_use]
     pub fn get(self) -> u32 {
         self.0
     }

@@ -25,7 +25,6 @@ impl Delivery {
     pub const ALL: [Delivery; 3] = [Delivery::File, Delivery::Api, Delivery::Node];
 
     /// The name in vipu.conf and in a grant.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Delivery::File => "file",

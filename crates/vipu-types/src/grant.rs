@@ -32,7 +32,6 @@ pub struct BadGrant;
 
 impl Grant {
     /// The name of the variable that contains the grant of this job.
-    #[must_use]
     pub fn variable(job: u32) -> String {
         format!("SLURM_VIPU_JOB_{job}")
     }

@@ -46,7 +46,6 @@ macro_rules! name_type {
             }
 
             /// The name as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -117,7 +116,6 @@ impl PartitionId {
     }
 
     /// The job, if [`PartitionId::further`] makes this id with that prefix, here or in an earlier version.
-    #[must_use]
     pub fn job(&self, prefix: &str) -> Option<u32> {
         let numbers = self.0.strip_prefix(prefix)?.strip_prefix('_')?;
         let (numbers, further) = numbers.split_once('p').unwrap_or((numbers, "0"));

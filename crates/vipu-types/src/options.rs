@@ -36,7 +36,6 @@ macro_rules! job_options {
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$option),+];
 
             /// The help text.
-            #[must_use]
             pub const fn help(self) -> Help {
                 match self {
                     $(Self::$option => Help { name: $name, value: $value, text: $text, bare: $bare },)+
@@ -105,13 +104,11 @@ impl JobOption {
 
     /// The variable that gives the option to a command, without the command's own prefix: `SBATCH_IPUS`,
     /// `SLURM_IPU_GCDS`.
-    #[must_use]
     pub fn input_variable(self, beginning: &str) -> String {
         format!("{beginning}_{}", self.help().name.replace('-', "_").to_ascii_uppercase())
     }
 
     /// The variable in which Slurm keeps the option with a job.
-    #[must_use]
     pub fn variable(self) -> String {
         format!("{}{}", Self::PREFIX, self.help().name.replace('-', "_"))
     }

@@ -15,14 +15,12 @@ pub struct Place {
 
 impl Place {
     /// The place of an IPU, given its number in a Pod whose IPUs are counted domain by domain.
-    #[must_use]
     pub fn numbered(ipu: usize, domain_size: IpuCount) -> Self {
         let (ipu, domain) = (u32::try_from(ipu).unwrap_or(u32::MAX), domain_size.get());
         Self { domain: ipu / domain, index: ipu % domain }
     }
 
     /// The number of the IPU in a Pod with domains of `domain` IPUs. `None` if no domain has this place.
-    #[must_use]
     pub fn number(self, domain: u32) -> Option<usize> {
         (self.index < domain).then(|| self.domain as usize * domain as usize + self.index as usize)
     }
@@ -46,7 +44,6 @@ pub enum Placement {
 
 impl Placement {
     /// Its name in vipu.conf.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Controller => "controller",

@@ -45,14 +45,12 @@ impl GresRequest {
     }
 
     /// The number of IPUs. The default is one.
-    #[must_use]
     pub fn ipus(&self) -> u64 {
         self.count.unwrap_or(1)
     }
 
     /// Returns `tres` with this request in place of its `vipu` element, in the spelling of that element.
     /// `None` if it has no such element.
-    #[must_use]
     pub fn replace_in(&self, tres: &str) -> Option<String> {
         let (mut replaced, mut has_one) = (String::with_capacity(tres.len() + 16), false);
         for element in tres.split(',') {

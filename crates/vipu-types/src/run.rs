@@ -22,13 +22,11 @@ pub struct JobRun {
 impl JobRun {
     /// A run without nodes. Its start is `now`, in seconds since the Unix epoch, as a negative number. It
     /// tells apart two jobs that got the same id.
-    #[must_use]
     pub const fn waiting(job: u32, restart: u16, now: i64) -> Self {
         Self { job, restart, start: -now }
     }
 
     /// Whether the run got nodes.
-    #[must_use]
     pub const fn has_begun(self) -> bool {
         self.start >= 0
     }

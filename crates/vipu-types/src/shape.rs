@@ -36,7 +36,6 @@ pub trait Choice: Sized + Copy + PartialEq + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
     /// The value of a word.
-    #[must_use]
     fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
@@ -122,14 +121,12 @@ impl Shape {
     };
 
     /// Whether the shape leaves everything to the site and the controller.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         *self == Self::OPEN
     }
 
     /// This shape, reconfigurable if that is the site's default, the user has not chosen, and no other wish
     /// forbids it.
-    #[must_use]
     pub fn by_site(self, reconfigurable: bool) -> Self {
         let may_be = self.gcds <= 1 && self.sync.is_none_or(|sync| sync == Sync::C2Compatible);
         let by_site = (reconfigurable && may_be).then_some(true);
@@ -139,7 +136,6 @@ impl Shape {
     /// This shape with a definite number of GCDs. If the user has not chosen, there is one GCD for each of
     /// `nodes`. There are as few as possible if the IPUs or replicas cannot be divided that way, or if the
     /// partition is reconfigurable.
-    #[must_use]
     pub fn settled(self, size: IpuCount, domain: IpuCount, nodes: u32) -> Self {
         let fewest = size.domains(domain);
         let for_nodes = nodes.is_power_of_two()

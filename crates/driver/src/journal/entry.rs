@@ -57,14 +57,12 @@ pub struct LiveRecord {
 
 impl LiveRecord {
     /// The end of the time for which it is kept, unless a later entry removes it.
-    #[must_use]
     pub fn kept(&self) -> Option<Seconds> {
         let is_leaving = matches!(self.stage, Stage::Removing | Stage::GivenUp);
         self.kept_until.filter(|_| !is_leaving)
     }
 
     /// The record in the form that the front end needs.
-    #[must_use]
     pub fn recorded(&self) -> RecordedPartition {
         let stage = match (self.stage, self.kept()) {
             (_, Some(until)) => RecordedStage::Kept(until),

@@ -67,7 +67,6 @@ impl FileJournal {
     }
 
     /// The record that this process opened the journal last, as far as is known.
-    #[must_use]
     pub fn ownership(&self) -> Ownership {
         self.ownership.clone()
     }

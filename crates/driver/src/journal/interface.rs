@@ -59,34 +59,29 @@ impl JournalError {
     }
 
     /// An error that says that `who` has taken over the journal at `path`. See [`JournalError::is_final`].
-    #[must_use]
     pub fn taken_over(path: &Path, who: &str) -> Self {
         Self { kind: Kind::Final, ..Self::new(path, "write it", &format!("{who} has taken it over")) }
     }
 
     /// An error that says that the writer of the journal at `path` has ended. Nothing can be recorded any
     /// more.
-    #[must_use]
     pub fn thread_ended(path: &Path) -> Self {
         Self { kind: Kind::Final, ..Self::new(path, "write it", &"its thread has ended") }
     }
 
     /// Whether nothing can be recorded any more, for example because another slurmctld has taken over. After
     /// this error, nothing may be done any more.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         self.kind == Kind::Final
     }
 
     /// An error that says that the owner of the journal at `path` could not be found out.
-    #[must_use]
     pub fn blind(path: &Path, cause: &dyn Display) -> Self {
         Self { kind: Kind::Blind, ..Self::new(path, "find out which slurmctld has it", cause) }
     }
 
     /// Whether another slurmctld may be in charge. After this error, nothing may be removed until the owner
     /// is known.
-    #[must_use]
     pub fn is_blind(&self) -> bool {
         self.kind == Kind::Blind
     }

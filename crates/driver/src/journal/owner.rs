@@ -60,7 +60,6 @@ impl Ownership {
 
     /// Whether another process was seen to have opened the journal since, if only for a while. The writer of
     /// the journal looks every few seconds. This function does not.
-    #[must_use]
     pub fn was_lost(&self) -> bool {
         self.was_lost.load(Ordering::Acquire)
     }

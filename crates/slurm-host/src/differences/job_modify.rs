@@ -8,7 +8,6 @@ use slurm_release::Series;
 use crate::running_release::loaded;
 
 /// Returns Slurm's `err_msg`, or NULL where the release passes none and the register holds any value.
-#[must_use]
 pub fn err_msg(argument: *mut *mut c_char) -> *mut *mut c_char {
     match loaded() {
         Ok(loaded) if loaded.release.version.series() >= Series::new(23, 2) => argument,

@@ -8,7 +8,6 @@ use slurm_release::Series;
 use crate::running_release::loaded;
 
 /// Whether the job records are certainly new.
-#[must_use]
 pub fn are_new() -> bool {
     loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(23, 11))
 }

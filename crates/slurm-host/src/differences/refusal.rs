@@ -30,7 +30,6 @@ thread_local! {
 }
 
 /// Returns the code that refuses to start this job now.
-#[must_use]
 pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
     let has_answer = loaded().is_ok_and(|loaded| loaded.release.version.series() >= Series::new(23, 2));
     if is_being_submitted(job) {
@@ -51,7 +50,6 @@ pub fn of_start(job: JobRef<'_>, test: &Test<'_>) -> c_int {
 
 /// Returns the code that refuses the test of whether the job could ever run, if this test follows a refused
 /// start. Every test, of any mode, asks here first, because only the next test is meant.
-#[must_use]
 pub fn of_test(job: JobRef<'_>, mode: u16) -> Option<c_int> {
     let is_next = TESTED_NEXT.take() == Some(job.id());
     (is_next && facts::is_test_only(mode)).then_some(NODES_BUSY)

@@ -29,7 +29,6 @@ impl<'lock> JobMut<'lock> {
     ///
     /// # Safety
     /// As [`JobRef::from_callback`], and slurmctld holds the job write lock.
-    #[must_use]
     pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
         // SAFETY: passed on to the caller.
         unsafe { JobRef::from_callback(job) }.map(Self)

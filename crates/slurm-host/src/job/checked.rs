@@ -17,7 +17,6 @@ impl JobRef<'_> {
     /// # Safety
     /// `job` is the `job_record_t *` of a running select callback, and `'lock` ends with that callback.
     /// slurmctld holds at least the job read lock around each callback.
-    #[must_use]
     pub unsafe fn from_callback(job: RawJob) -> Option<Self> {
         let host = host().ok()?;
         // SAFETY: a live job_record_t under the job lock by the caller's promise.
@@ -38,7 +37,6 @@ impl JobRef<'_> {
 
     /// The name of the job's QOS; `None` without accounting, and when its record does not look as the release
     /// says.
-    #[must_use]
     pub fn qos(self) -> Option<String> {
         // SAFETY: slurmctld takes a QOS from the jobs before it removes the QOS, under the job write lock
         // (SAFETY.md, "QOS"); the self-check looks at the record before the first read.

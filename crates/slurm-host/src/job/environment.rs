@@ -19,14 +19,12 @@ enum List {
 
 impl JobRef<'_> {
     /// Returns the value of a variable of the job's own (`env_sup`), if it is set.
-    #[must_use]
     pub fn environment(self, name: &str) -> Option<String> {
         self.slots(List::EnvSup).find_map(|slot| value_of(slot, name))
     }
 
     /// Returns the value of a variable for Prolog and Epilog, if it is set. `name` is without the `SPANK_`
     /// that they see before it.
-    #[must_use]
     pub fn script_environment(self, name: &str) -> Option<String> {
         let name = format!("{OF_SCRIPTS}{name}");
         self.slots(List::SpankJobEnv).find_map(|slot| value_of(slot, &name))
