@@ -1,10 +1,10 @@
-//! What scheduling costs: the table of docs/scheduling.md, and the gate.
+//! The cost of scheduling: the table of docs/scheduling.md, and the gate.
 
 use anyhow::Result;
 
 use crate::{results::Results, run, test_run};
 
-/// What the names of the gate's tests begin with.
+/// The prefix of the names of the gate's tests.
 const TESTS: &str = "sched_cost";
 
 /// Prints the table.
@@ -12,8 +12,8 @@ pub fn table() -> Result<()> {
     run::cargo(&["bench", "--package", "ledger", "--bench", "cost"])
 }
 
-/// Fails what costs ten times what it should. Of tests whose name contains `filter`; optimised, as what is
-/// shipped.
+/// Runs the gate's tests whose name contains `filter`. A test fails if it costs ten times its limit. The code
+/// is optimised, as it is shipped.
 pub fn gate(filter: Option<&str>) -> Result<Results> {
     if filter.is_some_and(|filter| !TESTS.contains(filter) && !filter.contains(TESTS)) {
         return Ok(Results::default());
