@@ -1,4 +1,4 @@
-//! What the plugin reads of a job record, and writes into it, is what Slurm's own commands show.
+//! The values that the plugin reads from a job record and writes into it agree with Slurm's own commands.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use testbed::{
 
 use crate::{LIMIT, partition, slow};
 
-/// What the controller refuses a create with.
+/// The controller's text when it refuses a create.
 const REFUSAL: &str = "alice may have no more";
 
 #[test]
@@ -30,7 +30,7 @@ fn matrix_values_agree_with_scontrol() -> Result<()> {
         reason(cluster)?;
         second_run(cluster, job)?;
         refusal(cluster)?;
-        // What was said at level debug was not before that was the level.
+        // The plugin logs debug lines only after the level was set to debug.
         let log = cluster.slurmctld_log()?;
         ensure!(
             !log.contains(&begins(quiet)) && log.contains(&begins(job)),
@@ -41,7 +41,7 @@ fn matrix_values_agree_with_scontrol() -> Result<()> {
     })
 }
 
-/// Id, user, request, times; and the grant as the job has it.
+/// Checks id, user, request and times, and the grant in the job.
 fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_state(job, "CONFIGURING", LIMIT)?;
     agree(cluster, job, 0)?;
@@ -67,7 +67,7 @@ fn first_run(cluster: &Cluster, job: JobId) -> Result<()> {
     Ok(())
 }
 
-/// What the plugin says of a waiting job, in squeue and in scontrol.
+/// Checks the reason of a waiting job in squeue and in scontrol.
 fn reason(cluster: &Cluster) -> Result<()> {
     let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
     let reason = "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32";
@@ -79,7 +79,7 @@ fn reason(cluster: &Cluster) -> Result<()> {
     cluster.await_end(waiting, LIMIT).map(drop)
 }
 
-/// The restart count, and the times of the new run.
+/// Checks the restart count and the times of the second run.
 fn second_run(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.scontrol(&["requeue", &job.to_string()])?;
     cluster.await_job(job, "to wait again", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
@@ -92,7 +92,7 @@ fn second_run(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_end(job, LIMIT).map(drop)
 }
 
-/// The controller's words when it refuses, in SystemComment, in the reason and in slurmctld's log.
+/// Checks that SystemComment, the reason and slurmctld's log have the text of the controller's refusal.
 fn refusal(cluster: &Cluster) -> Result<()> {
     let fault = format!(
         r#"{{"effect": {{"reject": {{"rpc": "CreatePartition", "code": "PERMISSION_DENIED", "text": "{REFUSAL}"}}}}}}"#
@@ -107,7 +107,8 @@ fn refusal(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Wants what the plugin read when a run of the job began to be what scontrol shows while it is CONFIGURING.
+/// Checks that the values that the plugin read at the beginning of a run equal scontrol's values while the
+/// job is CONFIGURING.
 fn agree(cluster: &Cluster, job: JobId, restart: u16) -> Result<()> {
     let shown = cluster.job_record(job)?;
     let line = wait_for(&format!("slurmctld to log run {restart} of job {job}"), LIMIT, || {
@@ -127,7 +128,7 @@ fn agree(cluster: &Cluster, job: JobId, restart: u16) -> Result<()> {
     Ok(())
 }
 
-/// What the plugin must have read, by what scontrol shows.
+/// The values that the plugin must have read, from scontrol's record.
 fn expected(shown: &JobRecord) -> Result<[(&'static str, String); 5]> {
     Ok([
         ("user", uid(shown.get("UserId")?)?.to_owned()),
@@ -144,7 +145,7 @@ fn uid(user: &str) -> Result<&str> {
     number.with_context(|| format!("'{user}' has no number"))
 }
 
-/// How the plugin begins its debug line.
+/// The beginning of the plugin's debug line.
 fn begins(job: JobId) -> String {
     format!("select/vipu: job {job} begins ")
 }

@@ -1,4 +1,4 @@
-//! A login host whose administrator has not installed our plugins.
+//! A login host without our plugins.
 
 use anyhow::{Result, ensure};
 use slurm_release::Series;
@@ -24,10 +24,10 @@ const COMMANDS: [(&[&str], Series); 7] = [
 const V22_05: Series = Series::new(22, 5);
 const V24_11: Series = Series::new(24, 11);
 
-/// Those that load SPANK plugins.
+/// The commands that load SPANK plugins.
 const SUBMITTERS: [&str; 3] = ["sbatch", "srun", "salloc"];
 
-/// What they, in their words, miss.
+/// The messages of commands without the selector, and without the SPANK plugin.
 const SELECTOR: &str = "fatal: Can't find plugin for select/vipu";
 const SPANK: &str = "Failed to load plugin spank_ipuof.so";
 
@@ -35,14 +35,14 @@ const SPANK: &str = "Failed to load plugin spank_ipuof.so";
 fn matrix_login_without_plugin() -> Result<()> {
     quick().run_in_containers(|cluster| {
         let login = cluster.spare_login("bare")?;
-        // There shall be something to show.
+        // squeue and scontrol need a job to show.
         cluster.sbatch("sleep 1000", &[])?;
         let series = cluster.slurm()?.series();
         let shell =
             |words: &str| login.command("sh", &Account::root()?).args(&["-c", words]).success().map(drop);
         let plugstack = |line: &str| shell(&format!("echo '{line}' > /cluster/etc/plugstack.conf"));
         shell("rm /opt/vipu/plugins/*.so")?;
-        // As on the nodes.
+        // Here plugstack.conf requires spank_ipuof.so, as on the nodes.
         check(cluster, &login, "no select_vipu.so, required", |command, last| {
             match SUBMITTERS.contains(&command) {
                 true if command == "srun" && series <= last => Some(SELECTOR),
@@ -55,12 +55,12 @@ fn matrix_login_without_plugin() -> Result<()> {
         check(cluster, &login, "no select_vipu.so, no", without)?;
         plugstack("optional spank_ipuof.so ipuof_dir=/ipuof")?;
         check(cluster, &login, "no select_vipu.so, optional", without)?;
-        // The selector alone is enough, where it is needed at all.
+        // The selector is enough, even for commands that load it.
         shell("cp /given/vipu/plugins/select_vipu.so /opt/vipu/plugins/")?;
         check(cluster, &login, "select_vipu.so, optional", |_, _| None)?;
         plugstack("")?;
         check(cluster, &login, "select_vipu.so, no", |_, _| None)?;
-        // On the nodes spank_ipuof.so does its work all the same.
+        // The nodes load spank_ipuof.so without the login host's line.
         let srun = ["--job-name=with-ipus", "--gres=vipu:pod64:2", "bash", "-c", SHOW];
         let running = login.command("srun", cluster.user()).args(&srun).start()?;
         let job = cluster.await_job_named("with-ipus", LIMIT)?;
@@ -68,7 +68,8 @@ fn matrix_login_without_plugin() -> Result<()> {
     })
 }
 
-/// Runs all commands on `login`, and wants each to work, or to fail with the words that `missing` gives for it.
+/// Runs all commands on `login`. Checks that each works, or fails with the message that `missing` gives for
+/// it.
 fn check(
     cluster: &Cluster,
     login: &Host,

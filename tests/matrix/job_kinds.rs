@@ -1,4 +1,4 @@
-//! The kinds of jobs that differ most from release to release, on four hosts. `tests/e2e` has all kinds on one.
+//! The kinds of jobs that differ most between releases, on four hosts. `tests/e2e` has all kinds on one host.
 
 use anyhow::{Result, ensure};
 use testbed::{
@@ -18,7 +18,7 @@ fn matrix_job_kinds() -> Result<()> {
     })
 }
 
-/// Eight tasks on four hosts, room for four.
+/// Runs eight tasks on four hosts, with room for four.
 fn array(cluster: &Cluster) -> Result<()> {
     let args = ["--array=0-7", "--exclusive", "--gres=vipu:pod64:16", "--output=%j.out"];
     let last = cluster.sbatch(SHOW, &args)?;
@@ -33,7 +33,7 @@ fn array(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Each component has its partition, and its host finds the file of it.
+/// Checks that each component has its own partition, and that its host finds the file.
 fn het(cluster: &Cluster) -> Result<()> {
     let script = format!(
         "{SHOW}\nfor group in 0 1; do srun --het-group=$group bash -c 'echo group $(hostname) $(wc -l < $IPUOF_CONFIG_PATH) $IPUOF_CONFIG_PATH'; done"
@@ -55,7 +55,7 @@ fn het(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Nothing is left of the first run while it is held.
+/// Checks that no partition and no file of the first run is left while the job is held.
 fn requeued_and_held(cluster: &Cluster) -> Result<()> {
     let script = format!("{SHOW}\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000");
     let job = cluster.sbatch(&script, &["--requeue", "-N4", "--gres=vipu:pod64:64", "--ipu-gcds=1"])?;

@@ -10,8 +10,8 @@ use testbed::{
 
 use crate::{LIMIT, let_go, partition, quick, stay};
 
-/// Submits a batch job that shows its IPUs, and waits until its partition is being made, `factor` times as slowly as
-/// others.
+/// Submits a batch job that shows its IPUs, and waits until its partition is being made. The create takes
+/// `factor` times the usual time.
 fn submit_and_await_create(cluster: &Cluster, ipus: u32, factor: f64) -> Result<JobId> {
     cluster.mock().inject(Fault::new(Effect::SlowCreate { factor }).on("slurm_*").times(1))?;
     let job = cluster.sbatch(SHOW, &[&format!("--gres=vipu:pod64:{ipus}")])?;
@@ -21,7 +21,7 @@ fn submit_and_await_create(cluster: &Cluster, ipus: u32, factor: f64) -> Result<
 
 #[test]
 fn matrix_slurmctld_killed() -> Result<()> {
-    // 15 s: longer than slurmctld takes to save and the next one to be ready.
+    // A create takes 15 s: longer than slurmctld needs to save, and the next slurmctld to be ready.
     let factor = 300.0;
     quick().run_in_containers(|cluster| {
         let running = stay(cluster, &["--gres=vipu:pod64:16"])?;
@@ -38,7 +38,7 @@ fn matrix_slurmctld_killed() -> Result<()> {
         ensure!(cluster.mock().partitions()?.contains(&partition(running)));
         let_go(cluster)?;
         batch_ended(cluster, running, 16)?;
-        // Slurm saves with a delay, and what was not saved is lost. Its partition must not be.
+        // Slurm saves with a delay, and a job that was not saved is lost. Its partition must not be lost.
         cluster.may_be_lost(unsaved);
         if cluster.jobs()?.iter().any(|job| job.id == unsaved) {
             batch_ended(cluster, unsaved, 8)?;

@@ -1,4 +1,4 @@
-//! A node that nobody can reach any more, and that comes back.
+//! A node that is cut off from the network and comes back.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const CUT_OFF: &str = "ipu-pod64-002";
 #[test]
 fn matrix_node_cut_off_and_returned() -> Result<()> {
     let lost = format!("Nodes {CUT_OFF} not responding, setting DOWN");
-    // What 24.11 and 26.05 say of a node that returns with a run that was given up.
+    // 24.11 and 26.05 log these for a node that returns with a run that was given up.
     let returned = [
         "Registered PENDING JobId=",
         "by SLUID but could by job_id",
@@ -25,16 +25,16 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
     let settings = returned.into_iter().fold(quick().expect_log(&lost), Settings::expect_log);
     settings.run_in_containers(|cluster| {
         let node = cluster.host(CUT_OFF)?;
-        // The first run stays, the second one ends.
+        // The first run stays, and the second run ends.
         let script = format!("{SHOW}\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000");
         let job = cluster.sbatch(&script, &["--requeue", "-w", CUT_OFF, "--gres=vipu:pod64:64"])?;
         cluster.await_state(job, "RUNNING", LIMIT)?;
 
         node.pull_network()?;
-        // Slurm looks every few seconds, and waits for SlurmdTimeout, which is 20 s.
+        // Slurm checks nodes every few seconds, and waits for SlurmdTimeout, which is 20 s.
         let requeued = cluster.await_job(job, "to be requeued", LIMIT, |job| job.restarts == 1)?;
         ensure!(requeued.state == "PENDING" || requeued.state == "COMPLETING", "{requeued:?}");
-        // Nothing can be heard of the node: there is nothing to wait for.
+        // The plugin must not wait for a node that cannot answer.
         let given_up = Instant::now();
         cluster.mock().await_removed(&partition(job), LIMIT)?;
         let removed = given_up.elapsed();
@@ -47,16 +47,17 @@ fn matrix_node_cut_off_and_returned() -> Result<()> {
         ensure!(ended.state == "COMPLETED" && ended.nodes != CUT_OFF, "{ended:?}");
         Shown::parse(&cluster.job_output(other))?.check(&partition(other), 64)?;
         let state = cluster.command("sinfo").args(&["-h", "-N", "-n", CUT_OFF, "-o", "%T"]).success()?.stdout;
-        // Which of its CPUs are in use Slurm counts at most once a second: it may still show `mixed*` for `down*`.
+        // Slurm counts the CPUs in use at most once a second, so sinfo may still show `mixed*` in place of
+        // `down*`.
         ensure!(state.trim_end().ends_with('*'), "{CUT_OFF} is {state}");
         ensure!(cluster.slurmctld_log()?.contains(&lost), "{CUT_OFF} was not given up");
 
         node.plug_network()?;
-        // As an administrator does; by itself it would be back within two minutes.
+        // An administrator resumes the node. Without that it would be back within two minutes.
         cluster.scontrol(&["update", &format!("NodeName={CUT_OFF}"), "State=RESUME"])?;
         cluster.await_nodes()?;
-        // Slurm lets a requeued job wait for two minutes, unless it is told when it may begin: not before the node was
-        // told that the run before is over, for it takes no launch from before that.
+        // Slurm lets a requeued job wait for two minutes, unless it has a start time. The start has to be
+        // after the node heard that the earlier run is over: the node refuses launches from before then.
         cluster.await_state(job, "PENDING", LIMIT)?;
         cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now+5"])?;
         let ended = cluster.await_end(job, LIMIT)?;

@@ -1,4 +1,5 @@
-//! End-to-end tests that need more than one host: a cluster of containers for each test, see `docker/compose.yaml`.
+//! End-to-end tests that need more than one host. Each test has a cluster of containers, see
+//! `docker/compose.yaml`.
 //!
 //! `cargo xtask test --matrix` runs them on the Slurm of every Debian suite.
 #![forbid(unsafe_code)]
@@ -15,10 +16,10 @@ use std::time::Duration;
 use anyhow::Result;
 use testbed::{JobId, Settings, compose::Cluster};
 
-/// Longer than anything takes that happens at all.
+/// The longest time for any awaited event.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A Pod64 that makes partitions in no time.
+/// A Pod64 that makes partitions in 50 ms.
 fn quick() -> Settings {
     Settings::default().create_time(Duration::from_millis(50))
 }
@@ -28,7 +29,7 @@ fn slow(seconds: u64) -> Settings {
     Settings::default().create_time(Duration::from_secs(seconds))
 }
 
-/// Starts a batch job that shows its IPUs and then stays until [`let_go`].
+/// Starts a batch job that shows its IPUs and then runs until [`let_go`].
 fn stay(cluster: &Cluster, args: &[&str]) -> Result<JobId> {
     let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done\necho went", testbed::main_job::SHOW);
     let job = cluster.sbatch(&script, args)?;
@@ -36,12 +37,12 @@ fn stay(cluster: &Cluster, args: &[&str]) -> Result<JobId> {
     Ok(job)
 }
 
-/// Lets the jobs end that [`stay`].
+/// Lets the jobs of [`stay`] end.
 fn let_go(cluster: &Cluster) -> Result<()> {
     cluster.command("touch").args(&["go"]).success().map(drop)
 }
 
-/// What the partition of a job is called that was never requeued.
+/// The name of the partition of a job that was never requeued.
 fn partition(job: JobId) -> String {
     testbed::main_job::partition_name(job, 0)
 }

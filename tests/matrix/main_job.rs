@@ -19,10 +19,10 @@ fn matrix_main_job() -> Result<()> {
     })
 }
 
-/// One partition for all nodes, and on each a file that can be read.
+/// Checks that all nodes share one partition, and that each node can read its file.
 fn on_all_nodes(cluster: &Cluster) -> Result<()> {
     let show = format!("echo \"host $(hostname)\"\n{SHOW}").replace('\'', r"'\''");
-    // To a file each, as what four tasks print at once is mixed.
+    // Each task writes its own file, because the mixed output of four tasks cannot be parsed.
     let script = format!("srun --output=%j.%t.task bash -c '{show}'");
     let job =
         cluster.sbatch(&script, &["-N4", "--ntasks-per-node=1", "--gres=vipu:pod64:16", "--ipu-gcds=1"])?;
@@ -46,9 +46,9 @@ fn on_all_nodes(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// Waits until accounting has a job that is over.
+/// Waits until accounting shows the job as completed.
 fn is_accounted(cluster: &Cluster, job: JobId) -> Result<()> {
-    // slurmctld tells the database when it gets to it.
+    // slurmctld tells the database with a delay.
     testbed::wait_until(&format!("sacct to show job {job} as completed"), LIMIT, || {
         let columns = ["--noheader", "--parsable2", "--allocations", "--format=User,State,ReqTRES"];
         let sacct = cluster.command("sacct").args(&["-j", &job.to_string()]).args(&columns).success()?;

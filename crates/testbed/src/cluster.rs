@@ -36,19 +36,19 @@ use daemon::Daemon;
 use logs::{Logs, Verdict};
 use ports::Ports;
 
-/// How long a daemon may take until it answers.
+/// The longest time until a daemon answers.
 const START_LIMIT: Duration = Duration::from_secs(300);
 
-/// A running cluster; [`OneHost`] unless told otherwise.
+/// A running cluster, of one host by default ([`OneHost`]).
 ///
-/// A cluster of one host ends with [`Cluster::finish`], which checks what must hold after every test; one
+/// A cluster of one host ends with [`Cluster::finish`], which checks the invariants. A cluster that is
 /// dropped without it fails its test.
 #[derive(Debug)]
 pub struct Cluster<H = OneHost> {
     pub(crate) hosts: H,
     pub(crate) expected: Mutex<Vec<String>>,
     pub(crate) submitted: Mutex<BTreeSet<JobId>>,
-    /// How many batch scripts were written. Jobs are named after them, alike in each cluster.
+    /// The number of batch scripts written. Jobs are named after them, alike in each cluster.
     pub(crate) scripts: AtomicU32,
 }
 
@@ -70,32 +70,32 @@ impl<H: Hosts> Cluster<H> {
         })
     }
 
-    /// The mock controller; with several, the first.
+    /// The mock controller. If there are several, the first.
     pub fn mock(&self) -> &Mock {
         self.controller(0)
     }
 
-    /// The mock controller of this number, from 0.
+    /// The mock controller of this number, counted from 0.
     pub fn controller(&self, number: usize) -> &Mock {
         &self.hosts.mocks()[number]
     }
 
-    /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault from here on.
+    /// Accepts lines with `part` in the logs of slurmctld and the nodes from here on.
     pub fn expect_log(&self, part: &str) {
         locked(&self.expected).push(part.into());
     }
 
-    /// The files in IpuofDir, and the folders of steps that fetched some.
+    /// The files in IpuofDir, and the folders of steps that fetched files.
     pub fn ipuof_files(&self) -> Result<Vec<String>> {
         let mut files = self.hosts.ipuof_names()?;
-        // What says whose directory it is stays.
+        // The mark of the directory stays.
         files.retain(|name| !name.starts_with(".vipu_"));
         Ok(files)
     }
 }
 
 impl Cluster {
-    /// What a test asks for, to begin with.
+    /// The default settings.
     pub fn settings() -> Settings {
         Settings::default()
     }
@@ -161,31 +161,32 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The folder.
+    /// The folder of the cluster.
     pub fn layout(&self) -> &Layout {
         &self.hosts.layout
     }
 
-    /// slurmctld's log up to now.
+    /// The log of slurmctld up to now.
     pub fn slurmctld_log(&self) -> String {
         self.hosts.verdict.logs().read("slurmctld")
     }
 
-    /// The log of the node of this number, counted from 1, up to now: its slurmd's and slurmstepd's.
+    /// The log of the node of this number, counted from 1, up to now. It has the lines of slurmd and
+    /// slurmstepd.
     pub fn node_log(&self, number: u16) -> String {
         self.hosts.verdict.logs().read(&node_name(number - 1))
     }
 
-    /// [`Cluster::check_all`], but without slurmd only slurmctld and its log are looked at: jobs on nodes that do not
-    /// exist cannot end.
+    /// Does [`Cluster::check_all`]. Without slurmd, checks only slurmctld and its log, because jobs on nodes
+    /// that do not exist cannot end.
     pub fn check(&self) -> Result<()> {
         if self.hosts.settings.cloud.is_none() { self.check_all() } else { self.check_slurmctld() }
     }
 
-    /// [`Cluster::check`], then the end of the cluster.
+    /// Does [`Cluster::check`], then ends the cluster.
     ///
     /// # Errors
-    /// Everything that does not hold; the logs are printed then.
+    /// Each violated invariant. The logs are printed then.
     pub fn finish(self) -> Result<()> {
         let checked = self.check();
         match &checked {
@@ -195,7 +196,7 @@ impl Cluster {
         checked
     }
 
-    /// Gives the cluster up after a failure: prints the logs, or says where they stay; checks nothing.
+    /// Ends the cluster after a failure without checks. Prints the logs, or names their folder.
     pub fn abandon(mut self, why: &anyhow::Error) {
         if self.hosts.settings.logs_stay {
             self.hosts.layout.keep();
@@ -231,18 +232,19 @@ impl Cluster {
     }
 }
 
-/// A cluster that nobody waits for any more.
+/// A cluster that runs on after the process that started it.
 #[derive(Debug)]
 pub struct KeptCluster {
-    /// Its folder.
+    /// The folder of the cluster.
     pub folder: PathBuf,
-    /// A file to source in a shell: Slurm's commands work on the cluster after it.
+    /// A file to source in a shell, so that Slurm's commands work on the cluster.
     pub environment: PathBuf,
-    /// The process that holds it: killing it ends the cluster.
+    /// The process that holds the cluster: killing it ends the cluster.
     pub holder: u32,
 }
 
-/// A slurmctld that finds the file of the cluster's name created but not yet written by the other ends at once.
+/// Starts the backup after the primary has written the file of the cluster's name. A slurmctld that finds the
+/// file empty ends at once.
 fn start_backup(lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed> {
     let named = layout.state().join("clustername");
     wait_until("slurmctld to note the cluster's name", START_LIMIT, || {
@@ -251,7 +253,7 @@ fn start_backup(lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed
     daemon::backup(slurm, layout).start(lead, layout)
 }
 
-/// Locks, also after another thread's panic: the test fails anyway.
+/// Locks the mutex even if it is poisoned: after a panic the test fails anyway.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! A cluster of containers, one for each host, driven from outside: for what needs more than one host.
+//! A cluster of containers, one for each host, for tests that need more than one host.
 //!
-//! The containers are those of `docker/compose.yaml`. Each cluster is a compose project with a name and a network of
-//! its own, so that clusters of several processes, and what a killed one left behind, do not disturb each other.
-//! The environment says which release and which files: `SUITE` (a Debian suite, `bookworm` unless told otherwise),
-//! `VIPU_FILES` (the folder that `cargo xtask image` fills, which is also where it is looked for without that variable),
-//! and `SUBNET`, should the networks that are chosen here be in use outside of the docker engine.
+//! The containers are those of `docker/compose.yaml`. Each cluster is a compose project with its own name and
+//! network. Clusters of several processes, and remains of a killed cluster, therefore do not disturb each
+//! other. These variables choose the release and the files: `SUITE` (a Debian suite, `bookworm` by default),
+//! `VIPU_FILES` (the folder that `cargo xtask image` fills, which is also the default), and `SUBNET`, if the
+//! networks that are chosen here are in use outside the docker engine.
 //!
 //! ```no_run
 //! # use std::time::Duration;
@@ -37,16 +37,16 @@ use project::Project;
 /// The nodes of `docker/etc/slurm.conf`.
 pub const NODES: [&str; 4] = ["ipu-pod64-001", "ipu-pod64-002", "ipu-pod64-003", "ipu-pod64-004"];
 
-/// The user of the image who submits jobs.
+/// The user of the image that submits jobs.
 pub const USER: &str = "alice";
 
-/// How long a host or the mock may take until it answers.
+/// The longest time until a host or the mock answers.
 const START_LIMIT: Duration = Duration::from_secs(90);
 
 /// A cluster of containers.
 pub type Cluster = crate::Cluster<Containers>;
 
-/// The containers of a cluster. Whatever happens to the test, its containers, networks and volumes go with it.
+/// The containers of a cluster. They go with their networks and volumes, however the test ends.
 #[derive(Debug)]
 pub struct Containers {
     project: Project,
@@ -56,16 +56,16 @@ pub struct Containers {
 }
 
 impl Settings {
-    /// Starts a cluster of containers, runs `body` on it, checks what must hold after every test, and takes the cluster
-    /// down. Of these settings it has the time of a create, and the expected lines of logs.
+    /// Starts a cluster of containers, runs `body` on it, checks the invariants, and takes the cluster down.
+    /// Uses only the create time and the expected log lines of these settings.
     ///
     /// # Errors
-    /// When there is no docker engine, image or plugin; when the start, the body or the checks fail: the logs are
-    /// printed then.
+    /// When there is no docker engine, image or plugin, or when the start, the body or the checks fail. The
+    /// logs are printed after a failed start, body or check.
     pub fn run_in_containers<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
         let project = Project::up(self.create_time)?;
         let mocks = [Mock::at(project.mock_control()?, 8090)];
-        // The first account that useradd makes.
+        // These are the ids of the first account that useradd makes.
         let user = Account { name: USER.into(), uid: 1000, gid: 1000 };
         let containers = Containers { login: project.host("login")?, project, user, mocks };
         let cluster = Cluster::new(containers, self.expected);
@@ -81,7 +81,7 @@ impl Settings {
 }
 
 impl Cluster {
-    /// The release its hosts run.
+    /// The Slurm release of the hosts.
     pub fn slurm(&self) -> Result<Version> {
         programs::version_shown(&self.scontrol(&["-V"])?)
     }
@@ -96,13 +96,13 @@ impl Cluster {
         &self.hosts.user
     }
 
-    /// slurmctld's log up to now, over all its starts.
+    /// The log of slurmctld up to now, over all its starts.
     pub fn slurmctld_log(&self) -> Result<String> {
         self.hosts.slurmctld_logs()
     }
 
-    /// A login host more. Its configuration in `/cluster/etc` and its plugins in `/opt/vipu` are copies of what is below
-    /// `/given`.
+    /// Starts a further login host. Its configuration in `/cluster/etc` and its plugins in `/opt/vipu` are
+    /// copies of the files below `/given`.
     pub fn spare_login(&self, name: &str) -> Result<Host> {
         let login = self.hosts.project.spare_login(name)?;
         wait_until(&format!("{name} to reach slurmctld"), START_LIMIT, || {
@@ -113,7 +113,7 @@ impl Cluster {
         Ok(login)
     }
 
-    /// Starts slurmctld's host after it was stopped or killed, and waits until it answers and has heard of its nodes.
+    /// Starts slurmctld's host again, and waits until slurmctld answers and has heard of its nodes.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.host("slurmctld")?.start()?;
         self.await_slurmctld()
@@ -149,7 +149,7 @@ impl Hosts for Containers {
     }
 
     fn slurmctld_lives(&self) -> Result<()> {
-        // A crash would have ended the container, and nothing but a test starts it again.
+        // A crash ends the container, and only a test starts it again.
         ensure!(self.project.host("slurmctld")?.runs()?, "slurmctld's host is down");
         Ok(())
     }

@@ -11,12 +11,12 @@ use crate::{
     settings::{OwnConf, Settings, VipuConf},
 };
 
-/// Where a cluster's daemons listen.
+/// The ports on which a cluster's daemons listen.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     pub(crate) slurmctld: u16,
     pub(crate) first_slurmd: u16,
-    /// Of each controller.
+    /// The API port of each controller.
     pub(crate) vipu: Vec<u16>,
 }
 
@@ -29,19 +29,19 @@ impl Addresses {
     }
 }
 
-/// The last series that knows `other_cons_tres`, and the last that cannot do without a cgroup plugin.
+/// The last series that knows `other_cons_tres`, and the last that needs a cgroup plugin.
 const LAST_WITH_OTHER: Series = Series::new(23, 11);
 
-/// What slurmctld's host and the backup's are called. Slurm then needs nobody to tell it their addresses.
+/// The host names of slurmctld and its backup. As addresses they need no name service.
 pub(crate) const CONTROLLERS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
 
-/// What the backup's files are called.
+/// The name of the backup's pid file and logs.
 pub(crate) const BACKUP: &str = "slurmctld-backup";
 
 /// slurm.conf as the backup reads it.
 pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
 
-/// What slurm.conf includes: the lines that a site adds for slurm-vipu.
+/// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu.
 const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
 
 /// The name of the node with this index.
@@ -49,7 +49,6 @@ pub(crate) fn node_name(index: u16) -> String {
     format!("ipu-pod64-{:03}", index + 1)
 }
 
-/// Writes all of them.
 pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<()> {
     let write = |name: &str, text: &str| put(&layout.conf(name), text);
     let series = programs::slurm_version()?.series();
@@ -89,8 +88,8 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
     }
 }
 
-/// A vipu.conf that works, with the controllers of these numbers, with `lines` after the keys every one needs, and
-/// in place of those of the same key.
+/// A working vipu.conf with the controllers of these numbers. `lines` follow the required keys, and replace
+/// lines of the same key.
 pub(crate) fn vipu_conf(
     layout: &Layout,
     delivery: Delivery,
@@ -106,7 +105,7 @@ pub(crate) fn vipu_conf(
     without(&needed, lines) + &text_of(lines)
 }
 
-/// The line for the nodes.
+/// The text of plugstack.conf, with the line for the nodes.
 fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
     if !settings.spank_line {
         return "# nothing\n".into();
@@ -142,7 +141,7 @@ fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// What the documented single-Pod64 example puts into a file of its own.
+/// The lines of the documented single-Pod64 example that a site puts into a separate file.
 fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
     let selector = settings.selector;
     let layer = if series <= LAST_WITH_OTHER { "other_cons_tres," } else { "" };
@@ -155,7 +154,8 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
     own + &node_lines(settings, at)
 }
 
-/// What keeps slurmd from looking for cgroups that a container may not have; nothing here constrains jobs.
+/// The CgroupPlugin that keeps slurmd from looking for cgroups, which a container may not have. Nothing here
+/// constrains jobs.
 fn no_cgroups(series: Series) -> &'static str {
     if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" }
 }
@@ -210,13 +210,14 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
     ))
 }
 
-/// slurmctld alone, or with a backup that listens on the same port of another address, as each knows itself
-/// by its host's name.
+/// The lines for slurmctld, alone or with a backup on the same port of another address. Each of the two knows
+/// itself by its host name.
 fn controllers(settings: &Settings) -> String {
     if !settings.backup {
         return "SlurmctldHost=localhost(127.0.0.1)\n".into();
     }
-    // The heart beats four times in that time, with whole seconds between: with less than 4 it would not pause.
+    // slurmctld beats its heart four times in SlurmctldTimeout, with whole seconds between: below 4 s it
+    // would not pause.
     let [primary, backup] = CONTROLLERS;
     format!(
         "SlurmctldHost={primary}\n\
@@ -226,13 +227,14 @@ fn controllers(settings: &Settings) -> String {
     )
 }
 
-/// What two slurmctld of one machine cannot share: the newer ends the one that its pid file names.
+/// The lines of slurm.conf that two slurmctld of one machine cannot share. The newer one ends the process
+/// that its pid file names.
 fn own_files_of_backup(layout: &Layout) -> [String; 2] {
     let dir = layout.root().display();
     [format!("SlurmctldPidFile={dir}/run/{BACKUP}.pid"), format!("SlurmctldLogFile={dir}/log/{BACKUP}.log")]
 }
 
-/// GRES, nodes and partition.
+/// The lines for GRES, nodes and the Slurm partition.
 fn node_lines(settings: &Settings, at: &Addresses) -> String {
     if let Some(cloud) = &settings.cloud {
         return cloud.clone();
@@ -262,11 +264,11 @@ fn text_of(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// `text` without the lines that others are to replace.
+/// `text` without the lines that `others` replace.
 fn without(text: &str, others: &[String]) -> String {
     let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_lowercase();
     let replaced: Vec<_> = others.iter().map(|line| key(line)).collect();
-    // There may be many of these.
+    // A file may have many lines of these keys.
     let repeatable = |key: &str| ["nodename", "partitionname"].contains(&key);
     let kept = text.lines().filter(|line| repeatable(&key(line)) || !replaced.contains(&key(line)));
     kept.map(|line| format!("{line}\n")).collect()

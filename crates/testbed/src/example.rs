@@ -1,4 +1,4 @@
-//! Clusters that are started from the example files in conf/, at the top of the tree.
+//! Clusters from the example files in conf/, at the top of the tree.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -9,7 +9,7 @@ use crate::{
     conf_files::{Addresses, node_name},
 };
 
-/// The files of a folder in conf/.
+/// An example: the files of one folder in conf/.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Example {
     folder: &'static str,
@@ -25,14 +25,14 @@ macro_rules! example {
     };
 }
 
-/// One node with a Pod64.
+/// The example of one node with a Pod64.
 pub static ONE_NODE: Example = example!("one-node": "gres.conf", "plugstack.conf", "slurm.conf", "vipu.conf");
 
-/// A Pod64 and a Pod16.
+/// The example of a Pod64 and a Pod16.
 pub static TWO_MODELS: Example =
     example!("two-models": "plugstack.conf", "pod16.conf", "pod64.conf", "slurm.conf");
 
-/// TLS, an access key, and no shared directory.
+/// The example with TLS, an access key, and no shared directory.
 pub static SECURE: Example = example!("secure": "access", "plugstack.conf", "slurm.conf", "vipu.conf");
 
 impl Example {
@@ -42,18 +42,19 @@ impl Example {
     }
 }
 
-/// What a test puts in the place of a name or path that its machine does not have.
+/// A replacement for a name or path of the example that the test's machine does not have.
 #[derive(Clone, Debug)]
 pub enum Here {
-    /// Address and port of the controller of this number, from 0.
+    /// The address and port of the controller of this number, counted from 0.
     Controller(usize),
     /// The cluster's IpuofDir.
     IpuofDir,
-    /// Where nodes keep the files that they fetch.
+    /// The folder in which nodes keep the files that they fetch.
     Steps,
-    /// The node of this number, from 1. Its line in slurm.conf gets the address and the port, too.
+    /// The node of this number, counted from 1. The node's line in slurm.conf also gets the address and the
+    /// port.
     Node(u16),
-    /// A folder of the test's own.
+    /// A folder that the test has made.
     Folder(PathBuf),
 }
 
@@ -69,7 +70,7 @@ impl Here {
     }
 }
 
-/// An example, and what is put in the place of which of its texts.
+/// An example with the replacements for its texts.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     example: &'static Example,
@@ -77,8 +78,8 @@ pub(crate) struct Site {
 }
 
 impl Settings {
-    /// The files of an example in place of the testbed's own, with these texts replaced wherever they are. A text that
-    /// is nowhere is an error. The cluster has as many nodes as are replaced.
+    /// Uses the files of an example in place of the testbed's own, with these texts replaced everywhere. A
+    /// text that no file has is an error. The cluster has one node for each replaced node name.
     pub fn example(mut self, example: &'static Example, replaced: &[(&'static str, Here)]) -> Self {
         let nodes = replaced.iter().filter(|(_, here)| matches!(here, Here::Node(_))).count();
         self.nodes = u16::try_from(nodes).unwrap_or(u16::MAX);
@@ -88,7 +89,7 @@ impl Settings {
 }
 
 impl Site {
-    /// The configuration files, by name, as they are on this machine.
+    /// The configuration files by name, with the replacements for this machine.
     pub(crate) fn files(&self, layout: &Layout, at: &Addresses) -> Result<BTreeMap<&'static str, String>> {
         let conf = self.example.files.iter().filter(|(name, _)| name.ends_with(".conf"));
         let mut files: BTreeMap<_, _> = conf.map(|(name, text)| (*name, (*text).to_owned())).collect();
@@ -119,7 +120,7 @@ mod tests {
     use crate::Account;
 
     #[test]
-    fn no_file_of_an_example_is_left_out() {
+    fn every_file_of_an_example_is_known() {
         let conf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conf");
         let names = |folder: &Path| {
             let entries = fs::read_dir(folder).unwrap();
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_site_become_those_of_this_machine() {
+    fn names_of_the_site_are_replaced() {
         let (uid, gid) = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
         let layout = Layout::make(&Account { name: "me".to_owned(), uid, gid }).unwrap();
         let at = Addresses { slurmctld: 1, first_slurmd: 7000, vipu: vec![8000, 8001] };

@@ -13,16 +13,16 @@ use crate::{
     say, wait_until,
 };
 
-/// How long the last jobs may take to end.
+/// The longest time until the last jobs end.
 const JOBS_LIMIT: Duration = Duration::from_secs(180);
 
-/// How long after that the last partition and file may take to go.
+/// The longest time from the end of the last job until the last partition and file are gone.
 const PARTITIONS_LIMIT: Duration = Duration::from_secs(60);
 
 impl<H: Hosts> Cluster<H> {
-    /// Cancels what is left of jobs, waits until they are gone, and checks what must hold after every test:
-    /// no partition and no IPUoF file is left, no IPU was ever in two partitions, no job was lost,
-    /// slurmctld lives, and neither it nor a node logged a fault of ours.
+    /// Cancels the remaining jobs, waits until they are gone, and checks the invariants. No partition and no
+    /// IPUoF file is left, no IPU was ever in two partitions, and no job was lost. slurmctld lives, and
+    /// neither slurmctld nor a node logged a fault of ours.
     pub fn check_all(&self) -> Result<()> {
         self.clear()?;
         let violations = self.violations();
@@ -30,7 +30,6 @@ impl<H: Hosts> Cluster<H> {
         Ok(())
     }
 
-    /// Checks that slurmctld lives and logged no fault.
     pub(crate) fn check_slurmctld(&self) -> Result<()> {
         self.hosts.slurmctld_lives()?;
         let faults = self.slurmctld_faults()?;
@@ -38,7 +37,7 @@ impl<H: Hosts> Cluster<H> {
         Ok(())
     }
 
-    /// Cancels all jobs and waits until nothing of them is left.
+    /// Cancels all jobs and waits until the jobs, partitions and files are gone.
     fn clear(&self) -> Result<()> {
         self.hosts.slurmctld_lives()?;
         say("cancelling what is left, waiting for the last partitions to go");
@@ -46,11 +45,11 @@ impl<H: Hosts> Cluster<H> {
         if !left.is_empty() {
             let ids: Vec<_> = left.iter().map(|job| job.id.to_string()).collect();
             let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-            // Jobs that end in this very moment make scancel complain.
+            // scancel complains of jobs that end at this moment.
             self.command("scancel").args(&ids).output()?;
         }
         wait_until("the last job to end", JOBS_LIMIT, || Ok(self.jobs()?.iter().all(JobView::is_over)))?;
-        // What stays for good is reported as a violation, with its name.
+        // A partition or file that stays is reported as a violation, with its name.
         let _ = wait_until("the last partition to go", PARTITIONS_LIMIT, || {
             Ok(self.on_controllers(Mock::partitions)?.is_empty() && self.ipuof_files()?.is_empty())
         });
@@ -77,7 +76,7 @@ impl<H: Hosts> Cluster<H> {
         violations
     }
 
-    /// What is found on all controllers together.
+    /// The findings on all controllers together.
     fn on_controllers(&self, find: impl Fn(&Mock) -> Result<Vec<String>>) -> Result<Vec<String>> {
         Ok(self.hosts.mocks().iter().map(find).collect::<Result<Vec<_>>>()?.concat())
     }

@@ -12,12 +12,12 @@
 //! # }
 //! ```
 //!
-//! Clusters are independent of each other and of what the machine runs: each has its own ports,
-//! munge key and folder, and touches nothing else. When the process that started a cluster ends,
-//! in whatever way, its daemons and jobs end too.
+//! Clusters are independent of each other and of other processes of the machine. Each has its own ports,
+//! munge key and folder, and touches nothing else. When the process that started a cluster ends, in whatever
+//! way, its daemons and jobs end too.
 //!
-//! A function fails when a daemon, a command or the system does not do in time what its comment says. The error has the
-//! words of the program that refused, or says what was awaited.
+//! A function fails when a daemon, a command or the system does not do in time what the function's comment
+//! says. The error has the words of the program that refused, or names the awaited event.
 #![forbid(unsafe_code)]
 
 mod cluster;

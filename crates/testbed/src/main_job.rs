@@ -1,4 +1,4 @@
-//! The main job, started by each command a user has, with the checks that demo and tests share.
+//! The main job, started by each command that a user has, with the checks that demo and tests share.
 
 mod array;
 mod delay;

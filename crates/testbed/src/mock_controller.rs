@@ -24,7 +24,7 @@ use crate::{
     wait_for, wait_until,
 };
 
-/// How long it may take to end, and to answer again.
+/// The longest time until the mock has ended, and until it answers again.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running `mock-vipu-server`.
@@ -36,7 +36,7 @@ pub struct Mock {
     own: Option<OwnProcess>,
 }
 
-/// The process of a mock that the testbed has started itself.
+/// The process of a mock that the testbed has started.
 #[derive(Debug)]
 struct OwnProcess {
     daemon: Daemon,
@@ -44,7 +44,7 @@ struct OwnProcess {
     state_file: PathBuf,
 }
 
-/// Where it listens.
+/// The ports on which a mock listens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MockPorts {
     pub(crate) api: u16,
@@ -52,7 +52,7 @@ pub(crate) struct MockPorts {
 }
 
 impl Mock {
-    /// Starts that of the controller of this number.
+    /// Starts the mock of the controller of this number.
     pub(crate) fn start(
         lead: &Lead,
         layout: &Layout,
@@ -84,12 +84,12 @@ impl Mock {
         Ok(Self { own, ..Self::at(control_at, ports.api) })
     }
 
-    /// One that something else has started.
+    /// A mock that the testbed has not started.
     pub(crate) fn at(control_at: SocketAddr, port: u16) -> Self {
         Self { control: Mutex::default(), control_at, port, own: None }
     }
 
-    /// Waits until it answers.
+    /// Waits until the mock answers.
     pub fn connect(&self, limit: Duration) -> Result<()> {
         let control = wait_for("mock-vipu-server to answer", limit, || {
             if let Some(own) = &self.own {
@@ -101,7 +101,7 @@ impl Mock {
         Ok(())
     }
 
-    /// Kills it and starts it again, with what it has saved or, if it is to have `forgotten`, without.
+    /// Kills the mock and starts it again, with its saved state or, if `forgotten`, without.
     pub(crate) fn restart(&self, lead: &Lead, layout: &Layout, forgotten: bool) -> Result<()> {
         let own = self.own.as_ref().context("it was not started by the testbed")?;
         let mut process = locked(&own.process);
@@ -115,7 +115,7 @@ impl Mock {
         self.connect(RESTART_LIMIT)
     }
 
-    /// Steers it.
+    /// Runs `steer` on the control channel.
     fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T>) -> Result<T> {
         let mut control = locked(&self.control);
         steer(control.as_mut().context("mock-vipu-server was never reached")?)
@@ -125,37 +125,37 @@ impl Mock {
         self.control(|control| control.tell(command))
     }
 
-    /// The port of its API.
+    /// The port of the mock's API.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Everything it did.
+    /// The mock's report of everything that it did.
     pub fn report(&self) -> Result<Report> {
         self.control(Control::report)
     }
 
-    /// The names of the partitions that exist, those of others excepted.
+    /// The names of the existing partitions, without foreign partitions.
     pub fn partitions(&self) -> Result<Vec<String>> {
         let report = self.report()?;
         let ours = report.present().filter(|record| !record.foreign);
         Ok(ours.map(|record| record.id.clone()).collect())
     }
 
-    /// The latest life of the partition of this name.
+    /// The record of the latest partition of this name.
     pub fn record(&self, partition: &str) -> Result<PartitionRecord> {
         let record = self.report()?.partition(partition).cloned();
         record.with_context(|| format!("there never was a partition {partition}"))
     }
 
-    /// Waits until a create call for this partition has come.
+    /// Waits for a create call for this partition, and returns its record.
     pub fn await_created(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to be asked for"), limit, || {
             Ok(self.report()?.partition(partition).cloned())
         })
     }
 
-    /// Waits until this partition is gone, and returns its life.
+    /// Waits until this partition is gone, and returns its record.
     pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to go"), limit, || {
             Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
@@ -169,27 +169,27 @@ impl Mock {
         Ok(cases.map(|case| format!("IPU {} by {} and {}", case.ipu, case.first, case.second)).collect())
     }
 
-    /// Lets something go wrong from now on.
+    /// Injects a fault, which lasts until [`Mock::clear`] if it does not end earlier.
     pub fn inject(&self, fault: Fault) -> Result<()> {
         self.tell(&Command::Inject(fault))
     }
 
-    /// Makes something happen.
+    /// Makes the incident happen once.
     pub fn cause(&self, incident: Incident) -> Result<()> {
         self.tell(&Command::Cause(incident))
     }
 
-    /// Cuts its connections and refuses new ones, as a controller that is down does.
+    /// Cuts the mock's connections and refuses new ones, as a controller that is down does.
     pub fn refuse(&self) -> Result<()> {
         self.tell(&Command::Refuse)
     }
 
-    /// Sends noise in place of all its replies.
+    /// Makes the mock send noise in place of all replies.
     pub fn garble(&self) -> Result<()> {
         self.tell(&Command::Garble)
     }
 
-    /// Lets nothing go wrong any more, sends replies that were held, and accepts connections again.
+    /// Ends all faults: sends the held replies, and accepts connections again.
     pub fn clear(&self) -> Result<()> {
         self.tell(&Command::Clear)
     }

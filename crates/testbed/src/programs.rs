@@ -1,4 +1,4 @@
-//! Where the programs and plugins under test are: environment variable, beside the test binary, PATH.
+//! Finds the programs and plugins under test: by environment variable, beside the test binary, or in PATH.
 
 use std::{
     env,
@@ -9,24 +9,24 @@ use std::{
 use anyhow::{Context, Result};
 use slurm_release::Version;
 
-/// Where daemons live that a user's PATH may leave out.
+/// Folders of daemons that a user's PATH may lack.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// Our plugins, under the names Slurm looks for.
+/// Our plugins, under the names that Slurm looks for.
 pub const PLUGINS: [&str; 5] =
     ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so", "spank_ipuof.so"];
 
-/// The plugin that a cluster can do without.
+/// The plugin that is optional.
 pub const OPTIONAL: &str = "gres_vipu.so";
 
-/// The program of ours that a plugin runs, from beside itself.
+/// The program that a plugin runs, in the plugin's own folder.
 pub const HELPER: &str = "ipuof-fetch";
 
-/// The plugin of which there is a test build, with failpoints.
+/// The plugin that has a test build with failpoints.
 pub const WITH_FAILPOINTS: &str = "vipu_slurmctld.so";
 
-/// Finds a program: `SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`; then beside
-/// the running binary or one folder up, where cargo puts programs; then in PATH.
+/// Finds a program: by its variable (`SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`),
+/// then beside the running binary or one folder up, where cargo puts programs, then in PATH.
 pub fn find(name: &str) -> Result<PathBuf> {
     let variable = name.to_uppercase().replace('-', "_");
     if let Some(path) = env::var_os(&variable) {
@@ -42,19 +42,20 @@ pub fn find(name: &str) -> Result<PathBuf> {
         .with_context(|| format!("'{name}' is neither in PATH nor named by the variable {variable}"))
 }
 
-/// The Slurm that is installed here.
+/// The release of the Slurm that is installed here.
 pub fn slurm_version() -> Result<Version> {
     let output = Command::new(find("slurmctld")?).arg("-V").output().context("cannot run slurmctld -V")?;
     version_shown(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// The release that a program of Slurm, run with `-V`, has printed.
+/// Parses the output of a Slurm program that was run with `-V`.
 pub fn version_shown(shown: &str) -> Result<Version> {
     let version = shown.split_whitespace().next_back().and_then(|word| word.parse().ok());
     version.with_context(|| format!("'{}' names no release of Slurm", shown.trim()))
 }
 
-/// The folder of the stock Slurm plugins: `SLURM_PLUGIN_DIR`, else where Debian or a source build puts them.
+/// The folder of the stock Slurm plugins: `SLURM_PLUGIN_DIR`, or the folders that Debian and source builds
+/// use.
 pub fn stock_plugins() -> Result<PathBuf> {
     let named = env::var_os("SLURM_PLUGIN_DIR").map(PathBuf::from).into_iter();
     let arch = format!("/usr/lib/{}-linux-gnu/slurm-wlm", env::consts::ARCH);
@@ -65,24 +66,24 @@ pub fn stock_plugins() -> Result<PathBuf> {
         .context("no folder with select_cons_tres.so; name it in SLURM_PLUGIN_DIR")
 }
 
-/// A plugin of ours, such as `select_vipu.so`: in the folder `VIPU_PLUGIN_DIR`, else where cargo puts it, with `lib`
-/// before its name, in the release folder beside that of the running binary.
+/// The path of our plugin of this name, for example `select_vipu.so`. It is in the folder `VIPU_PLUGIN_DIR`,
+/// or in cargo's release folder beside that of the running binary, with `lib` before its name.
 pub fn own_plugin(name: &str) -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", name, &format!("lib{name}"))
 }
 
-/// [`HELPER`], which is looked for as [`own_plugin`] looks for plugins.
+/// The path of [`HELPER`], in the folders in which [`own_plugin`] looks.
 pub fn own_helper() -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", HELPER, HELPER)
 }
 
-/// The test build of [`WITH_FAILPOINTS`]: in the folder `VIPU_FAULTS_DIR`, else as [`own_plugin`], in the folder
-/// of its own profile.
+/// The path of the test build of [`WITH_FAILPOINTS`]: in the folder `VIPU_FAULTS_DIR`, or as for
+/// [`own_plugin`], in the folder of the profile `faults`.
 pub fn test_plugin() -> Result<PathBuf> {
     built("VIPU_FAULTS_DIR", "faults", WITH_FAILPOINTS, &format!("lib{WITH_FAILPOINTS}"))
 }
 
-/// A file that is called `name` where `variable` points to, and `as_built` where cargo puts it.
+/// Finds a file: `name` in the folder of `variable`, or `as_built` where cargo puts it.
 fn built(variable: &str, profile: &str, name: &str, as_built: &str) -> Result<PathBuf> {
     let named = env::var_os(variable).map(|dir| Path::new(&dir).join(name));
     let own = env::current_exe()?;

@@ -1,4 +1,4 @@
-//! What a test asks of its cluster.
+//! The settings of a test cluster.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use vipu_types::Delivery;
 
 use crate::{Cluster, Disk, example::Site};
 
-/// A cluster to be: four nodes, one Pod64 behind them, our plugins, unless told otherwise.
+/// The settings of a cluster. By default it has four nodes, one Pod64 and our plugins.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Settings {
@@ -22,7 +22,7 @@ pub struct Settings {
     pub(crate) delivery: Delivery,
     /// More words for spank_ipuof.so in plugstack.conf.
     pub(crate) spank: Vec<String>,
-    /// Whether plugstack.conf has the line at all.
+    /// Whether plugstack.conf has a line for spank_ipuof.so.
     pub(crate) spank_line: bool,
     pub(crate) create_time: Duration,
     pub(crate) remove_time: Duration,
@@ -30,18 +30,18 @@ pub struct Settings {
     pub(crate) mock: Vec<String>,
     /// Whether controllers keep their state for a restart.
     pub(crate) keeps_state: bool,
-    /// The arguments of the second controller and on.
+    /// The arguments of each controller after the first.
     pub(crate) more_mocks: Vec<Vec<String>>,
     /// The numbers of the controllers in vipu.conf, in order.
     pub(crate) listed: Vec<usize>,
     pub(crate) models: Vec<OwnConf>,
     pub(crate) gres: Vec<String>,
-    /// What single nodes have instead, by number.
+    /// The `Gres` of single nodes in place of the common one, by node number.
     pub(crate) node_gres: BTreeMap<u16, String>,
     /// Nodes and Slurm partitions of a cluster without slurmd.
     pub(crate) cloud: Option<String>,
     pub(crate) files: Vec<(&'static str, String)>,
-    /// Whose files the cluster has in place of ours.
+    /// The example site whose files the cluster has in place of the generated ones.
     pub(crate) site: Option<Site>,
     pub(crate) expected: Vec<String>,
     pub(crate) failpoints: bool,
@@ -53,9 +53,9 @@ pub struct Settings {
 /// The text of `vipu.conf`.
 #[derive(Clone, Debug)]
 pub(crate) enum VipuConf {
-    /// The working keys, and these lines after them.
+    /// The working keys, then these lines.
     With(Vec<String>),
-    /// Nothing but this.
+    /// Only this text.
     Only(String),
     /// No such file.
     Absent,
@@ -106,40 +106,40 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// So many nodes, named `ipu-pod64-001` and on.
+    /// Sets the number of nodes. They are named `ipu-pod64-001` and so on.
     pub fn nodes(mut self, nodes: u16) -> Self {
         self.nodes = nodes;
         self
     }
 
-    /// So many CPUs on each node, whatever the machine has.
+    /// Sets the number of CPUs of each node, without regard to the machine.
     pub fn cpus(mut self, cpus: u32) -> Self {
         self.cpus = cpus;
         self
     }
 
-    /// Stock Slurm, for comparison.
+    /// Runs stock Slurm without our plugins, for comparison.
     pub fn without_plugin(mut self) -> Self {
         self.plugin = false;
         self
     }
 
-    /// Our plugins without `gres_vipu.so`, which Slurm does without where it is not installed.
+    /// Leaves out `gres_vipu.so`, which is optional.
     pub fn without_gres_plugin(mut self) -> Self {
         self.gres_plugin = false;
         self
     }
 
-    /// Our selector under its other name, which passes Slurm's tests for "cons_tres" in SelectType.
+    /// Names our selector `vipu_cons_tres`, which passes Slurm's tests for "cons_tres" in SelectType.
     pub fn alias(mut self) -> Self {
         self.selector = "vipu_cons_tres";
         self
     }
 
-    /// With a backup controller.
+    /// Adds a backup slurmctld.
     pub fn backup(mut self) -> Self {
         self.backup = true;
-        // What Slurm itself says while one is in standby, does not answer, or takes over.
+        // Slurm logs these while a backup is in standby, does not answer, or takes over.
         let usual = [
             "in standby mode",
             "_shutdown_bu_thread",
@@ -156,13 +156,13 @@ impl Settings {
         usual.into_iter().fold(self, Self::expect_log)
     }
 
-    /// A `Key=Value` line for slurm.conf, in place of the testbed's own line of that key.
+    /// Adds a `Key=Value` line to slurm.conf, in place of the testbed's line of that key.
     pub fn slurm_conf(mut self, line: &str) -> Self {
         self.slurm_conf.push(line.into());
         self
     }
 
-    /// One more line for vipu.conf.
+    /// Adds a line to vipu.conf.
     pub fn vipu_conf(mut self, line: &str) -> Self {
         match &mut self.vipu_conf {
             VipuConf::With(lines) => lines.push(line.into()),
@@ -171,124 +171,125 @@ impl Settings {
         self
     }
 
-    /// Tasks learn of their IPUs on this way; with another than files there is no IpuofDir for anybody.
+    /// Sets the delivery. Only `Delivery=file` has an IpuofDir.
     pub fn delivery(mut self, delivery: Delivery) -> Self {
         self.delivery = delivery;
         self
     }
 
-    /// One more word for `spank_ipuof.so` in plugstack.conf.
+    /// Adds a word to the line of `spank_ipuof.so` in plugstack.conf.
     pub fn spank(mut self, word: &str) -> Self {
         self.spank.push(word.into());
         self
     }
 
-    /// No line for `spank_ipuof.so` in plugstack.conf.
+    /// Leaves out the line of `spank_ipuof.so` in plugstack.conf.
     pub fn without_spank_line(mut self) -> Self {
         self.spank_line = false;
         self
     }
 
-    /// This text as the whole vipu.conf.
+    /// Replaces the whole vipu.conf by this text.
     pub fn broken_vipu_conf(mut self, text: &str) -> Self {
         self.vipu_conf = VipuConf::Only(text.into());
         self
     }
 
-    /// No vipu.conf, so that pod64.conf points nowhere.
+    /// Leaves out vipu.conf, so that pod64.conf is a dangling link.
     pub fn without_vipu_conf(mut self) -> Self {
         self.vipu_conf = VipuConf::Absent;
         self
     }
 
-    /// How long the controller needs to make a partition.
+    /// Sets the time that the controller needs to make a partition.
     pub fn create_time(mut self, time: Duration) -> Self {
         self.create_time = time;
         self
     }
 
-    /// How long the controller needs to remove a partition.
+    /// Sets the time that the controller needs to remove a partition.
     pub fn remove_time(mut self, time: Duration) -> Self {
         self.remove_time = time;
         self
     }
 
-    /// How long the controller shows a removed partition as removed before it is gone.
+    /// Sets the time for which the controller shows a removed partition as removed before it is gone.
     pub fn removed_time(mut self, time: Duration) -> Self {
         self.removed_time = time;
         self
     }
 
-    /// Controllers that keep no state for a restart: the mock writes all that ever was at each change, which is too much for
-    /// thousands of partitions.
+    /// Keeps no controller state for a restart. At each change the mock writes its whole history, which is
+    /// too much for thousands of partitions.
     pub fn forgetful(mut self) -> Self {
         self.keeps_state = false;
         self
     }
 
-    /// One more controller, its mock-vipu-server with these arguments. They are counted on from 0, the first.
+    /// Adds a controller, a mock-vipu-server with these arguments. Controllers are counted from 0, the first.
     pub fn controller(mut self, args: &[&str]) -> Self {
         self.more_mocks.push(args.iter().map(|&arg| arg.into()).collect());
         self
     }
 
-    /// vipu.conf has the controllers of these numbers, in this order.
+    /// Lists the controllers of these numbers in vipu.conf, in this order.
     pub fn controllers(mut self, numbers: &[usize]) -> Self {
         self.listed = numbers.into();
         self
     }
 
-    /// A model with a conf file of its own, which has these controllers and these lines. Its nodes are told
-    /// by [`Settings::extra_gres`] or [`Settings::node_gres`].
+    /// Adds a model with its own conf file, which has these controllers and these lines.
+    /// [`Settings::extra_gres`] or [`Settings::node_gres`] sets its nodes.
     pub fn model(mut self, model: &str, numbers: &[usize], lines: &[&str]) -> Self {
         let lines = lines.iter().map(|&line| line.into()).collect();
         self.models.push(OwnConf { model: model.into(), listed: numbers.into(), lines });
         self
     }
 
-    /// What the node of this number, counted from 1, has in place of `Gres` of all the others.
+    /// Sets the `Gres` of the node of this number, counted from 1, in place of that of the other nodes.
     pub fn node_gres(mut self, number: u16, gres: &str) -> Self {
         self.node_gres.insert(number, gres.into());
         self
     }
 
-    /// More arguments for mock-vipu-server; with several controllers, for that of the first.
+    /// Adds arguments for the mock-vipu-server of the first controller.
     pub fn mock(mut self, args: &[&str]) -> Self {
         self.mock.extend(args.iter().map(|&arg| arg.into()));
         self
     }
 
-    /// One more GRES on every node, as `name:count`.
+    /// Adds a GRES to every node, as `name:count`.
     pub fn extra_gres(mut self, gres: &str) -> Self {
         self.gres.push(gres.into());
         self
     }
 
-    /// One more file beside slurm.conf.
+    /// Adds a file beside slurm.conf.
     pub fn conf_file(mut self, name: &'static str, text: &str) -> Self {
         self.files.push((name, text.into()));
         self
     }
 
-    /// Lines of slurmctld's and the nodes' logs that hold `part` are no fault in this test.
+    /// Accepts lines with `part` in the logs of slurmctld and the nodes.
     pub fn expect_log(mut self, part: &str) -> Self {
         self.expected.push(part.into());
         self
     }
 
-    /// With the test build of the plugin, which can be stopped on its way: [`Cluster::arm`].
+    /// Uses the test build of the plugin, which can be stopped at failpoints: [`Cluster::arm`].
     pub fn failpoints(mut self) -> Self {
         self.failpoints = true;
         self
     }
 
-    /// With a small disk of its own at this folder, which can be filled: [`Cluster::fill_disk`].
+    /// Mounts a small disk at this folder, which can be filled: [`Cluster::fill_disk`].
     pub fn small_disk(mut self, disk: Disk) -> Self {
         self.small_disk = Some(disk);
         self
     }
 
-    /// After a failure the logs stay on disk, and one line names their folder; by default their ends are printed.
+    /// Keeps the logs on disk after a failure, and prints only their folder. By default the ends of the logs
+    /// are printed.
     pub fn logs_stay(mut self) -> Self {
         self.logs_stay = true;
         self
@@ -297,15 +298,15 @@ impl Settings {
     /// Starts the cluster and waits until all its nodes are idle.
     ///
     /// # Errors
-    /// When something does not start; the logs are in the message.
+    /// When something does not start. The logs are printed if the nodes do not become idle.
     pub fn start(self) -> Result<Cluster> {
         Cluster::start(self)
     }
 
-    /// Starts the cluster, runs `body` on it, and checks what must hold after every test.
+    /// Starts the cluster, runs `body` on it, and checks the invariants.
     ///
     /// # Errors
-    /// When the start, the body or the checks fail; the logs are printed then.
+    /// When the start, the body or the checks fail. The logs are printed then.
     pub fn run<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
         let cluster = self.start()?;
         match body(&cluster) {

@@ -1,4 +1,4 @@
-//! Waiting for conditions: the only place of the testbed that lets time pass.
+//! Waiting for conditions, with a limit.
 
 use std::{
     sync::OnceLock,
@@ -12,17 +12,17 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
 const FIRST_NOTICE: Duration = Duration::from_secs(3);
 
-/// Prints a line of progress with the seconds since the first one.
+/// Prints a line of progress with the seconds since the first line.
 pub fn say(line: impl AsRef<str>) {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
     eprintln!("[{:6.1} s] {}", elapsed.as_secs_f64(), line.as_ref());
 }
 
-/// Waits until `found` has a value, and returns it.
+/// Waits until `found` has a value, and returns the value.
 ///
 /// # Errors
-/// When it has none after `limit`, saying `what` was awaited; and the errors of `found`.
+/// When `found` has no value after `limit`, with `what` in the message, or when `found` fails.
 pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let start = Instant::now();
     let mut pause = SHORTEST_PAUSE;

@@ -1,24 +1,25 @@
-//! Building what real daemons load and what the testbed starts.
+//! Building the plugins that real daemons load, and the programs that the testbed starts.
 
 use anyhow::Result;
 
 use crate::run;
 
-/// Builds what tests need: [`plugins_and_programs`], and the plugin that can be stopped on its way.
+/// Builds everything that tests need: [`plugins_and_programs`], and the plugin with failpoints.
 pub fn for_tests() -> Result<()> {
     plugins_and_programs()?;
-    // Into a folder of its own: what is shipped is tested, too.
+    // It gets its own folder, because the shipped plugin is tested, too.
     let failpoints = ["--package", "slurmctld-vipu", "--features", "failpoints"];
     run::cargo(&[&["build", "--profile", "faults"], &failpoints[..]].concat())
 }
 
-/// Has cargo build the plugins.
+/// The cargo arguments that select the plugins.
 pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
     let plugins = ["select-vipu", "job-submit-vipu", "slurmctld-vipu", "gres-vipu", "spank-ipuof"];
     plugins.into_iter().flat_map(|plugin| ["--package", plugin])
 }
 
-/// Builds the plugins and their helper as they are shipped, and the programs beside this one: all where the testbed finds them.
+/// Builds the plugins and their helper as they are shipped, and the other programs, in the folders in which
+/// the testbed finds them.
 pub fn plugins_and_programs() -> Result<()> {
     let release = ["build", "--release", "--package", "ipuof-fetch"];
     run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;

@@ -1,4 +1,4 @@
-//! cargo-deny: what may be linked is in `deny.toml`.
+//! Runs cargo-deny. `deny.toml` lists the permitted licences, crates and sources.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use testbed::say;
 
 use crate::run;
 
-/// The version that is installed where there is none.
+/// The version that is installed where cargo-deny is missing.
 const VERSION: &str = "0.20.2";
 
 /// Checks licences, banned crates and sources, and known vulnerabilities where their database can be fetched.
@@ -24,7 +24,7 @@ pub fn check() -> Result<()> {
     run::cargo(&["deny", "check", "advisories"])
 }
 
-/// Whether this cargo command works, without a word.
+/// Whether this cargo command succeeds. Its output is not shown.
 fn succeeds(words: &[&str]) -> bool {
     let mut command = run::cargo_command(words);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();

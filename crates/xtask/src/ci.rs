@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what every change has to pass, and with `--full` also what takes hours.
+//! `cargo xtask ci`: the checks that every change has to pass, and with `--full` the checks that take hours.
 
 use std::process::ExitCode;
 
@@ -11,12 +11,12 @@ use crate::{
     build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, packages, run, test_run, valgrind,
 };
 
-/// How long each target is fuzzed, in seconds.
+/// The time for which each target is fuzzed, in seconds.
 const FUZZ_SECONDS: u32 = 600;
 
 /// Runs all checks. The quick ones come first.
 pub fn run(full: bool) -> Result<ExitCode> {
-    // It costs nothing, and without an engine half of the tests would not be run.
+    // The engine is looked for first: this is quick, and half of the tests need it.
     if compose::find_compose().is_err() {
         packages::install_missing(&packages::ENGINE)?;
     }

@@ -20,13 +20,13 @@ const LAYERS: &[&[&str]] = &[
 /// product.
 const TOOLS: &[&str] = &["e2e", "fuzz", "mock-vipu", "simulate", "testbed", "xtask"];
 
-/// As many modules may import each other in a circle.
+/// The largest number of modules that may import each other in a circle.
 const LARGEST_CIRCLE: usize = 3;
 
 /// A package of the workspace.
 struct Package {
     licence: String,
-    /// What it depends on outside its tests.
+    /// The packages that it depends on outside its tests.
     needed: BTreeSet<String>,
 }
 
@@ -76,7 +76,7 @@ fn order_faults(crates: &Packages) -> Vec<String> {
     faults
 }
 
-/// A crate that depends on one under the GPL is under the GPL itself.
+/// Each crate that depends on a crate under the GPL without being under the GPL.
 fn licence_faults(crates: &Packages) -> Vec<String> {
     let is_gpl = |name: &str| crates.get(name).is_some_and(|package| package.licence.starts_with("GPL"));
     let others = crates.iter().filter(|(name, _)| !is_gpl(name));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_crate_under_the_gpl_depends_on_one() {
+    fn only_gpl_crates_depend_on_gpl_crates() {
         let crates =
             [("spank-ipuof", &["slurm-host"][..]), ("slurm-host", &["vipu-types"]), ("vipu-types", &[])];
         assert_eq!(licence_faults(&packages_of(&crates)).len(), 1);

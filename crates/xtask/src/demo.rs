@@ -11,10 +11,10 @@ use testbed::{
 
 use crate::run;
 
-/// Jobs behind a waiting one start by backfill, by default every 30 s: too long for a demo.
+/// Jobs behind a waiting job start by backfill, by default every 30 s, which is too long for a demo.
 const BACKFILL: &str = "SchedulerParameters=bf_interval=2";
 
-/// Runs the demo; with `keep`, leaves its cluster up.
+/// Runs the demo. With `keep`, leaves its cluster up.
 pub fn run(keep: bool) -> Result<ExitCode> {
     say("the demo: four nodes before a Pod64 whose partitions take 2 s to make");
     let cluster = Cluster::settings().slurm_conf(BACKFILL).logs_stay().start()?;
@@ -37,7 +37,7 @@ pub fn run(keep: bool) -> Result<ExitCode> {
     Ok(if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The same for somebody who is not root: slurmd starts jobs as other users.
+/// Runs the demo by sudo for a user who is not root, because slurmd starts jobs as other users.
 pub fn run_as_root(keep: bool) -> Result<ExitCode> {
     let own = env::current_exe()?;
     let mut demo = run::as_root(&own.display().to_string());
@@ -45,7 +45,7 @@ pub fn run_as_root(keep: bool) -> Result<ExitCode> {
     Ok(if demo.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Everything there is to see.
+/// Shows all parts of the demo, and returns its runs.
 fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
     let mut runs = Vec::new();
     say("sbatch --gres=vipu:pod64:16: CF while its partition is made, then it runs");
@@ -80,7 +80,7 @@ fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
     Ok(runs)
 }
 
-/// A batch job. That squeue shows it as CF is seen, unless the machine is too busy for that.
+/// Runs a batch job, and says so if the machine is too busy for squeue to show it as CF.
 fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")])?;
     if !main_job::is_seen_creating(cluster, job)? {
@@ -89,7 +89,7 @@ fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
     main_job::batch_ended(cluster, job, ipus)
 }
 
-/// What the job itself printed, shortened to what a person wants to see of it.
+/// Shows the job's own output, shortened.
 fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
     let run = run.context("no job ran")?;
     let shown = main_job::Shown::parse(&cluster.job_output(run.job))?;
@@ -103,7 +103,7 @@ fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
     Ok(())
 }
 
-/// How long a job waits behind one that waits for a full GRES of a Slurm without our plugins.
+/// Shows the delay of a job behind a job that waits for a full GRES, on stock Slurm.
 fn show_stock_delay() -> Result<()> {
     say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
     let settings = Cluster::settings().nodes(1).without_plugin().extra_gres("token:1").slurm_conf(BACKFILL);
@@ -112,7 +112,7 @@ fn show_stock_delay() -> Result<()> {
     Ok(())
 }
 
-/// The table with its times, which are shown and not judged, and that no partition is left.
+/// Prints the table, whose times are not judged, and checks that no partition is left.
 fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
     let milliseconds = |time: Duration| format!("{:.1}", 1e3 * time.as_secs_f64());
     println!("\njob  by      IPUs  partition  create s  ready-to-start ms  state");
@@ -136,7 +136,7 @@ fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
 fn leave_up(cluster: Cluster) -> Result<()> {
     let kept = cluster.keep()?;
     println!("\nthe cluster stays up; to use it:\n    source {}", kept.environment.display());
-    // Under sudo the cluster is root's, and its user is not.
+    // Under sudo the cluster belongs to root, but its user is not root.
     let sudo = if std::env::var_os("SUDO_UID").is_some() { "sudo " } else { "" };
     let (holder, folder) = (kept.holder, kept.folder.display());
     println!("to stop it:\n    {sudo}kill {holder} && sleep 1 && {sudo}rm -r {folder}");

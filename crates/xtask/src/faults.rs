@@ -1,4 +1,4 @@
-//! `cargo xtask test --faults full`: every step x every fault.
+//! `cargo xtask test --faults full`: every fault at every step of a job.
 
 use std::fs;
 
@@ -8,20 +8,21 @@ use testbed::say;
 
 use crate::{results::Results, run, test_run};
 
-/// The table, as it is kept.
+/// The table of all pairs, which is kept in the tree.
 const TABLE: &str = "docs/faults.md";
 
-/// The table of a part.
+/// The table of selected pairs.
 const OF_SOME: &str = "target/faults.md";
 
-/// How many of the pairs.
+/// The number of pairs to run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Extent {
     /// All; without this option the tests have a part of them
     Full,
 }
 
-/// Runs all pairs whose test's name contains `filter` and prints their table; that of all is kept.
+/// Runs all pairs whose test's name contains `filter`, and prints their table. The table of a run without
+/// `filter` is kept.
 pub fn run(filter: Option<&str>) -> Result<Results> {
     let table = run::workspace().join(if filter.is_some() { OF_SOME } else { TABLE });
     fs::create_dir_all(table.with_file_name(""))?;

@@ -9,20 +9,20 @@ use crate::run;
 /// The targets of crates/fuzz.
 pub const TARGETS: [&str; 7] = ["conf", "gres", "journal", "table", "wire", "ipuof", "jobs"];
 
-/// Has the compiler count which ways are taken, as libFuzzer wants it; what cargo-fuzz asks of a nightly one besides,
-/// the sanitizers, finds faults that safe Rust does not have.
+/// The compiler options that count the taken branches, as libFuzzer needs it. cargo-fuzz also asks a nightly
+/// compiler for sanitizers, which find faults that safe Rust does not have.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Ccodegen-units=1 -Cdebug-assertions=on";
 
-/// Build scripts are not to be compiled so: libFuzzer is not linked to them.
+/// The target platform. With it, the options do not apply to build scripts, to which libFuzzer is not linked.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-/// Bytes that an input may have, seconds that one may take, and MB that the process may.
+/// The limits: bytes of an input, seconds for an input, and MB of the process.
 const LIMITS: [&str; 3] = ["-max_len=4096", "-timeout=10", "-rss_limit_mb=1024"];
 
-/// Runs a target for so many seconds. With `keep`, its corpus then has the fewest inputs, of its own and of those found, that
-/// reach all the code that they reach together.
+/// Runs a target for `seconds`. With `keep`, its corpus is then the smallest set of old and new inputs that
+/// reaches all the code that they reach together.
 pub fn run(target: &str, seconds: u32, keep: bool) -> Result<()> {
     let folder = run::workspace().join("target/fuzz");
     let found = folder.join(target);
@@ -63,12 +63,12 @@ fn write_corpus(target: &str, inputs: Vec<Vec<u8>>) -> Result<()> {
     Ok(std::fs::write(corpus(target), lines.concat())?)
 }
 
-/// The corpus: one input a line, escaped. The crate `fuzz` reads it.
+/// The file of the corpus, with one escaped input a line. The crate `fuzz` reads it.
 fn corpus(target: &str) -> PathBuf {
     run::workspace().join(format!("crates/fuzz/corpus/{target}.txt"))
 }
 
-/// Inputs that break something are left in `found`.
+/// Runs libFuzzer. Inputs that break something stay in `found`.
 fn fuzz(program: &Path, target: &str, found: &Path, options: &[String], folders: &[&PathBuf]) -> Result<()> {
     let mut command = std::process::Command::new("nice");
     command.args(["-n", "19"]).arg(program).args(LIMITS).args(options).args(folders);

@@ -1,7 +1,7 @@
 //! `cargo xtask image`: the image of a cluster in containers, and the files that its containers mount.
 //!
-//! The image has Slurm, munge and MariaDB as Debian packs them, and nothing of ours: plugins and mock come
-//! from a folder, so that the same files serve every suite, and a rebuilt plugin needs no new image.
+//! The image has Debian's packages of Slurm, munge and MariaDB, and nothing of ours. Plugins and mock come
+//! from a folder, so that one set of files serves every suite, and a rebuilt plugin needs no new image.
 
 use std::{
     fs,
@@ -15,13 +15,13 @@ use testbed::{compose, programs, say};
 
 use crate::{build, packages, run};
 
-/// The programs that run in containers: the mock controller, and what holds a test's daemons.
+/// The programs that run in containers: the mock controller, and the leash of a test's daemons.
 const PROGRAMS: [&str; 2] = ["mock-vipu-server", "testbed-leash"];
 
-/// Where Debian's packages are, unless said otherwise.
+/// The default address of Debian's packages.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// A Debian suite, and so a release of Slurm.
+/// A Debian suite, which determines the release of Slurm.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Suite {
     /// Debian 12 with Slurm 22.05.8
@@ -33,7 +33,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Debian's name for it.
+    /// Debian's name for the suite.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bookworm => "bookworm",
@@ -42,18 +42,18 @@ impl Suite {
         }
     }
 
-    /// The base image, by its public name.
+    /// The public name of the base image.
     fn base(self) -> String {
         format!("debian:{}-slim", self.name())
     }
 
-    /// The image of its cluster.
+    /// The name of the image for the suite's clusters.
     pub fn image(self) -> String {
         compose::image(self.name())
     }
 }
 
-/// Builds what the containers mount, and the image; `mirror` is where Debian's packages are.
+/// Builds the files that the containers mount, and the image. `mirror` is the address of Debian's packages.
 pub fn make(suite: Suite, mirror: &str) -> Result<()> {
     compose::find_engine()?;
     build::for_tests()?;
@@ -68,7 +68,7 @@ pub fn make(suite: Suite, mirror: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds the image.
+/// Builds the image of the suite.
 pub fn build(suite: Suite, mirror: &str) -> Result<()> {
     find_base(suite, mirror)?;
     let mut build =
@@ -77,7 +77,7 @@ pub fn build(suite: Suite, mirror: &str) -> Result<()> {
     run::visibly(build)
 }
 
-/// Puts what was built under its final names, where docker/compose.yaml looks for it by default.
+/// Copies the built files to their final names, in the folder that docker/compose.yaml uses by default.
 pub fn stage() -> Result<PathBuf> {
     let folder = run::workspace().join("target/stage");
     for name in programs::PLUGINS {
@@ -92,7 +92,7 @@ pub fn stage() -> Result<PathBuf> {
     folder.canonicalize().context("the folder with plugins and mock")
 }
 
-/// Copies a file beside and renames it: daemons that run go on with the file that they have.
+/// Copies a file beside its destination and renames the copy. Running daemons keep the file that they have.
 pub fn stage_file(from: &Path, to: &Path) -> Result<()> {
     let beside = to.with_extension("new");
     let copy = || {
@@ -103,7 +103,7 @@ pub fn stage_file(from: &Path, to: &Path) -> Result<()> {
     copy().with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
 
-/// Makes sure that there is a base image: this machine's, a registry's, or one from Debian's packages under
+/// Provides the base image: this machine's, a registry's, or one that is made from Debian's packages under
 /// the public name.
 fn find_base(suite: Suite, mirror: &str) -> Result<()> {
     let base = suite.base();
@@ -117,7 +117,7 @@ fn find_base(suite: Suite, mirror: &str) -> Result<()> {
     say(format!("{base} cannot be pulled: making it from the packages of {mirror}"));
     packages::install_missing(&packages::BASE_IMAGE)?;
     let tar = run::workspace().join(format!("target/{}.tar", suite.name()));
-    // By way of a file: what an interrupted mmdebstrap has written must not become an image.
+    // The tar file ensures that the output of an interrupted mmdebstrap does not become an image.
     let made = make_root(suite, mirror, &tar).and_then(|()| {
         let mut import = docker(&["import", "--change", "CMD [\"bash\"]", "--change", "ENV LANG=C.UTF-8"]);
         import.arg(&tar).arg(&base);
@@ -127,10 +127,10 @@ fn find_base(suite: Suite, mirror: &str) -> Result<()> {
     made.with_context(|| format!("{base} is neither here nor in a registry, and could not be made"))
 }
 
-/// A minimal Debian, as a tar file.
+/// Makes a minimal Debian as a tar file.
 fn make_root(suite: Suite, mirror: &str, tar: &Path) -> Result<()> {
     let mut mmdebstrap = run::as_root("mmdebstrap");
-    // A frozen mirror's index of a suite that still moves is past its date.
+    // The index of a moving suite on a frozen mirror is past its date.
     mmdebstrap.args(["--variant=minbase", "--include=ca-certificates"]);
     mmdebstrap.arg("--aptopt=Acquire::Check-Valid-Until \"false\"");
     mmdebstrap.arg(suite.name()).arg(tar).arg(mirror);

@@ -1,4 +1,4 @@
-//! Which modules of a crate import each other in a circle. A module is a file. Tests are left out.
+//! Finds modules of a crate that import each other in a circle. A module is a file. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ pub fn read(src: &Path) -> Result<Crate> {
     Ok(modules)
 }
 
-/// The module in a file; none in a file of tests.
+/// The module in a file. `None` for a file of tests.
 fn module(file: &Path) -> Option<Module> {
     let mut module: Module = file.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let last = module.pop()?;
@@ -39,7 +39,7 @@ fn module(file: &Path) -> Option<Module> {
     Some(module)
 }
 
-/// The circles, largest first. Each has two modules at least.
+/// The circles, largest first. Each has at least two modules.
 pub fn find(modules: &Crate) -> Vec<Vec<String>> {
     let imports: BTreeMap<_, _> = modules.keys().map(|module| (module, imports(modules, module))).collect();
     let reached: BTreeMap<_, _> = modules.keys().map(|module| (module, reached(&imports, module))).collect();
@@ -74,7 +74,7 @@ fn imports(modules: &Crate, module: &Module) -> BTreeSet<Module> {
     found.filter(|found| found != module).collect()
 }
 
-/// A path from the root of the crate; none for a path into another crate.
+/// The path from the root of the crate. `None` for a path into another crate.
 fn absolute(modules: &Crate, module: &Module, path: &[String]) -> Option<Vec<String>> {
     let mut base = module.clone();
     let mut rest = path;
@@ -94,7 +94,7 @@ fn absolute(modules: &Crate, module: &Module, path: &[String]) -> Option<Vec<Str
     Some(base)
 }
 
-/// The module that has what a path names. A re-export leads to the module that it names.
+/// The module that has the item of a path. A re-export leads to the module that it names.
 fn module_of(modules: &Crate, path: &[String], most_steps: u8) -> Option<Module> {
     let length = (0..=path.len()).rev().find(|length| modules.contains_key(&path[..*length]))?;
     let (module, rest) = (path[..length].to_vec(), &path[length..]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_re_exported_name_leads_to_the_module_that_has_it() {
+    fn a_re_exported_name_leads_to_its_module() {
         let files = [
             ("lib.rs", "mod a; mod b; pub use a::A as Shown;"),
             ("a.rs", "use crate::b;"),

@@ -1,4 +1,4 @@
-//! Measuring how a Slurm source tree lays out its records.
+//! Measures the layout of a Slurm source tree.
 
 mod program;
 mod source;
@@ -20,18 +20,18 @@ use testbed::programs;
 use self::source::Source;
 use crate::packages;
 
-/// Tests whose name begins with this measure the source of Debian's Slurm.
+/// The prefix of the tests that measure the source of Debian's Slurm.
 pub const TESTS: &str = "cli_layout";
 
-/// What slurm-release is built from.
+/// The layouts from which slurm-release is built.
 const LAYOUTS: &str = include_str!("../../slurm-release/layouts.json");
 
-/// Installs what the tests need.
+/// Installs the packages that the tests need.
 pub fn prepare_tests() -> Result<()> {
     packages::install_missing(&packages::LAYOUT_TESTS)
 }
 
-/// Whether the tests have what they need.
+/// Whether the program that the tests need is installed.
 pub fn may_test() -> bool {
     programs::find("dpkg-source").is_ok()
 }
@@ -57,7 +57,7 @@ pub fn run(source: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the table file once the plugins can read it; until then an older one stays.
+/// Writes the table file after a check that the plugins can read it. Until then an older file stays.
 fn write(source: &Source, measured: &Measured, out: &Path) -> Result<()> {
     let mut new = OsString::from(out);
     new.push(".new");
@@ -70,12 +70,12 @@ fn write(source: &Source, measured: &Measured, out: &Path) -> Result<()> {
         fs::rename(&new, out).with_context(cannot)
     };
     readable().inspect_err(|_| {
-        // There may be none.
+        // The file may be missing.
         let _ = fs::remove_file(&new);
     })
 }
 
-/// Whether the file is needed, in the light of what is built in.
+/// Says whether the file is needed, by comparison with the built-in values.
 fn compared(source: &Source, measured: &Measured) -> Result<String> {
     let version = source.version;
     let Some((soname, known)) = built_in(version)? else {
@@ -100,7 +100,7 @@ fn compared(source: &Source, measured: &Measured) -> Result<String> {
     ))
 }
 
-/// What is built in: the soname and the values; `None` for a release that is not.
+/// The built-in soname and values. `None` for a release that is not built in.
 fn built_in(version: Version) -> Result<Option<(u32, Measured)>> {
     let facts: Value = serde_json::from_str(LAYOUTS).context("layouts.json of slurm-release is damaged")?;
     let Some(id) = facts["releases"][version.to_string()].as_str() else { return Ok(None) };
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_built_in_is_what_the_plugins_use() {
+    fn the_plugins_use_the_built_in_values() {
         for release in slurm_release::RELEASES {
             let (soname, known) = built_in(release.version).unwrap().unwrap();
             let text = table_file::render(release.version, soname, &known);

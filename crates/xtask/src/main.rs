@@ -105,11 +105,11 @@ enum Task {
     },
     /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
     Valgrind,
-    /// Dependencies of crates and modules, formatting, clippy, all tests on this machine's Slurm and on that of each Debian
-    /// suite in containers.
+    /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
+    /// those in containers of each Debian suite.
     Ci {
-        /// Then also the links of the documentation, and what takes hours: cargo-deny, all pairs of the fault matrix,
-        /// valgrind, ten minutes of each fuzz target.
+        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each
+        /// fuzz target.
         #[arg(long)]
         full: bool,
     },

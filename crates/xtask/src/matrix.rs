@@ -1,7 +1,8 @@
 //! `cargo xtask test --matrix`: the end-to-end tests on the Slurm of every Debian suite, with the same plugin files.
 //!
-//! The plugins and the tests are built once, here, and copied; each suite's image runs these copies in a container, and
-//! then a whole cluster of containers is started for the tests that need more than one host.
+//! The plugins and the tests are built once, on this machine, and copied. The image of each suite runs these
+//! copies in one container. Then whole clusters of containers are started for the tests that need more than
+//! one host.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,17 +19,17 @@ use crate::{
     run, second_try, test_run,
 };
 
-/// Where the containers find what was built.
+/// The folder of the built files in the containers.
 const INSIDE: &str = "/opt/vipu";
 
 /// The tests that run inside one container.
 const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
 
-/// The tests that drive many.
+/// The tests that drive many containers.
 const DRIVING: &str = "matrix";
 
-/// Files of `tests/e2e` that run in no container, as they would take minutes for each release: `matrix_job_kinds` has what
-/// differs between releases.
+/// Files of `tests/e2e` that run in no container, because they would take minutes for each release.
+/// `matrix_job_kinds` covers the differences between releases.
 const ON_THIS_MACHINE_ONLY: [&str; 12] = [
     "change::requeues::",
     "change::resizes::",
@@ -44,11 +45,11 @@ const ON_THIS_MACHINE_ONLY: [&str; 12] = [
     "survive::unclean_ends::",
 ];
 
-/// What is wrong with a suite, but with none of its tests, is counted as a failure of this group.
+/// The group in which a fault of a suite, but of none of its tests, counts as a failure.
 const OF_SUITE: &str = "matrix_";
 
-/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to `table`. Of the
-/// release whose tests on one host are `done` only what needs several hosts.
+/// Runs all kinds of tests on these suites, those whose name contains `filter`, and adds the results to
+/// `table`. If the tests on one host are `done` for a release, only the tests on several hosts run there.
 pub fn run(
     suites: &[Suite],
     filter: Option<&str>,
@@ -82,7 +83,7 @@ pub fn run(
     Ok(())
 }
 
-/// Runs these programs inside one container of a suite, and the tests that drive many.
+/// Runs these programs inside one container of a suite, then the tests that drive many containers.
 fn run_suite(
     suite: Suite,
     files: &Path,
@@ -98,13 +99,13 @@ fn run_suite(
     for program in programs {
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
-    // Three clusters at a time: they mostly wait.
+    // Three clusters run at a time, because they mostly wait.
     let harness: Vec<_> = ["--test-threads", "3"].into_iter().chain(filter).collect();
     results.add(&second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?);
     Ok(results)
 }
 
-/// Builds one target of the end-to-end tests; returns the program.
+/// Builds one target of the end-to-end tests, and returns the path of its program.
 fn build(target: &str) -> Result<PathBuf> {
     let args = ["test", "--workspace", "--test", target, "--no-run"];
     run::visibly(run::cargo_command(&args))?;
@@ -115,7 +116,7 @@ fn build(target: &str) -> Result<PathBuf> {
     programs.next_back().with_context(|| format!("cargo built no program of the tests '{target}'"))
 }
 
-/// A program in a container of this suite, which sees the built files.
+/// The command that runs a program in a container of this suite. The container sees the built files.
 fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> Command {
     let mount = format!("{}:{INSIDE}:ro", files.display());
     let mut docker =
@@ -124,16 +125,18 @@ fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> 
     docker
 }
 
-/// What `slurmctld -V` prints in this suite's image.
+/// The output of `slurmctld -V` in this suite's image.
 fn slurm_of(suite: Suite) -> Result<String> {
     let output = container(suite, Path::new("/var/empty"), &[], &["slurmctld", "-V"]).output()?;
     ensure!(output.status.success(), "the image {} has no slurmctld", suite.image());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The tests on daemons of one host, in one container; `harness` is for the test harness.
+/// The command that runs the tests on daemons of one host, in one container. `harness` has the arguments of
+/// the test harness.
 fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Command {
-    // For the tests alone: a backup controller needs a host name of its own, and slurmctld's open files are looked at.
+    // The tests need these capabilities: a backup slurmctld needs its own host name, and slurmctld's open
+    // files are read.
     let mut options = vec!["--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", "--env=RUST_LIB_BACKTRACE=0"];
     let plugins = format!("--env=VIPU_PLUGIN_DIR={INSIDE}/plugins");
     let faults = format!("--env=VIPU_FAULTS_DIR={INSIDE}/faults");
@@ -143,7 +146,8 @@ fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Comman
     container(suite, files, &options, &command)
 }
 
-/// The tests that start a cluster of containers; `harness` is for the test harness.
+/// The command that runs the tests on clusters of containers. `harness` has the arguments of the test
+/// harness.
 fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Command {
     let mut tests = Command::new(program);
     tests.args(harness);
@@ -154,7 +158,7 @@ fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Comm
 #[cfg(test)]
 mod tests {
     #[test]
-    fn files_that_are_left_out_exist() {
+    fn excluded_test_files_exist() {
         for file in super::ON_THIS_MACHINE_ONLY {
             let path = format!("tests/e2e/{}.rs", file.trim_end_matches("::").replace("::", "/"));
             assert!(crate::run::workspace().join(&path).exists(), "{path}");

@@ -7,13 +7,13 @@ use testbed::{programs, say, wait_until};
 
 use crate::run;
 
-/// How long another package manager may keep us waiting.
+/// The longest time to wait for another package manager.
 const LOCK_LIMIT: Duration = Duration::from_secs(600);
 
-/// What is needed: package, a program it brings (none: Slurm's plugins), why.
+/// A needed package: its name, a program in it (empty for Slurm's plugins), the reason.
 type Needed = (&'static str, &'static str, &'static str);
 
-/// What demo and tests run on.
+/// The packages for demo and tests.
 pub const SLURM: [Needed; 5] = [
     ("munge", "munged", "Slurm's daemons and commands prove to each other who they are with it"),
     ("slurmctld", "slurmctld", "Slurm's controller, which loads our plugins"),
@@ -22,24 +22,24 @@ pub const SLURM: [Needed; 5] = [
     ("slurm-wlm-basic-plugins", "", "Slurm's own plugins; ours are layered over its selectors"),
 ];
 
-/// What `cargo xtask valgrind` runs slurmctld under.
+/// The package for `cargo xtask valgrind`.
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
 
-/// What the tests in containers run on.
+/// The packages for the tests in containers.
 pub const ENGINE: [Needed; 2] = [
     ("docker.io", "docker", "its engine runs the hosts of a cluster as containers"),
     ("docker-compose", "docker-compose", "it starts them together"),
 ];
 
-/// What a base image is made with where it cannot be pulled.
+/// The package that makes a base image where it cannot be pulled.
 pub const BASE_IMAGE: [Needed; 1] =
     [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];
 
-/// What the tests of `cargo xtask layout` need.
+/// The package for the tests of `cargo xtask layout`.
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 
-/// Installs what is missing of these, saying what and why.
+/// Installs the missing packages, and says why.
 pub fn install_missing(needed: &[Needed]) -> Result<()> {
     let is_there = |program: &str| match program {
         "" => programs::stock_plugins().is_ok(),
@@ -53,7 +53,7 @@ pub fn install_missing(needed: &[Needed]) -> Result<()> {
     for (package, _, why) in &missing {
         say(format!("  {package}: {why}"));
     }
-    // apt-get waits for dpkg's lock by itself, but not for that of its lists.
+    // apt-get waits for dpkg's lock, but not for the lock of its lists.
     wait_until("apt-get update", LOCK_LIMIT, || Ok(apt_get().arg("update").status()?.success()))
         .context("the package lists cannot be read")?;
     let mut install = apt_get();

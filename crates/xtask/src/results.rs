@@ -1,14 +1,14 @@
-//! How many tests ended how, by release of Slurm and group of tests.
+//! The results of tests by release of Slurm and group of tests.
 
 use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
 
-/// The groups that a test's name may begin with; all others test parts of the program alone.
+/// The groups that a test's name may begin with. All other tests cover parts of the program alone.
 const GROUPS: [&str; 6] = ["job", "sched", "fault", "user", "matrix", "cli"];
 
-/// The group of all others.
+/// The group of all other tests.
 const PARTS: &str = "parts";
 
-/// How many tests ended how.
+/// The numbers of tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: u64,
@@ -16,7 +16,7 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-/// The results of the runs on one release.
+/// The results on one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     by_group: BTreeMap<&'static str, Counts>,
@@ -27,7 +27,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Takes account of a line that a test harness printed.
+    /// Counts a result line of a test harness.
     pub fn read(&mut self, line: &str) {
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
         let Some((name, outcome)) = ended else { return };
@@ -43,7 +43,7 @@ impl Results {
         }
     }
 
-    /// The counts of the group that a test of this name belongs to.
+    /// The counts of the group of a test with this name.
     pub fn group(&mut self, test: &str) -> &mut Counts {
         let name = test.rsplit("::").next().unwrap_or(test);
         let is_of = |group: &&str| name.strip_prefix(*group).is_some_and(|rest| rest.starts_with('_'));
@@ -65,7 +65,7 @@ impl Results {
         self.at_second_try.extend_from_slice(&more.at_second_try);
     }
 
-    /// Counts instead what the tests that failed came to when they, and no others, were tried again.
+    /// Replaces the failures by the results of `again`, a second try of these tests alone.
     pub fn replace_failed(&mut self, again: &Self) {
         for name in mem::take(&mut self.failed) {
             self.group(&name).failed -= 1;
@@ -102,12 +102,12 @@ impl fmt::Display for Counts {
 pub struct Table(Vec<(String, Results)>);
 
 impl Table {
-    /// Adds what was found on `release`.
+    /// Adds the results on `release`.
     pub fn add(&mut self, release: impl Into<String>, results: Results) {
         self.0.push((release.into(), results));
     }
 
-    /// Prints the table if it tells more than the last line, then the count of all as the last line.
+    /// Prints the table if it has several results, then the total as the last line.
     pub fn finish(mut self) -> ExitCode {
         let mut all = Results::default();
         self.0.iter().for_each(|(_, results)| all.add(results));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_counts_as_what_it_came_to_when_tried_again() {
+    fn the_result_of_a_second_try_counts() {
         let mut results = read("test job_a ... FAILED\ntest user_b ... FAILED\ntest job_c ... ok");
         results.replace_failed(&read("test job_a ... ok\ntest user_b ... FAILED"));
         assert_eq!(results.total().to_string(), "2 passed, 1 failed, 0 skipped");

@@ -1,4 +1,4 @@
-//! Running programs, visibly.
+//! Running programs and showing their commands.
 
 use std::{
     env,
@@ -18,11 +18,12 @@ pub fn workspace() -> PathBuf {
     PathBuf::from(manifest).join("../..")
 }
 
-/// The cargo that runs this task, in the workspace.
+/// A command of the cargo that runs this task, in the workspace.
 pub fn cargo_command(args: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(args).current_dir(workspace());
-    // Of this program's own package: build scripts that look at them would run anew each time.
+    // cargo set these variables for this program's package. Build scripts that look at them would run again
+    // each time.
     let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_package)) {
         command.env_remove(name);
@@ -30,19 +31,19 @@ pub fn cargo_command(args: &[&str]) -> Command {
     command
 }
 
-/// Runs cargo and wants it to succeed.
+/// Runs cargo, and fails if it does.
 pub fn cargo(args: &[&str]) -> Result<()> {
     visibly(cargo_command(args))
 }
 
-/// Builds the documentation of every item, for its links.
+/// Builds the documentation of every item, to check its links.
 pub fn document() -> Result<()> {
     let mut doc = cargo_command(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
     doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     visibly(doc)
 }
 
-/// Runs `command` and wants it to succeed.
+/// Shows and runs `command`, and fails if it does.
 pub fn visibly(mut command: Command) -> Result<()> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = [program].into_iter().chain(command.get_args());
@@ -53,17 +54,16 @@ pub fn visibly(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether this is root.
 pub fn is_root() -> bool {
     Uid::effective().is_root()
 }
 
-/// The words that make root of whoever says them; none for root.
+/// The words that run a command as root. Empty if this process is root.
 pub fn to_root() -> &'static [&'static str] {
     if is_root() { &[] } else { &["sudo"] }
 }
 
-/// `program` as root.
+/// A command that runs `program` as root.
 pub fn as_root(program: &str) -> Command {
     let mut words = to_root().iter().copied().chain([program]);
     let mut command = Command::new(words.next().unwrap_or(program));

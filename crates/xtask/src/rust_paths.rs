@@ -1,10 +1,10 @@
-//! The paths that a Rust file names, read from its text. Comments, literals and `#[cfg(test)]` items are left
+//! Reads the paths that a Rust file names from its text. Comments, literals and `#[cfg(test)]` items are left
 //! out.
 
 /// Words joined by `::`.
 pub type Words = Vec<String>;
 
-/// What a file names.
+/// The paths of a file.
 #[derive(Default)]
 pub struct Paths {
     /// Every path that the file uses, as it is written.
@@ -13,7 +13,7 @@ pub struct Paths {
     pub re_exported: Vec<(String, Words)>,
 }
 
-/// Reads a file's text.
+/// Reads the paths from a file's text.
 pub fn read(text: &str) -> Paths {
     let (mut paths, mut words) = (Paths::default(), Vec::new());
     let mut is_public = false;
@@ -33,10 +33,10 @@ pub fn read(text: &str) -> Paths {
             words.push(path[0].clone());
             paths.used.extend((path.len() > 1).then_some(path));
         }
-        // Of `pub(crate) use`, too.
+        // `pub(crate) use` counts as public, too.
         is_public = token == "pub" || (is_public && ["(", "crate", "super", "self", ")"].contains(&token));
     }
-    // An exported name that the file uses itself is used as well.
+    // The file may use a name that it exports.
     let own = paths.re_exported.iter().filter(|(name, _)| words.contains(name));
     paths.used.extend(own.map(|(_, path)| path.clone()));
     paths
@@ -50,7 +50,7 @@ fn split(path: &str) -> Words {
     path.split("::").filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whole paths such as `crate::job::`, and single characters for all the rest.
+/// Splits the text into whole paths, for example `crate::job::`, and single other characters.
 fn tokens(text: &str) -> Vec<&str> {
     let (mut tokens, mut rest) = (Vec::new(), text);
     while let Some(first) = rest.chars().next() {
@@ -79,7 +79,7 @@ fn path(text: &str) -> usize {
     if text[length..].starts_with("::") { length + 2 + path(&text[length + 2..]) } else { length }
 }
 
-/// The length of the literal that `text` begins with, by its first character's kind of quotes.
+/// The length of the literal that `text` begins with. The first character is the quote that ends it.
 fn quoted(text: &str) -> usize {
     let quote = text.chars().next();
     let mut is_escaped = false;
@@ -91,7 +91,8 @@ fn quoted(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at + 1)
 }
 
-/// Leaves out the items marked `#[cfg(test)]`: up to the end of the first block, or to a semicolon before it.
+/// Leaves out items marked `#[cfg(test)]`: each up to the end of its first block, or to a semicolon before
+/// that.
 fn without_tests(tokens: Vec<&str>) -> Vec<&str> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut kept, mut rest) = (Vec::new(), &tokens[..]);
@@ -111,7 +112,7 @@ fn without_tests(tokens: Vec<&str>) -> Vec<&str> {
     kept
 }
 
-/// Reads a tree of `use` to its end: each name with its path.
+/// Reads a tree of `use` to its end, and adds each name with its path.
 fn use_tree<'a>(
     tokens: &mut impl Iterator<Item = &'a str>,
     base: &[String],
@@ -133,7 +134,7 @@ fn use_tree<'a>(
                 }
             }
             word => {
-                // Of `job::{self}`, the path is that of `job`.
+                // `job::{self}` names the path `job`.
                 let inside =
                     split(word).into_iter().filter(|word| word != "*" && (word != "self" || path.is_empty()));
                 path.extend(inside.collect::<Vec<_>>());

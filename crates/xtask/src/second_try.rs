@@ -1,9 +1,8 @@
 //! A second try for tests on daemons.
 //!
-//! A run starts some two thousand daemons on as few cores as there are: now and then one is so late that a
-//! test's patience ends, or Slurm itself loses a race. A few tests that failed are tried again, one at a
-//! time, and those that pass then are named at the end of the run, so that nobody overlooks one that comes
-//! back.
+//! A run starts some two thousand daemons on few cores. Now and then a daemon is so late that a test's limit
+//! passes, or Slurm itself loses a race. A few failed tests are therefore tried again, one at a time. The end
+//! of the run names the tests that pass then, so that a repeated failure is noticed.
 
 use std::process::Command;
 
@@ -12,10 +11,10 @@ use testbed::say;
 
 use crate::{results::Results, test_run};
 
-/// More failures than these are no accident, and are not tried again.
+/// The largest number of failures that are tried again. More of them are no accident.
 const ACCIDENTS: usize = 3;
 
-/// Runs the tests that `tests` makes of arguments to the test harness, and a few that fail a second time.
+/// Runs the command that `tests` makes of arguments to the test harness, and tries a few failed tests again.
 pub fn count(tests: impl Fn(&[&str]) -> Command, harness: &[&str]) -> Result<Results> {
     let mut results = test_run::watch(tests(harness), |line| match line.strip_suffix(" ... FAILED") {
         Some(test) => format!("{test} ... not passed"),

@@ -11,11 +11,11 @@ use testbed::say;
 
 use crate::{layout, results::Results, run, second_try};
 
-/// The tests that start no daemons. They, and those that do, are selected in the whole workspace: cargo then builds what they
-/// depend on once, with the same features.
+/// The tests that start no daemons. All tests are selected in the whole workspace, so that cargo builds their
+/// dependencies once, with one set of features.
 const OTHERS: [&str; 3] = ["--workspace", "--exclude", "e2e"];
 
-/// The tests that start real daemons, which needs root.
+/// The tests that start real daemons, which need root.
 const ON_DAEMONS: [&str; 7] = ["--workspace", "--test", "clusters", "--test", "e2e", "--test", "faults"];
 
 /// Tests whose name contains one of these give a second slurmctld a host name of its own, or mount a small
@@ -56,12 +56,13 @@ pub fn run(filter: Option<&str>) -> Result<Results> {
     Ok(results)
 }
 
-/// How many tests on daemons run at a time: they mostly wait, so more of them than cores go together well.
+/// The number of tests on daemons that run at a time. It exceeds the number of cores, because these tests
+/// mostly wait.
 pub fn threads() -> String {
     (3 * thread::available_parallelism().map_or(1, usize::from)).clamp(3, 12).to_string()
 }
 
-/// Whether root may give a process a host name of its own here.
+/// Whether root may give a process its own host name here.
 fn may_name_hosts() -> bool {
     let tried = run::as_root("unshare").args(["--uts", "true"]).stderr(Stdio::null()).status();
     tried.is_ok_and(|status| status.success())
@@ -104,14 +105,14 @@ pub fn as_root(packages: &[&str]) -> Command {
     tests
 }
 
-/// Runs tests, shows what they print, and counts.
+/// Runs tests, shows their output, and counts results.
 pub fn count(tests: Command) -> Result<Results> {
     watch(tests, str::to_owned)
 }
 
-/// Runs tests, shows what they print in the words of `shown`, and counts.
+/// Runs tests, shows each line of their output as `shown` returns it, and counts results.
 pub fn watch(mut tests: Command, shown: impl Fn(&str) -> String) -> Result<Results> {
-    // Where an error came from is in its text; a stack trace of the test would hide it.
+    // The text of an error names its origin. A stack trace of the test would hide it.
     if std::env::var_os("RUST_LIB_BACKTRACE").is_none() {
         tests.env("RUST_LIB_BACKTRACE", "0");
     }

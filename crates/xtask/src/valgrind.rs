@@ -1,4 +1,4 @@
-//! slurmctld under valgrind.
+//! Runs slurmctld under valgrind.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::{build, run};
 /// The end-to-end test that plays the jobs.
 const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
 
-/// Builds the plugins with the names of their functions, and runs the test with a slurmctld that is valgrind.
+/// Builds the plugins with the names of their functions, and runs the test with a slurmctld under valgrind.
 pub fn run() -> Result<()> {
     let folder = run::workspace().canonicalize()?.join("target/valgrind");
     let plugins = folder.join("plugins");

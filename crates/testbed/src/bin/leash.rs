@@ -1,11 +1,11 @@
-//! `testbed-leash [--hostname NAME | --disk FOLDER] UID GID PROGRAM [ARG...]`: runs a program that cannot outlive
-//! whoever wanted it. With a name, the program finds its host called that; with a folder, that is a small disk of
-//! its own, which belongs to UID and GID and goes with the program.
+//! `testbed-leash [--hostname NAME | --disk FOLDER] UID GID PROGRAM [ARG...]`: runs a program that ends with
+//! its holder. With NAME, the program sees that host name. With FOLDER, a small disk is mounted there, which
+//! belongs to UID and GID and goes with the program.
 //!
-//! Standard input is the leash: when nobody holds the other end any more, however its holder
-//! died, the program and all that descends from it is killed. Descendants cannot slip away by
-//! daemonising, because the leash is their subreaper. When the program ends, what it left
-//! behind is killed too, and its exit status becomes that of the leash.
+//! Standard input is the leash. When no process holds its other end any more, the program and all its
+//! descendants are killed. A descendant cannot escape by daemonising, because the leash is its subreaper.
+//! When the program ends, the processes that it left behind are killed too. The exit status of the leash is
+//! that of the program.
 #![forbid(unsafe_code)]
 
 use std::{
@@ -27,7 +27,7 @@ use nix::{
 use rustix::process::{Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use testbed::process::descendants;
 
-/// What a disk has room for, in bytes: the state of a small cluster.
+/// The size of a disk in bytes: enough for the state of a small cluster.
 const DISK_SIZE: &str = "8m";
 
 fn main() -> Result<ExitCode> {
@@ -61,9 +61,10 @@ fn mount_disk(folder: &str, uid: &str, gid: &str) -> Result<()> {
     mounted.with_context(|| format!("a disk of its own at {folder} takes root"))
 }
 
-/// Runs the program until it, or whoever holds the other end of standard input, has ended.
+/// Runs the program until it has ended, or the other end of standard input is closed.
 fn hold(program: &str, args: &[String], uid: &str, gid: &str) -> Result<ExitCode> {
-    // In a session of its own no signal from a terminal comes between the holder's death and the clean-up.
+    // In its own session the leash gets no signal from a terminal between the holder's death and the
+    // clean-up.
     setsid().context("the leash must not lead a process group already")?;
     set_child_subreaper(Some(getpid()))?;
     let mut command = Command::new(program);
@@ -94,7 +95,8 @@ fn hold(program: &str, args: &[String], uid: &str, gid: &str) -> Result<ExitCode
     }
 }
 
-/// Once told to, kills until the main thread, finding no child left, ends the process.
+/// Kills descendants after a message from `told`, until the main thread finds no child left and ends the
+/// process.
 fn kill_from(told: &Receiver<()>) {
     let _ = told.recv();
     loop {
@@ -105,7 +107,7 @@ fn kill_from(told: &Receiver<()>) {
     }
 }
 
-/// As shells do: a signal's number is added to 128.
+/// Returns the exit code as shells do: 128 plus the number of a signal.
 fn exit_code(status: WaitStatus) -> u8 {
     let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

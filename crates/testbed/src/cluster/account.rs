@@ -3,14 +3,14 @@
 use anyhow::{Context, Result};
 use nix::unistd::User;
 
-/// An account of this machine. None is ever created.
+/// An account of this machine. The testbed never creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its user id.
+    /// The user id.
     pub uid: u32,
-    /// Its group id.
+    /// The group id.
     pub gid: u32,
 }
 
@@ -21,7 +21,7 @@ impl Account {
         Ok(Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
     }
 
-    /// The account the cluster's daemons and, unless told otherwise, its jobs run as.
+    /// The account of the cluster's daemons, and by default of its jobs.
     pub fn root() -> Result<Self> {
         Self::named("root")
     }

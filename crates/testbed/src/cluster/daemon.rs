@@ -1,4 +1,4 @@
-//! How each daemon is started.
+//! The command line of each daemon.
 
 use std::{
     fs,
@@ -16,16 +16,16 @@ use crate::{
     settings::Settings,
 };
 
-/// One daemon, in the foreground.
+/// A daemon that runs in the foreground.
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     program: &'static str,
     args: Vec<String>,
     account: Account,
     hostname: Option<&'static str>,
-    /// The small disk that it holds.
+    /// The small disk that the daemon holds.
     disk: Option<PathBuf>,
-    /// What its log is called.
+    /// The name of the log.
     log: String,
 }
 
@@ -35,7 +35,6 @@ impl Daemon {
         Self { program, args, account: account.clone(), hostname: None, disk: None, log: program.into() }
     }
 
-    /// With a log of this name.
     pub(crate) fn logging_as(self, log: String) -> Self {
         Self { log, ..self }
     }
@@ -54,7 +53,7 @@ impl Daemon {
     }
 }
 
-/// The environment of everything that runs in the cluster.
+/// The environment of all processes of the cluster.
 pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_default();
     let conf = layout.conf("slurm.conf").display().to_string();
@@ -71,7 +70,7 @@ pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, St
     pairs.into_iter().chain(failpoints).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// The key that this cluster's munged and no other knows.
+/// Writes the munge key, which only munged of this cluster knows.
 pub(crate) fn write_munge_key(layout: &Layout) -> Result<()> {
     let mut key = [0_u8; 128];
     std::io::Read::read_exact(&mut fs::File::open("/dev/urandom")?, &mut key)?;
@@ -98,13 +97,13 @@ pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
     Daemon::new("munged", &args.each_ref().map(String::as_str), account)
 }
 
-/// slurmctld with these options besides.
+/// slurmctld with these additional options.
 pub(crate) fn slurmctld(account: &Account, settings: &Settings, options: &[&str]) -> Daemon {
     let hostname = settings.backup.then_some(CONTROLLERS[0]);
     Daemon { hostname, ..Daemon::new("slurmctld", &[&["-D"], options].concat(), account) }
 }
 
-/// What makes a folder a small disk of `account`'s.
+/// The process that holds a small disk of `account` at this folder.
 pub(crate) fn disk(account: &Account, folder: PathBuf) -> Daemon {
     let disk = Some(folder);
     Daemon { disk, ..Daemon::new("sleep", &["infinity"], account) }
@@ -121,7 +120,7 @@ pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
     Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
 }
 
-/// As after its node has booted.
+/// slurmd as after a boot of its node.
 pub(crate) fn slurmd_after_boot(account: &Account, index: u16) -> Daemon {
     let mut slurmd = slurmd(account, index);
     slurmd.args.push("-b".into());

@@ -18,7 +18,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Makes the folder; what slurmctld writes belongs to `slurm`.
+    /// Makes the folder. The folders that slurmctld writes to belong to `slurm`.
     pub fn make(slurm: &Account) -> Result<Self> {
         let root = tempfile::Builder::new().prefix("vipu-testbed-").tempdir()?;
         let layout = Self { root };
@@ -32,19 +32,20 @@ impl Layout {
             let made = layout.make_dir(dir, mode)?;
             chown(&made, Some(slurm.uid), Some(slurm.gid))?;
         }
-        // Written by daemons of several accounts, or by any user's jobs.
+        // Daemons of several accounts and jobs of any user write here.
         for dir in ["log", "run", "jobs", "commands"] {
             layout.make_dir(dir, 0o1777)?;
         }
         Ok(layout)
     }
 
-    /// Where nodes put the files that they fetch: `/run/slurm-vipu` of this cluster. The first to need it makes it.
+    /// The folder of the files that nodes fetch: `/run/slurm-vipu` of this cluster. The first node that needs
+    /// the folder makes it.
     pub fn steps(&self) -> PathBuf {
         self.root().join("steps")
     }
 
-    /// Makes the folder in which tests stop the plugin, which writes there as `slurm`.
+    /// Makes the folder of the failpoints, to which the plugin writes as `slurm`.
     pub(crate) fn make_failpoints(&self, slurm: &Account) -> Result<()> {
         Ok(chown(self.make_dir("failpoints", 0o755)?, Some(slurm.uid), Some(slurm.gid))?)
     }
@@ -56,12 +57,12 @@ impl Layout {
         Ok(path)
     }
 
-    /// The folder itself.
+    /// The path of the folder.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// A file of the configuration, such as `slurm.conf`.
+    /// A file of the configuration, for example `slurm.conf`.
     pub fn conf(&self, name: &str) -> PathBuf {
         self.root().join("etc").join(name)
     }
@@ -71,43 +72,43 @@ impl Layout {
         self.root().join("log")
     }
 
-    /// Where the IPUoF files go.
+    /// IpuofDir, the folder of the IPUoF files.
     pub fn ipuof(&self) -> PathBuf {
         self.root().join("ipuof")
     }
 
-    /// slurmctld's StateSaveLocation.
+    /// StateSaveLocation of slurmctld.
     pub fn state(&self) -> PathBuf {
         self.root().join("state")
     }
 
-    /// Where tests stop the plugin: see the crate `failpoints`.
+    /// The folder through which tests stop the plugin: see the crate `failpoints`.
     pub fn failpoints(&self) -> PathBuf {
         self.root().join("failpoints")
     }
 
-    /// Our plugins under the names Slurm looks for.
+    /// The folder of our plugins, under the names that Slurm looks for.
     pub fn plugins(&self) -> PathBuf {
         self.root().join("plugins")
     }
 
-    /// Where jobs run and leave their output.
+    /// The folder in which jobs run and leave their output.
     pub fn jobs(&self) -> PathBuf {
         self.root().join("jobs")
     }
 
-    /// munged's socket.
+    /// The socket of munged.
     pub fn munge_socket(&self) -> PathBuf {
         self.root().join("munge/socket")
     }
 
-    /// Leaves the folder where it is when this value is dropped.
+    /// Keeps the folder when this value is dropped.
     pub fn keep(&mut self) {
         self.root.disable_cleanup(true);
     }
 }
 
-/// Sets the mode of `path`, whatever the umask.
+/// Sets the mode of `path` without regard to the umask.
 pub fn permit(path: &Path, mode: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
         .with_context(|| format!("cannot set the mode of {}", path.display()))

@@ -1,4 +1,5 @@
-//! What a cluster on this machine and one in containers do differently: run commands, and read and write files.
+//! The differences between a cluster on this machine and one in containers: running commands, reading and
+//! writing files.
 
 use std::fmt::Debug;
 
@@ -8,28 +9,27 @@ use crate::{ClusterCommand, Mock, Running};
 
 /// A host on which commands run.
 pub trait RunsCommands: Debug {
-    /// Starts a command.
     fn start(&self, command: &ClusterCommand<'_>) -> Result<Running>;
 }
 
 /// The hosts of a cluster.
 pub trait Hosts {
-    /// A command where users submit jobs, as the user who does so unless told otherwise.
+    /// A command on the host where users submit jobs, by default as the user who submits.
     fn command(&self, program: &str) -> ClusterCommand<'_>;
 
     /// Writes a batch script of this name for that user, and returns its path.
     fn write_script(&self, name: &str, text: &str) -> Result<String>;
 
-    /// A file in the folder that jobs run in; empty while it is not there.
+    /// The text of a file in the folder in which jobs run. Empty if the file does not exist.
     fn job_file(&self, name: &str) -> String;
 
-    /// The names of all files in IpuofDir, and of the folders of steps that fetched some.
+    /// The names of all files in IpuofDir, and of the folders of steps that fetched files.
     fn ipuof_names(&self) -> Result<Vec<String>>;
 
-    /// Whether the jobs that slurmctld saved last have this text in them.
+    /// Whether the job state that slurmctld saved last contains this text.
     fn has_saved(&self, text: &str) -> Result<bool>;
 
-    /// Wants slurmctld to live.
+    /// Fails if slurmctld does not run.
     fn slurmctld_lives(&self) -> Result<()>;
 
     /// The logs of slurmctld and its backup up to now.

@@ -17,7 +17,7 @@ use crate::{
     wait_until,
 };
 
-/// How long the plugin may take to come to a failpoint, and a daemon to end.
+/// The longest time until the plugin reaches a failpoint, or a daemon ends.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A place in the plugin where a test build can be stopped, by its name.
@@ -27,9 +27,9 @@ pub struct Failpoint(pub &'static str);
 /// A disk that can be filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
-    /// That of IpuofDir.
+    /// The disk of IpuofDir.
     Ipuof,
-    /// That of StateSaveLocation.
+    /// The disk of StateSaveLocation.
     State,
 }
 
@@ -45,7 +45,7 @@ impl Disk {
         self.folder(layout).join("ballast")
     }
 
-    /// Makes the folder a small disk of its own, as long as the returned process lives.
+    /// Mounts a small disk at the folder for the life of the returned process.
     pub(crate) fn mount(self, lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed> {
         let folder = self.folder(layout);
         let mut holder = daemon::disk(slurm, folder.clone()).start(lead, layout)?;
@@ -59,12 +59,12 @@ impl Disk {
 }
 
 impl Cluster {
-    /// Stops the plugin at this failpoint whenever it comes there, until [`Cluster::let_pass`].
+    /// Stops the plugin each time it reaches this failpoint, until [`Cluster::let_pass`].
     pub fn arm(&self, failpoint: Failpoint) -> Result<()> {
         Ok(fs::write(self.hosts.layout.failpoints().join(failpoint.0), "")?)
     }
 
-    /// Makes the plugin panic with these words when it comes to this failpoint next.
+    /// Makes the plugin panic with these words when it next reaches this failpoint.
     pub fn arm_panic(&self, failpoint: Failpoint, words: &str) -> Result<()> {
         let file = self.hosts.layout.failpoints().join(failpoint.0);
         let beside = file.with_extension("new");
@@ -108,8 +108,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Puts an equal file in the journal's place: the plugin has to write it as a whole next, which takes room, where
-    /// a line more may fit into the last block.
+    /// Replaces the journal with a copy. The plugin then has to write the whole journal, which takes room.
+    /// One more line might fit into the last block.
     fn replace_journal(&self) -> Result<()> {
         let journal = self.hosts.layout.state().join("vipu_journal");
         let beside = journal.with_extension("equal");
@@ -118,13 +118,12 @@ impl Cluster {
         Ok(fs::rename(beside, journal)?)
     }
 
-    /// Makes room again.
+    /// Frees the disk that [`Cluster::fill_disk`] has filled.
     pub fn free_disk(&self, disk: Disk) -> Result<()> {
         Ok(fs::remove_file(disk.ballast(&self.hosts.layout))?)
     }
 
-    /// Kills the first controller and starts it again, with what it has saved or, if it is to have `forgotten`
-    /// everything, without.
+    /// Kills the first controller and starts it again, with its saved state or, if `forgotten`, without.
     pub fn restart_controller(&self, forgotten: bool) -> Result<()> {
         self.mock().restart(&self.hosts.lead, &self.hosts.layout, forgotten)
     }

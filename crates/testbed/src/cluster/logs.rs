@@ -4,17 +4,19 @@ use std::{collections::BTreeSet, fs, path::PathBuf, thread};
 
 use crate::Layout;
 
-/// How much of each log a failed test shows.
+/// The number of lines of each log that a failed test shows.
 const TAIL_LINES: usize = 60;
 
-/// What has no business in slurmctld's log unless the test said so: a fault of ours often shows as Slurm's error.
+/// Parts of lines that are faults in slurmctld's log unless the test expects them. A fault of ours often
+/// shows as an error of Slurm.
 const FAULTS: [&str; 3] = ["panic", "fatal", "error:"];
 
-/// What any slurmctld says on machines like these: on its first start, without mail or PMIx, under load, to an srun
-/// that has just left (it asks for its job itself, and may be through before the answers that slurmctld sends it; 22.05
-/// has the numbers of these messages in place of their names), when it ends while a thread of its own saves the nodes
-/// or reservations (`dump_all_node_state` and `dump_all_resv_state` have these two locks, nothing of ours has), and what
-/// ours says of a controller that a test takes away.
+/// Parts of error lines that are usual for slurmctld on a test machine: on its first start, without mail or
+/// PMIx, and under load. An srun asks for its job itself, and may have ended before slurmctld's answers
+/// arrive. 22.05 logs the numbers of these answers in place of their names. slurmctld may end while its own
+/// thread saves nodes or reservations: `dump_all_node_state` and `dump_all_resv_state` hold the two locks
+/// that it then reports, nothing of ours does. "no IPU job of model" is our line on a controller that a test
+/// takes away.
 const HARMLESS: [&str; 14] = [
     "no IPU job of model ",
     "Could not open ",
@@ -32,17 +34,17 @@ const HARMLESS: [&str; 14] = [
     "Semaphores still set after ",
 ];
 
-/// What has no business in a node's log unless the test said so. Slurm's own errors are no fault there: tests break
-/// networks and kill slurmctld, and each release complains of that in its own words.
+/// Parts of lines that are faults in a node's log unless the test expects them. Slurm's own errors are no
+/// faults there: tests break networks and kill slurmctld, and each release words its complaints differently.
 const NODE_FAULTS: [&str; 4] = ["error: select/vipu", "error: gres/vipu", "error: spank_ipuof", "panicked"];
 
-/// The lines of slurmctld's log that are faults, those excepted that hold one of the `expected` parts.
+/// The faults in slurmctld's log, without lines that contain one of the `expected` parts.
 pub(crate) fn faults(log: &str, expected: &[String]) -> Vec<String> {
     let has = |line: &str, parts: &[&str]| parts.iter().any(|part| line.contains(part));
     unexpected(log, expected, |line| has(line, &FAULTS) && !has(line, &HARMLESS))
 }
 
-/// The same of the log of a slurmd and its slurmstepd processes, each line after the node's name.
+/// The faults in the log of a node's slurmd and slurmstepd, each line after the node's name.
 pub(crate) fn node_faults(node: &str, log: &str, expected: &[String]) -> Vec<String> {
     let lines = unexpected(log, expected, |line| NODE_FAULTS.iter().any(|fault| line.contains(fault)));
     lines.into_iter().map(|line| format!("{node}: {line}")).collect()
@@ -64,8 +66,8 @@ impl Logs {
         Self { dir: layout.logs() }
     }
 
-    /// The whole log of a daemon, such as `slurmctld`, `mock-vipu-server` or a node's name: the file it
-    /// keeps, else what it printed.
+    /// The whole log of a daemon, for example `slurmctld`, `mock-vipu-server` or a node's name. The daemon's
+    /// log file, or if there is none, its standard error.
     pub fn read(&self, daemon: &str) -> String {
         let read = |end: &str| fs::read(self.dir.join(format!("{daemon}.{end}")));
         let bytes = read("log").or_else(|_| read("stderr")).unwrap_or_default();
@@ -88,7 +90,7 @@ impl Logs {
     }
 }
 
-/// Makes sure that somebody judges a cluster before it goes.
+/// Fails the test of a cluster that is dropped without a verdict.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     logs: Logs,
@@ -104,12 +106,11 @@ impl Verdict {
         &self.logs
     }
 
-    /// Has nothing printed.
     pub(crate) fn passed(mut self) {
         self.given = true;
     }
 
-    /// Tells what was wrong before the logs: who shortens a long output cuts its end.
+    /// Prints the failure before the logs, because a shortened output loses its end.
     pub(crate) fn failed(mut self, why: &anyhow::Error) {
         eprintln!("failed: {why:#}\n{}", self.logs.tails());
         self.given = true;
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_errors_are_faults_of_a_node() {
+    fn a_node_has_only_our_own_errors_as_faults() {
         let log = "[2026-11-20T16:00:00.123] [7.0] error: select/vipu: this Slurm is not laid out as its release\n\
                    [2026-11-20T16:00:00.124] [7.batch] error: spank_ipuof: no IPUs: partition slurm_7 on node n\n\
                    thread '<unnamed>' panicked at src/lib.rs:1:1:\n\
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_a_fault_of_slurmctld_but_the_usual_ones() {
+    fn every_unusual_error_is_a_fault_of_slurmctld() {
         let log = "error: something broke\nerror: Could not open node state file\ninfo: fine\nfatal: gone\n";
         assert_eq!(faults(log, &[]), ["error: something broke", "fatal: gone"]);
         assert_eq!(faults(log, &["broke".into()]), ["fatal: gone"]);

@@ -15,14 +15,15 @@ use crate::{
     programs,
 };
 
-/// munge, slurmctld, slurmd and mock controllers of one cluster. Whatever happens to the test, no process is left.
+/// munge, slurmctld, slurmd and mock controllers of one cluster. No process is left after the test, however
+/// it ends.
 #[derive(Debug)]
 pub struct OneHost {
-    // Dropped in this order: the logs are looked at first, the daemons go next, the folder last.
+    // Fields drop in this order: the verdict reads the logs first, then the daemons go, the folder last.
     pub(crate) verdict: Verdict,
     pub(crate) slurmctld: Mutex<Option<Leashed>>,
     pub(crate) backup: Mutex<Option<Leashed>>,
-    /// By the node's index; none while it is stopped.
+    /// By the node's index. `None` while the slurmd is stopped.
     pub(crate) slurmd: Mutex<Vec<Option<Leashed>>>,
     pub(crate) mocks: Vec<Mock>,
     pub(crate) munged: Leashed,
@@ -37,7 +38,6 @@ pub struct OneHost {
 }
 
 impl OneHost {
-    /// slurmctld's process.
     pub(crate) fn slurmctld(&self) -> Result<Process> {
         let mut slurmctld = locked(&self.slurmctld);
         let leashed = slurmctld.as_mut().context("slurmctld was stopped")?;
@@ -86,7 +86,7 @@ impl Hosts for OneHost {
     }
 
     fn has_saved(&self, text: &str) -> Result<bool> {
-        // For a moment there is no file: Slurm unlinks the old one before it links the new one.
+        // There is no file for a moment, because Slurm unlinks the old one before it links the new one.
         let saved = fs::read(self.layout.state().join("job_state")).unwrap_or_default();
         Ok(saved.windows(text.len()).any(|part| part == text.as_bytes()))
     }

@@ -4,10 +4,10 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Result, bail};
 
-/// A run of ports that is ours while this value lives.
+/// A range of ports that is reserved while this value lives.
 ///
-/// The first one is kept bound: it is the token that keeps other clusters, also of other
-/// processes, off the rest. The ports lie below those that systems give to outgoing connections.
+/// The first port stays bound, as the token that keeps other clusters and processes off the rest. The ports
+/// lie below those that systems give to outgoing connections.
 #[derive(Debug)]
 pub struct Ports {
     _token: TcpListener,
@@ -32,7 +32,7 @@ impl Ports {
         bail!("no {BLOCK} free ports in a row between {FIRST} and {LAST}")
     }
 
-    /// The next of them.
+    /// Takes the next port.
     pub fn take(&mut self) -> Result<u16> {
         if self.next == self.end {
             bail!("more ports are needed than were reserved");

@@ -9,17 +9,17 @@ use anyhow::{Context, Result};
 
 use crate::Output;
 
-/// How long the engine may take for one container.
+/// The longest time that the engine may take for one container.
 pub(super) const ENGINE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Makes sure that an engine answers.
+/// Fails if no docker engine answers.
 pub fn find_engine() -> Result<()> {
     let answer = docker(&["version", "--format", "{{.Server.Version}}"]);
     let mend = "install docker (Debian: docker.io and docker-compose), start it, or join the group docker";
     answer.with_context(|| format!("no docker engine answers: {mend}")).map(drop)
 }
 
-/// The words that run compose: `docker compose`, or `docker-compose` where only that is installed.
+/// The command of compose: `docker compose`, or `docker-compose` where only that is installed.
 pub fn find_compose() -> Result<&'static [&'static str]> {
     let known: [&[_]; 2] = [&["docker", "compose"], &["docker-compose"]];
     let answers = |words: &[&'static str]| {
@@ -30,19 +30,19 @@ pub fn find_compose() -> Result<&'static [&'static str]> {
     found.context("neither `docker compose` nor docker-compose is installed (Debian: docker-compose)")
 }
 
-/// The name of the image that the hosts of a Debian suite's clusters have.
+/// The name of the image for clusters of a Debian suite.
 pub fn image(suite: &str) -> String {
     format!("slurm-vipu:{suite}")
 }
 
-/// The engine's answer to a command, without the line's end.
+/// The engine's answer to a command, without trailing white space.
 pub(super) fn docker(args: &[&str]) -> Result<String> {
     let words = [&["docker"], args].concat();
     let output = run(&words, &[], ENGINE_LIMIT)?.succeeded(&words.join(" "))?;
     Ok(output.stdout.trim_end().to_owned())
 }
 
-/// Runs a program to its end, or ends it after `limit`: nothing that an engine does may hang a test.
+/// Runs a program, and ends it after `limit`, so that no engine can hang a test.
 pub(super) fn run(words: &[&str], environment: &[(&str, &str)], limit: Duration) -> Result<Output> {
     let start = Instant::now();
     let mut command = Command::new("timeout");
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_hangs_is_ended() {
+    fn a_hanging_program_is_ended() {
         let hangs = run(&["sh", "-c", "echo $X; exec sleep 1000"], &[("X", "said")], Duration::from_secs(1));
         let ended = hangs.unwrap();
         assert_eq!((ended.code, ended.stdout.as_str()), (124, "said\n"));

@@ -1,4 +1,4 @@
-//! A container as a host: commands on it, its power switch, its log.
+//! A container as a host: commands, power switch, network and log.
 
 use std::{env, path::Path, sync::Arc};
 
@@ -13,12 +13,12 @@ use crate::{
     programs,
 };
 
-/// What the hosts of one cluster share.
+/// The state that the hosts of one cluster share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Holds the commands that run in containers.
     lead: Lead,
-    /// Has what they print.
+    /// Has the output of these commands.
     folder: TempDir,
     network: String,
 }
@@ -42,47 +42,47 @@ impl Host {
         Self { name: name.into(), id, shared: Arc::clone(shared) }
     }
 
-    /// A command on this host, as this account.
+    /// A command that runs on this host as this account.
     pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
         ClusterCommand::new(self, program, account.clone())
     }
 
-    /// Cuts its power.
+    /// Kills the host, as a power cut does.
     pub fn kill(&self) -> Result<()> {
         docker(&["kill", &self.id]).map(drop)
     }
 
-    /// Shuts it down.
+    /// Shuts the host down.
     pub fn stop(&self) -> Result<()> {
         docker(&["stop", &self.id]).map(drop)
     }
 
-    /// Starts it again, with what it had on its disk.
+    /// Starts the host again, with the files that were on its disk.
     pub fn start(&self) -> Result<()> {
         docker(&["start", &self.id]).map(drop)
     }
 
-    /// Whether it is up.
+    /// Whether the host is up.
     pub fn runs(&self) -> Result<bool> {
         Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.id])? == "true")
     }
 
-    /// Pulls its network cable.
+    /// Pulls the network cable of the host.
     pub fn pull_network(&self) -> Result<()> {
         docker(&["network", "disconnect", &self.shared.network, &self.id]).map(drop)
     }
 
-    /// Plugs it in again: same address, same name.
+    /// Plugs the network cable in again, with the earlier address and name.
     pub fn plug_network(&self) -> Result<()> {
         let Self { name, id, shared } = self;
-        // What the container had is forgotten, what compose.yaml gives it is not.
+        // The engine has forgotten the container's address, but keeps the extra hosts of compose.yaml.
         let hosts = docker(&["inspect", "--format", "{{join .HostConfig.ExtraHosts \"\\n\"}}", id])?;
         let address = hosts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         let address = address.with_context(|| format!("{name} has no address in compose.yaml"))?;
         docker(&["network", "connect", "--ip", address, "--alias", name, &shared.network, id]).map(drop)
     }
 
-    /// What its daemons printed up to now, over all starts.
+    /// The output of the host's daemons up to now, over all starts.
     pub fn log(&self) -> Result<String> {
         let output = run(&["docker", "logs", &self.id], &[], ENGINE_LIMIT)?.succeeded("docker logs")?;
         Ok(output.stdout + &output.stderr)
@@ -96,7 +96,7 @@ impl RunsCommands for Host {
         let words = [user, self.id.clone(), command.program.clone()];
         let args = ["exec".to_owned()].into_iter().chain(variables).chain(words);
         let args: Vec<_> = args.chain(command.args.iter().cloned()).collect();
-        // With what says where the engine is.
+        // docker learns from the environment where the engine is.
         let own = env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let environment: Vec<_> = own.collect();

@@ -19,19 +19,19 @@ use super::{
 };
 use crate::{Output, say, slurm::next_number};
 
-/// How long it may take for all of them.
+/// The longest time that compose may take for all containers.
 const COMPOSE_LIMIT: Duration = Duration::from_secs(180);
 
-/// How much of each log a failed test shows.
+/// The number of lines of each log that a failed test shows.
 const TAIL_LINES: &str = "60";
 
-/// The first two bytes of the networks; the third is chosen.
+/// The first two bytes of the networks. The third byte is chosen for each cluster.
 const NETWORKS: &str = "172.29";
 
-/// How many networks are tried before it is believed that none is free.
+/// The number of networks that are tried before the start fails.
 const NETWORK_TRIES: u32 = 20;
 
-/// The containers, network and volumes of one cluster; all go when this is dropped.
+/// The containers, network and volumes of one cluster. Dropping the value removes them.
 #[derive(Debug)]
 pub(super) struct Project {
     compose: &'static [&'static str],
@@ -101,12 +101,12 @@ impl Project {
         run(&[self.compose, &project[..], args].concat(), &variables, limit)
     }
 
-    /// Where the mock is steered: compose.yaml gives it this address.
+    /// The control address of the mock, as compose.yaml sets it.
     pub(super) fn mock_control(&self) -> Result<SocketAddr> {
         Ok(format!("{}.10:8091", self.subnet).parse()?)
     }
 
-    /// Starts a login host with files of its own, which a test may change.
+    /// Starts a login host with its own copies of the files, which a test may change.
     pub(super) fn spare_login(&self, name: &str) -> Result<Host> {
         let mounts = [
             format!("{}:/given/etc:ro", self.folder.join("etc").display()),
@@ -132,7 +132,7 @@ impl Project {
         format!("{}_{what}", self.name)
     }
 
-    /// What all containers of the cluster are labelled with.
+    /// The label of all containers of the cluster.
     fn label(&self) -> String {
         format!("com.docker.compose.project={}", self.name)
     }
@@ -145,7 +145,7 @@ impl Project {
         Ok(Host::new(service, found, &self.shared))
     }
 
-    /// Removes all that there is of it.
+    /// Removes all containers, networks and volumes of the project.
     fn remove(&self) -> Result<()> {
         let containers = docker(&["ps", "--all", "--quiet", "--filter", &format!("label={}", self.label())])?;
         let containers: Vec<_> = containers.lines().collect();

@@ -1,4 +1,4 @@
-//! An array that asks for more IPUs than there are.
+//! A job array that asks for more IPUs than there are.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
@@ -7,25 +7,26 @@ use anyhow::{Result, ensure};
 use super::{IpuRun, SHOW, check_run};
 use crate::{Cluster, JobId, JobView, wait_until};
 
-/// How long the whole array may take.
+/// The longest time for the whole array.
 const ARRAY_LIMIT: Duration = Duration::from_secs(600);
 
-/// What was seen of an array while it ran.
+/// The observations of an array while it ran.
 #[derive(Clone, Debug)]
 pub struct ArrayWatch {
-    /// Its tasks, in the order of their numbers.
+    /// The tasks in the order of their numbers.
     pub runs: Vec<IpuRun>,
-    /// The most tasks that had IPUs at one time.
+    /// The largest number of tasks that had IPUs at one time.
     pub most_at_once: usize,
     /// The reasons that waiting tasks showed.
     pub reasons: BTreeSet<String>,
 }
 
-/// Runs `tasks` tasks of 16 IPUs each, calls `meanwhile` once when four have IPUs and others wait, and watches. No task
-/// ends before that.
+/// Runs and watches `tasks` tasks of 16 IPUs each. Calls `meanwhile` once, when four tasks have IPUs and
+/// others wait. No task ends before that.
 ///
 /// # Errors
-/// When a task is not as it must be, more than four run at once, or no waiting one shows IPUs as its reason.
+/// When a task fails its checks, more than four tasks have IPUs at once, or no waiting task names IPUs in its
+/// reason.
 pub fn watch_array(
     cluster: &Cluster,
     tasks: u32,
@@ -63,7 +64,7 @@ pub fn watch_array(
     Ok(ArrayWatch { runs, most_at_once, reasons })
 }
 
-/// The most of these partitions that existed at one time, by the controller's own history.
+/// The largest number of these partitions that existed at one time, by the controller's own history.
 fn most_at_once(cluster: &Cluster, runs: &[IpuRun]) -> Result<usize> {
     let records: Result<Vec<_>> = runs.iter().map(|run| cluster.mock().record(&run.partition)).collect();
     let records = records?;

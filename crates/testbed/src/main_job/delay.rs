@@ -1,4 +1,4 @@
-//! How long a job without IPUs waits.
+//! The waiting time of a job without IPUs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::Cluster;
 
-/// How long such a job may take in all.
+/// The longest time for one job.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Submits a job without IPUs and measures the time until its first command.
@@ -19,7 +19,7 @@ pub fn start_delay(cluster: &Cluster) -> Result<Duration> {
     Ok(Duration::from_nanos(started).saturating_sub(submitted))
 }
 
-/// [`start_delay`] while one job has all of a GRES and another waits for it.
+/// Measures [`start_delay`] while one job has all of a GRES and another job waits for it.
 pub fn delay_behind(cluster: &Cluster, gres: &str) -> Result<Duration> {
     let request = format!("--gres={gres}");
     let full = cluster.sbatch("sleep 1000", &[&request])?;

@@ -7,9 +7,9 @@ use crate::{Cluster, JobId};
 /// A request that is refused at submit.
 #[derive(Clone, Copy, Debug)]
 pub struct BadRequest {
-    /// What the user writes.
+    /// The GRES that the user asks for.
     pub gres: &'static str,
-    /// What the answer has to name.
+    /// The parts that the answer has to contain.
     pub answer: &'static [&'static str],
 }
 
@@ -22,10 +22,10 @@ pub const BAD_REQUESTS: &[BadRequest] = &[
     BadRequest { gres: "vipu:pod99:4", answer: &["pod99", "vipu:pod64:4"] },
 ];
 
-/// Requests that leave something out, and the size they come to.
+/// Incomplete requests, and the number of IPUs that they ask for.
 pub const RESOLVED_REQUESTS: &[(&str, u32)] = &[("vipu", 1), ("vipu:4", 4), ("vipu:pod64", 1)];
 
-/// Submits a request that has to be refused, and returns the line that says so.
+/// Submits a request that has to be refused, and returns the line of the refusal.
 pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
     let output = cluster.sbatch_command("true", &[&format!("--gres={}", request.gres)])?.output()?;
     ensure!(output.code != 0, "--gres={} was accepted: {}", request.gres, output.stdout);
@@ -43,7 +43,7 @@ pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
     Ok(line.to_owned())
 }
 
-/// Submits a request that leaves something out, held, and checks what it was taken for.
+/// Submits an incomplete request as a held job, and checks the GRES that slurmctld has completed.
 pub fn resolve(cluster: &Cluster, gres: &str, ipus: u32) -> Result<JobId> {
     let job = cluster.sbatch("true", &[&format!("--gres={gres}"), "--hold"])?;
     let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;

@@ -1,4 +1,4 @@
-//! One job with IPUs, from its submit to nothing left of it.
+//! One job with IPUs, from its submit until its partition and file are gone.
 
 use std::time::Duration;
 
@@ -7,59 +7,60 @@ use anyhow::{Context, Result, ensure};
 use super::{SHOW, Shown};
 use crate::{Cluster, Hosts, JobId, Running, wait_for, wait_until};
 
-/// How long a job may take on an idle cluster, its partition's creation included: on a busy machine, many times what it
-/// takes on a quiet one.
+/// The longest time for a job on an idle cluster, with the create of its partition. A busy machine needs many
+/// times the time of a quiet one.
 const JOB_LIMIT: Duration = Duration::from_secs(600);
 
-/// What a job with IPUs came to.
+/// The outcome of a job with IPUs.
 #[derive(Clone, Debug)]
 pub struct IpuRun {
     /// The job.
     pub job: JobId,
-    /// How it was submitted.
+    /// The command that submitted the job.
     pub by: &'static str,
-    /// The size of its partition.
+    /// The size of the partition in IPUs.
     pub ipus: u32,
-    /// The name of its partition.
+    /// The name of the partition.
     pub partition: String,
-    /// From the create call until the partition was ACTIVE.
+    /// The time from the create call until the partition was ACTIVE.
     pub create: Duration,
-    /// From then until the job's first command.
+    /// The time from ACTIVE until the job's first command.
     pub ready_to_start: Duration,
-    /// How it ended.
+    /// The final state of the job.
     pub state: String,
 }
 
-/// `sbatch`: the job is seen CONFIGURING while its partition is made.
+/// Runs a job by `sbatch`, and checks that squeue shows it CONFIGURING while its partition is made.
 pub fn batch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     await_creating(cluster, job)?;
     batch_ended(cluster, job, ipus)
 }
 
-/// `sbatch`, where a partition is made too fast for squeue to be sure to show it.
+/// Runs a job by `sbatch`, for partitions that are made too fast for squeue to show CONFIGURING.
 pub fn sbatch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(SHOW, &[&gres(ipus)])?;
     batch_ended(cluster, job, ipus)
 }
 
-/// Waits for the end of a batch job that runs [`SHOW`], and accounts for it.
+/// Waits for the end of a batch job that runs [`SHOW`], and checks it by [`check_run`].
 pub fn batch_ended<H: Hosts>(cluster: &Cluster<H>, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
     check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
 }
 
-/// `srun`.
+/// Runs a job by `srun`.
 pub fn srun<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "srun", ipus)
 }
 
-/// `salloc`.
+/// Runs a job by `salloc`.
 pub fn salloc<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "salloc", ipus)
 }
 
-/// A job whose user waits for it. What `salloc` runs is no task of Slurm's, so that its command is a step.
+/// Runs a job whose user waits for it. The command of `salloc` is not a task of Slurm's, so salloc runs it as
+/// a step by srun.
 fn attended<H: Hosts>(cluster: &Cluster<H>, by: &'static str, ipus: u32) -> Result<IpuRun> {
     let name = format!("{by}-{ipus}");
     let command = cluster.command(by).args(&[&gres(ipus), &format!("--job-name={name}")]);
@@ -74,14 +75,14 @@ fn attended<H: Hosts>(cluster: &Cluster<H>, by: &'static str, ipus: u32) -> Resu
     check_run(cluster, job, by, ipus, &output.stdout)
 }
 
-/// Waits until squeue shows the job as CF while its partition is being made.
+/// Waits until squeue shows the job as CF. Fails if the partition is ACTIVE first.
 pub fn await_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<()> {
     ensure!(is_seen_creating(cluster, job)?, "job {job} had its partition before squeue was asked");
     Ok(())
 }
 
-/// Asks squeue for the job until it is CF, or its partition ACTIVE: on a busy machine that may come first. Says whether
-/// CF was seen.
+/// Asks squeue until the job is CF or its partition is ACTIVE, which may come first on a busy machine.
+/// Returns whether CF was seen.
 ///
 /// # Errors
 /// When squeue shows another state, though the partition is not ACTIVE.
@@ -102,7 +103,8 @@ pub fn is_seen_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<bo
     })
 }
 
-/// Checks what a job printed with [`SHOW`], waits until its partition and its file are gone, and adds up.
+/// Checks the job's output of [`SHOW`], waits until its partition and its file are gone, and returns the
+/// outcome.
 pub fn check_run<H: Hosts>(
     cluster: &Cluster<H>,
     job: JobId,
@@ -135,13 +137,14 @@ pub fn check_run<H: Hosts>(
     })
 }
 
-/// Whether a partition of this name was asked for by a job after so many requeues, for the first time or once more.
+/// Whether this is the name of a partition of the job after `restarts` requeues: the first partition or a
+/// further one.
 pub fn is_of_run(partition: &str, job: JobId, restarts: u16) -> bool {
     let further = partition.strip_prefix(&partition_name(job, restarts));
     further.is_some_and(|further| further.is_empty() || further.starts_with('p'))
 }
 
-/// What the first partition of a job is called after so many requeues.
+/// The name of the job's first partition after `restarts` requeues.
 pub fn partition_name(job: JobId, restarts: u16) -> String {
     match restarts {
         0 => format!("slurm_{job}"),

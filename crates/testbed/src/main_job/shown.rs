@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// Shell commands that show when they started, the IPU environment and the file it names. What slurmctld and
-/// the node tell each other is left out.
+/// Shell commands that print their start time, the IPU environment without the grant, and the IPUoF file.
 pub const SHOW: &str = r#"echo "started $(date +%s%N)"
 env | grep -E '^(IPUOF_|SLURM_VIPU_)' | grep -v '^SLURM_VIPU_JOB_' | sed 's/^/env /'
 echo "file $(tr -d '\n' < "$IPUOF_CONFIG_PATH")""#;
 
-/// What [`SHOW`] printed.
+/// The parsed output of [`SHOW`].
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// When the job's first command ran, in nanoseconds since the Unix epoch.
+    /// The time of the job's first command, in nanoseconds since the Unix epoch.
     pub started: u64,
     /// The IPU variables.
     pub environment: BTreeMap<String, String>,
@@ -22,17 +21,17 @@ pub struct Shown {
     pub file: IpuofFile,
 }
 
-/// The file as any reader of the format sees it.
+/// The IPUoF file as any reader of the format sees it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IpuofFile {
-    /// One for each IPU.
+    /// The devices, one for each IPU.
     pub devices: Vec<serde_json::Value>,
-    /// What the controller says of the partition.
+    /// The controller's attributes of the partition.
     pub attributes: BTreeMap<String, String>,
 }
 
 impl Shown {
-    /// Reads what one task printed.
+    /// Parses the output of one task.
     ///
     /// # Errors
     /// When a part is missing or the file cannot be parsed.
@@ -48,12 +47,12 @@ impl Shown {
         })
     }
 
-    /// The name of its partition.
+    /// The name of the job's partition.
     pub fn partition(&self) -> Result<&str> {
         self.environment.get("SLURM_VIPU_PARTITION").map(String::as_str).context("the job has no partition")
     }
 
-    /// Wants what a job with `ipus` IPUs in `partition` must see, and nothing else.
+    /// Checks that the job sees `ipus` IPUs of `partition`, and no other IPU variables.
     pub fn check(&self, partition: &str, ipus: u32) -> Result<()> {
         let Self { environment, file, .. } = self;
         let names: Vec<_> = environment.keys().map(String::as_str).collect();
@@ -84,7 +83,7 @@ mod tests {
         file {\"devices\": [{}], \"attributes\": {\"GCD Id\": \"0\"}}\n";
 
     #[test]
-    fn what_a_job_shows_is_read_and_checked() {
+    fn output_of_a_job_is_read_and_checked() {
         let shown = Shown::parse(OUTPUT).unwrap();
         assert_eq!(shown.started, 17_000_000_000);
         shown.check("slurm_4", 1).unwrap();
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_too_many_is_noticed() {
+    fn an_extra_variable_is_noticed() {
         let inherited = format!("env IPUOF_VIPU_API_HOST=there\n{OUTPUT}");
         assert!(Shown::parse(&inherited).unwrap().check("slurm_4", 1).is_err());
         assert!(Shown::parse("").is_err());

@@ -1,4 +1,4 @@
-//! A process's objects, threads, files, connections and time, to tell whether it does what it should not do.
+//! The objects, threads, files, connections and processor time of a process, for tests of forbidden actions.
 
 use std::{fs, io, path::PathBuf, time::Duration};
 
@@ -7,27 +7,27 @@ use nix::{time::ClockId, unistd::Pid};
 use super::Process;
 
 impl Process {
-    /// Whether it has loaded the object of this file name.
+    /// Whether the process has loaded the object of this file name.
     pub fn has_loaded(&self, object: &str) -> io::Result<bool> {
         let maps = fs::read_to_string(self.entry("maps"))?;
         Ok(maps.lines().any(|line| line.rsplit('/').next() == Some(object)))
     }
 
-    /// The names of its threads.
+    /// The names of the threads.
     pub fn threads(&self) -> io::Result<Vec<String>> {
         let threads = fs::read_dir(self.entry("task"))?.flatten();
-        // A thread may end while it is looked at.
+        // A thread may end before its name is read.
         let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
         Ok(names.map(|name| name.trim_end().to_owned()).collect())
     }
 
-    /// What it has open: paths, and such as `socket:[1234]`.
+    /// The open files: paths, and others as `socket:[1234]`.
     pub fn open_files(&self) -> io::Result<Vec<PathBuf>> {
         let files = fs::read_dir(self.entry("fd"))?.flatten();
         Ok(files.filter_map(|file| fs::read_link(file.path()).ok()).collect())
     }
 
-    /// Whether it has a TCP connection to this port, whatever the address.
+    /// Whether the process has a TCP connection to this port, at any address.
     pub fn is_connected_to(&self, port: u16) -> io::Result<bool> {
         let own = self.open_files()?;
         let mut tables = String::new();
@@ -42,7 +42,7 @@ impl Process {
         }))
     }
 
-    /// How much processor time its threads have used, those that have ended too.
+    /// The processor time of all threads, including threads that have ended.
     pub fn processor_time(&self) -> io::Result<Duration> {
         let pid = i32::try_from(self.pid).map_err(|_| io::ErrorKind::NotFound)?;
         let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid))?;
@@ -84,7 +84,7 @@ mod tests {
                 thread::park();
             })
             .unwrap();
-        // It has its name once it runs.
+        // A running thread has its name.
         ended.recv().unwrap();
         assert!(own().threads().unwrap().contains(&"seen-by-name".into()));
         thread.thread().unpark();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_seen_by_the_port_it_goes_to() {
+    fn a_connection_is_seen_by_its_remote_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         assert!(!own().is_connected_to(port).unwrap());

@@ -19,8 +19,8 @@ use rustix::{
 use super::{Process, children};
 use crate::{Account, programs};
 
-/// The end of the leash one holds: when it is dropped, or its holder dies in any way, everything
-/// that was started on it is killed.
+/// The holder's end of the leash. When it is dropped, or its holder dies in any way, all programs that were
+/// started on it are killed.
 #[derive(Debug)]
 pub struct Lead {
     reader: PipeReader,
@@ -29,13 +29,13 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// A lead with nothing on it.
+    /// Makes a lead without programs.
     pub fn new() -> Result<Self> {
         let (reader, writer) = io::pipe()?;
         Ok(Self { reader, writer, leash: programs::find("testbed-leash")? })
     }
 
-    /// Starts `program` as `account`, its output going to the files `output` and `errors`.
+    /// Starts `program` as `account`. Its output goes to the files `output` and `errors`.
     pub fn start(&self, start: &Start<'_>, output: &Path, errors: &Path) -> Result<Leashed> {
         let Start { program, args, account, hostname, disk, environment, directory } = start;
         let file =
@@ -51,7 +51,8 @@ impl Lead {
         Ok(Leashed { leash })
     }
 
-    /// Gives the lead to a process that does nothing but hold it, and returns its pid: killing it ends all.
+    /// Gives the lead to a new process that only holds it, and returns the pid: killing that process ends all
+    /// programs.
     pub fn hand_over(self) -> Result<u32> {
         let mut holder = Command::new("setsid");
         holder.args(["sleep", "infinity"]).stdin(Stdio::null()).stderr(Stdio::null());
@@ -60,33 +61,33 @@ impl Lead {
     }
 }
 
-/// What to start, and how.
+/// The program to start, and its surroundings.
 #[derive(Debug)]
 pub struct Start<'a> {
-    /// The program's path.
+    /// The path of the program.
     pub program: &'a Path,
-    /// Its arguments.
+    /// The arguments.
     pub args: &'a [String],
-    /// Whom it runs as.
+    /// The account that the program runs as.
     pub account: &'a Account,
-    /// What it finds its host to be called; the machine's own name when `None`.
+    /// The host name that the program sees. `None` for the name of the machine.
     pub hostname: Option<&'a str>,
-    /// A folder that is to be a small disk as long as it runs; not together with a host name.
+    /// A folder that is a small disk as long as the program runs. Not together with a host name.
     pub disk: Option<&'a Path>,
-    /// Its whole environment.
+    /// The whole environment.
     pub environment: &'a [(String, String)],
-    /// Where it runs.
+    /// The working directory.
     pub directory: &'a Path,
 }
 
-/// A running program.
+/// A program that runs on a leash.
 #[derive(Debug)]
 pub struct Leashed {
     leash: Child,
 }
 
 impl Leashed {
-    /// The program itself, not its leash; `None` when it has ended.
+    /// The process of the program, not of its leash. `None` when the program has ended.
     pub fn process(&mut self) -> io::Result<Option<Process>> {
         loop {
             if let Some(oldest) = children(self.leash.id()).first() {
@@ -95,24 +96,24 @@ impl Leashed {
             if self.ended()?.is_some() {
                 return Ok(None);
             }
-            // Either the leash is just about to start the program or to end after it.
+            // The leash has not started the program yet, or is about to end after it.
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Its exit status; `None` while it runs.
+    /// The exit status. `None` while the program runs.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.leash.try_wait()
     }
 
-    /// Its exit status as soon as it ends; `None` when it still runs after `limit`.
+    /// Waits for the exit status. `None` when the program still runs after `limit`.
     pub fn ended_within(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         if let Some(status) = self.ended()? {
             return Ok(Some(status));
         }
         let pid = i32::try_from(self.leash.id()).ok().and_then(Pid::from_raw);
         let leash = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())).transpose()?;
-        // Readable means that it ended.
+        // A pidfd becomes readable when its process ends.
         let mut awaited: Vec<_> = leash.iter().map(|leash| PollFd::new(leash, PollFlags::IN)).collect();
         poll(&mut awaited, Timespec::try_from(limit).ok().as_ref())?;
         self.ended()
@@ -123,9 +124,9 @@ impl Leashed {
         self.process()?.map_or(Ok(()), |process| process.signal(signal))
     }
 
-    /// Leaves it running when this value is dropped: only its lead ends it then.
+    /// Lets the program run on when this value is dropped. From then on only its lead ends it.
     pub fn let_run(self) {
-        // A `Child` that is not waited for does no harm: the system reaps it after us.
+        // A `Child` without a wait does no harm: the system reaps it after this process has ended.
         std::mem::forget(self);
     }
 }
@@ -133,7 +134,7 @@ impl Leashed {
 impl Drop for Leashed {
     fn drop(&mut self) {
         let patience = Instant::now() + Duration::from_secs(5);
-        // Its leash kills all that the program leaves behind, and ends after it.
+        // The leash kills everything that the program leaves behind, and ends after it.
         while matches!(self.leash.try_wait(), Ok(None)) && Instant::now() < patience {
             let _ = self.signal(Signal::KILL);
             thread::sleep(Duration::from_millis(2));

@@ -4,22 +4,22 @@ use std::{collections::BTreeMap, fs, io};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// One process at one time: pids are used again, a pid with its start time is not.
+/// One process. A pid is used again, but a pid with its start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
+    /// The process id.
     pub pid: u32,
-    /// Its parent's id.
+    /// The process id of the parent.
     pub parent: u32,
-    /// When it started, in clock ticks since boot.
+    /// The start time in clock ticks since boot.
     pub start: u64,
 }
 
 impl Process {
-    /// Looks `pid` up; `None` when there is no such process.
+    /// Looks `pid` up. `None` when there is no such process.
     pub fn look(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The second field is the command in parentheses and may hold anything.
+        // The second field is the command in parentheses and may contain any character.
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_ascii_whitespace();
         let parent = fields.nth(1)?.parse().ok()?;
@@ -27,15 +27,15 @@ impl Process {
         Some(Self { pid, parent, start })
     }
 
-    /// Whether this very process still exists.
+    /// Whether this process still exists.
     pub fn exists(&self) -> bool {
         Self::look(self.pid).is_some_and(|now| now.start == self.start)
     }
 
-    /// Sends `signal` to this very process; nothing happens when it is gone.
+    /// Sends `signal` to this process. Does nothing when the process is gone.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
-        // Opened before the look: what is looked at is then what is signalled.
+        // The pidfd is opened before the check, so that the signal goes to the process that was checked.
         let sent = pidfd_open(pid, PidfdFlags::empty()).and_then(|fd| match self.exists() {
             true => pidfd_send_signal(fd, signal),
             false => Ok(()),
@@ -54,7 +54,7 @@ pub fn children(pid: u32) -> Vec<Process> {
     found
 }
 
-/// All that descends from `pid`.
+/// All descendants of `pid`.
 pub fn descendants(pid: u32) -> Vec<Process> {
     let mut by_parent: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     for process in all() {

@@ -1,4 +1,4 @@
-//! The backup controller.
+//! The backup slurmctld.
 
 use std::time::Duration;
 
@@ -6,18 +6,19 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, cluster::locked, conf_files::CONTROLLERS, process::Process, wait_until};
 
-/// How long the backup may take to answer, and to take over: it waits for ten seconds on purpose.
+/// The longest time until the backup answers, and until it has taken over. It waits for ten seconds on
+/// purpose.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// The process of the backup that waits.
+    /// The process of the waiting backup.
     pub fn backup(&self) -> Result<Process> {
         let mut backup = locked(&self.hosts.backup);
         let leashed = backup.as_mut().context("no backup waits")?;
         leashed.process()?.context("the backup has ended")
     }
 
-    /// Waits until the backup, if there is to be one, is ready to take over.
+    /// Waits until the backup, if the settings have one, is ready to take over.
     pub(crate) fn await_backup(&self) -> Result<()> {
         if !self.hosts.settings.backup {
             return Ok(());
@@ -29,25 +30,25 @@ impl Cluster {
         })
     }
 
-    /// Waits until the backup has taken over from a slurmctld that was ended: it is the cluster's slurmctld
-    /// from then on.
+    /// Waits until the backup has taken over from a slurmctld that was ended. The backup is the cluster's
+    /// slurmctld from then on.
     pub fn await_takeover(&self) -> Result<()> {
         *locked(&self.hosts.slurmctld) = Some(locked(&self.hosts.backup).take().context("no backup waits")?);
         wait_until("the backup to take over", LIMIT, || {
             self.slurmctld()?;
-            // Slurm's own ping says UP of a backup that waits, too.
+            // Slurm's own ping shows a waiting backup as UP, too.
             Ok(self.command("sinfo").output()?.code == 0)
         })
     }
 
-    /// Starts the first slurmctld again after the backup took over, and waits until it has control back: the backup
-    /// waits again.
+    /// Starts the first slurmctld again after a takeover, and waits until it has control and the backup
+    /// waits.
     pub fn return_control(&self) -> Result<()> {
         *locked(&self.hosts.backup) = locked(&self.hosts.slurmctld).take();
         self.launch_slurmctld(&[])?;
         wait_until("the first slurmctld to have control", LIMIT, || {
             self.slurmctld()?;
-            // While control is handed over nobody answers.
+            // Neither slurmctld answers while control is handed over.
             let nodes = self.command("scontrol").args(&["show", "node"]).output()?;
             Ok(nodes.code == 0 && !nodes.stdout.contains("SlurmdStartTime=None"))
         })?;

@@ -1,4 +1,4 @@
-//! Jobs: submitting them and looking at them.
+//! Submitting and observing jobs.
 
 use std::{fmt, str::FromStr, sync::atomic::Ordering, time::Duration};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, ClusterCommand, Hosts, JobRecord, cluster::locked, wait_for};
 
-/// The number of a job; each task of an array has its own.
+/// The id of a job. Each task of an array has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u32);
 
@@ -28,28 +28,28 @@ impl FromStr for JobId {
 /// A job as `scontrol show job` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
-    /// Its number.
+    /// The job id.
     pub id: JobId,
-    /// The job that its array was submitted as.
+    /// The job id of the array.
     pub array: Option<JobId>,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its state, as `CONFIGURING`.
+    /// The state, for example `CONFIGURING`.
     pub state: String,
-    /// Why it waits or ended, with underscores for spaces.
+    /// The reason for waiting or ending, with underscores for spaces.
     pub reason: String,
-    /// What the administrator's side wrote.
+    /// The system comment.
     pub system_comment: String,
-    /// Its exit code and signal, as `0:0`.
+    /// The exit code and signal, as `0:0`.
     pub exit_code: String,
-    /// How often it was requeued.
+    /// The number of requeues.
     pub restarts: u16,
-    /// Its nodes in Slurm's notation; empty while it has none.
+    /// The nodes in Slurm's notation. Empty while the job has none.
     pub nodes: String,
 }
 
 impl JobView {
-    /// Whether nothing will happen to it any more.
+    /// Whether the job is in a final state.
     pub fn is_over(&self) -> bool {
         ![
             "PENDING",
@@ -66,7 +66,7 @@ impl JobView {
 }
 
 impl<H: Hosts> Cluster<H> {
-    /// Submits a batch script; its output goes to [`Cluster::job_output`].
+    /// Submits a batch script. Its output goes to [`Cluster::job_output`].
     pub fn sbatch(&self, script: &str, args: &[&str]) -> Result<JobId> {
         self.submit(self.sbatch_command(script, args)?)
     }
@@ -78,24 +78,24 @@ impl<H: Hosts> Cluster<H> {
         Ok(job)
     }
 
-    /// The command that submits a batch script, for submits that are to be refused or come from other users.
+    /// The command that submits a batch script, for submits that will be refused or come from other users.
     pub fn sbatch_command(&self, script: &str, args: &[&str]) -> Result<ClusterCommand<'_>> {
         let name = format!("script-{}.sh", self.scripts.fetch_add(1, Ordering::Relaxed));
         let path = self.hosts.write_script(&name, &format!("#!/bin/bash\n{script}\n"))?;
         Ok(self.command("sbatch").args(&["--parsable", "--output=%j.out"]).args(args).args(&[&path]))
     }
 
-    /// This job may be unknown to slurmctld at the end: Slurm had not saved it.
+    /// Allows slurmctld to know nothing of this job at the end, because Slurm had not saved it.
     pub fn may_be_lost(&self, job: JobId) {
         locked(&self.submitted).remove(&job);
     }
 
-    /// What a batch job printed up to now.
+    /// The output of a batch job up to now.
     pub fn job_output(&self, job: JobId) -> String {
         self.job_file(&format!("{job}.out"))
     }
 
-    /// A file in the folder that batch jobs run in; empty while it is not there.
+    /// The text of a file in the folder in which batch jobs run. Empty if the file does not exist.
     pub fn job_file(&self, name: &str) -> String {
         self.hosts.job_file(name)
     }
@@ -105,7 +105,7 @@ impl<H: Hosts> Cluster<H> {
         JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
 
-    /// All that scontrol shows of one job, with times in seconds since the Unix epoch.
+    /// The record of one job as scontrol shows it, with times in seconds since the Unix epoch.
     pub fn job_record(&self, job: JobId) -> Result<JobRecord> {
         let (show, number) = (self.command("scontrol"), job.to_string());
         let text = show.args(&["show", "job", &number]).env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
@@ -113,15 +113,15 @@ impl<H: Hosts> Cluster<H> {
         found.with_context(|| format!("scontrol shows no job {job}: {text}"))
     }
 
-    /// One job.
+    /// The job of this id.
     pub fn job(&self, job: JobId) -> Result<JobView> {
         self.job_record(job)?.view()
     }
 
-    /// Waits until a job is as wanted, and returns it.
+    /// Waits until `wanted` accepts the job, and returns the job.
     ///
     /// # Errors
-    /// When it is not after `limit`; how it is then is in the message.
+    /// When `wanted` still refuses the job after `limit`. The message has the job's last state.
     pub fn await_job(
         &self,
         job: JobId,
@@ -144,17 +144,17 @@ impl<H: Hosts> Cluster<H> {
         })
     }
 
-    /// Waits until a job is in this state, and returns it.
+    /// Waits until a job is in this state, and returns the job.
     pub fn await_state(&self, job: JobId, state: &str, limit: Duration) -> Result<JobView> {
         self.await_job(job, &format!("to be {state}"), limit, |job| job.state == state)
     }
 
-    /// Waits until a job is over, and returns it.
+    /// Waits until a job is over, and returns the job.
     pub fn await_end(&self, job: JobId, limit: Duration) -> Result<JobView> {
         self.await_job(job, "to end", limit, JobView::is_over)
     }
 
-    /// The jobs of a user's own `srun` and `salloc` have no id before they start: this finds one by its name.
+    /// Waits for a job of this name. The jobs of `srun` and `salloc` have no known id before they start.
     pub fn await_job_named(&self, name: &str, limit: Duration) -> Result<JobId> {
         wait_for(&format!("a job named {name}"), limit, || {
             Ok(self.jobs()?.into_iter().find(|job| job.name == name).map(|job| job.id))

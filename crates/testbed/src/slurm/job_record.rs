@@ -9,12 +9,12 @@ use crate::{JobId, JobView};
 /// Keys whose values may have spaces.
 const FREE_TEXT: [&str; 2] = ["JobName=", "SystemComment="];
 
-/// All that `scontrol show job` says of one job, by its keys.
+/// The values that `scontrol show job` prints for one job, by their keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRecord(BTreeMap<String, String>);
 
 impl JobRecord {
-    /// Reads the records that `scontrol show job` prints.
+    /// Parses the records that `scontrol show job` prints.
     pub(crate) fn parse_all(text: &str) -> Vec<Self> {
         let records = text.split("\n\n").filter(|record| record.trim_start().starts_with("JobId="));
         records.map(Self::parse).collect()
@@ -36,12 +36,12 @@ impl JobRecord {
         self.get("JobId").is_ok_and(|shown| shown == job.to_string())
     }
 
-    /// A value as it is shown.
+    /// The value of this key as scontrol shows it.
     pub fn get(&self, key: &str) -> Result<&str> {
         self.0.get(key).map(String::as_str).with_context(|| format!("scontrol shows no {key}: {:?}", self.0))
     }
 
-    /// What tests usually look at.
+    /// The values that tests usually need.
     pub fn view(&self) -> Result<JobView> {
         let text =
             |key: &str| self.get(key).ok().filter(|text| *text != "(null)").unwrap_or_default().to_owned();

@@ -13,12 +13,12 @@ use crate::{
     wait_until,
 };
 
-/// How long a node may take until Slurm sees it as wanted.
+/// The longest time until Slurm shows a node as wanted.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// Ends the slurmd of the node of this number, counted from 1, as a power cut does, and with it all that it
-    /// has started.
+    /// Kills the slurmd of the node of this number, counted from 1, and all processes that it has started, as
+    /// a power cut does.
     pub fn kill_slurmd(&self, number: u16) -> Result<()> {
         let slot = usize::from(number - 1);
         let mut slurmd = locked(&self.hosts.slurmd)[slot].take().context("that slurmd is not running")?;
@@ -31,7 +31,7 @@ impl Cluster {
         self.start_slurmd(number, &daemon::slurmd(&self.hosts.root, number - 1))
     }
 
-    /// Starts the slurmd of the node of this number as after a boot.
+    /// Starts the slurmd of the node of this number, as after a boot.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
         self.start_slurmd(number, &daemon::slurmd_after_boot(&self.hosts.root, number - 1))
     }
@@ -42,7 +42,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until the state of the node of this number is as wanted, in scontrol's words, as `IDLE+DRAIN`.
+    /// Waits until `wanted` accepts the state of the node of this number, in scontrol's words, for example
+    /// `IDLE+DRAIN`.
     pub fn await_node(&self, number: u16, wanted: impl Fn(&str) -> bool) -> Result<()> {
         let name = node_name(number - 1);
         let mut last = String::new();
@@ -55,7 +56,7 @@ impl Cluster {
         seen.with_context(|| format!("it is {last}"))
     }
 
-    /// `scontrol update` of the node of this number.
+    /// Runs `scontrol update` for the node of this number.
     pub fn update_node(&self, number: u16, what: &[&str]) -> Result<()> {
         let name = format!("NodeName={}", node_name(number - 1));
         self.scontrol(&[&["update", &name], what].concat()).map(drop)

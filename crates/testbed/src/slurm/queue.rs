@@ -1,33 +1,34 @@
-//! What squeue, sdiag and `sbatch --test-only` say of waiting jobs.
+//! The answers of squeue, scontrol and `sbatch --test-only` about waiting jobs and reservations.
 
 use anyhow::{Context, Result};
 
 use crate::{Cluster, JobId};
 
-/// Has Slurm's commands show times in seconds since the Unix epoch.
+/// The variable that makes Slurm's commands show times in seconds since the Unix epoch.
 const IN_SECONDS: (&str, &str) = ("SLURM_TIME_FORMAT", "%s");
 
 impl Cluster {
-    /// One column of squeue for a job that has not ended, in squeue's notation, as `%r`.
+    /// One column of squeue for a job that has not ended, in squeue's notation, for example `%r`.
     pub fn squeue(&self, job: JobId, column: &str) -> Result<String> {
         let args = ["--noheader", "--jobs", &job.to_string(), "--format", column];
         let squeue = self.command("squeue").args(&args).env(IN_SECONDS.0, IN_SECONDS.1);
         Ok(squeue.success()?.stdout.trim().to_owned())
     }
 
-    /// When Slurm expects a waiting job to start, or a running one did, in seconds since the Unix epoch; `None`
-    /// while it does not say.
+    /// The start of a running job, or the expected start of a waiting job, in seconds since the Unix epoch.
+    /// `None` while Slurm shows none.
     pub fn start_of(&self, job: JobId) -> Result<Option<u64>> {
         Ok(self.squeue(job, "%S")?.parse().ok())
     }
 
-    /// When a running job will have reached its time limit, in seconds since the Unix epoch.
+    /// The time at which a running job reaches its time limit, in seconds since the Unix epoch.
     pub fn end_of(&self, job: JobId) -> Result<u64> {
         let end = self.squeue(job, "%e")?;
         end.parse().with_context(|| format!("job {job} ends at '{end}'"))
     }
 
-    /// When a job with these arguments could start, as `sbatch --test-only` says, in seconds since the Unix epoch.
+    /// The start that `sbatch --test-only` predicts for a job with these arguments, in seconds since the Unix
+    /// epoch.
     pub fn test_only(&self, args: &[&str]) -> Result<u64> {
         let command = self.sbatch_command("true", &[args, &["--test-only"]].concat())?;
         let told = command.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stderr;
@@ -35,7 +36,7 @@ impl Cluster {
         start.with_context(|| format!("sbatch --test-only said: {told}"))
     }
 
-    /// When a reservation ends, in seconds since the Unix epoch.
+    /// The end of a reservation, in seconds since the Unix epoch.
     pub fn end_of_reservation(&self, name: &str) -> Result<u64> {
         let show = self.command("scontrol").args(&["show", "reservation", name]);
         let shown = show.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stdout;

@@ -1,4 +1,4 @@
-//! What `sdiag` says of the schedulers.
+//! The output of `sdiag` about the schedulers.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, wait_for};
 
-/// What `sdiag` says of one of the schedulers.
+/// The cycles of one scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
-    /// How many cycles there were.
+    /// The number of cycles.
     pub count: u64,
 }
 
-/// What `sdiag` says of both schedulers.
+/// The parsed output of `sdiag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// Of the main scheduler.
+    /// The cycles of the main scheduler.
     pub main: Cycles,
-    /// Of backfill.
+    /// The cycles of backfill.
     pub backfill: Cycles,
-    /// Whether backfill was at it.
+    /// Whether a cycle of backfill was under way.
     pub backfilling: bool,
-    /// How many jobs backfill's last cycle went over, or the present one up to now.
+    /// The number of jobs that backfill's last cycle went over, or the present cycle up to now.
     pub backfill_depth: u64,
-    /// How many jobs backfill has started.
+    /// The number of jobs that backfill has started.
     pub backfilled: u64,
 }
 
@@ -50,17 +50,17 @@ fn number(section: &str, key: &str) -> Result<u64> {
 }
 
 impl Cluster {
-    /// What `sdiag` says.
+    /// Runs `sdiag` and parses its output.
     pub fn sdiag(&self) -> Result<Diagnosis> {
         Diagnosis::parse(&self.command("sdiag").success()?.stdout)
     }
 
-    /// How often backfill has looked at the queue.
+    /// The number of backfill's cycles.
     pub fn backfill_cycles(&self) -> Result<u64> {
         Ok(self.sdiag()?.backfill.count)
     }
 
-    /// Waits until a cycle of backfill has ended that began after this call, or shortly before it.
+    /// Waits for the end of a cycle of backfill that began after this call or shortly before it.
     pub fn backfill_cycle(&self, limit: Duration) -> Result<Diagnosis> {
         let before = self.backfill_cycles()?;
         wait_for("a cycle of backfill", limit, || {

@@ -10,19 +10,19 @@ use crate::{
     wait_until,
 };
 
-/// How long slurmctld may take to end: it saves its state first.
+/// The longest time until slurmctld ends: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long it and its nodes may take to answer.
+/// The longest time until slurmctld answers, and until its nodes do.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long slurmctld may take to save its state: it waits for five seconds on purpose.
+/// The longest time until slurmctld saves its state: it waits for five seconds on purpose.
 const SAVE_LIMIT: Duration = Duration::from_secs(30);
 
 impl<H: Hosts> Cluster<H> {
-    /// Waits until slurmctld has saved everything that happened before this call: it does so some seconds later.
+    /// Waits until slurmctld has saved all changes before this call. It saves some seconds after a change.
     pub fn await_saved(&self) -> Result<()> {
-        // All jobs are saved together, so one that was submitted last tells of the others.
+        // All jobs are saved together, so the last submitted job stands for the others.
         let mark = format!("mark-{}", next_number());
         let job = self.sbatch("true", &["--hold", &format!("--job-name={mark}")])?;
         wait_until("slurmctld to save its jobs", SAVE_LIMIT, || self.hosts.has_saved(&mark))?;
@@ -47,7 +47,7 @@ impl<H: Hosts> Cluster<H> {
 }
 
 impl Cluster {
-    /// slurmctld's process.
+    /// The process of slurmctld.
     pub fn slurmctld(&self) -> Result<Process> {
         self.hosts.slurmctld()
     }
@@ -70,8 +70,8 @@ impl Cluster {
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
 
-    /// Deletes all that slurmctld saved, but not the plugin's journal: it will know no job and count them from
-    /// one again. To be called while it is not running.
+    /// Deletes slurmctld's saved state, but not the plugin's journal. slurmctld then knows no job and counts
+    /// jobs from one again. Call this while slurmctld is not running.
     pub fn lose_state(&self) -> Result<()> {
         locked(&self.submitted).clear();
         for entry in fs::read_dir(self.hosts.layout.state())? {
@@ -85,13 +85,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts slurmctld again after it was ended, and waits until it answers and has heard of its nodes: what is
-    /// submitted before may wait for a minute.
+    /// Starts slurmctld again, and waits until it answers and has heard of its nodes. A job that is submitted
+    /// before then may wait for a minute.
     pub fn start_slurmctld(&self) -> Result<()> {
         self.start_slurmctld_with(&[])
     }
 
-    /// As [`Cluster::start_slurmctld`], without any memory: `slurmctld -c`. No job is known any more.
+    /// Does [`Cluster::start_slurmctld`] without saved state (`slurmctld -c`). No job is known any more.
     pub fn start_slurmctld_anew(&self) -> Result<()> {
         locked(&self.submitted).clear();
         self.start_slurmctld_with(&["-c"])
@@ -119,7 +119,7 @@ impl Cluster {
         self.hosts.at.api_host(numbers)
     }
 
-    /// Writes a vipu.conf that works, with `lines` after the keys every one needs.
+    /// Writes a working vipu.conf, with `lines` after the required keys.
     pub fn write_vipu_conf(&self, lines: &[&str]) -> Result<()> {
         let lines: Vec<_> = lines.iter().map(|&line| line.to_owned()).collect();
         let text = conf_files::vipu_conf(

@@ -1,7 +1,7 @@
-//! The C program that prints what is measured of a tree.
+//! The C program that prints the measured values of a tree.
 //!
-//! The host's compiler builds it against the tree's own headers. Each value has a line of its own in it. A
-//! value that this Slurm does not have is one whose line the compiler complains of.
+//! The host's compiler builds it against the tree's own headers. Each value has its own line in the program.
+//! If this Slurm lacks a value, the compiler complains of its line.
 
 use std::{fs, io, process::Command};
 
@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use super::source::{OLDEST, Source};
 
-/// The kind of a member, from its address: arrays are no pointers.
+/// The beginning of the program. `KIND` is the kind of a member, from its address, because arrays are no
+/// pointers.
 const MAIN: &str = r#"#include <stddef.h>
 #include <stdio.h>
 #define KIND(at) _Generic((at), \
@@ -23,13 +24,13 @@ int main(void) {
 #line 1 "values"
 "#;
 
-/// What goes into the table file.
+/// Measures the values for the table file.
 pub fn measure(source: &Source) -> Result<Measured> {
     let values = values();
     let folder = write(source, &values)
         .context("cannot write headers into the folder for temporary files; free it, or set TMPDIR")?;
     let mut cc = Command::new("cc");
-    // The generated headers come first: a tree that was configured has its own.
+    // The generated headers come first, because a configured tree has its own.
     cc.args(["-std=gnu11", "-w", "-I.", "-I"]).arg(&source.root).args(["-o", "measure", "measure.c"]);
     let built = cc.env("LC_ALL", "C").current_dir(&folder).output();
     let built = built.context("there is no cc to read Slurm's headers with: install gcc")?;
@@ -43,7 +44,7 @@ pub fn measure(source: &Source) -> Result<Measured> {
     Ok(String::from_utf8(printed.stdout)?.lines().filter_map(pair).collect())
 }
 
-/// Each value: its name in C, and the line that prints it.
+/// The values: for each its name in C, and the line that prints it.
 fn values() -> Vec<(String, String)> {
     let mut values = Vec::new();
     for found in STRUCTS {
@@ -63,8 +64,8 @@ fn values() -> Vec<(String, String)> {
     values
 }
 
-/// Writes the program, and as much as headers look at of what `./configure` would have made of the tree: none
-/// of it moves a member.
+/// Writes the program, and the parts of `./configure`'s output that headers look at. None of them moves a
+/// member.
 fn write(source: &Source, values: &[(String, String)]) -> io::Result<TempDir> {
     let include = |header| format!("#include \"{header}\"\n");
     let headers: String = ["config.h"].into_iter().chain(source.headers()).map(include).collect();
@@ -82,12 +83,12 @@ fn write(source: &Source, values: &[(String, String)]) -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// The compiler's errors in a line.
+/// The compiler's errors in one line.
 fn complaint(said: &str, values: &[(String, String)]) -> String {
     let is_told = |line: usize| said.contains(&format!("values:{line}:"));
     let (mut missing, mut within) = (Vec::new(), String::new());
     for (line, (name, _)) in (1..).zip(values) {
-        // Nothing is told of the members of a struct that is missing.
+        // The message leaves out the members of a missing struct.
         if is_told(line) && (within.is_empty() || !name.starts_with(&within)) {
             missing.push(name.as_str());
             within = format!("{name}.");
@@ -111,7 +112,7 @@ fn complaint(said: &str, values: &[(String, String)]) -> String {
 mod tests {
     use super::*;
 
-    /// What measuring a tree with this one header says.
+    /// The error of measuring a tree with only this header.
     fn refused(header: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("src/slurmctld")).unwrap();
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_missing_is_named() {
+    fn every_missing_value_is_named() {
         let said = refused("typedef struct { unsigned magic; } part_record_t;\n#define JOB_MAGIC 1\n");
         assert!(said.starts_with("this Slurm has no job_record_t, job_details_t, "), "{said}");
         assert!(said.contains(", part_record_t.name, ") && !said.contains("part_record_t.magic"), "{said}");
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn of_other_errors_the_first_is_shown() {
+    fn only_the_first_of_other_errors_is_shown() {
         let said = refused("#include <no/such.h>\n");
         assert!(said.starts_with("cc cannot read the headers: ") && said.contains("no/such.h"), "{said}");
         assert_eq!(said.lines().count(), 1);

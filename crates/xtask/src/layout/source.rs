@@ -8,7 +8,7 @@ use slurm_release::{Series, Version};
 /// The oldest series whose structs the plugins know.
 pub const OLDEST: Series = Series::new(22, 5);
 
-/// Where the structs are declared. They moved between releases: of each pair a tree has one.
+/// The headers that declare the structs. They moved between releases: a tree has one of each pair.
 const HEADERS: &[&str] = &[
     "slurm/slurm.h",
     "slurm/slurm_errno.h",
@@ -24,21 +24,21 @@ const HEADERS: &[&str] = &[
     "src/slurmctld/slurmctld.h",
 ];
 
-/// A Slurm source tree, and what its META file says.
+/// A Slurm source tree, with the contents of its META file.
 #[derive(Debug)]
 pub struct Source {
     /// The root of the tree.
     pub root: PathBuf,
-    /// Which release it is, or is on the way to.
+    /// The release of the tree, or the next one if it is unreleased.
     pub version: Version,
-    /// What people call it: `24.05.4`, `24.05.5-0pre1`.
+    /// The usual name of the version: `24.05.4`, `24.05.5-0pre1`.
     pub name: String,
     /// The soname number of its libslurm.
     pub soname: u32,
 }
 
 impl Source {
-    /// Opens the tree at `root`; nothing is ever written into it.
+    /// Opens the tree at `root`. The tree is never written to.
     pub fn open(root: &Path) -> Result<Self> {
         let not_slurm = || {
             format!(
@@ -61,18 +61,18 @@ impl Source {
         Ok(Self { root, version, name, soname })
     }
 
-    /// Whether it is a state between two releases.
+    /// Whether the tree is a state between two releases.
     pub fn is_unreleased(&self) -> bool {
         self.name != self.version.to_string()
     }
 
-    /// The headers that have to be read, relative to the root.
+    /// The headers to read, relative to the root.
     pub fn headers(&self) -> impl Iterator<Item = &'static str> {
         HEADERS.iter().copied().filter(|header| self.root.join(header).is_file())
     }
 }
 
-/// Release and soname number.
+/// Reads the release and the soname number from META.
 fn release(meta: &str) -> Result<(Version, u32)> {
     let field = |name: &str| value(meta, name).with_context(|| format!("its META has no {name}"));
     let numbers = format!("{}.{}.{}", field("Major")?, field("Minor")?, field("Micro")?);
@@ -81,7 +81,7 @@ fn release(meta: &str) -> Result<(Version, u32)> {
     Ok((version, soname.parse().with_context(|| format!("API_CURRENT '{soname}' in its META is no number"))?))
 }
 
-/// Releases are numbered, once packaged; what comes before is `0pre1` or `0rc1`.
+/// Whether META's `Release` is a number, as in a release. Before a release it is `0pre1` or `0rc1`.
 fn is_number(release: &str) -> bool {
     release.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -97,7 +97,7 @@ mod tests {
     const META: &str =
         "  Name:		slurm\n  Major:	22\n  Minor:	05\n  Micro:	8\n  Release:	1\n  API_CURRENT:	38\n";
 
-    /// What opening a tree with this META says.
+    /// Opens a tree with this META.
     fn open(meta: &str) -> Result<Source, String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("src/slurmctld")).unwrap();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tree_and_one_too_old_are_refused() {
+    fn other_trees_and_old_releases_are_refused() {
         for (from, to, said) in [
             ("slurm", "munge", "is no Slurm source tree: give the folder"),
             ("API_CURRENT", "API_AGE", "its META has no API_CURRENT"),
