@@ -1,4 +1,4 @@
-//! Jobs and settings that change on the way.
+//! Jobs and settings that change.
 
 mod cancel_and_requeue;
 mod conf_files;

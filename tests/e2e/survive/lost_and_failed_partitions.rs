@@ -1,4 +1,4 @@
-//! Partitions that belong to no job, and partitions that fail under a running job.
+//! Partitions without a job, and partitions that fail under a running job.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
-/// The controller's partitions are looked at every second.
+/// A cluster that surveys its controller every second.
 fn watchful() -> Settings {
     quick().vipu_conf("ReconcileInterval=1")
 }
@@ -35,7 +35,7 @@ fn job_partition_of_nobody_is_left_alone_until_the_site_says_otherwise() -> Resu
     })
 }
 
-/// A job on 16 IPUs whose partition fails for good while it runs.
+/// Starts a job on 16 IPUs whose partition then fails for good.
 fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
     let job = stay(cluster, 16)?;
     cluster.mock().cause(Incident::IpuFault { agent: "ag1".into(), ipu: 0 })?;
@@ -50,7 +50,7 @@ fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> 
         let job = fails_under_a_job(cluster)?;
         cluster
             .await_job(job, "to wait in line", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
-        // Slurm has a requeued job wait for two minutes.
+        // Slurm delays a requeued job by two minutes.
         cluster.scontrol(&["update", &format!("jobid={job}"), "starttime=now"])?;
         cluster.await_job(job, "to run again", LIMIT, |job| job.restarts == 1 && job.state == "RUNNING")?;
         let_go(cluster)?;
@@ -130,7 +130,7 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
     let conf = ["CreateTimeout=4", "ApiTimeout=1", "RemoveWait=2"];
     let settings = conf.into_iter().fold(slow(20), Settings::vipu_conf);
     settings.expect_log("no IPU job").expect_log("still there").run(|cluster| {
-        // The run is never launched: --no-requeue is not about it.
+        // The run is never launched: --no-requeue does not concern it.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.mock().refuse()?;

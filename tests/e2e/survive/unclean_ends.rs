@@ -1,4 +1,4 @@
-//! Ends that leave something behind.
+//! Ends of jobs that leave something behind.
 
 use anyhow::{Result, ensure};
 use testbed::wait_until;

@@ -1,4 +1,4 @@
-//! squeue's column of reasons names what an IPU job really waits for.
+//! The reason in squeue names the true cause for which an IPU job waits.
 
 use anyhow::Result;
 
@@ -22,7 +22,7 @@ fn sched_reason_goes_when_it_is_over() -> Result<()> {
         cluster.mock().clear()?;
         let full = "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32";
         waits(cluster, behind, full)?;
-        // An earlier slurmctld gave it.
+        // The next slurmctld replaces the reason of an earlier one.
         cluster.await_saved()?;
         cluster.stop_slurmctld()?;
         cluster.write_vipu_conf(&["MaxIpusPerJob=16"])?;

@@ -1,4 +1,4 @@
-//! What scheduling costs slurmctld, at smoke size.
+//! The cost of scheduling in slurmctld, at smoke size.
 
 use anyhow::{Context, Result, ensure};
 use testbed::measure::scheduling_cost::{self, Scale, TARGET};
@@ -9,7 +9,7 @@ fn sched_bench_smoke() -> Result<()> {
     for quantity in &quantities {
         println!("{} in seconds, ours and stock: {:?}", quantity.name, quantity.pairs);
     }
-    // What the clock on the wall shows depends on what else the machine does.
+    // Only processor time counts: times by the clock depend on the other load of the machine.
     let ratio = quantities[0].ratio().context("two pairs have a ratio")?.mean;
     ensure!(ratio <= 10.0 * TARGET, "slurmctld took {ratio:.1} times as long as under the stock selector");
     Ok(())
