@@ -54,7 +54,7 @@ fn job_requeuehold_while_creating() -> Result<()> {
 }
 
 #[test]
-fn job_requeue_of_who_has_ended_or_is_just_ending() -> Result<()> {
+fn job_requeue_of_an_ended_or_ending_job() -> Result<()> {
     brisk().remove_time(Duration::from_secs(5)).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--requeue", "--gres=vipu:pod64:64"])?;
         for restarts in [1, 2] {

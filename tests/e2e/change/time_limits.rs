@@ -39,7 +39,7 @@ fn job_time_limit_does_not_count_while_the_partition_is_made() -> Result<()> {
 }
 
 #[test]
-fn job_time_limit_of_who_ignores_signals() -> Result<()> {
+fn job_time_limit_of_a_job_that_ignores_signals() -> Result<()> {
     brisk().slurm_conf("KillWait=2").run(|cluster| {
         let script = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done";
         let job = cluster.sbatch(script, &["--gres=vipu:pod64:4", "--time=1"])?;

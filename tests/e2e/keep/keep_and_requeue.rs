@@ -121,7 +121,7 @@ fn user_requeue_on_chosen_exit_codes() -> Result<()> {
 }
 
 #[test]
-fn user_requeue_of_a_heterogeneous_job_is_of_all_of_it() -> Result<()> {
+fn user_requeue_covers_all_of_a_heterogeneous_job() -> Result<()> {
     quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let script = "[ \"$SLURM_RESTART_COUNT\" ] || exit 42";
         let job =

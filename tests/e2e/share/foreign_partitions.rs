@@ -20,7 +20,7 @@ fn vanishes(cluster: &Cluster) -> Result<()> {
 }
 
 #[test]
-fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
+fn sched_foreign_partition_before_any_listing_shows_it() -> Result<()> {
     brisk().expect_log("no room").run(|cluster| {
         let is_listed = || Ok(cluster.slurmctld_log().contains("answers (64 IPUs)"));
         wait_until("the listing without it", LIMIT, is_listed)?;

@@ -48,7 +48,7 @@ fn sched_two_models_on_one_node() -> Result<()> {
 }
 
 #[test]
-fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> {
+fn sched_second_controller_takes_jobs_without_room_on_the_first() -> Result<()> {
     two_controllers().run(|cluster| {
         let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
         is_on(cluster, first, 0)?;
@@ -66,7 +66,7 @@ fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> 
 }
 
 #[test]
-fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
+fn sched_second_controller_takes_jobs_that_the_first_refuses() -> Result<()> {
     two_controllers().expect_log("no room").run(|cluster| {
         // The listing does not show which IPUs are broken: by the listing, half of the first Pod is free.
         theirs(cluster, "theirs", 16, 0)?;
@@ -121,7 +121,7 @@ fn theirs(cluster: &Cluster, id: &str, size: u32, first: u32) -> Result<()> {
 }
 
 #[test]
-fn sched_allocation_is_what_counts() -> Result<()> {
+fn sched_allocation_alone_counts() -> Result<()> {
     let agents: Vec<_> = (9..=16).map(|agent| format!("ag{agent}")).collect();
     let agents = format!("AllocationAgents={}", agents.join(","));
     let settings = quick().mock(&["--allocation=a=1-8", "--allocation=b=9-16"]);
@@ -146,7 +146,7 @@ fn sched_allocation_is_what_counts() -> Result<()> {
 }
 
 #[test]
-fn sched_allocation_that_is_not_there() -> Result<()> {
+fn sched_allocation_that_is_missing_is_the_reason() -> Result<()> {
     quick()
         .vipu_conf("Allocation=c")
         .run(|cluster| waits(cluster, "vipu:pod64:1", "allocation 'c'").map(drop))

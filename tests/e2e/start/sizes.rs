@@ -61,7 +61,7 @@ const BY_DEFAULT: &str = "vipu: a job in Slurm partition v-ipu gets at most 32 I
 const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
 
 #[test]
-fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
+fn user_limits_lowered_later_keep_a_job_waiting() -> Result<()> {
     quick().slurm_conf("PartitionName=large Nodes=ALL").run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "--hold"])?;
         cluster.write_vipu_conf(&["MaxIpusPerJobInSlurmPartition=v-ipu:8"])?;

@@ -18,7 +18,7 @@ fn says(job: &JobView, text: &str) -> bool {
 }
 
 #[test]
-fn job_partition_of_nobody_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
+fn job_unknown_partition_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
     watchful().expect_log("RemoveUnknown").run(|cluster| {
         cluster.mock().cause(Incident::Foreign { id: "slurm_999".into(), size: 16, first: None })?;
         wait_until("it to be reported", LIMIT, || {
@@ -45,7 +45,7 @@ fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
 const FAULT: &str = "IPU 0 of ag1 is in error";
 
 #[test]
-fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> {
+fn job_partition_that_fails_requeues_its_job_if_the_site_wants_that() -> Result<()> {
     watchful().vipu_conf("OnPartitionError=requeue").expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         cluster
@@ -61,7 +61,7 @@ fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> 
 }
 
 #[test]
-fn job_whose_partition_fails_is_ended_if_the_site_wants_that() -> Result<()> {
+fn job_partition_that_fails_ends_its_job_if_the_site_wants_that() -> Result<()> {
     watchful().vipu_conf("OnPartitionError=kill").expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         let ended = cluster.await_end(job, LIMIT)?;
@@ -71,7 +71,7 @@ fn job_whose_partition_fails_is_ended_if_the_site_wants_that() -> Result<()> {
 }
 
 #[test]
-fn job_whose_partition_vanishes_is_told() -> Result<()> {
+fn job_partition_that_vanishes_is_reported_to_its_job() -> Result<()> {
     watchful().expect_log("does not know it any more").run(|cluster| {
         let job = stay(cluster, 16)?;
         cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
@@ -82,7 +82,7 @@ fn job_whose_partition_vanishes_is_told() -> Result<()> {
 }
 
 #[test]
-fn job_whose_partition_moves_has_its_file_written_anew() -> Result<()> {
+fn job_partition_that_moves_gets_a_new_file() -> Result<()> {
     watchful().expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
@@ -114,7 +114,7 @@ fn job_leaves_completing_though_its_partition_cannot_be_removed() -> Result<()> 
 }
 
 #[test]
-fn job_whose_create_fails_too_often_is_held() -> Result<()> {
+fn job_with_too_many_failed_creates_is_held() -> Result<()> {
     quick().vipu_conf("MaxRetries=1").expect_log("bad cable").run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: "bad cable".into() }))?;
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;

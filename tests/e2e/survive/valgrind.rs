@@ -72,7 +72,7 @@ fn is_ours(report: &[String]) -> bool {
 }
 
 #[test]
-fn reports_are_told_by_who_made_the_error() {
+fn a_report_belongs_to_the_code_that_made_the_error() {
     let report = |first: &str, second: &str| {
         format!(
             "==7== Invalid read of size 8\n==7==    at 0x1: memmove (vg_replace.c:1)\n==7==    by 0x2: a (in {first})\n\

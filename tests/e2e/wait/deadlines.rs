@@ -8,7 +8,7 @@ use testbed::{Cluster, JobId, main_job};
 use crate::{LIMIT, slow};
 
 #[test]
-fn user_deadline_ends_a_job_whose_partition_does_not_come() -> Result<()> {
+fn user_deadline_ends_a_job_without_its_partition() -> Result<()> {
     slow(600).run(|cluster| {
         // At submit, Slurm refuses a deadline less than a minute from now. An update may set one.
         let job = cluster.sbatch("echo it ran", &["--ipus=16", "--time=UNLIMITED", "--hold"])?;

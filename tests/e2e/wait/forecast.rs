@@ -8,7 +8,7 @@ use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, submit, w
 const REMOVAL: u64 = 1;
 
 #[test]
-fn sched_forecast_is_the_end_of_who_makes_the_block() -> Result<()> {
+fn sched_forecast_is_the_end_of_the_job_that_frees_the_block() -> Result<()> {
     brisk().run(|cluster| {
         let first = running_for(cluster, 32, 60, &[])?;
         let first = cluster.end_of(first)? + REMOVAL;

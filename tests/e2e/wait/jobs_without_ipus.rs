@@ -32,7 +32,7 @@ fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Durati
 
 /// Jobs that wait for IPUs delay other jobs no more than jobs that wait for a licence.
 #[test]
-fn sched_waiting_for_ipus_holds_up_nobody() -> Result<()> {
+fn sched_waiting_for_ipus_holds_up_no_other_job() -> Result<()> {
     // Backfill does not help: a job that the main scheduler passes over waits for half a minute.
     let settings = roomy().slurm_conf("SchedulerParameters=bf_interval=30,batch_sched_delay=0");
     settings.slurm_conf("Licenses=token:1").run(|cluster| {

@@ -68,7 +68,7 @@ fn sched_line_without_backfill() -> Result<()> {
 }
 
 #[test]
-fn sched_line_is_left_by_who_does_not_want_to_start() -> Result<()> {
+fn sched_line_is_left_by_held_and_cancelled_jobs() -> Result<()> {
     // Without backfill, a plan that no scheduler renews lives for two minutes.
     without_backfill().run(|cluster| {
         running_for(cluster, 32, 60, &[])?;

@@ -156,7 +156,7 @@ fn user_prepare_is_not_hoarded() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
+fn user_prepare_failure_leaves_jobs_as_they_are() -> Result<()> {
     const TEXT: &str = "link training failed on ag3";
     quick().vipu_conf("Prepare=all").vipu_conf("CreateTimeout=2").expect_log(TEXT).run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
@@ -179,7 +179,7 @@ fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
+fn user_prepare_with_a_failing_removal_holds_up_no_job() -> Result<()> {
     const TEXT: &str = "link training failed on ag3";
     quick().vipu_conf("CreateTimeout=4").expect_log(TEXT).run(|cluster| {
         let first = main_job::partition_name(JobId(1), 0);

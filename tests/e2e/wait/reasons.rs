@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::jobs::{ipus, let_go, roomy, running_for, waits};
 
 #[test]
-fn sched_reason_goes_when_it_is_over() -> Result<()> {
+fn sched_reason_goes_when_its_cause_is_over() -> Result<()> {
     // The main scheduler looks at the first two jobs, and at no more for an hour.
     let parameters = "SchedulerParameters=bf_interval=3600,sched_interval=3600,default_queue_depth=1";
     let settings = roomy().slurm_conf(parameters);

@@ -107,7 +107,7 @@ fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_leaves_out_who_cannot_wait() -> Result<()> {
+fn user_prepare_leaves_out_jobs_that_cannot_wait() -> Result<()> {
     prepared(2).run(|cluster| {
         for by in ["srun", "salloc"] {
             for (immediate, is_prepared) in
