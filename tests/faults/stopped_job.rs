@@ -68,7 +68,7 @@ impl<'a> StoppedJob<'a> {
         }
         let saved_first = is_saved_first(fault);
         if saved_first {
-            // The queue is closed instead of the job held: a held job would come back held.
+            // The Slurm partition goes down, and the job is not held: a held job would come back held.
             stopped.open_queue(false)?;
         } else if !step.is_ending() {
             stopped.stop_there()?;

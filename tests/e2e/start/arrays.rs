@@ -33,8 +33,8 @@ fn job_array_of_1000() -> Result<()> {
     })
 }
 
-/// Checks that each task had one create, that no create was in vain, and that 8 to 64 partitions, one for
-/// each IPU, existed at a time.
+/// Checks that each task had one create and none was in vain. At most one partition for each IPU, and at
+/// least 8 partitions, existed at a time.
 fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
     let report = cluster.mock().report()?;
     for task in tasks {

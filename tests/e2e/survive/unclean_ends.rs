@@ -7,7 +7,7 @@ use crate::LIMIT;
 use crate::jobs::{brisk, ended, gone, running, there_are};
 
 #[test]
-fn job_unclean_end_by_a_failing_epilog() -> Result<()> {
+fn job_unclean_end_of_the_epilog_leaves_no_partition() -> Result<()> {
     let epilog = "Epilog=/bin/false";
     brisk().slurm_conf(epilog).expect_log("pilog").run(|cluster| {
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
@@ -19,7 +19,7 @@ fn job_unclean_end_by_a_failing_epilog() -> Result<()> {
 }
 
 #[test]
-fn job_unclean_end_by_a_killed_script_or_steps_that_outlive_it() -> Result<()> {
+fn job_unclean_end_of_the_script_leaves_no_partition() -> Result<()> {
     brisk().run(|cluster| {
         let job = running(cluster, 16, &[])?;
         cluster.command("scancel").args(&["--signal=KILL", "--full", &job.to_string()]).success()?;

@@ -81,8 +81,8 @@ impl Limits {
     }
 }
 
-/// Draws jobs until Slurm counts `count`, and their limits. With `waiting`, some of them are for IPUs, on
-/// these nodes.
+/// Draws jobs until Slurm counts `count` jobs, and their limits. With `waiting`, some of them are for IPUs,
+/// on these nodes.
 pub(super) fn draw(seed: u64, count: usize, waiting: Option<Nodes>) -> (Vec<Job>, Limits) {
     let random = &mut StdRng::seed_from_u64(seed);
     let (mut jobs, mut drawn) = (Vec::new(), 0);
