@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::str::FromStr;
+use std::time::Duration;
 
 use frontend::slurm;
 use vipu_types::{Grant, ModelName};
@@ -182,7 +183,7 @@ impl slurm::JobMut for Change<'_> {
         take_back_launch_gate();
         raise_completion_gate();
         configure_again();
-        begin_soon();
+        begin_soon(Duration);
         end_by_deadline();
         expect_start(i64);
         set_reason(&str);

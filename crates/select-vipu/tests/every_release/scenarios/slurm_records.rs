@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::LockPermit;
@@ -70,7 +71,7 @@ fn writes(host: Host, job: Job) {
     assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
     seen.expect_start(1_800_000_000);
     job.details.put("begin_time", 0_i64);
-    seen.begin_soon();
+    seen.begin_soon(Duration::from_secs(2));
     assert!(!job.record.get::<*const c_void>("job_resrcs").is_null());
     seen.give_up_resources();
     assert!(job.record.get::<*const c_void>("job_resrcs").is_null());
