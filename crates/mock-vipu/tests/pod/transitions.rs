@@ -137,7 +137,7 @@ fn an_error_is_mended_three_times() {
 }
 
 #[test]
-fn other_hands_hide_delay_and_repeat() {
+fn other_hands_show_stale_and_incomplete_states() {
     let mut pod = pod64();
     pod.inject(Fault::new(Effect::OtherHands { seed: 1 }));
     let (mut hidden, mut pending, mut removed, mut lists) = (0, 0, 0, BTreeSet::new());
