@@ -59,7 +59,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
         }
         AdoptedAs::Running | AdoptedAs::Kept(_) => Event::Adopt(claim.clone(), found),
     });
-    // After the event, because the host thread forgets runs that the ledger does not know.
+    // The host thread is asked after the event, because it forgets runs that the ledger does not know.
     match found {
         AdoptedAs::Starting => frontend.mind_deadline(*job, &claim),
         AdoptedAs::Ending if frontend.may_hold() => frontend.limit_completion(claim),

@@ -121,7 +121,8 @@ pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<En
         None => Event::Fini { job, ending },
     });
     if ending == Ending::Held {
-        // After the event, because the host thread forgets runs of which the ledger knows no raised gate.
+        // The host thread is asked after the event, because it forgets runs without a gate that the ledger
+        // knows as raised.
         frontend.limit_completion(claim);
     }
 }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_counted_once_where_it_is_not_shared() {
+    fn a_node_that_is_not_shared_is_counted_once() {
         let expected = Expected::default();
         assert!(expected.expect(1, vec![3, 4], true).is_empty());
         assert!(expected.expect(5, vec![5], false).is_empty());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_prepared_any_more_is_expected_nowhere() {
+    fn a_job_without_a_preparation_is_expected_nowhere() {
         let expected = Expected::default();
         expected.expect(1, vec![3], true);
         assert!(expected.of_others(2, true, |_| None).is_empty());

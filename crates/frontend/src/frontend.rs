@@ -120,8 +120,8 @@ impl Frontend {
         !self.shared_ledger.is_distrusted()
     }
 
-    /// The reason why no IPU job may start until slurmctld is restarted, if there is one. It holds whatever
-    /// the ledger says.
+    /// The reason why no IPU job may start until slurmctld is restarted, if there is one. It takes precedence
+    /// over the ledger.
     pub fn out_of_order(&self) -> Option<&str> {
         self.out_of_order.get().map(String::as_str)
     }

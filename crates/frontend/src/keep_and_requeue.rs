@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn user_requeue_comes_before_keep_until_it_was_often_enough() {
+    fn user_requeue_comes_before_keep_up_to_max_requeues() {
         let both = asked(Some(60), "42");
         let kept = Remedy::Keep(Duration::from_secs(60));
         for (asked, code, may, restarts, remedy) in [
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn user_keep_is_refused_where_none_stays_and_cut_where_it_is_too_long() {
+    fn user_keep_is_refused_or_cut_by_max_keep() {
         let model = ModelName::new("pod64").unwrap();
         let answer = |limits: FailureLimits, asked| limits.check(asked, &model);
         assert_eq!(answer(HERE, asked(Some(600), "1-255")), Ok(None));

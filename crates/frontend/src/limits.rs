@@ -10,7 +10,7 @@ use crate::models::Model;
 /// The Slurm partitions and the QOS of a job, on which its limits depend. Both are lists of names as users
 /// write them, `debug,short`.
 ///
-/// Of several names it is unknown which one the job will run in, so one that allows the request is enough.
+/// With several names, one that allows the request is enough, because the job may run in any of them.
 /// `None` if the user named none and Slurm has not chosen yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Standing {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strictest_limit_counts_and_of_several_places_the_best() {
+    fn the_strictest_limit_counts_and_the_best_of_several_names() {
         let limits =
             "MaxIpusPerJobInSlurmPartition=debug:16,short:32,tiny:1,all:100 MaxIpusPerJobInQos=Low:8";
         for (slurm_partitions, qos, line) in [

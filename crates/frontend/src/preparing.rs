@@ -46,7 +46,7 @@ pub(crate) fn reason(ledger: &Ledger, job: impl Job) -> Option<Option<String>> {
     Some(ready.is_none().then(|| being_made(ledger, &claim)))
 }
 
-/// The reason of a job whose partition is being prepared: what holds that up, if something does.
+/// The reason of a job whose partition is being prepared. It names the trouble that delays it, if any.
 fn being_made(ledger: &Ledger, claim: &Claim) -> String {
     let trouble = ledger.trouble_of(claim);
     trouble.map_or_else(|| REASON.to_owned(), |trouble| trouble.to_string())
@@ -93,8 +93,8 @@ pub(crate) fn displaced(
         return None;
     }
     if !ledger.may_prepare(now, own.job()) {
-        // A partition waited for it in vain: something else than IPUs holds it up, and would hold up the
-        // others too.
+        // A partition waited in vain for the job, because something other than IPUs delays it. To displace
+        // others would only delay them too.
         return None;
     }
     let others = ledger.preparations().map(|it| it.claim);

@@ -105,7 +105,7 @@ impl Refusal {
         self.line
     }
 
-    /// Whether no system could meet the request, whatever its configuration.
+    /// Whether no system could meet the request, with any configuration.
     pub(crate) fn is_for_good(&self) -> bool {
         self.for_good
     }

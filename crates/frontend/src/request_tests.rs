@@ -49,7 +49,7 @@ fn one_model_completes_every_request() {
 }
 
 #[test]
-fn a_refusal_names_what_would_be_valid_and_what_there_is() {
+fn a_refusal_names_valid_requests_and_the_models() {
     let one = models(&[("pod64", 64)]);
     for (asked, line) in [
         ("vipu:pod64:3", "3 IPUs is not a power of two; valid: --gres=vipu:pod64:2 or --gres=vipu:pod64:4"),
@@ -98,7 +98,7 @@ fn answers_speak_the_options_that_were_typed() {
 }
 
 #[test]
-fn a_size_that_only_one_model_has_needs_none() {
+fn a_size_that_only_one_model_has_needs_no_model() {
     let three = models(&[("pod16", 16), ("pod16b", 16), ("pod64", 64)]);
     assert_eq!(answer(&three, "vipu:32"), "vipu:pod64:32");
     assert!(answer(&three, "vipu:16").starts_with("vipu: which model?"));
@@ -142,7 +142,7 @@ fn options_are_part_of_the_request() {
 }
 
 #[test]
-fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
+fn a_number_between_two_sizes_is_rounded_up_if_the_site_wants_it() {
     let up = "SizePolicy=round-up";
     for (tres, options, list, notice) in [
         ("gpu:1,vipu:3", &[][..], "vipu:pod64:4", Some((3, 4))),
@@ -174,7 +174,7 @@ fn a_number_between_two_sizes_is_rounded_up_where_the_site_has_it_so() {
 }
 
 #[test]
-fn limits_go_by_where_the_job_is() {
+fn limits_depend_on_slurm_partition_and_qos() {
     let limits = "SizePolicy=round-up MaxIpusPerJobInSlurmPartition=debug:12 MaxIpusPerJobInQos=low:8";
     let standing = |slurm_partition: &str, qos: Option<&str>| Standing {
         slurm_partitions: Some(slurm_partition.to_owned()),
@@ -208,7 +208,7 @@ fn limits_go_by_where_the_job_is() {
 }
 
 #[test]
-fn of_a_change_the_list_counts_and_the_options_stay() {
+fn a_change_of_the_list_keeps_the_other_options() {
     let two = models(&[("pod16", 16), ("pod64", 64)]);
     let changed = |tres| {
         let found = two.find_changed(&asks(tres, &["ipus=16", "ipu_model=pod64", "ipu_gcds=4"]));
@@ -221,7 +221,7 @@ fn of_a_change_the_list_counts_and_the_options_stay() {
 }
 
 #[test]
-fn only_what_no_system_has_is_refused_for_good() {
+fn only_impossible_requests_are_refused_for_good() {
     let one = models(&[("pod64", 64)]);
     for (asked, for_good) in [("vipu:3", true), ("vipu:0", true), ("vipu:128", false), ("vipu:pod9:1", false)]
     {

@@ -55,7 +55,7 @@ pub fn before(
     }
 }
 
-/// The reason why a job has to wait, whatever IPUs are free.
+/// The reason why a job has to wait even if IPUs are free.
 fn obstacle(frontend: &Frontend, job: impl Job, wanted: &Resolved, question: Question) -> Option<String> {
     if let Some(trouble) = frontend.out_of_order() {
         // The ledger knows the reason too, but it may have failed.

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_not_looked_for_again_until_it_may_have_changed() {
+    fn a_good_answer_is_remembered_until_it_may_have_changed() {
         let (found, model) = (Found::default(), ModelName::new("pod64").unwrap());
         let partitions = |models| Some(Fake(vec![("ipu", models)]));
         assert_eq!(found.refuse(|| partitions(vec!["pod64"]), "ipu", &model), None);

@@ -82,7 +82,7 @@ async fn run(
 /// The IPUoF files of this cluster. A file beside the journal lists the directories that have some.
 fn ipuof_files(journal: Option<&Path>, live: &[LiveRecord]) -> IpuofFiles {
     let beside = |name| journal.map(|journal| journal.with_file_name(name));
-    // Slurm's own file: it begins with the name, and newer releases write more behind it.
+    // Slurm's own file begins with the name. Newer releases write more behind it.
     let text = beside("clustername").and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     let is_of_name = |byte: &char| byte.is_ascii_alphanumeric() || "_-.".contains(*byte);
     let cluster: String = text.trim().chars().take_while(is_of_name).collect();

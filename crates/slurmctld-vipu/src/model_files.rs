@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_file_is_to_be_kept_whatever_was_kept_before() {
+    fn a_good_file_replaces_any_kept_text() {
         let Reading { models, good, .. } = found(GOOD, "ApiHost=other IpuofDir=/y");
         let settings = models.0.values().next().unwrap().settings.as_ref().unwrap();
         assert_eq!(settings.controllers[0].host(), "127.0.0.1");

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_whose_ipus_slurm_would_count_is_told_what_to_write() {
+    fn a_gres_without_no_consume_is_reported_with_its_correction() {
         let nodes = [
             node("vipu:pod64:64"),
             node("gpu:2,vipu:pod64:64"),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_model_is_told_what_to_write() {
+    fn a_gres_without_a_model_or_a_number_is_an_error() {
         assert_eq!(model_of("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
         assert_eq!(model_of("pod64:many").unwrap_err(), "many is not a number of IPUs");
     }

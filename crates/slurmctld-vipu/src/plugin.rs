@@ -92,7 +92,7 @@ pub(crate) fn plugin() -> Option<Arc<Plugin>> {
     PLUGIN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The ends of the queues for the threads, and the plugin that owns the threads. They end with it.
+/// The ends of the queues for the threads, and the plugin. The threads end with the plugin.
 pub(crate) struct Ends {
     pub(crate) plugin: Weak<Plugin>,
     pub(crate) tasks: Receiver<HostTask>,

@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_site_without_ipus_is_told_so() {
+    fn a_site_without_ipus_is_reported() {
         let line = line("", &[], None);
         assert!(line.ends_with("; no node has a vipu GRES; no journal"), "{line}");
     }
 
     #[test]
-    fn a_controller_that_was_not_heard_of_is_waited_for() {
+    fn a_controller_without_an_answer_is_waited_for() {
         let name = ModelName::new("pod64").unwrap();
         let asked = model("pod64", vec![pod("a:1", 0, Some(Wait::NoAnswer { model: name }))], None);
         assert!(is_asked_still(&asked));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plugstack_that_all_nodes_get_is_told_of_otherwise_than_ones_own() {
+    fn a_plugstack_for_all_nodes_has_a_message_of_its_own() {
         let what = "there is no /etc/slurm/plugstack.conf";
         assert!(where_sent(what).starts_with("there is no /etc/slurm/plugstack.conf: nodes that get"));
         assert!(where_own(what).contains("if nobody submits jobs on this host"));

@@ -28,7 +28,7 @@ pub enum Maker {
     Others,
 }
 
-/// Tells a partition from others with its name.
+/// Distinguishes a partition from others with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     pub maker: Maker,
@@ -50,11 +50,11 @@ pub enum Call {
 pub enum Fate {
     /// It takes effect after this time, and is answered then.
     After(Duration),
-    /// It takes effect so long after its caller has given up.
+    /// It takes effect this long after its caller has given up.
     Late(Duration),
     /// It has no effect, and fails after this time.
     Fails(Duration, Failure, &'static str),
-    /// It takes effect at once, and its caller gets an error that does not say so.
+    /// It takes effect at once, but its caller gets an error that leaves the effect open.
     Unclear(&'static str),
 }
 
@@ -72,13 +72,13 @@ pub trait Network: Clone + 'static {
     /// Decides the result of a call, which is about this partition unless it is a survey.
     fn fate(&self, machine: &Machine<Self::State>, call: Call, partition: Option<&PartitionId>) -> Fate;
 
-    /// Runs `work` whatever becomes of the caller.
+    /// Runs `work` even if the caller goes away.
     fn outside(&self, work: impl Future<Output = ()> + 'static);
 
-    /// A create call is about to be made. Returns its caller.
+    /// Returns the caller of a create call that is about to be made.
     fn about_to_make(&self, partition: &PartitionId) -> Maker;
 
-    /// A remove call takes effect. Returns whether the controller acts on it.
+    /// Returns whether the controller acts on a remove call that takes effect.
     fn about_to_remove(&self, _: &Machine<Self::State>, _: &PartitionId) -> bool {
         true
     }
@@ -153,7 +153,7 @@ impl<S: Default> Machine<S> {
         Ok(())
     }
 
-    /// Carries out a remove. Returns whether there was something to remove.
+    /// Carries out a remove. Returns whether the partition was there.
     pub fn remove(&self, partition: &str, force: bool) -> bool {
         self.pod.borrow_mut().remove(partition, force, self.now()).is_ok()
     }
@@ -229,7 +229,7 @@ impl<N: Network> Line<N> {
         }
     }
 
-    /// Calls `work` after `time`, whatever becomes of the caller.
+    /// Calls `work` after `time`, even if the caller goes away.
     fn deliver<T: 'static>(
         &self,
         time: Duration,

@@ -1,4 +1,4 @@
-//! What configuration says of a model, where a test does not care.
+//! Settings of a model, for tests to which they do not matter.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The generated client, and nothing else.
+//! The bare generated client, for comparison.
 
 use mock_vipu::{MockServer, Report};
 use tonic::transport::Endpoint;
@@ -26,7 +26,7 @@ pub async fn make(server: &MockServer, report: &Report) {
         client.remove_partition(RemovePartitionRequest { partition_id, ..Default::default() }).await.unwrap();
     }
     for (_, partition_id) in (0..report.calls(Call::GetPartitionStatus)).zip(ids.iter().cycle().cloned()) {
-        // Of one that is gone the answer is an error.
+        // The answer is an error once the partition is gone.
         let _ = client.get_partition_status(GetPartitionStatusRequest { partition_id }).await;
     }
 }

@@ -1,8 +1,8 @@
-//! A new slurmctld finds 10,000 partitions: how long until it knows of each what it is, and has removed what
-//! is nobody's.
+//! The time in which a new slurmctld sorts out 10,000 partitions: it learns the state of each, and removes
+//! the orphans.
 //!
-//! Compared with the same calls made by the bare generated client, one after the other, against a mock
-//! without latency.
+//! The time is compared with that of the bare generated client, which makes the same calls one after the
+//! other. The mock has no latency.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -17,20 +17,21 @@ use ledger::Claim;
 use mock_vipu::{Hardware, Incident, MockServer, Options, Settings};
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
-/// Jobs that run on a partition.
+/// The number of jobs that run on a partition.
 const HEALTHY: u32 = 9_900;
-/// Jobs that run, whose partition is not there any more.
+/// The number of running jobs whose partition is missing.
 const LOST: u32 = 100;
-/// Partitions that the journal has and no job.
+/// The number of partitions that are in the journal and have no job.
 const ORPHANS: u32 = 100;
 
-/// The driver lets this long pass between two surveys of a controller. Nothing is done meanwhile.
+/// The pause of the driver between two surveys of a controller. It does nothing meanwhile.
 const BETWEEN_SURVEYS: Duration = Duration::from_secs(1);
 
-/// Longer than this takes on any machine.
+/// The limit of the test, longer than it takes on any machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Jobs are numbered: those that run on a partition, those that lost theirs, those that ended.
+/// The claims of jobs that run on a partition. Their numbers come first, then those of jobs that lost their
+/// partition, then those of jobs that ended.
 fn healthy() -> impl Iterator<Item = Claim> {
     (1..=HEALTHY).map(claim)
 }
@@ -65,7 +66,7 @@ fn pod() -> PodId {
     PodId { model: ModelName::new("pod").unwrap(), controller }
 }
 
-/// A controller with 10,000 partitions of one IPU.
+/// Starts a controller with 10,000 partitions of one IPU.
 async fn controller() -> MockServer {
     let settings = Settings { create: Duration::ZERO, remove: Duration::ZERO, ..Settings::default() };
     let server =
@@ -79,7 +80,7 @@ async fn controller() -> MockServer {
 
 #[tokio::test]
 async fn ten_thousand_partitions_are_sorted_out_in_twice_the_time_of_the_calls() {
-    // A machine may be busy with something else for one of the two.
+    // The machine may be busy with something else during one of the two measurements.
     let mut ratio = f64::INFINITY;
     for _ in 0..3 {
         ratio = ratio.min(once().await);
@@ -90,7 +91,7 @@ async fn ten_thousand_partitions_are_sorted_out_in_twice_the_time_of_the_calls()
     panic!("{ratio:.2} times as long as the calls alone");
 }
 
-/// How many times as long as the calls alone it takes.
+/// Returns the ratio of the time to the time of the calls alone.
 async fn once() -> f64 {
     let server = controller().await;
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Ledger, driver and client, as they are in slurmctld.
+//! The ledger, driver and client as they work together in slurmctld.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,9 +22,9 @@ struct Plugin {
     ledger: RefCell<Ledger>,
     driver: Handle<Client>,
     began: Instant,
-    /// How much later it is than the clock says.
+    /// The milliseconds by which the test is ahead of the clock.
     later: Cell<u64>,
-    /// A Slurm that knows which nodes are done, and counts what it hears of.
+    /// The partitions whose nodes are done.
     done: RefCell<Vec<PartitionId>>,
     broken: Cell<u32>,
     gone: Cell<u32>,
@@ -48,7 +48,7 @@ impl Plugin {
         Millis(elapsed + self.later.get())
     }
 
-    /// A minute passes: another listing tells what is lost.
+    /// Lets a minute pass and asks for another survey, which shows the lost partitions.
     fn look_again(&self) {
         self.later.set(60_000);
         self.driver.route([Action::Driver(DriverAction::Survey(pod()))], self);
@@ -94,7 +94,7 @@ impl Environment for Outside {
     }
 }
 
-/// Returns when all orphans are removed and all that is lost is known.
+/// Runs until all orphans are removed and all lost partitions are known.
 pub async fn converge(server: &MockServer) {
     let directory = tempfile::tempdir().unwrap();
     let (driver, orders) = channel();
@@ -115,7 +115,7 @@ pub async fn converge(server: &MockServer) {
     let settings =
         ModelSettings { create_timeout: LIMIT, reconcile_interval: LIMIT, ipuof_dir, ..settings() };
     plugin.driver.configure(vec![PodSetup { pod: pod(), settings, controller }]);
-    find_what_an_earlier_one_had(&plugin);
+    adopt_jobs_of_an_earlier_slurmctld(&plugin);
     let record = |claim| LiveRecord {
         claim,
         ipuof_dir: Some(directory.path().into()),
@@ -142,7 +142,7 @@ pub async fn converge(server: &MockServer) {
     }
 }
 
-fn find_what_an_earlier_one_had(plugin: &Plugin) {
+fn adopt_jobs_of_an_earlier_slurmctld(plugin: &Plugin) {
     plugin.tell(Event::Models(vec![ModelFacts {
         model: pod().model,
         controllers: vec![pod().controller],

@@ -1,4 +1,4 @@
-//! A create given up at each of its stages: one answer, and nothing that a remove could miss.
+//! Creates that are cancelled at each of their stages: one answer, and nothing that a remove could miss.
 
 use crate::script::scenarios;
 
@@ -17,7 +17,7 @@ scenarios! {
         cancel 1 -> cancelled 1 at 0
         count 0 call create 1"
 
-    /// Not before the call is over, and the look before it: the remove must find what it made.
+    /// The answer waits for the status call and the create call, because the remove must find the partition.
     while_the_call_is_out "
         call time = 10
         create 1
@@ -37,8 +37,7 @@ scenarios! {
         pass 3600
         there"
 
-    /// The answer does not wait for the write, nor do the IPUs, but the deletion does: no file turns up after
-    /// it.
+    /// The answer and the IPUs do not wait for the write. The deletion does: no file appears after it.
     while_files_are_written "
         write time = 30
         create 1

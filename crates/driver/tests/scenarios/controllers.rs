@@ -3,8 +3,8 @@
 use crate::script::scenarios;
 
 scenarios! {
-    /// A later slurmctld may find one being made on a controller that has left the list. What holds for the
-    /// model holds there too.
+    /// A later slurmctld may find a partition that is being made on a controller that has left the list. The
+    /// model's settings hold on that controller too.
     a_claim_goes_to_its_controller_and_stays_with_one_that_left_the_list "
         configure hosts=a,b
         create 1 on b -> up 1
@@ -19,7 +19,7 @@ scenarios! {
         there on b
         count 1 call remove 1 by force"
 
-    who_asked_a_controller_that_refuses_all_goes_back_when_another_works "
+    jobs_of_a_controller_that_refuses_all_go_back_when_another_works "
         next create = refused*40
         configure hosts=a,b
         create 1-3 on b
@@ -27,7 +27,7 @@ scenarios! {
         -> failed 2: …
         -> put off 3: controller b:8090: Refused at 60..70"
 
-    what_a_controller_refused_is_known_when_it_has_left_the_list "
+    refusals_of_a_controller_that_left_the_list_still_count "
         next create = refused*40
         configure hosts=b
         create 1-5 on b
@@ -39,7 +39,7 @@ scenarios! {
         -> put off …
         -> put off …"
 
-    each_controller_is_surveyed_and_a_survey_of_one_that_left_asks_them_all "
+    a_survey_of_a_controller_that_left_the_list_asks_all_controllers "
         configure hosts=a,b
         -> listing of a…
         -> listing of b…

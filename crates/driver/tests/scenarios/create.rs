@@ -1,4 +1,4 @@
-//! Creates, and what can come between.
+//! Creates, with failures and interruptions.
 
 use crate::script::scenarios;
 
@@ -12,13 +12,14 @@ scenarios! {
         create 1 -> up 1
         log call* status 1 | create 1 | status 1 | create 1 | status 1 | create 1 | status 1 | config 1"
 
-    /// Nothing was made, so nothing is looked for; whoever mends the access key in time saves the job.
-    a_refusal_of_who_we_are_is_not_the_jobs_fault "
+    /// Nothing was made, and the driver looks for nothing. The job gets its partition if an administrator
+    /// corrects the access key in time.
+    a_refusal_of_our_credentials_is_not_the_jobs_fault "
         next create = stranger*2
         create 1 -> up 1
         log call* status 1 | create 1 | create 1 | create 1 | …"
 
-    /// The second call meets what the first one made after all.
+    /// The second call meets the partition that the first call made after all.
     an_existing_partition_of_ours_is_adopted "
         call time = 1
         next create = late-1.7
@@ -26,9 +27,9 @@ scenarios! {
         count 2 call create 1
         count 0 call remove 1"
 
-    /// Slurm changes the start of a run while nodes are powered up, and saves a bound run's before the journal
-    /// has it.
-    what_the_journal_knows_is_found_by_its_id_whatever_its_run_began "
+    /// Slurm changes the start of a run while nodes are powered up. It saves the start of a bound run before
+    /// the journal has it.
+    a_partition_of_the_journal_is_found_by_its_id_with_any_start_of_its_run "
         each START: 1700000000, 1600000000, -1600000000
         record 1 /old creating START
         put 1
@@ -36,8 +37,8 @@ scenarios! {
         count 0 call create 1
         count 0 call remove 1"
 
-    /// It is looked for first: with an intent in the journal and a lost reply it would look like ours. Nor
-    /// would a later slurmctld take it for ours.
+    /// The driver looks for the partition first, because after an intent in the journal and a lost reply it
+    /// would look like ours. A later slurmctld does not take it for ours either.
     a_partition_of_others_is_neither_taken_nor_removed "
         put 1
         pass 3
@@ -47,15 +48,15 @@ scenarios! {
         there 1
         count 0 journal…"
 
-    /// Somebody has just had it removed: for a while its name is taken.
+    /// The name stays taken for a while after another cluster has removed its partition.
     a_partition_of_others_on_its_way_out_is_waited_for "
         put 1
         take 1
         create 1 -> up 1 at 3.3..3.4
         count 1 call create 1"
 
-    /// A partition of this name came only after we had looked for one.
-    a_name_that_is_taken_for_a_moment_is_asked_for_again "
+    /// A partition of this name appears only after the driver has looked for one.
+    a_create_is_tried_again_when_its_name_is_taken_for_a_moment "
         call time = 1
         create 1
         pass 1.5
@@ -64,15 +65,15 @@ scenarios! {
         -> up 1
         count 2 call create 1"
 
-    /// Nothing can come of it: no journal entry stays, and nobody watches.
-    what_was_never_sent_leaves_nothing "
+    /// The call cannot take effect: no journal entry stays, and nothing is watched for.
+    a_call_that_was_never_sent_leaves_nothing "
         next create = unsent*100
         create 1 -> failed 1: …NotSent
         remove 1 -> gone 1
         log journal* create 1 | gone 1
         count 0 call remove 1"
 
-    /// It leaves nothing to remove, whoever has a partition of that name.
+    /// The refusal leaves nothing to remove, even if another cluster has a partition of that name.
     a_refusal_is_final "
         next create = refused
         create 1 -> failed 1: controller vipu:8090: Refused at 0
@@ -101,30 +102,30 @@ scenarios! {
         zero
         create 2 waiting -> failed 2: partition slurm_2 not made within 150 s: the controller is still making it at 150"
 
-    what_failed_before_is_not_forgotten_when_time_is_over "
+    a_timeout_names_earlier_failures_too "
         next create = wrong stuck
         create 1 -> failed 1: …still making it; before: try 1: …it went into error…"
 
-    a_create_that_was_found_says_nothing_of_how_long_creates_take "
+    a_found_partition_does_not_count_for_the_usual_time_of_creates "
         next create = unclear slow-6
         create 1 -> up 1
         create 2 -> up 2
         count 1 told job 2, in squeue: vipu: creating partition slurm_2: 1 IPU on pod64, 10 s
         count 0 told job 2, in squeue: vipu: creating partition slurm_2: 1 IPU on pod64, 10 s, usually…"
 
-    /// Tries are 5 s to 10 s apart in the end, and were closer in the beginning.
-    no_room_for_ever_ends_at_the_timeout_with_the_controllers_words "
+    /// Tries are 5 s to 10 s apart at the end, and closer at the beginning.
+    a_create_without_room_ends_at_the_timeout_with_the_controllers_words "
         next create = full*1000
         create 1 -> failed 1: partition slurm_1 not made within 300 s: controller vipu:8090: NoRoom at 300
         count 30..70 call create 1"
 
-    /// The look before the remove repeats the last poll in the log.
+    /// The status call before the remove is not in the log, because it repeats the last poll.
     a_partition_in_error_is_cleared_away_and_made_again "
         next create = wrong
         create 1 -> up 1
         log call* status 1 | create 1 | status 1 | remove 1 | status 1 | create 1 | status 1 | config 1"
 
-    /// That call may yet remove what is made next under this id.
+    /// The remove call may still remove the next partition that is made under this id.
     after_a_remove_that_nobody_answered_nothing_more_is_made_under_the_id "
         next create = wrong
         next remove = lost
@@ -132,7 +133,7 @@ scenarios! {
         count 1 call create 1"
 
     /// An earlier slurmctld may have sent a remove call that nobody answered.
-    what_was_to_be_removed_is_not_taken_back_into_use "
+    a_partition_under_removal_is_not_used_again "
         each STAGE: removing, given-up
         record 1 /old STAGE
         put 1
@@ -150,13 +151,13 @@ scenarios! {
         count 3 call config 1
         count 1 call create 1"
 
-    /// Its removal must not wait until there is a controller again.
+    /// The removal must not wait until the model has a controller again.
     a_model_that_is_not_configured_is_named "
         unconfigure
         create 1 -> failed 1: model pod64 is not configured
         remove 1 -> gone 1 at 0"
 
-    who_waits_at_a_terminal_is_told_and_told_again_when_it_is_late "
+    a_user_at_a_terminal_is_told_of_the_create_and_again_when_it_is_late "
         next create = slow-1 slow-6
         create 1 -> up 1
         create 2 -> up 2

@@ -1,7 +1,7 @@
-//! Everything around the driver, and one log of all that happens in it.
+//! The environment of the driver in scripts: controllers, journal, files, and one log of all that happens.
 //!
-//! A script sets *facts*, such as `write time = 30` or `next create = lost lost`. The parts look them up when
-//! they need them.
+//! A script sets *facts*, for example `write time = 30` or `next create = lost lost`. Each part looks a fact
+//! up when it needs it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId
 
 use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
 
-/// What a script can set and see.
+/// The state that a script can set and see.
 pub struct Scene {
     pub facts: RefCell<BTreeMap<String, String>>,
     pub log: RefCell<Vec<String>>,
@@ -31,7 +31,7 @@ pub struct Scene {
     machines: RefCell<BTreeMap<String, Rc<Machine<()>>>>,
     /// The partitions that have files.
     pub files: RefCell<BTreeSet<String>>,
-    /// When the clock of the script showed 0.
+    /// The moment at which the clock of the script showed 0.
     pub zero: Cell<Instant>,
     began: Instant,
     events: UnboundedSender<(Instant, Event)>,
@@ -55,12 +55,12 @@ impl Scene {
         self.facts.borrow().get(name).cloned()
     }
 
-    /// A fact that is a time in seconds.
+    /// Returns a fact that is a time in seconds.
     fn time(&self, name: &str) -> Option<Duration> {
         self.fact(name).map(|seconds| Duration::from_secs_f64(seconds.parse().unwrap()))
     }
 
-    /// The first word of a fact, which is then gone.
+    /// Takes the first word from a fact.
     fn next(&self, name: &str) -> Option<String> {
         let mut facts = self.facts.borrow_mut();
         let words = facts.remove(name)?;
@@ -79,7 +79,7 @@ impl Scene {
         self.log.borrow_mut().push(line);
     }
 
-    /// The controller on this host, a new one when there is none.
+    /// Returns the controller on this host, and creates it if there is none.
     pub fn at(&self, host: &str) -> Rc<Machine<()>> {
         let new = || {
             let usual = Settings::default();
@@ -95,14 +95,14 @@ impl Scene {
         Rc::clone(self.machines.borrow_mut().entry(host.into()).or_insert_with(new))
     }
 
-    /// Somebody else makes partition `job`.
+    /// Makes partition `job` in the name of another cluster.
     pub fn put(&self, host: &str, job: u32) {
         let wanted = PartitionRequirements { id: id(job).to_string(), size: 1, ..Default::default() };
         self.at(host).make(wanted, Maker::Others).unwrap();
     }
 }
 
-/// A partition id as scripts write it.
+/// Returns a partition id as scripts write it.
 pub fn short(id: &PartitionId) -> &str {
     id.as_str().trim_start_matches("slurm_")
 }
@@ -127,14 +127,14 @@ impl Lines {
             Call::RemoveByForce => format!("call remove {id} by force"),
             Call::Survey => "call survey".to_owned(),
         };
-        // Of many polls the first shows.
+        // The log has only the first of several polls in a row.
         if call != Call::Status || self.0.log.borrow().iter().rfind(|line| !is_aside(line)) != Some(&line) {
             self.0.note(line);
         }
     }
 }
 
-/// Whether a line of the log comes at any time: of surveys and probes, and of what users are told.
+/// Whether a line of the log can come at any time: surveys, probes, and messages to users.
 pub fn is_aside(line: &str) -> bool {
     ["call survey", "listing", "away", "trouble over", "told", "probe"]
         .iter()
@@ -318,12 +318,12 @@ impl Environment for Outside {
 
     fn report(&self, event: Event) {
         self.scene.note(in_words(&event));
-        // A script that has seen enough has dropped its end.
+        // The receiver is gone once the script is over.
         let _ = self.scene.events.send((Instant::now(), event));
     }
 }
 
-/// An event as scripts write it.
+/// Returns an event as scripts write it.
 pub fn in_words(event: &Event) -> String {
     match event {
         Event::CreateStarted(id) => format!("started {}", short(id)),
@@ -346,13 +346,13 @@ pub fn in_words(event: &Event) -> String {
     }
 }
 
-/// The Pod of the model's controller on this host.
+/// Returns the Pod of the model's controller on this host.
 pub fn pod_at(host: &str) -> PodId {
     let controller = format!("{host}:8090").parse().unwrap();
     PodId { model: ModelName::new("pod64").unwrap(), controller }
 }
 
-/// The Pod that everything here is about, unless it says otherwise.
+/// Returns the Pod that scripts use by default.
 pub fn pod() -> PodId {
     pod_at("vipu")
 }

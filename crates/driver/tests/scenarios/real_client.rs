@@ -1,4 +1,4 @@
-//! The driver with the real client, journal and files, against a controller that speaks the real wire.
+//! The driver with the real client, journal and files, against a controller that speaks real gRPC.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use crate::harness::{claim, id, pod};
 use crate::script::NoHost;
 use crate::settings::settings;
 
-/// No test here takes a tenth of this.
+/// The limit of each test, more than ten times the time that a test takes.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the client waits for an answer.
+/// The time that the client waits for an answer.
 const API_TIMEOUT: Duration = Duration::from_millis(300);
 
 struct Outside {
@@ -49,7 +49,7 @@ impl Environment for Outside {
     }
 
     fn report(&self, event: Event) {
-        // A test that has seen enough has dropped its end.
+        // The receiver is gone once the test is over.
         let _ = self.events.send(event);
     }
 }
@@ -59,11 +59,12 @@ struct Site {
     dir: TempDir,
     handle: Handle<Client>,
     events: UnboundedReceiver<Event>,
-    /// A create call hangs for good: what it may still make is watched for.
+    /// Whether the journal may keep a given-up partition, because a create call that hangs may still make
+    /// one.
     is_watched: bool,
 }
 
-/// A driver, what it reads from, and its site with a Pod of `ipus` IPUs.
+/// Sets up a driver with its orders, and a site with a Pod of `ipus` IPUs.
 async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     let quick = Settings {
         create: Duration::from_millis(50),
@@ -83,7 +84,7 @@ async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     (driver, orders, Site { server, dir, handle, events, is_watched: false })
 }
 
-/// Plays `scene` with a Pod of `ipus` IPUs; afterwards nothing may be left of it.
+/// Plays `scene` with a Pod of `ipus` IPUs, then checks that nothing is left of it.
 async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
     let (driver, orders, mut site) = set_up(ipus).await;
     tokio::select! {
@@ -136,7 +137,8 @@ impl Site {
         self.gone(16).await;
     }
 
-    /// The next survey that is an answer.
+    /// Waits for the next answered survey. Returns its IPUs, its faulty IPUs and the places of its
+    /// partitions.
     async fn inventory(&mut self) -> (u32, u32, usize) {
         loop {
             if let Event::Inventory { ipus, faulty, partitions, .. } = self.events.recv().await.unwrap() {
@@ -166,8 +168,8 @@ impl Site {
 }
 
 #[tokio::test]
-async fn who_is_superseded_leaves_partitions_to_the_successor() {
-    // The last has the id of the one that is there.
+async fn a_superseded_slurmctld_leaves_partitions_to_the_successor() {
+    // The last order is for the id of the existing partition.
     let newer = Claim { run: JobRun { start: 60, ..sized(16).run }, ..sized(16) };
     for order in [
         Action::Driver(DriverAction::Remove(sized(16))),
@@ -191,15 +193,15 @@ async fn who_is_superseded_leaves_partitions_to_the_successor() {
     }
 }
 
-/// Nor does it remove what only its ledger takes for nobody's.
+/// The ledger of the superseded slurmctld takes the successor's partition for unclaimed.
 #[tokio::test]
-async fn who_is_superseded_removes_no_partition_of_nobody() {
+async fn a_superseded_slurmctld_removes_no_unclaimed_partition() {
     let (driver, orders, site) = set_up(64).await;
     let controller = client(site.server.address());
     let settings =
         ModelSettings { remove_unknown: true, ipuof_dir: Some(site.dir.path().into()), ..settings() };
     site.handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
-    // As a successor elsewhere has just made it.
+    // A successor on another host has just made this partition.
     let made = Incident::Foreign { id: id(1).to_string(), size: 16, first: None };
     site.mock().cause(&made).unwrap();
     std::fs::write(site.dir.path().join("journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
@@ -227,7 +229,7 @@ async fn a_partition_lives_and_dies() {
 }
 
 #[tokio::test]
-async fn beyond_one_link_domain_each_has_its_file() {
+async fn a_partition_of_several_link_domains_has_a_file_for_each() {
     play(256, async |site| {
         site.up(256).await;
         assert_eq!(site.files().len(), 4);
@@ -236,7 +238,7 @@ async fn beyond_one_link_domain_each_has_its_file() {
     .await;
 }
 
-/// At once, because each remove waits until no unanswered create can take effect any more.
+/// The three run at once, because each remove waits until no unanswered create can take effect any more.
 #[tokio::test]
 async fn calls_that_go_astray_do_no_harm() {
     tokio::join!(
@@ -280,7 +282,7 @@ async fn a_controller_that_is_away_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_made_and_removed_again() {
+async fn failed_creates_and_removes_are_tried_again() {
     play(64, async |site| {
         site.inject(Effect::CreateError { text: "link training failed".into() });
         site.inject(Effect::ConfigEmpty);
@@ -292,14 +294,14 @@ async fn what_goes_wrong_is_made_and_removed_again() {
 }
 
 #[tokio::test]
-async fn no_room_is_the_controllers_word() {
+async fn a_create_without_room_waits_until_the_controller_has_room() {
     play(64, async |site| {
         let other = client(site.server.address());
         let wanted = vipu_client::Requirements::new(id(2), IpuCount::new(64).unwrap());
         other.create_partition(&wanted).await.unwrap();
         site.handle.route([Action::Driver(DriverAction::Create(sized(16)))], &NoHost);
         assert_eq!(site.event().await, Event::CreateStarted(id(1)));
-        // The refusal has a survey made, after the one in the beginning.
+        // The refusal causes a survey, after the one at the beginning.
         while site.inventory().await != (64, 0, 64) {}
         other.remove_partition(&id(2), false).await.unwrap();
         let next = loop {

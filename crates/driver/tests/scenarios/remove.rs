@@ -10,9 +10,9 @@ scenarios! {
         remove 1 -> gone 1 at 1.3..1.32
         log * journal remove 1 | call remove 1 | call status 1 | files of 1 off /ipuof | journal gone 1 | gone 1"
 
-    /// Its name and IPUs are not free as long as the controller shows it; but that may be for ever. Nor do its
-    /// IPUs count as used from then on.
-    what_is_shown_as_removed_is_gone_within_a_minute "
+    /// The name and IPUs of a partition are not free while the controller shows it, but it may show it for
+    /// ever. After a minute the IPUs no longer count as used.
+    a_partition_shown_as_removed_is_gone_within_a_minute "
         removed time = 3600
         create 1 -> up 1
         zero
@@ -24,9 +24,9 @@ scenarios! {
         pass 1
         count 1 listing of vipu asked…:"
 
-    /// Each needs all IPUs, and is asked for when the one before it is gone. Making takes 2 s, removing 1 s,
-    /// and for 0.3 s each is shown as removed.
-    who_comes_next_is_not_refused "
+    /// Each partition needs all IPUs, and is asked for when the one before it is gone. A create takes 2 s and
+    /// a remove 1 s. Each partition is shown as removed for 0.3 s.
+    the_next_create_finds_room "
         create 1 of 64 -> up 1
         remove 1 of 64 -> gone 1
         create 2 of 64 -> up 2
@@ -35,15 +35,15 @@ scenarios! {
         remove 3 of 64 -> gone 3 at 9.9..10.2
         count 0 no room…"
 
-    /// Tries are at most 30 s apart, and at least 15 s in the end.
-    it_is_tried_until_it_succeeds "
+    /// Tries are at most 30 s apart, and at the end at least 15 s.
+    a_remove_is_tried_until_it_succeeds "
         next remove = lost*50
         create 1 -> up 1
         remove 1 -> gone 1 at 600..1500
         count 51 call remove 1
         there"
 
-    /// A later slurmctld must not give the id again while that call may still take effect.
+    /// A later slurmctld must not give the id again while the remove call may still take effect.
     after_a_remove_that_nobody_answered_the_id_stays_on_record_for_a_while "
         next remove = lost
         create 1 -> up 1
@@ -69,7 +69,7 @@ scenarios! {
         pass 300
         configure -> gone 1 at 302..340"
 
-    files_are_deleted_where_they_were_written_whatever_others_get_now "
+    files_are_deleted_where_they_were_written_after_a_change_of_directory "
         each NOW: /elsewhere, none
         create 1 -> up 1
         configure dir=NOW
@@ -98,7 +98,7 @@ scenarios! {
         remove 1 -> gone 1
         count 1 files of 1 off /ipuof"
 
-    files_of_an_earlier_slurmctld_are_deleted_though_none_can_be_written_now "
+    files_of_an_earlier_slurmctld_are_deleted_even_if_none_can_be_written_now "
         record 1 /ipuof creating
         files = cannot open directory /ipuof
         create 1
@@ -109,10 +109,10 @@ scenarios! {
         pass 60
         count 1 files of 1 off /ipuof"
 
-    what_is_not_there_any_more_is_gone "
+    a_missing_partition_is_gone_at_once "
         remove 1 -> gone 1 at 0"
 
-    /// Its owner takes it away; what was learnt of the name is forgotten.
+    /// The owner of the foreign partition removes it. The driver then forgets what it knew of the name.
     the_same_name_can_be_used_again "
         put 1
         create 1 -> failed 1: …
@@ -123,14 +123,14 @@ scenarios! {
         remove 1 -> gone 1
         there"
 
-    user_keep_is_on_record_before_anybody_hears_of_it "
+    user_keep_is_on_record_before_it_is_reported "
         create 1 -> up 1
         forget
         keep 1 until 100 -> kept 1
         remove 1 -> gone 1
         log * journal kept 1 until 100 | kept 1 | journal remove 1 | …"
 
-    user_keep_of_what_is_not_ours_is_answered_and_no_more "
+    user_keep_of_an_unknown_partition_is_only_answered "
         keep 1 until 100 -> kept 1
         count 0 journal…"
 }

@@ -2,12 +2,12 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `fact = value` | see [`crate::harness`]; without a value it ends; before all other lines it is there from the beginning |
+//! | `fact = value` | sets a fact of [`crate::harness`], or ends it if there is no value; before all other lines it holds from the beginning |
 //! | `record 1 /old creating` | the journal of an earlier slurmctld has partition 1, in this directory and stage |
 //! | `create 1-3 on b of 64` | an action of the ledger, here for each of these jobs |
-//! | `-> up 1 at 2..2.06` | the next event, and when it comes; also behind a command; `…` stands for any text |
-//! | `log call* create 1 \| …` | all lines of the log that begin so, without surveys, probes and what users are told; `*` alone: all of them |
-//! | `count 3 call create 1` | how many lines of the log there are of these words |
+//! | `-> up 1 at 2..2.06` | the next event, and its time; also behind a command; `…` stands for any text |
+//! | `log call* create 1 \| …` | all lines of the log that begin with the words before `*`, without surveys, probes and messages to users; `*` alone: all lines |
+//! | `count 3 call create 1` | the number of lines of the log with these words |
 //! | `there on b 1 2` | the partitions of a controller |
 //! | `each STAGE: a, b` | the script is played once with each of these words |
 
@@ -29,7 +29,7 @@ use crate::controller::Line;
 use crate::harness::{Lines, Outside, Scene, claim, id, in_words, is_aside, pod_at, short};
 use crate::settings::settings;
 
-/// Tests that play a script each.
+/// Defines tests that each play a script.
 macro_rules! scenarios {
     ($($(#[$doc:meta])* $name:ident $script:literal)*) => {
         $($(#[$doc])* #[test] fn $name() { crate::script::play($script); })*
@@ -37,7 +37,7 @@ macro_rules! scenarios {
 }
 pub(crate) use scenarios;
 
-/// A host that must not be asked for anything.
+/// A host that must not get an action.
 pub struct NoHost;
 
 impl Host for NoHost {
@@ -187,7 +187,7 @@ impl Script {
         });
     }
 
-    /// Takes these settings into use, with those so far.
+    /// Adds these changes to the settings so far, and configures the driver with them.
     fn configure(&mut self, changes: &[&str]) {
         let mut hosts = "vipu";
         for change in changes {
@@ -221,7 +221,7 @@ impl Script {
         assert!(matches(&lines, expected.trim()), "{lines}");
     }
 
-    /// The next events of the kind that is expected, in any order if it is for several jobs.
+    /// Waits for the expected event. Events for several jobs may come in any order.
     async fn expect(&mut self, expected: &str) {
         let (what, time) = match expected.rsplit_once(" at ") {
             Some((what, time)) if time.starts_with(|first: char| first.is_ascii_digit()) => {
@@ -258,7 +258,7 @@ fn seen(claim: &Claim) -> SeenPartition {
     SeenPartition { partition: claim.partition.clone(), places: Vec::new(), fault: None, leaving: false }
 }
 
-/// Whether an event may be meant by an expected one of this kind. Answers come between others.
+/// Whether an event is of the kind of an expected event. Events of other kinds may come in between.
 fn is_of_kind(event: &str, kind: &str) -> bool {
     kind_of(event.split(' ').next().unwrap()) == kind_of(kind)
 }
@@ -272,7 +272,7 @@ fn kind_of(word: &str) -> &str {
     }
 }
 
-/// Whether a text is as expected; `…` stands for anything.
+/// Whether a text matches the expected text, in which `…` stands for any text.
 fn matches(text: &str, expected: &str) -> bool {
     let mut parts = expected.split('…');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -284,7 +284,7 @@ fn matches(text: &str, expected: &str) -> bool {
     rest.is_empty() || is_open
 }
 
-/// Whether a number is this one, or in this range of which the end is not part.
+/// Whether a value is the number in `range`, or lies in the half-open range.
 fn is_in(value: f64, range: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().unwrap();
     match range.split_once("..") {
@@ -302,7 +302,7 @@ fn seconds(text: &str) -> Duration {
     Duration::from_secs_f64(text.parse().unwrap())
 }
 
-/// `3`, or all from 3 to 5 of `3-5`.
+/// Returns the numbers of a range: `3` is 3 alone, `3-5` is 3 to 5.
 fn numbers(text: &str) -> RangeInclusive<u32> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     number(first)..=number(last)

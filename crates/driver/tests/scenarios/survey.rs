@@ -1,15 +1,15 @@
-//! Surveys: when asked, now and then, and never two at once.
+//! Surveys: on request, periodically, and never two at once.
 
 use crate::script::scenarios;
 
 scenarios! {
-    one_comes_at_once_and_then_every_half_minute "
+    a_survey_comes_at_once_and_then_every_half_minute "
         -> listing of vipu asked 0:  at 0
         -> listing of vipu asked 30:  at 30
         -> listing of vipu asked 60:  at 60"
 
-    /// Jobs may wait for the IPUs of somebody else's partition.
-    what_is_shown_as_removed_is_looked_at_again_soon "
+    /// Jobs may wait for the IPUs of another cluster's partition.
+    a_partition_shown_as_removed_is_surveyed_again_soon "
         remove time = 0
         removed time = 2
         put 1
@@ -18,8 +18,8 @@ scenarios! {
         -> listing… at 5
         -> listing… at 35"
 
-    /// The listing of the second is asked for after the asking, and the third is the periodic one.
-    what_is_asked_for_during_one_makes_one_more "
+    /// The call of the second survey is sent after the requests. The third survey is the periodic one.
+    requests_during_a_survey_make_one_more "
         survey time = 4
         pass 1
         survey
@@ -29,14 +29,14 @@ scenarios! {
         -> listing of vipu asked 5:  at 9
         -> listing of vipu asked 39:  at 43"
 
-    /// As at each reading of configuration.
-    what_is_asked_for_before_the_first_is_answered_by_it "
+    /// Each reading of the configuration asks for a survey.
+    the_first_survey_answers_earlier_requests "
         survey -> listing… at 0
         -> listing… at 30"
 
-    /// As when job after job comes and goes. Who asks after a while is answered at once, and so is a new
-    /// configuration.
-    one_a_second_is_enough "
+    /// Many jobs in a row each ask for a survey. A request after a pause is answered at once, and a new
+    /// configuration too.
+    requests_in_a_row_make_one_survey_a_second "
         survey -> listing… at 0
         survey
         pass 0.5
@@ -53,7 +53,7 @@ scenarios! {
         -> listing… at 10
         -> listing… at 40"
 
-    /// The answer of the old one never comes.
+    /// The answer of the old controller never comes.
     a_new_configuration_does_not_wait_for_the_old_controller "
         survey time = 3600
         pass 1
@@ -66,7 +66,7 @@ scenarios! {
         pass 1
         count 1 away vipu: model pod64 is not configured"
 
-    one_that_falls_silent_is_not_asked_of_each_partition "
+    a_silent_controller_is_not_asked_about_each_partition "
         -> listing…
         create 1-3 -> up 1-3
         survey -> listing…

@@ -1,9 +1,10 @@
-//! What all jobs need is in trouble: no job pays for it, and all go on by themselves.
+//! Trouble of a resource that all jobs need: no job fails for it, and all jobs go on by themselves
+//! afterwards.
 
 use crate::script::scenarios;
 
 scenarios! {
-    /// It is known before anything is asked for.
+    /// The trouble is known before any partition is asked for.
     a_directory_that_is_away_for_hours_costs_no_job_more_than_a_wait "
         files = cannot write to /ipuof: Read-only file system
         create 1-60
@@ -19,9 +20,9 @@ scenarios! {
         files = cannot write to /ipuof: Read-only file system
         create 1 -> put off 1: no partition for 12 h: IpuofDir: cannot write to /ipuof: Read-only file system at 43500..43501"
 
-    /// Those that got past before anybody had met it. A partition for a job that waits in line is no other
-    /// matter.
-    who_meets_it_with_a_partition_keeps_that_and_has_its_files_later "
+    /// Three creates got as far as a partition before any of them met the trouble. The partition of a job
+    /// that still waits in line is treated like others.
+    a_partition_made_before_the_trouble_is_kept_and_gets_its_files_later "
         configure creates=2
         -> listing…
         files = cannot write to /ipuof: Read-only file system
@@ -41,8 +42,8 @@ scenarios! {
         create 1 -> up 1 at 3600..
         count 1 trouble: IpuofDir: /ipuof does not answer (is its file server up?)"
 
-    /// What was not written is not deleted: the directory may never come back.
-    a_file_that_alone_cannot_be_written_is_tried_as_often_as_a_create "
+    /// Files that were not written are not deleted, because the directory may never come back.
+    a_single_file_that_cannot_be_written_is_tried_as_often_as_a_create "
         files of 1 = a directory is in the way
         configure retries=2
         create 1 -> failed 1: partition slurm_1 failed 3 times: no IPUoF file: a directory is in the way
@@ -60,8 +61,8 @@ scenarios! {
         journal =
         -> up 1-12"
 
-    /// Who waits need not be told that vipu.conf is mended.
-    another_configuration_ends_it_as_well "
+    /// Waiting creates notice by themselves that vipu.conf was corrected.
+    another_configuration_ends_the_trouble "
         files = cannot write to /ipuof: Read-only file system
         create 1
         pass 1000
@@ -88,7 +89,7 @@ scenarios! {
         pass 1000
         cancel 1 -> cancelled 1 at 1000"
 
-    /// The IPUs are free when the partition is gone; its files are seen to when their directory is back.
+    /// The IPUs are free when the partition is gone. The files are deleted when their directory is back.
     files_in_a_directory_that_is_away_keep_their_entry_and_nothing_else "
         create 1 -> up 1
         files = cannot write to /ipuof: Read-only file system
@@ -101,9 +102,9 @@ scenarios! {
         count 1 journal gone 1
         files"
 
-    /// Nobody knows who is in charge: it may be another slurmctld, whose partitions these are by now. A full
-    /// disk is another matter: who is in charge can be read.
-    nothing_is_removed_while_it_cannot_be_found_out_who_is_in_charge "
+    /// While the owner of the journal cannot be read, another slurmctld may be in charge and own the
+    /// partitions. With a full disk, the owner can still be read.
+    nothing_is_removed_while_the_owner_of_the_journal_is_unknown "
         create 1 -> up 1
         journal = blind
         remove 1
@@ -112,7 +113,7 @@ scenarios! {
         journal = No space left on device
         -> gone 1"
 
-    /// Another try of each is a minute later; the first success lets all go on.
+    /// Each job tries again a minute later. The first success lets all go on.
     a_controller_that_refuses_three_jobs_in_a_row_refuses_all "
         next create = refused*8
         create 1-5
@@ -124,8 +125,8 @@ scenarios! {
         -> up 3-5 at 110..130
         count 1 refuses: no more"
 
-    /// What a user asked for was refused, and nothing else is wrong: others have shown that.
-    who_is_refused_when_others_are_not_is_at_fault "
+    /// The success of another job shows that only the user's request is at fault.
+    a_refused_job_fails_when_others_succeed "
         next create = refused*3
         create 1-3
         -> failed 1: …

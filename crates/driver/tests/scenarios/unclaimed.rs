@@ -1,10 +1,10 @@
-//! Partitions that no job has: late ones of ours, and those of which nobody knows.
+//! Partitions without a job: late ones of this cluster, and unknown ones.
 
 use crate::script::scenarios;
 
 scenarios! {
-    /// Ours stays ours until it is removed, and no longer.
-    what_a_create_makes_late_is_removed "
+    /// The partition counts as this cluster's until it is removed, and no longer.
+    a_partition_that_a_create_makes_late_is_removed "
         next create = late-300
         create 1 -> started 1
         cancel 1 -> cancelled 1
@@ -22,8 +22,8 @@ scenarios! {
         pass 1800
         there 1"
 
-    /// As at each of many reconfigures.
-    what_cannot_be_removed_is_tried_by_one "
+    /// Each of many reconfigures reports the partition again.
+    repeated_reports_start_only_one_removal "
         next remove = wrong*1000
         configure unknown=1
         put 1
@@ -33,8 +33,8 @@ scenarios! {
         pass 1000
         count 10..100 call remove 1"
 
-    /// What a create cut off by a crash makes is ours as well.
-    so_is_what_an_earlier_slurmctld_asked_for "
+    /// A partition that a create made after a crash of its slurmctld is this cluster's too.
+    a_late_partition_of_an_earlier_slurmctld_is_removed "
         each STAGE: creating, given-up
         record 1 /old STAGE
         remove 1 -> gone 1
@@ -44,22 +44,22 @@ scenarios! {
         pass 10
         there"
 
-    /// The call was lost, the partition was seen: nothing more can come of it.
-    an_effect_that_was_seen_is_not_waited_for "
+    /// The answer of the create was lost, but the partition was seen. The call has no further effect.
+    a_call_whose_effect_was_seen_is_not_waited_for "
         next create = unclear
         create 1 -> up 1
         count 1 call create 1
         remove 1 -> gone 1
         count 1 journal gone 1"
 
-    /// Two calls, and what the first one makes comes when the partition of the second is long gone: whoever
-    /// opens the journal by then has to know of it.
-    a_call_that_was_never_answered_is_on_record_though_another_was "
+    /// The first of two calls can make its partition long after the partition of the second is gone. A
+    /// slurmctld that opens the journal by then has to know of it.
+    an_unanswered_call_stays_on_record_after_another_was_answered "
         next create = late-300
         create 1 -> up 1
         count 0 journal created 1"
 
-    one_of_that_name_on_another_controller_is_somebody_elses "
+    a_partition_of_that_name_on_another_controller_is_foreign "
         configure hosts=vipu,b
         next create = late-300
         create 1 -> started 1
@@ -70,8 +70,8 @@ scenarios! {
         pass 10
         there on b 1"
 
-    /// An earlier version gave one id to both jobs when a killed slurmctld handed out a job id twice.
-    what_an_earlier_job_has_is_removed_where_it_is_and_not_taken "
+    /// An earlier version gave one partition id to both jobs when a killed slurmctld gave out a job id twice.
+    a_partition_of_an_earlier_job_is_removed_where_it_is_and_not_taken "
         record 1 /old created
         configure hosts=vipu,b
         put 1
@@ -81,7 +81,7 @@ scenarios! {
         there on b
         count 1 files of 1 off /old"
 
-    under_an_id_that_may_come_late_nothing_is_made "
+    nothing_is_made_under_an_id_whose_create_may_come_late "
         next create = late-10
         create 1 -> started 1
         cancel 1 -> cancelled 1
@@ -89,8 +89,9 @@ scenarios! {
         create 1 -> put off 1: …
         count 1 call create 1"
 
-    /// Nor does the end of a job that has it by name, but not by the journal, remove it.
-    what_nobody_knows_is_left_alone_unless_the_site_says_otherwise "
+    /// The end of a job with its name does not remove the partition either, because the journal does not have
+    /// it.
+    an_unknown_partition_is_left_alone_unless_configured_otherwise "
         put 1
         unclaimed 1
         remove 1 -> gone 1
@@ -102,7 +103,7 @@ scenarios! {
         pass 10
         there"
 
-    it_is_not_removed_under_a_job_that_has_just_got_the_id "
+    an_unclaimed_partition_is_not_removed_under_a_job_that_has_just_got_its_id "
         configure unknown=1
         create 1
         unclaimed 1

@@ -113,7 +113,7 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
             afterwards.completed.push(claim.run.job);
         }
         HostAction::KickScheduler => afterwards.kick = true,
-        // These are in lists of periodic looks already: see `HostThread::sort`.
+        // Both actions are in lists of periodic looks already: see `HostThread::sort`.
         HostAction::AwaitNodes(_) | HostAction::EndKeep(..) => {}
     }
 }

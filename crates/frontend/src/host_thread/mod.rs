@@ -36,10 +36,11 @@ use crate::{callbacks, keep_and_requeue, show_partition};
 /// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
 
-/// The time until a job may begin again that was sent back before its launch.
+/// The delay until a job may begin again that was sent back before its launch.
 const BEGIN_SOON: Duration = Duration::from_secs(2);
 
-/// Slurm's clock has whole seconds, so the scheduler is woken a little later than the job may begin.
+/// The delay of the scheduler's wake-up after the time at which a job may begin. Slurm's clock has whole
+/// seconds.
 const WAKE_MARGIN: Duration = Duration::from_millis(50);
 
 /// Everything that the host thread looks at from time to time.

@@ -102,8 +102,8 @@ fn found(frontend: &Frontend, job: impl Job) -> Found {
     }
 }
 
-/// Compares the reason that is shown with the one that holds now. The former may have more words, that others
-/// are on their way out.
+/// Compares the shown reason with the reason that holds now. The shown reason may go on: others are on their
+/// way out.
 fn still(shown: &str, now: Option<String>) -> Found {
     match now {
         Some(now) if shown.starts_with(&now) => Found::Holds,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_looked_at_where_nobody_waits() {
+    fn no_job_is_checked_if_none_waits() {
         let mut reasons = ReasonRecheck::default();
         assert_eq!(reasons.next(), None);
         for job in [1, 2, 1] {

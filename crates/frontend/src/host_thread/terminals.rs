@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn another_reason_is_told_within_a_minute_and_other_numbers_are_none() {
+    fn another_reason_is_told_within_a_minute_but_other_numbers_are_not() {
         let (now, mut terminals) = (Millis(0), Terminals::default());
         terminals.waits(7, now);
         terminals.due(after(now, PATIENCE), |_| Some(FULL.to_owned()));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_remembered_while_slurm_shows_no_reason() {
+    fn a_told_reason_is_remembered_while_slurm_shows_none() {
         let (now, mut terminals) = (Millis(0), Terminals::default());
         let mut told = |after, shown: &str| {
             terminals.waits(7, super::after(now, after));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_no_longer_is_forgotten() {
+    fn a_job_that_waits_no_longer_is_forgotten() {
         let (now, mut terminals) = (Millis(0), Terminals::default());
         terminals.waits(7, now);
         assert_eq!(terminals.due(after(now, PATIENCE), |_| None), []);

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_is_looked_at_together_and_again_until_it_is_over() {
+    fn due_items_are_looked_at_together_until_they_are_over() {
         let mut list = WatchList::default();
         assert_eq!(list.next(), None);
         for (first, item) in [(1000, 'a'), (1050, 'b'), (5000, 'c')] {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_taken_once_and_not_before_its_time() {
+    fn an_item_is_taken_once_and_not_before_its_time() {
         let mut list = WatchList::default();
         list.watch(Millis(1000), 'a');
         list.watch(Millis(1050), 'b');

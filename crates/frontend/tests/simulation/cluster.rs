@@ -1,4 +1,4 @@
-//! Everything of one seed: the parts that outlive a slurmctld, and the place where all parts meet.
+//! The parts of one seed that outlive a slurmctld, and the connections between all parts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -70,7 +70,7 @@ impl Config {
         }
     }
 
-    /// vipu.conf of a model with these controllers.
+    /// Returns vipu.conf of a model with these controllers.
     fn text(&self, controllers: &str, prepares: bool) -> String {
         let placement = match self.placement {
             Placement::Controller => "Placement=controller",
@@ -172,7 +172,7 @@ impl Cluster {
         })
     }
 
-    /// Runs `work` whatever becomes of the slurmctld that asks for it.
+    /// Runs `work` even if the slurmctld that asks for it ends.
     pub fn outside(&self, work: impl Future<Output = ()> + 'static) {
         self.outside.send(Box::pin(work)).unwrap();
     }

@@ -59,7 +59,7 @@ pub enum Mood {
     RemovesLate,
     /// No call gets an answer or has an effect.
     Silent,
-    /// Answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
+    /// The answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
     OtherHands,
     /// Removes are accepted and have no effect.
     RemovesNothing,
@@ -73,7 +73,7 @@ pub struct State {
     lost: RefCell<BTreeSet<u32>>,
 }
 
-/// A controller with a Pod of so many IPUs.
+/// Creates a controller with a Pod of this many IPUs.
 pub fn machine(name: &str, model: ModelName, ipus: u32, began: Instant) -> Machine {
     Machine::new(name.parse().unwrap(), model, pod(ipus), began)
 }

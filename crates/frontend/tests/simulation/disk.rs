@@ -58,7 +58,7 @@ impl Disk {
         self.open.borrow().keys().map(PartitionId::to_string).collect()
     }
 
-    /// The writer is killed. Some of its unacknowledged entries are written.
+    /// Kills the writer. The first `written` of its unacknowledged entries are written.
     pub fn crash(&self, written: usize) {
         for (number, (entry, _)) in self.pending.take().into_iter().enumerate() {
             if number < written && !self.full.get() {
@@ -72,7 +72,7 @@ impl Disk {
         self.pending.borrow().len()
     }
 
-    /// A slurmctld takes the journal and reads it.
+    /// Gives the journal to a slurmctld. Returns the records that it reads.
     pub fn open(&self, term: u32) -> Vec<LiveRecord> {
         self.owner.send_replace(term);
         for (_, waiting) in self.pending.take() {

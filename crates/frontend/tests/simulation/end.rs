@@ -18,8 +18,8 @@ use crate::slurmctld::REMOVE_WAIT;
 /// The promised time until a partition without an owner is gone.
 const PROMISE: Duration = Duration::from_secs(60);
 
-/// The longest time for which a job may wait for its partition, whatever else waits: CreateTimeout, and the
-/// last calls.
+/// The longest time for which a job may wait for its partition, regardless of other jobs: CreateTimeout, and
+/// the last calls.
 const CONFIGURING: Duration = Duration::from_secs(CREATE_TIMEOUT.as_secs() + 2 * API_TIMEOUT.as_secs() + 5);
 
 /// The longest time for which a job may be ending. Its nodes may be done only after RemoveWait.

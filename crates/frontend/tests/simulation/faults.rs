@@ -8,7 +8,7 @@ pub enum Kind {
     /// slurmctld is killed and started again. Its journal has all acknowledged entries, and some of the
     /// others.
     Killed,
-    /// As `Killed`, and Slurm's own state is up to some seconds old. Jobs are forgotten and their ids are
+    /// Like `Killed`, but Slurm's own state is up to some seconds old. Jobs are forgotten and their ids are
     /// given out again. Jobs that were launched are pending.
     KilledForgetful,
     /// A backup takes over. The earlier slurmctld goes on until it finds that its journal was taken.

@@ -39,7 +39,7 @@ use schedule::Schedule;
 /// The number of seeds that are played.
 const SEEDS: u64 = 120;
 
-/// The least number of events that ledgers must have been told in them.
+/// The least number of events that the ledgers of all seeds must have been told.
 const EVENTS: u64 = 900_000;
 
 /// Plays one seed. A failure says what went wrong, and how to see it again.
@@ -55,7 +55,7 @@ fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
 
 /// The beginning of the command that plays one seed again.
 const COMMAND: &str = "SIMULATION_SEED=";
-const REPLAY: &str = "cargo test -p frontend --test simulation whatever_dies -- --nocapture";
+const REPLAY: &str = "cargo test -p frontend --test simulation nothing_leaks -- --nocapture";
 
 #[test]
 fn nothing_leaks_whatever_dies() {

@@ -193,7 +193,7 @@ async fn kill(cluster: &Rc<Cluster>, forgetful: bool) {
     cluster.start();
 }
 
-/// A backup takes over. The earlier slurmctld goes on for a while, without Slurm's jobs.
+/// Lets a backup take over. The earlier slurmctld goes on for a while, without Slurm's jobs.
 async fn take_over(cluster: &Rc<Cluster>) {
     let Some((ctld, _)) = cluster.ctld.take() else { return };
     ctld.hand_over();
@@ -248,8 +248,8 @@ fn any_of(machine: &Machine, pick: usize) -> Option<PartitionId> {
     there.into_iter().nth(pick).map(|(partition, _)| partition)
 }
 
-/// Another cluster makes a partition if there is room, and removes it some time later. It makes none that
-/// this cluster's journal has open, because nothing could tell the two apart.
+/// Makes a partition for another cluster if there is room, and removes it some time later. An id that this
+/// cluster's journal has open is left out, because nothing could tell the two apart.
 fn foreign(cluster: &Rc<Cluster>, machine: &Rc<Machine>, fault: &Fault, job: u32) {
     let id = PartitionId::of_run(PREFIX, job, 0).unwrap();
     let wanted =

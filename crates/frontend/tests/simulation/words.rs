@@ -7,7 +7,7 @@ fn of_claim(claim: &Claim) -> String {
     format!("{partition} of {size} on {} for {}r{}@{}", controller.host(), run.job, run.restart, run.start)
 }
 
-/// An event.
+/// Returns an event in words.
 pub fn of_event(event: &Event) -> String {
     match event {
         Event::Models(models) => format!("Models {}", models.len()),
@@ -24,7 +24,7 @@ pub fn of_event(event: &Event) -> String {
     }
 }
 
-/// An action.
+/// Returns an action in words.
 pub fn of_action(action: &Action) -> String {
     match action {
         Action::Driver(DriverAction::Create(claim)) => format!("Create {}", claim.partition),

@@ -1,5 +1,5 @@
-//! Any order of events that Slurm, driver and controller may tell: no gate is forgotten, and every claim waits
-//! for an answer that comes.
+//! Events of Slurm, driver and controller in any order: every gate is opened, and each answer that a claim
+//! waits for comes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 const JOBS: std::ops::Range<u32> = 1..6;
 
-/// A ledger, and what is about to be told to it. Runs and actions are written as in scripts.
+/// A ledger, and the state of its surroundings. Runs and actions are written as in scripts.
 struct Outside {
     scripted: Scripted,
     /// Actions without an answer yet.
     under_way: Vec<String>,
-    /// Runs that Slurm has not ended.
+    /// Begun runs that Slurm has not ended.
     alive: BTreeSet<String>,
-    /// How often the launch gate and the completion gate of each run are raised.
+    /// The number of times that the launch gate and the completion gate of each run are raised.
     gates: BTreeMap<String, [i32; 2]>,
 }
 
@@ -63,7 +63,7 @@ impl Outside {
         self.tell(event_of(event));
     }
 
-    /// A job begins, or is prepared, if there is room.
+    /// Begins or prepares a job if there is room.
     fn start(&mut self, what: &str, job: u32, restart: u16) {
         let (ledger, now) = (&self.scripted.ledger, self.scripted.now);
         let prepared = ledger.preparation(job).filter(|it| it.ready.is_some() && what == "begin");
@@ -79,13 +79,13 @@ impl Outside {
             self.alive.insert(run.clone());
         }
         self.play(&format!("{what} {run}"));
-        // Slurm takes the launch gate back where the partition is there already.
+        // Slurm takes the launch gate back if the partition is already there.
         if what == "begin" && self.scripted.ledger.is_launched(job) {
             self.gates.entry(run).and_modify(|gates| gates[0] -= 1);
         }
     }
 
-    /// Slurm ends the run of a job, by `fini` or `fails`.
+    /// Ends the run of a job as Slurm does, by `fini` or `fails`.
     fn end(&mut self, what: &str, job: u32, is_held: bool) {
         let run = self.scripted.ledger.live_claim(job).map(run_of);
         let is_held = is_held && run.is_some();
@@ -94,7 +94,7 @@ impl Outside {
         self.play(&format!("{what} {job} {}", if is_held { "held" } else { "" }));
     }
 
-    /// An action is answered: of one partition the oldest.
+    /// Answers the oldest action of one partition.
     fn answer(&mut self, pick: u32) {
         let of = |action: &str| action.split_once(' ').map(|(_, run)| run.to_owned());
         let Some(picked) = self.under_way.get(pick as usize % self.under_way.len().max(1)) else { return };
@@ -122,7 +122,7 @@ impl Outside {
         }
     }
 
-    /// Tells an event of each of these claims.
+    /// Tells this event for each of these claims.
     fn each(&mut self, event: &str, which: impl Fn(&ClaimView) -> bool) {
         let claims = self.scripted.ledger.view().claims.into_iter().filter(which);
         claims.for_each(|it| self.play(&format!("{event} {}", run_of(&it.claim))));
@@ -132,8 +132,8 @@ impl Outside {
         ["create", "give-up"].iter().any(|what| self.under_way.contains(&format!("{what} {run}")))
     }
 
-    /// A listing of all partitions that were made, or of most of them, each on a quarter of the Pod. Now and
-    /// then others have the rest.
+    /// Tells a listing of all partitions that were made, or of all but one. Each has a quarter of the Pod.
+    /// Now and then others have the rest.
     fn list(&mut self, pick: u32) {
         let runs: Vec<_> = self.scripted.ledger.view().claims.iter().map(|it| run_of(&it.claim)).collect();
         let made = runs.iter().filter(|run| !self.is_being_made(run)).take(4);
@@ -163,14 +163,14 @@ impl Outside {
                 self.tell(Event::Models(vec![ModelFacts { trouble, ..pod("pod64") }]));
             }
             18 => self.play("away 1"),
-            // Slurm loses a run that it has not launched, and tells nobody.
+            // Slurm loses a run that it has not launched, without an event.
             19 => self.alive.retain(|run| job_of(run) != job || self.gates[run][0] == 0),
             20..26 => self.list(pick),
             _ => self.answer(pick),
         }
     }
 
-    /// All jobs end, and all that is under way is answered.
+    /// Ends all jobs, and answers all actions under way.
     fn wind_up(&mut self) {
         for round in 0..2000 {
             if self.scripted.ledger.view().claims.is_empty() {
@@ -203,7 +203,7 @@ proptest! {
         steps.into_iter().for_each(|step| outside.step(step));
         outside.wind_up();
         prop_assert_eq!(outside.gates.iter().find(|(_, gates)| **gates != [0, 0]), None);
-        // Nobody is suspected for longer than an hour.
+        // No IPU is suspect for longer than an hour.
         outside.scripted.now.0 += 3_600_000;
         outside.tell(Event::Models(vec![pod("pod64")]));
         outside.list(1);

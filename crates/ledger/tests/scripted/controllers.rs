@@ -12,20 +12,21 @@ fn size(ipus: u64) -> IpuCount {
     IpuCount::new(ipus).unwrap()
 }
 
-/// pod64 with the controllers on these hosts, in this order.
+/// The configuration of pod64 with the controllers on these hosts, in this order.
 fn on(hosts: &[&str]) -> Event {
     let controllers = hosts.iter().map(|host| id("pod64", host).controller).collect();
     Event::Models(vec![ModelFacts { controllers, ..pod("pod64") }])
 }
 
-/// pod64 with these controllers, none of which has answered.
+/// Returns a ledger with pod64 on these controllers, none of which has answered.
 fn fresh(hosts: &[&str]) -> Scripted {
     let mut scripted = Scripted::new();
     scripted.tell(on(hosts));
     scripted
 }
 
-/// What the controller on `host` lists, asked just now, with somebody's partition on the first `used` IPUs.
+/// Tells a listing of the controller on `host`, asked for just now. The first `used` IPUs have a foreign
+/// partition.
 fn list(scripted: &mut Scripted, host: &str, ipus: u32, used: u32) -> String {
     let places = (0..used).map(|index| Place { domain: 0, index }).collect();
     let theirs =
@@ -40,7 +41,7 @@ fn lose(scripted: &mut Scripted, host: &str) {
     assert_eq!(scripted.tell(Event::Unreachable { pod: id("pod64", host), reason }), "");
 }
 
-/// The host of the controller that would get a partition of so many IPUs, or why none does.
+/// Returns the host of the controller that would get a partition of this many IPUs, or the reason to wait.
 fn taken_by(scripted: &Scripted, ipus: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(), size(ipus));
     answer.map_or_else(|wait| wait.to_string(), |controller| controller.host().to_owned())
@@ -56,7 +57,7 @@ fn claim_on(job: &str, host: &str) -> Claim {
 }
 
 #[test]
-fn the_first_with_room_is_taken() {
+fn the_first_controller_with_room_is_taken() {
     let mut scripted = fresh(&["b", "a"]);
     assert_eq!(list(&mut scripted, "b", 16, 0), "kick");
     assert_eq!(list(&mut scripted, "a", 64, 0), "kick");
@@ -83,7 +84,7 @@ fn a_full_model_tells_of_all_its_controllers() {
 }
 
 #[test]
-fn one_that_does_not_answer_keeps_no_job_from_the_others() {
+fn a_controller_that_does_not_answer_keeps_no_job_from_the_others() {
     let mut scripted = fresh(&["a", "b"]);
     let no_answer = "vipu: no answer from the controller of pod64 yet";
     assert_eq!(taken_by(&scripted, 1), no_answer);
@@ -116,7 +117,7 @@ fn each_partition_counts_on_its_own_controller() {
         |scripted: &Scripted| scripted.ledger.view().models[0].pods.iter().map(|pod| pod.free).collect();
     let (before, after): (Vec<u32>, Vec<u32>) = (free(&scripted), vec![64, 48]);
     assert_eq!(before, after);
-    // A partition of that name on the other controller is somebody else's.
+    // A partition of that name on the other controller is foreign.
     let places = (0..4).map(|index| Place { domain: 0, index }).collect();
     let stranger = SeenPartition { partition: claim("1").partition, places, fault: None, leaving: false };
     let asked = scripted.now;
@@ -132,7 +133,7 @@ fn each_partition_counts_on_its_own_controller() {
 }
 
 #[test]
-fn the_forecast_is_over_all() {
+fn the_forecast_covers_all_controllers() {
     let mut scripted = fresh(&["a", "b"]);
     list(&mut scripted, "a", 16, 0);
     list(&mut scripted, "b", 32, 0);
@@ -148,7 +149,7 @@ fn the_forecast_is_over_all() {
 }
 
 #[test]
-fn the_list_changes_under_what_runs() {
+fn the_list_of_controllers_can_change_while_jobs_run() {
     let mut scripted = fresh(&["a", "b"]);
     list(&mut scripted, "a", 64, 0);
     list(&mut scripted, "b", 64, 0);

@@ -1,4 +1,4 @@
-//! The cost of a scheduler's questions: Slurm asks them for each job, while it holds its locks.
+//! The cost of a scheduler's questions. Slurm asks them for each job while it holds its locks.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::script::{Scripted, claim, id, jobs, wish};
 use ledger::{AdoptedAs, Claim, Event, KnownJobs, Place, Seconds, SeenPartition};
 use vipu_types::IpuCount;
 
-/// A Pod on which all IPUs but each 43rd have a job of their own, and a line of 1,000 jobs.
+/// Returns a Pod on which all IPUs except each 43rd have a job of their own, with a line of 1,000 jobs.
 fn busy(ipus: u32) -> (Scripted, KnownJobs) {
     let mut scripted = Scripted::new();
     let running = || (1..=ipus).filter(|job| job % 43 != 0);
@@ -33,7 +33,7 @@ fn busy(ipus: u32) -> (Scripted, KnownJobs) {
 
 type Question = fn(&mut Scripted, &KnownJobs, u32);
 
-/// The median cost of a question about a job behind all others, on a Pod of this size.
+/// Returns the median cost of a question about a job behind all others, on a Pod of this size.
 fn cost(ipus: u32, ask: Question) -> Duration {
     let (mut scripted, slurm) = busy(ipus);
     let mut costs: Vec<_> = (0..2001)

@@ -1,4 +1,4 @@
-//! When a job is expected to start, and whether it then may.
+//! The expected start of a job, and whether the job may start then.
 
 use crate::script::{jobs, pod_with, wish};
 use ledger::{Placement, Seconds};
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 const HOUR: i64 = 3600;
 
 #[test]
-fn who_may_be_put_in_the_way_of_another_is_expected_behind_that_one() {
-    // Jobs 1 and 2 make way for job 10 in an hour. Of the free quarters one is in the half that it will have.
+fn a_job_that_could_delay_another_is_expected_after_it() {
+    // Job 1 makes way for job 10 in an hour. One of the free quarters is in the half that job 10 will have.
     let there = [(1, 16, 0), (2, 16, 32)];
     let line = jobs(0, &[(1, HOUR), (2, 9 * HOUR)]);
     let mut scripted = pod_with(Placement::Controller, &there);
@@ -19,7 +19,7 @@ fn who_may_be_put_in_the_way_of_another_is_expected_behind_that_one() {
     for from in [0, 1, HOUR] {
         assert_eq!(scripted.ledger.forecast(&long, Seconds(from), &line), Some(Seconds(HOUR + 1)));
     }
-    // Job 12 is through by then, so it is in nobody's way; if job 11 were expected now, it would be.
+    // Job 12 is over by then and delays no job. It would delay job 11 if that were expected now.
     assert!(scripted.ledger.may_start(&wish(12, 16, HOUR), &line).is_ok());
     assert!(scripted.ledger.may_start(&wish(12, 16, 2 * HOUR), &line).is_err());
 }
@@ -27,13 +27,13 @@ fn who_may_be_put_in_the_way_of_another_is_expected_behind_that_one() {
 proptest! {
     /// A job is expected now exactly when it may start now.
     #[test]
-    fn now_is_expected_who_may_start_now(
+    fn a_job_is_expected_now_exactly_when_it_may_start(
         explicit in any::<bool>(),
         quarters in prop::collection::vec((0..3_u32, 0..5_u32, 1..6_i64), 16),
         line in prop::collection::vec((0..7_u32, 1..6_i64, 0..4_i64), 0..6),
         (order, duration) in (0..7_u32, 1..8_i64),
     ) {
-        // In each group of four IPUs a job has four, two or one.
+        // In each group of four IPUs, at most one job has one, two or four of them.
         let running: Vec<_> = (1..).zip(quarters).filter(|(_, (order, _, _))| *order < 3).collect();
         let running: Vec<_> = running.into_iter().filter(|(_, (_, some, _))| *some > 1).collect();
         let jobs: Vec<_> = running.iter().map(|(job, (order, _, _))| (*job, 1 << order, 4 * (job - 1))).collect();
@@ -43,7 +43,7 @@ proptest! {
         let mut scripted = pod_with(placement, &jobs);
         for (job, (order, hours, later)) in (100..).zip(line) {
             let waiting = wish(job, 1 << order, hours * HOUR);
-            // Some are looked at by the main scheduler, some by backfill.
+            // The main scheduler looks at some of the jobs, backfill at the others.
             if later == 0 {
                 drop(scripted.ledger.may_start(&waiting, &slurm));
             } else {

@@ -83,7 +83,7 @@ fn user_keep_is_a_life_of_its_own() {
 }
 
 #[test]
-fn user_keep_counts_as_used_and_is_said() {
+fn user_keep_counts_as_used_and_is_shown() {
     let mut pod = empty_pod();
     pod.play(
         "adopt-running 7   ->
@@ -98,7 +98,7 @@ fn user_keep_counts_as_used_and_is_said() {
     );
     assert_eq!(pod.ledger.ipus_of_others(&id("pod64", "vipu").model, "ipu", 8), 16);
     assert_eq!(pod.ledger.live_claim(7), None);
-    // Its end is known, though its job has none.
+    // The end of the kept partition is known, although its job has no end.
     assert_eq!(earliest(&mut pod, 64, &[]), Some(101));
 }
 

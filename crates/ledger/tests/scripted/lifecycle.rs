@@ -154,7 +154,7 @@ fn a_create_that_fails() {
 }
 
 #[test]
-fn what_is_unknown_or_repeated_changes_nothing() {
+fn unknown_or_repeated_events_change_nothing() {
     play(&[(
         "all of it",
         "fini 7 held   ->
@@ -280,7 +280,7 @@ fn each_partition_that_is_asked_for_has_an_id_of_its_own() {
          nodes-done 7p1  -> remove 7p1
          gone 7p1        -> kick, survey pod64",
     );
-    // Neither what is being removed nor what is gone, be it that a remove takes effect late.
+    // The id of a partition under removal or just gone is not given again: a remove may take effect late.
     assert_eq!(next(&scripted, 0), "slurm_7p2");
     scripted.play("cancelled 7 -> await-nodes 7\n nodes-done 7 -> remove 7\n gone 7 -> kick, survey pod64");
     assert_eq!(next(&scripted, 0), "slurm_7p2");
@@ -289,7 +289,7 @@ fn each_partition_that_is_asked_for_has_an_id_of_its_own() {
 }
 
 #[test]
-fn what_an_earlier_slurmctld_had_is_no_new_id() {
+fn an_id_of_an_earlier_slurmctld_is_not_given_again() {
     let mut scripted = Scripted::new();
     let PodId { model, .. } = id("pod64", "vipu");
     scripted.play("adopt-running 7 ->\n orphan 7p1 -> await-nodes 7p1");

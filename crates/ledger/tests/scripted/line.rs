@@ -1,4 +1,4 @@
-//! Who is first in line, who may go before him, and who has to go for him.
+//! The line: its order, the jobs that may start before the first job in line, and the jobs to preempt for it.
 
 use crate::script::{Scripted, claim, jobs, pod, row_of, wish};
 use ledger::{Candidate, Claim, Event, KnownJobs, ModelFacts, Placement, Rank, Seconds, Wish};
@@ -6,7 +6,7 @@ use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
 
-/// What a job is told that wants to start, given when the running ones end.
+/// Returns the ledger's answer to a job that wants to start, given the ends of the running jobs.
 fn start(scripted: &mut Scripted, wish: &Wish, now: i64, ends: &[(u32, i64)]) -> String {
     let verdict = scripted.ledger.may_start(wish, &jobs(now, ends));
     verdict.map_or_else(|why| why.to_string(), |_| "go".into())
@@ -27,7 +27,7 @@ fn small_jobs_that_are_through_in_time_slip_in() {
 }
 
 #[test]
-fn slurms_order_decides_who_yields() {
+fn slurms_order_decides_which_job_yields() {
     let mut scripted = row_of(&[(1, 32)]);
     let ends = [(1, HOUR)];
     let ranked = |tier, priority, job| {
@@ -65,7 +65,7 @@ fn a_plan_goes_with_its_job() {
     };
     assert_eq!(start(&mut with_plan(), &small, 60, &ends), KEPT, "it may be looked at any moment");
     assert_eq!(start(&mut with_plan(), &small, 61, &ends), "go", "nobody looked at it for long");
-    // What runs does not wait, and neither does what was cancelled or held.
+    // A job that runs does not wait. Neither does a cancelled or held job.
     assert_eq!(start(&mut with_plan(), &small, 1, &[(1, HOUR), (10, 5 * HOUR)]), "go");
     let mut begun = with_plan();
     begun.tell(Event::Fini { job: 1, ending: ledger::Ending::Unheld });
@@ -74,10 +74,10 @@ fn a_plan_goes_with_its_job() {
 }
 
 #[test]
-fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
+fn others_use_ipus_while_the_first_job_in_line_waits_for_nodes() {
     let mut scripted = row_of(&[]);
     let line = jobs(0, &[]);
-    // Its IPUs are free, its nodes are not before an hour.
+    // The IPUs of job 10 are free, but its nodes are not free for an hour.
     scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(HOUR), &line);
     assert_eq!(start(&mut scripted, &wish(11, 64, HOUR), 0, &[]), "go");
     assert_eq!(start(&mut scripted, &wish(11, 64, HOUR + 1), 0, &[]), KEPT);
@@ -85,20 +85,20 @@ fn what_else_the_first_in_line_waits_for_is_not_waited_for_by_others() {
 }
 
 #[test]
-fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
+fn others_use_ipus_until_the_start_that_the_scheduler_expects() {
     let go = |scripted: &mut Scripted, expected, duration| {
         let expected = [(10, Seconds(expected))].into();
         let line = KnownJobs { expected, ..jobs(1, &[]) };
         scripted.ledger.may_start(&wish(11, 64, duration), &line).is_ok()
     };
     let mut scripted = row_of(&[]);
-    // It was told that its IPUs are free now. So what it waits for until then is something else.
+    // The ledger answered job 10 that its IPUs are free now. Job 10 therefore waits for something else.
     let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &[]));
     assert_eq!(told, Some(Seconds(0)));
     assert!(go(&mut scripted, HOUR, HOUR - 1));
     assert!(!go(&mut scripted, HOUR, HOUR));
 
-    // It was told that it waits for IPUs: when they are free sooner, it may start sooner.
+    // The ledger answered job 10 that it waits for IPUs. When they are free sooner, it may start sooner.
     let (mut scripted, ends) = (row_of(&[(1, 64)]), [(1, HOUR)]);
     let told = scripted.ledger.plan(&wish(10, 64, HOUR), Seconds(0), &jobs(0, &ends));
     assert_eq!(told, Some(Seconds(HOUR + 1)));
@@ -107,7 +107,7 @@ fn what_only_the_scheduler_knows_is_not_waited_for_by_others() {
 }
 
 #[test]
-fn who_comes_into_line_counts_at_once() {
+fn a_job_that_enters_the_line_counts_at_once() {
     let mut scripted = row_of(&[(1, 32), (2, 16)]);
     let (ends, newcomer) = ([(1, 1000 * HOUR), (2, HOUR)], wish(99, 1, 2 * HOUR));
     start(&mut scripted, &wish(11, 64, HOUR), 0, &ends);
@@ -117,13 +117,13 @@ fn who_comes_into_line_counts_at_once() {
 }
 
 #[test]
-fn who_is_far_back_in_line_comes_up_as_others_leave_it() {
+fn a_job_far_back_in_line_moves_up_as_others_leave() {
     let mut scripted = row_of(&[(1, 32), (2, 16)]);
     let mut ends = vec![(1, 1000 * HOUR), (2, HOUR)];
     for job in 10..26 {
         start(&mut scripted, &wish(job, 64, HOUR), 0, &ends);
     }
-    // It is in nobody's way but that of job 26, which is the seventeenth in line.
+    // The newcomer is only in the way of job 26, which is the seventeenth in line.
     let (behind, newcomer) = (wish(26, 32, HOUR), wish(99, 1, 2 * HOUR));
     assert!(start(&mut scripted, &behind, 0, &ends).contains("needed, 16 free"));
     assert_eq!(start(&mut scripted, &newcomer, 0, &ends), "go");
@@ -135,14 +135,14 @@ fn who_is_far_back_in_line_comes_up_as_others_leave_it() {
     assert_eq!(start(&mut scripted, &newcomer, 161, &ends), "go", "nobody is left");
 }
 
-/// The fewest that would have to go for job 10 to have so many IPUs.
+/// Returns the fewest jobs that would have to end for job 10 to have this many IPUs.
 fn victims(scripted: &mut Scripted, ipus: u64, candidates: &[u32]) -> Option<Vec<u32>> {
     let candidates: Vec<_> = candidates.iter().map(|&job| Candidate { job, dying: false }).collect();
     scripted.ledger.victims(&wish(10, ipus, HOUR), &candidates, &jobs(0, &[]))
 }
 
 #[test]
-fn the_fewest_go_that_make_a_block() {
+fn the_fewest_jobs_that_make_a_block_go() {
     let mut scripted = row_of(&[(1, 8), (2, 8), (3, 16), (4, 16), (5, 16)]);
     let all = [1, 2, 3, 4, 5];
     assert_eq!(victims(&mut scripted, 8, &all), Some(vec![1]), "Slurm would rather have job 1 go than job 2");
@@ -155,7 +155,7 @@ fn the_fewest_go_that_make_a_block() {
 }
 
 #[test]
-fn what_is_on_its_way_out_is_not_asked_to_go_again() {
+fn an_ending_job_is_not_preempted_again() {
     let mut scripted = row_of(&[(1, 32), (2, 32)]);
     scripted.tell(Event::Fini { job: 1, ending: ledger::Ending::Held });
     assert_eq!(victims(&mut scripted, 32, &[2]), Some(vec![]));
@@ -165,7 +165,7 @@ fn what_is_on_its_way_out_is_not_asked_to_go_again() {
     assert_eq!(scripted.ledger.victims(&wish(10, 64, HOUR), &dying, &line), Some(vec![]));
 }
 
-/// Where a job is put that may start, on a Pod64 with jobs of 16 and 8 IPUs at its beginning.
+/// Returns the place of a job that may start, on a Pod64 with jobs of 16 and 8 IPUs at its beginning.
 fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
     let mut scripted = row_of(&[(1, 16), (2, 8)]);
     let facts = ModelFacts { placement: Placement::Explicit, ..pod("pod64") };
@@ -178,7 +178,7 @@ fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
     let Ok(controller) = scripted.ledger.may_start(&wish, &jobs) else { return vec![] };
     let places = scripted.ledger.place(&wish, &controller, &jobs);
     assert!(places.iter().all(|place| place.domain == 0));
-    // With its place the claim takes just those IPUs, until its partition is listed, too.
+    // The claim takes exactly the IPUs of its place, even before its partition is listed.
     let before = scripted.ledger.view().models[0].pods[0].free;
     scripted.tell(Event::Begin(Claim { size: wish.size, ipus: places.clone(), ..claim("20") }));
     assert_eq!(scripted.ledger.view().models[0].pods[0].free, before - wish.size.get());
@@ -194,8 +194,8 @@ fn a_place_breaks_up_as_little_as_it_can() {
 }
 
 #[test]
-fn a_place_is_chosen_that_leaves_the_line_alone() {
-    // Job 10 will have the first half, when jobs 1 and 2 are over, or the second.
+fn a_chosen_place_leaves_plans_alone() {
+    // Job 10 will have the first half when jobs 1 and 2 are over, or the second half.
     assert_eq!(placed(8, &[wish(10, 32, HOUR)]), (24..32).collect::<Vec<_>>(), "the second half is free now");
     let both = [wish(10, 32, 2 * HOUR), wish(11, 32, HOUR)];
     assert_eq!(placed(8, &both[..1]).len(), 8);

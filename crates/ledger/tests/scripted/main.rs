@@ -1,4 +1,4 @@
-//! Ledgers that are told what happens, event by event.
+//! Scripted ledgers: events go in one by one, and the tests compare the actions.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod any_order;

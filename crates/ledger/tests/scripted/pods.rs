@@ -1,4 +1,4 @@
-//! What controllers and configuration say, and what the ledger makes of it.
+//! Listings and configuration, and the room that the ledger computes from them.
 
 use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, row_of, seen};
 use ledger::{Event, ModelFacts, Violation};
@@ -48,7 +48,7 @@ fn a_listing_tells_where_claims_are() {
     let middle = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
     assert_eq!(scripted.tell(middle), "");
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
-    // Listed without places, the claim is placed by forecast again.
+    // A claim that is listed without places is placed by the forecast again.
     let hidden = listing(&scripted, 64, vec![seen("slurm_1", [])]);
     assert_eq!(scripted.tell(hidden), "kick");
     let view = scripted.ledger.view();
@@ -98,7 +98,7 @@ fn a_partition_just_removed_is_not_somebody_elses() {
     scripted.play("gone 1 -> kick, survey pod64");
     assert_eq!(scripted.tell(before.clone()), "");
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
-    // The same run again: the old place is not its own.
+    // The run begins again, and the place in the earlier listing does not count for it.
     scripted.play("begin 1 -> create 1");
     scripted.tell(before);
     assert_eq!(asks(&scripted, "pod64", 32), "fits");
@@ -108,7 +108,7 @@ fn a_partition_just_removed_is_not_somebody_elses() {
 }
 
 #[test]
-fn an_older_listing_is_no_news() {
+fn an_older_listing_is_ignored() {
     let mut scripted = empty_pod();
     let old = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
     scripted.now.0 += 5;
@@ -193,7 +193,7 @@ fn configuration_comes_and_goes() {
 }
 
 #[test]
-fn what_cannot_be_is_reported() {
+fn impossible_states_are_reported() {
     let mut scripted = empty_pod();
     let both = listing(&scripted, 64, vec![seen("a", 0..2), seen("b", 1..3)]);
     scripted.ledger.apply(scripted.now, both);
@@ -212,7 +212,7 @@ fn what_cannot_be_is_reported() {
 
 #[test]
 fn the_forecast_waits_for_a_block_not_for_a_count() {
-    // Jobs 1 and 2 have one half, 3 and 4 the other: only two ends in one half make a block of 32.
+    // Jobs 1 and 2 have one half, 3 and 4 the other. A block of 32 needs the ends of both jobs of one half.
     let mut scripted = row_of(&[(1, 16), (2, 16), (3, 16), (4, 16)]);
     let ends = [(1, 100), (3, 200), (2, 300), (4, 400)];
     assert_eq!(earliest(&mut scripted, 16, &ends), Some(101));
@@ -224,7 +224,7 @@ fn the_forecast_waits_for_a_block_not_for_a_count() {
 }
 
 #[test]
-fn the_forecast_knows_what_never_ends() {
+fn the_forecast_expects_no_end_of_foreign_partitions() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Begin(claim("1")));
     scripted.tell(Event::Begin(claim("2")));

@@ -6,7 +6,7 @@ use vipu_types::IpuCount;
 use crate::script::{Scripted, asks, claim, empty_pod, jobs, listing, play, seen, wish};
 
 #[test]
-fn a_job_has_what_was_prepared_as_it_begins() {
+fn a_job_begins_with_its_prepared_partition() {
     let mut scripted = Scripted::new();
     scripted.play(
         "prepare 7     -> create 7
@@ -29,7 +29,7 @@ fn a_job_has_what_was_prepared_as_it_begins() {
 }
 
 #[test]
-fn a_job_that_does_not_come_to_it_leaves_nothing() {
+fn a_preparation_in_vain_leaves_nothing() {
     play(&[
         (
             "it goes while its partition is made",
@@ -94,7 +94,7 @@ fn a_job_that_does_not_come_to_it_leaves_nothing() {
 }
 
 #[test]
-fn only_what_was_asked_for_is_taken() {
+fn a_job_takes_only_the_partition_it_asked_for() {
     let others = [
         Claim { size: IpuCount::new(8).unwrap(), ..claim("7p1") },
         Claim { user: 1, ..claim("7p1") },
@@ -110,7 +110,7 @@ fn only_what_was_asked_for_is_taken() {
 }
 
 #[test]
-fn a_job_is_not_prepared_again_right_after_that_came_to_nothing() {
+fn a_job_is_not_prepared_again_right_after_a_preparation_in_vain() {
     let mut scripted = Scripted::new();
     assert!(scripted.ledger.may_prepare(scripted.now, 7));
     scripted.play("prepare 7 -> create 7");
@@ -158,7 +158,7 @@ fn a_prepared_partition_counts_as_used_and_is_no_plan_any_more() {
     scripted.ledger.plan(&wish(7, 64, 100), Seconds(0), &line);
     scripted.tell(Event::Prepare(Claim { size: IpuCount::new(32).unwrap(), ..claim("7") }));
     assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32");
-    // Nobody is kept waiting by a wish that is being granted.
+    // The wish of job 7 is being granted and keeps no other job waiting.
     assert!(scripted.ledger.may_start(&wish(8, 32, 1_000_000), &line).is_ok());
 }
 

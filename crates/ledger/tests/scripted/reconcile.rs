@@ -1,4 +1,4 @@
-//! What a listing says of claims, and claims of a listing.
+//! The comparison of listings with claims.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ledger::{Event, ModelFacts, SeenPartition};
 
 use crate::script::{Scripted, empty_pod, id, listing, pod, seen};
 
-/// Job 7 has its partition, and is to be launched.
+/// Returns a ledger in which job 7 has its partition and is about to be launched.
 fn ready() -> Scripted {
     let mut scripted = empty_pod();
     scripted.play(
@@ -16,7 +16,7 @@ fn ready() -> Scripted {
     scripted
 }
 
-/// The same, launched.
+/// Returns a ledger in which job 7 is launched.
 fn launched() -> Scripted {
     let mut scripted = ready();
     scripted.play("launched 7 -> ");
@@ -24,14 +24,14 @@ fn launched() -> Scripted {
     scripted
 }
 
-/// Job 7 runs on a partition that a listing showed.
+/// Returns a ledger in which job 7 runs on a partition that a listing showed.
 fn running() -> Scripted {
     let mut scripted = launched();
     assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
     scripted
 }
 
-/// What is to be done when the controller lists these partitions.
+/// Tells a listing of these partitions and returns the actions.
 fn lists(scripted: &mut Scripted, partitions: Vec<SeenPartition>) -> String {
     scripted.now.0 += 1;
     let event = listing(scripted, 64, partitions);
@@ -43,7 +43,7 @@ fn broken(words: &str) -> SeenPartition {
 }
 
 #[test]
-fn what_no_claim_has_is_told_once() {
+fn an_unclaimed_partition_is_reported_once() {
     let mut scripted = running();
     let theirs = || vec![seen("slurm_7", 0..16), seen("slurm_8", 16..20), seen("slurm_9r2", 20..21)];
     assert_eq!(lists(&mut scripted, theirs()), "unclaimed 8, unclaimed 9r2");
@@ -51,7 +51,7 @@ fn what_no_claim_has_is_told_once() {
     let view = scripted.ledger.view().models[0].pods[0].clone();
     assert_eq!(view.unclaimed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["slurm_8", "slurm_9r2"]);
     assert_eq!((view.foreign, view.free), (2, 43));
-    // Gone and there again, or after somebody changed the configuration.
+    // A partition is reported again after it was missing, and after a change of the configuration.
     assert_eq!(lists(&mut scripted, theirs()[..2].to_vec()), "");
     assert_eq!(lists(&mut scripted, theirs()), "unclaimed 9r2");
     scripted.tell(Event::Models(vec![pod("pod64")]));
@@ -59,7 +59,7 @@ fn what_no_claim_has_is_told_once() {
 }
 
 #[test]
-fn what_is_named_otherwise_is_nobodys_business() {
+fn a_partition_with_another_name_is_left_alone() {
     let mut scripted = running();
     let theirs = ["slurm", "slurm_x", "other_8", "slurm_08"].into_iter().zip(16..);
     let theirs = theirs.map(|(id, ipu)| seen(id, [ipu])).chain([seen("slurm_7", 0..16)]).collect();
@@ -67,7 +67,7 @@ fn what_is_named_otherwise_is_nobodys_business() {
 }
 
 #[test]
-fn what_is_on_its_way_out_or_gone_since_is_no_news() {
+fn a_partition_under_removal_or_gone_is_not_reported() {
     let mut scripted = running();
     let stale = listing(&scripted, 64, vec![seen("slurm_7", 0..16)]);
     scripted.play("fini 7 -> await-nodes 7");
@@ -95,14 +95,14 @@ fn a_claim_on_another_controller_explains_the_name() {
 
 const VANISHED: &str = "broken 7 (its controller does not know it any more)";
 
-/// What is to be done when the controller lists these partitions so much later.
+/// Tells a listing of these partitions after this many seconds and returns the actions.
 fn later(scripted: &mut Scripted, seconds: u64, partitions: Vec<SeenPartition>) -> String {
     scripted.now.0 += 1000 * seconds;
     lists(scripted, partitions)
 }
 
 #[test]
-fn a_partition_that_is_not_there_twice_has_vanished() {
+fn a_partition_missing_in_two_listings_has_vanished() {
     let mut scripted = running();
     let there = || vec![seen("slurm_7", 0..16)];
     assert_eq!(lists(&mut scripted, vec![]), "");
@@ -113,13 +113,14 @@ fn a_partition_that_is_not_there_twice_has_vanished() {
     }
     assert_eq!(later(&mut scripted, 5, vec![]), VANISHED);
     assert_eq!(later(&mut scripted, 60, vec![]), "");
-    // Its IPUs count as used all the same: the controller may have lost its memory, not the job its IPUs.
+    // The IPUs still count as used, because the controller may have lost its memory while the job has its
+    // IPUs.
     assert_eq!(scripted.ledger.view().models[0].pods[0].free, 48);
 }
 
-/// One that looks often is not hasty for that.
+/// With a shorter ReconcileInterval, the two listings still have to be 10 s apart.
 #[test]
-fn two_looks_are_ten_seconds_apart() {
+fn two_listings_count_only_ten_seconds_apart() {
     let mut scripted = running();
     let often = ModelFacts { reconcile_interval: Duration::from_secs(1), ..pod("pod64") };
     scripted.tell(Event::Models(vec![often]));
@@ -155,9 +156,9 @@ fn a_controller_that_suddenly_lists_nothing_is_asked_twice_anew() {
     assert_eq!(later(&mut scripted, 30, vec![]), both);
 }
 
-/// Somebody has it removed.
+/// Another client of the controller removes the partition.
 #[test]
-fn what_is_shown_as_removed_is_not_there() {
+fn a_partition_shown_as_removed_counts_as_missing() {
     let mut scripted = running();
     let removed = || vec![SeenPartition { leaving: true, ..seen("slurm_7", 0..16) }];
     assert_eq!(lists(&mut scripted, removed()), "");
@@ -167,7 +168,7 @@ fn what_is_shown_as_removed_is_not_there() {
 }
 
 #[test]
-fn an_error_is_told_when_it_is_another() {
+fn a_changed_error_is_reported() {
     let mut scripted = running();
     assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
     assert_eq!(lists(&mut scripted, vec![broken("link down")]), "");
@@ -186,14 +187,14 @@ fn a_partition_elsewhere_is_relocated() {
 }
 
 #[test]
-fn what_was_moved_to_mend_it_is_relocated() {
+fn a_partition_moved_to_mend_it_is_relocated() {
     let mut scripted = launched();
     assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
     assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
 }
 
 #[test]
-fn what_is_numbered_anew_as_an_agent_drops_out_has_not_moved() {
+fn a_partition_renumbered_without_an_agent_has_not_moved() {
     let mut scripted = launched();
     for (ipus, places, follows) in [(64, 32..48, ""), (32, 0..16, ""), (64, 32..48, "kick")] {
         scripted.now.0 += 1;

@@ -1,10 +1,10 @@
-//! Controllers that have no room where there was some, or where by their listing there still is.
+//! Controllers that refuse a partition for want of room, although the ledger or their listing shows room.
 
 use crate::script::{Scripted, asks, claim, empty_pod, id, listing, pod, seen};
 use ledger::{Claim, Event, Millis, ModelFacts, Place, Placement, SeenPartition};
 use vipu_types::IpuCount;
 
-/// What is done when a controller that lists these partitions had no room for job 1's.
+/// Returns the actions after a controller had no room for the partition of job 1 and lists these partitions.
 fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
     let mut scripted = empty_pod();
     let mut first = 0;
@@ -68,14 +68,13 @@ fn a_create_that_worked_out_after_all_is_used_unless_its_job_has_ended() {
 
 const MINUTE: u64 = 60_000;
 
-/// The controller lists these partitions, and so many faulty IPUs.
+/// Tells a listing with these partitions and this many faulty IPUs.
 fn lists(scripted: &mut Scripted, faulty: u32, partitions: &[SeenPartition]) -> String {
     let (pod, asked, partitions) = (id("pod64", "vipu"), scripted.now, partitions.to_vec());
     scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty, partitions })
 }
 
-/// Job 1 wants so many IPUs and is refused them as often as it takes to believe that; what it is given up
-/// for.
+/// Has job 1 ask for this many IPUs and refuses them twice, which gives up its create.
 fn refused(scripted: &mut Scripted, ipus: u64, faulty: u32, there: &[SeenPartition], at: &[u32]) {
     let places = at.iter().map(|&index| Place { domain: 0, index }).collect();
     scripted.tell(Event::Begin(Claim { size: IpuCount::new(ipus).unwrap(), ipus: places, ..claim("1") }));
@@ -120,10 +119,10 @@ fn without_a_faulty_ipu_one_of_each_block_is_unusable() {
 }
 
 #[test]
-fn suspects_come_before_what_is_assumed_of_faulty_ipus() {
+fn suspects_count_before_assumed_faulty_ipus() {
     let mut scripted = empty_pod();
     lists(&mut scripted, 1, &[]);
-    // The faulty IPU is taken to be the first, then another one; with it alone the lower half would be free.
+    // The faulty IPU is taken to be the first one, then another. With it alone the lower half would be free.
     refused(&mut scripted, 32, 1, &[], &[]);
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 62 free, largest block 16");
 }
@@ -141,7 +140,7 @@ fn an_ipu_that_is_in_use_works() {
 }
 
 #[test]
-fn of_a_chosen_place_nothing_follows_for_others() {
+fn a_refused_place_makes_no_other_place_suspect() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Models(vec![ModelFacts { placement: Placement::Explicit, ..pod("pod64") }]));
     refused(&mut scripted, 16, 0, &[], &(16..32).collect::<Vec<_>>());
@@ -154,11 +153,11 @@ fn large_partitions_are_refused_for_want_of_domains() {
     let domains = ModelFacts { domain_size: IpuCount::new(16).unwrap(), ..pod("pod64") };
     scripted.tell(Event::Models(vec![domains]));
     refused(&mut scripted, 32, 0, &[], &[]);
-    // One domain at most is whole.
+    // At most one domain is whole.
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 61 free, largest block 16");
 }
 
-/// Job 2 had the whole Pod, and its partition is gone.
+/// Returns a ledger in which the partition of job 2 on the whole Pod is just gone, and job 1 has begun.
 fn just_removed() -> Scripted {
     let mut scripted = empty_pod();
     let whole = |job| Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
@@ -175,7 +174,7 @@ fn just_removed() -> Scripted {
     scripted
 }
 
-/// What the last of two refusals comes to, each followed by a listing of nothing.
+/// Refuses job 1 twice, each time followed by an empty listing. Returns the actions.
 fn refused_twice(scripted: &mut Scripted) -> String {
     for _ in 0..2 {
         scripted.play("no-room 1 ->");
@@ -199,7 +198,7 @@ fn just_after_a_removal_a_refusal_is_no_evidence() {
 }
 
 #[test]
-fn what_others_remove_is_waited_for() {
+fn a_removal_by_others_is_waited_for() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Begin(claim("1")));
     let there = [SeenPartition { leaving: true, ..seen("theirs", 32..64) }];
@@ -212,9 +211,9 @@ fn what_others_remove_is_waited_for() {
     assert_eq!(asks(&scripted, "pod64", 32), "fits");
 }
 
-/// Else a job for which there is no room would hold its nodes in vain as long as others come and go.
+/// Otherwise a job without room would hold its nodes in vain as long as others come and go.
 #[test]
-fn what_comes_and_goes_elsewhere_explains_no_refusal_for_long() {
+fn removals_elsewhere_explain_a_refusal_only_for_a_while() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Begin(claim("1")));
     let there = [SeenPartition { leaving: true, ..seen("theirs", 32..48) }];
@@ -232,7 +231,7 @@ fn what_comes_and_goes_elsewhere_explains_no_refusal_for_long() {
 }
 
 #[test]
-fn what_is_on_its_way_out_is_waited_for() {
+fn a_removal_of_this_cluster_is_waited_for() {
     let mut scripted = empty_pod();
     let (theirs, ours) = (seen("theirs", 32..48), seen("slurm_2", 0..16));
     let there = [theirs.clone(), ours];

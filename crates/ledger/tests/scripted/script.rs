@@ -1,7 +1,7 @@
-//! A ledger driven by a script: events and actions as short words.
+//! A ledger driven by a script, in which events and actions are short words.
 //!
-//! A run is written as its partition id is: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
-//! partition of the same run.
+//! A run is written like its partition id: `7` for job 7, `7r1` for its first requeue, `7p1` for a further
+//! partition of the run.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,21 +13,22 @@ use ledger::{
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
-/// A ledger, and a clock that each event moves on.
+/// A ledger with a clock that each event advances.
 pub struct Scripted {
     pub ledger: Ledger,
     pub now: Millis,
 }
 
 impl Scripted {
-    /// One Pod64 whose controller has not answered yet.
+    /// Creates a ledger with one Pod64 whose controller has not answered yet.
     pub fn new() -> Self {
         let mut scripted = Self { ledger: Ledger::new(), now: Millis(1000) };
         assert_eq!(scripted.tell(Event::Models(vec![pod("pod64")])), "survey pod64");
         scripted
     }
 
-    /// Tells an event; what is to be done, that all invariants hold, and that Slurm hears of new room.
+    /// Tells the ledger an event and returns the actions in words. Checks that all invariants hold, and that
+    /// the scheduler is woken when more fits.
     pub fn tell(&mut self, event: Event) -> String {
         self.now.0 += 1;
         let (before, told) = (self.largest(), format!("{event:?}"));
@@ -38,7 +39,7 @@ impl Scripted {
         actions.iter().map(short).collect::<Vec<_>>().join(", ")
     }
 
-    /// The largest size that fits on pod64.
+    /// Returns the largest size that fits on pod64.
     fn largest(&self) -> Option<u64> {
         (0..7).rev().map(|order| 1 << order).find(|&size| asks(self, "pod64", size) == "fits")
     }
@@ -52,7 +53,7 @@ impl Scripted {
     }
 }
 
-/// A model with one controller and a job limit of 64.
+/// Returns a model with one controller and a job limit of 64.
 pub fn pod(model: &str) -> ModelFacts {
     let PodId { model, controller } = id(model, "vipu");
     let domain_size = IpuCount::new(64).unwrap();
@@ -68,13 +69,13 @@ pub fn pod(model: &str) -> ModelFacts {
     }
 }
 
-/// The Pod of a model that the controller on this host has.
+/// Returns the Pod of the model's controller on this host.
 pub fn id(model: &str, host: &str) -> PodId {
     let controller = ControllerName::new(host, 8090).unwrap();
     PodId { model: ModelName::new(model).unwrap(), controller }
 }
 
-/// A claim of 16 IPUs of pod64's first controller.
+/// Returns a claim of 16 IPUs on pod64's first controller.
 pub fn claim(run: &str) -> Claim {
     let (run, further) = run.split_once('p').unwrap_or((run, "0"));
     let (job, restart) = run.split_once('r').unwrap_or((run, "0"));
@@ -94,7 +95,7 @@ pub fn claim(run: &str) -> Claim {
     }
 }
 
-/// A listing of pod64, asked for just now.
+/// Returns a listing of pod64, asked for just now.
 pub fn listing(scripted: &Scripted, ipus: u32, partitions: Vec<SeenPartition>) -> Event {
     Event::Inventory { pod: id("pod64", "vipu"), asked: scripted.now, ipus, faulty: 0, partitions }
 }
@@ -103,13 +104,13 @@ fn model(name: &str) -> ModelName {
     ModelName::new(name).unwrap()
 }
 
-/// A partition on the IPUs of domain 0 with these indexes.
+/// Returns a partition on the IPUs of domain 0 with these indexes.
 pub fn seen(id: &str, indexes: impl IntoIterator<Item = u32>) -> SeenPartition {
     let places = indexes.into_iter().map(|index| Place { domain: 0, index }).collect();
     SeenPartition { partition: PartitionId::new(id).unwrap(), places, fault: None, leaving: false }
 }
 
-/// A Pod64 where these jobs have so many IPUs from there on.
+/// Returns a Pod64 on which these jobs run. Each is given as job, number of IPUs and first IPU.
 pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
     let mut scripted = Scripted::new();
     scripted.tell(Event::Models(vec![ModelFacts { placement, ..pod("pod64") }]));
@@ -124,7 +125,7 @@ pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
     scripted
 }
 
-/// A Pod64 where each of these jobs has so many IPUs, one behind the other.
+/// Returns a Pod64 on which these jobs have this many IPUs each, one job after the other.
 pub fn row_of(jobs: &[(u32, u32)]) -> Scripted {
     let mut end = 0;
     let jobs = jobs.iter().map(|&(job, ipus)| {
@@ -134,13 +135,13 @@ pub fn row_of(jobs: &[(u32, u32)]) -> Scripted {
     pod_with(Placement::Controller, &jobs.collect::<Vec<_>>())
 }
 
-/// What the ledger says to a job that wants that many IPUs; `fits` when they fit.
+/// Returns the ledger's answer to a job that wants this many IPUs, or `fits`.
 pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
     let answer = scripted.ledger.fits_now(&model(name), IpuCount::new(size).unwrap());
     answer.map_or_else(|wait| wait.to_string(), |_| "fits".into())
 }
 
-/// A Pod64 whose controller answered.
+/// Returns a Pod64 without partitions whose controller answered.
 pub fn empty_pod() -> Scripted {
     let mut scripted = Scripted::new();
     let nothing = listing(&scripted, 64, vec![]);
@@ -148,13 +149,13 @@ pub fn empty_pod() -> Scripted {
     scripted
 }
 
-/// Slurm's jobs: when those run out that run; the others wait.
+/// Returns Slurm's jobs. Jobs with an end run, the others wait.
 pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
     let ends = ends.iter().map(|&(job, end)| (job, Seconds(end))).collect();
     KnownJobs { now: Seconds(now), ends, expected: HashMap::new(), patience: Duration::from_secs(60) }
 }
 
-/// What a job of this age would like of pod64; the older goes first.
+/// Returns the wish of a job on pod64. Jobs with a lower id go first.
 pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
     let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
     Wish {
@@ -165,7 +166,8 @@ pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
     }
 }
 
-/// At 0: when that many IPUs fit, given when jobs end; a job not named has ended.
+/// Returns the time from 0 on at which this many IPUs fit, given the ends of jobs. Jobs that are missing in
+/// `ends` have ended.
 pub fn earliest(scripted: &mut Scripted, ipus: u64, ends: &[(u32, i64)]) -> Option<i64> {
     let line = jobs(0, ends);
     scripted.ledger.forecast(&wish(99, ipus, 1), Seconds(0), &line).map(|start| start.0)
@@ -248,7 +250,7 @@ fn short(action: &Action) -> String {
     }
 }
 
-/// Plays each script on a ledger of its own; all claims are gone at its end.
+/// Plays each script on a ledger of its own, and checks that all claims are gone at the end.
 pub fn play(scripts: &[(&str, &str)]) {
     for (what, script) in scripts {
         println!("{what}");

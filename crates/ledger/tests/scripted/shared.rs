@@ -1,4 +1,4 @@
-//! Trouble that no job is at fault for.
+//! Trouble and refusals that no job has caused.
 
 use std::cmp::Reverse;
 
@@ -17,11 +17,11 @@ fn refuses(is: bool) -> Event {
 }
 
 #[test]
-fn no_job_starts_while_what_all_need_is_in_trouble() {
+fn no_job_starts_while_its_model_is_in_trouble() {
     let mut scripted = empty_pod();
     assert_eq!(scripted.tell(trouble(Some(FULL))), "");
     assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
-    // Configuration that says nothing of it does not end it.
+    // A configuration that does not concern the trouble does not end it.
     scripted.tell(Event::Models(vec![ledger::ModelFacts { largest: 32, ..pod("pod64") }]));
     assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
     assert_eq!(scripted.tell(trouble(None)), "kick");
@@ -40,7 +40,7 @@ fn trouble_of_a_model_to_come_is_not_forgotten() {
 }
 
 #[test]
-fn whose_create_fails_meanwhile_waits_in_line_again() {
+fn a_job_whose_create_fails_meanwhile_waits_in_line_again() {
     let mut scripted = empty_pod();
     scripted.play("begin 1 -> create 1");
     scripted.tell(trouble(Some(FULL)));
@@ -48,7 +48,7 @@ fn whose_create_fails_meanwhile_waits_in_line_again() {
     scripted.play("failed 1 -> back 1 (no room), survey pod64");
 }
 
-/// Jobs 1 to 99 are user 1's, and so on.
+/// Slurm's jobs, whose users are the job ids divided by 100.
 struct Users(KnownJobs);
 
 impl Jobs for Users {
@@ -85,17 +85,17 @@ fn begin(scripted: &mut Scripted, job: u32) {
 }
 
 #[test]
-fn of_each_user_one_job_asks_a_controller_that_refuses_all_and_more_as_time_goes_by() {
+fn one_job_of_each_user_asks_a_controller_that_refuses_all_and_more_ask_later() {
     let mut scripted = empty_pod();
     begin(&mut scripted, 101);
     assert_eq!(scripted.tell(refuses(true)), "kick", "others may ask");
     let refused = Err("vipu: pod64: controller vipu:8090: no access".to_owned());
-    // The one that was refused asks for its user.
+    // The refused job 101 is the job of its user that asks.
     assert_eq!(may_start(&mut scripted, 102), refused);
     assert_eq!(may_start(&mut scripted, 201), Ok(()));
     begin(&mut scripted, 201);
     assert_eq!(may_start(&mut scripted, 202), refused);
-    // A minute later one more of each may: the first may be at fault itself.
+    // A minute later one more job of each user may ask, because the first may be at fault itself.
     assert_eq!(scripted.tell(refuses(true)), "kick");
     assert_eq!([102, 202, 301].map(|job| may_start(&mut scripted, job)), [(); 3].map(Ok));
     begin(&mut scripted, 102);
@@ -108,14 +108,14 @@ fn of_each_user_one_job_asks_a_controller_that_refuses_all_and_more_as_time_goes
     assert_eq!(may_start(&mut scripted, 203), Ok(()));
 }
 
-/// Who asked may have been cancelled.
+/// The job that asked may have been cancelled.
 #[test]
-fn where_nobody_asks_a_controller_that_refuses_all_others_may_every_ten_minutes() {
+fn a_controller_that_refuses_all_is_asked_at_least_every_ten_minutes() {
     let mut scripted = empty_pod();
     begin(&mut scripted, 101);
     scripted.tell(refuses(true));
     scripted.play("failed 101 -> fail 101 (no room), survey pod64");
-    // All jobs of this user that may ask by then have done so, in vain.
+    // All jobs of this user that may ask by then have asked in vain.
     for job in 102..=110 {
         begin(&mut scripted, job);
     }
@@ -131,7 +131,7 @@ fn where_nobody_asks_a_controller_that_refuses_all_others_may_every_ten_minutes(
 }
 
 #[test]
-fn a_controller_that_refuses_all_keeps_nobody_from_the_others() {
+fn a_controller_that_refuses_all_keeps_no_job_from_the_others() {
     let mut scripted = empty_pod();
     let controllers = ["vipu", "b"].map(|host| id("pod64", host).controller).to_vec();
     scripted.tell(Event::Models(vec![ledger::ModelFacts { controllers, ..pod("pod64") }]));

@@ -7,7 +7,7 @@ use vipu_types::{Place, Shape};
 use super::*;
 
 #[tokio::test]
-async fn create_asks_for_what_is_required() {
+async fn create_sends_all_requirements() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     let place = |index| Place { domain: 0, index };

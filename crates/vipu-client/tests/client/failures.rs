@@ -1,4 +1,4 @@
-//! One test for each class of error, and for each way a controller can fail to answer.
+//! One test for each class of error, and for each way in which a controller can fail to answer.
 
 use std::time::Instant;
 
@@ -70,7 +70,7 @@ async fn a_refused_connection_is_made_again() {
     let client = client_of(&server);
     client.list_partitions(None).await.unwrap();
     server.mock().refuse().await;
-    // The connection that there was may break under the first call.
+    // The existing connection may break under the first call.
     let _ = client.list_partitions(None).await.unwrap_err();
     for _ in 0..3 {
         let error = client.list_partitions(None).await.unwrap_err();
@@ -93,7 +93,7 @@ async fn a_call_that_hangs_ends_at_the_deadline() {
     client.list_partitions(None).await.unwrap();
 }
 
-/// A kernel that accepts for a process that does not.
+/// The kernel accepts connections for a process that does not.
 #[tokio::test]
 async fn a_silent_server_ends_at_the_deadline_and_is_connected_to_afresh() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -114,7 +114,7 @@ async fn garbage_is_no_answer() {
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = babbling.accept().await {
             stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\nwho is there?\r\n").await.unwrap();
-            // Read to the end, so that the answer is not lost in a reset.
+            // Unread data would cause a reset, in which the answer could be lost.
             let mut heard = Vec::new();
             drop(stream.read_to_end(&mut heard).await);
         }
@@ -124,7 +124,7 @@ async fn garbage_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_lost_reply_says_that_it_may_have_been_done() {
+async fn a_lost_reply_leaves_open_whether_the_call_took_effect() {
     let server = pod64(Duration::ZERO).await;
     let client = client_of(&server);
     let lost = Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) };

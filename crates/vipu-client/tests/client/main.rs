@@ -1,4 +1,4 @@
-//! The client against a controller on the loopback network, sound and otherwise.
+//! The client against a sound or a failing controller on the loopback network.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod calls;
@@ -12,10 +12,10 @@ use mock_vipu::{Hardware, MockServer, Options, Settings};
 use vipu_client::{Client, Endpoint, Requirements};
 use vipu_types::{IpuCount, PartitionId};
 
-/// Far more than a call takes.
+/// A timeout far longer than a call takes.
 const PATIENT: Duration = Duration::from_secs(30);
 
-/// A Pod64 on which making a partition takes this long.
+/// Starts a controller of a Pod64 on which a create takes this long.
 async fn pod64(create: Duration) -> MockServer {
     let settings = Settings { create, remove: Duration::ZERO, ..Settings::default() };
     let options = Options { settings, ..Options::new(Hardware::preset("pod64").unwrap()) };

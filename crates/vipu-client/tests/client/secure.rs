@@ -1,4 +1,4 @@
-//! TLS, client certificates and access keys: who is served, and what is said to whoever is not.
+//! TLS, client certificates and access keys: accepted clients, and the errors of refused ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file that is its owner's alone, as renewing does.
+    /// Writes a file that only its owner can read, as a renewal does.
     fn put(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
@@ -48,7 +48,7 @@ impl Folder {
     }
 }
 
-/// A controller with this certificate, for clients of this authority or, without one, for any.
+/// Starts a controller with this certificate. It serves clients of `client_ca`, or any client without one.
 async fn server(own: &Signed, client_ca: Option<&Authority>, users: Vec<User>) -> MockServer {
     let (certificate, key) = (own.certificate.clone(), own.key.clone());
     let tls = Some(ServerTls { certificate, key, client_ca: client_ca.map(Authority::pem) });
@@ -68,14 +68,14 @@ fn client(server: &MockServer, tls: Option<Tls>, access: Option<Access>) -> Clie
     Client::new(Endpoint { tls, access, ..plain }).unwrap()
 }
 
-/// Fails before it is sent, with these words.
+/// Checks that a call failed with these words before it was sent.
 fn says(error: &Error, words: &str) {
     assert_eq!((error.class(), error.code()), (ErrorClass::NotSent, None), "{error}");
     assert_eq!(error.words(), words);
 }
 
 #[tokio::test]
-async fn the_controllers_certificate_is_looked_at() {
+async fn the_controllers_certificate_is_checked() {
     let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
     let ca = folder.put("ca.pem", &authority.pem());
     let tls = Tls { ca: ca.clone(), server_name: None, identity: None };
@@ -88,7 +88,7 @@ async fn the_controllers_certificate_is_looked_at() {
     let error = client(&expired, Some(tls.clone()), None).list_partitions(None).await.unwrap_err();
     says(&error, "the controller's certificate has expired: have it renewed there");
 
-    // A CA that was made anew has the name of the old one.
+    // A renewed CA has the name of the old one.
     for name in ["others", "site"] {
         let other = Authority::new(name).unwrap();
         let of_others = server(&other.sign("127.0.0.1").unwrap(), None, vec![]).await;
@@ -118,14 +118,14 @@ async fn a_controller_without_tls_is_told_apart() {
 }
 
 #[tokio::test]
-async fn the_clients_certificate_is_shown_and_a_refusal_told() {
+async fn the_clients_certificate_is_sent_and_its_refusal_reported() {
     let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
     let server = server(&authority.sign("127.0.0.1").unwrap(), Some(&authority), vec![]).await;
     let anonymous = Tls { ca: folder.put("ca.pem", &authority.pem()), server_name: None, identity: None };
     let error = client(&server, Some(anonymous.clone()), None).list_partitions(None).await.unwrap_err();
     says(&error, "the controller asks for a client certificate: give ApiTlsCert and ApiTlsKey");
 
-    // One client from here on: a renewed certificate needs no new one.
+    // The test uses one client from here on, because a renewed certificate needs no new client.
     let strange = folder.identity(&Authority::new("others").unwrap().sign("slurm").unwrap());
     let refused = format!("the controller refuses the client certificate {}", strange.certificate.display());
     let client = client(&server, Some(Tls { identity: Some(strange), ..anonymous }), None);
@@ -143,7 +143,7 @@ async fn the_clients_certificate_is_shown_and_a_refusal_told() {
 }
 
 #[tokio::test]
-async fn files_that_are_of_no_use_are_named() {
+async fn unusable_files_are_named() {
     let (folder, authority) = (Folder::new(), Authority::new("site").unwrap());
     let server = server(&authority.sign("127.0.0.1").unwrap(), Some(&authority), vec![]).await;
     let own = authority.sign("slurm").unwrap();
@@ -192,7 +192,7 @@ async fn a_controller_in_secure_mode_knows_its_users() {
         assert!(!shown.contains("wrong-key"), "{shown}");
     }
 
-    // What was refused is read again for the next call.
+    // After a refusal, the client reads the credentials again for the next call.
     folder.access("slurm", "right-key");
     assert_eq!(client.list_ipus(&[]).await.unwrap().len(), 4);
     client.create_partition(&wanted("p", 4)).await.unwrap();

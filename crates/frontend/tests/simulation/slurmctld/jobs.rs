@@ -88,7 +88,7 @@ impl Slurmctld {
         }
     }
 
-    /// Slurm cannot start a job that has its nodes after all. Nothing waits for the end of the job.
+    /// Takes the nodes from a job that Slurm cannot start after all. Nothing waits for the end of the job.
     fn undo_begin(self: &Rc<Self>, id: u32) {
         self.with_job(id, |job| job.begin = Instant::now() + Duration::from_secs(2));
         self.tell_end(id);
@@ -123,7 +123,7 @@ impl Slurmctld {
         self.end_in_time(job.run(), ends);
     }
 
-    /// The user of a job cancels it.
+    /// Cancels a job, as its user does.
     pub fn cancel(self: &Rc<Self>, id: u32) {
         let state = self.with_job(id, |job| job.state);
         match state {
@@ -133,14 +133,14 @@ impl Slurmctld {
         }
     }
 
-    /// A user or an administrator requeues a job.
+    /// Requeues a job, as a user or an administrator does.
     pub fn requeue(self: &Rc<Self>, id: u32) {
         if self.with_job(id, |job| job.is_batch) == Some(true) {
             self.end(id, Next::Pending, self.some_time());
         }
     }
 
-    /// Slurm requeues a batch job that has nodes or has just ended.
+    /// Requeues a batch job that has nodes or has just ended, as Slurm does. False for any other job.
     pub(super) fn requeue_now(self: &Rc<Self>, id: u32, next: Next) -> bool {
         match self.with_job(id, |job| (job.is_batch, job.state)) {
             Some((true, State::Configuring | State::Running)) => {
@@ -159,7 +159,7 @@ impl Slurmctld {
         }
     }
 
-    /// An administrator looks at a held job after some time, and releases or cancels it.
+    /// Lets an administrator release or cancel a held job after some time.
     pub(super) fn admin_looks_at(self: &Rc<Self>, id: u32) {
         let time = Instant::now() + self.cluster.up_to(Duration::from_secs(30));
         self.at(time, move |this| {

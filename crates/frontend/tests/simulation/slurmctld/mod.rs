@@ -85,13 +85,13 @@ impl Slurmctld {
         (this, spawn_local(life))
     }
 
-    /// Another slurmctld takes charge of Slurm's jobs.
+    /// Leaves Slurm's jobs to another slurmctld.
     pub fn hand_over(&self) {
         self.in_charge.set(false);
         self.frontend.close();
     }
 
-    /// Ends in the middle of its work.
+    /// Ends this slurmctld in the middle of its work.
     pub fn die(&self) {
         self.hand_over();
         self.is_dead.set(true);
@@ -201,7 +201,7 @@ impl Slurmctld {
                     self.driver.route(actions, self);
                 }
                 Outgoing::Launched(claim, at) => self.driver.launched(claim, at),
-                // The thread of the receiver ends together with this one.
+                // The receiver ends together with this slurmctld.
                 Outgoing::Host(task) => drop(self.host.send(task)),
             }
         }
@@ -249,8 +249,8 @@ impl Slurmctld {
         run
     }
 
-    /// A call of this slurmctld removes a partition, possibly after this slurmctld has ended. The partition
-    /// must have no owner.
+    /// Checks that a partition which a call of this slurmctld removes has no owner. The slurmctld may have
+    /// ended by then.
     pub fn about_to_remove(&self, machine: &Machine, partition: &PartitionId) {
         self.cluster.note(format!("[{}] call remove {partition}", self.term));
         let Some(tag) = machine.tag(partition.as_str()) else { return };

@@ -188,7 +188,7 @@ impl slurm::JobMut for JobChange<'_> {
     fn remove_script_environment_of(&mut self, _: &str) {}
 }
 
-/// A test of a job on nodes of which there are always enough.
+/// A test of a job that always has enough nodes.
 pub struct EnoughNodes<'a>(pub PhantomData<&'a Cluster>);
 
 impl<'a> slurm::Test for EnoughNodes<'a> {
