@@ -7,7 +7,7 @@ use ledger::Claim;
 use tokio::time::sleep;
 
 use crate::context::Context;
-use crate::pace::Backoff;
+use crate::pauses::Backoff;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Files};
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vipu_types::PartitionId;
 
 use crate::context::Context;
-use crate::pace::{Backoff, poll_pause};
+use crate::pauses::{Backoff, poll_pause};
 use crate::pod::Pod;
 use crate::resource::SLOW;
 use crate::resource_probes::FilesTrouble;

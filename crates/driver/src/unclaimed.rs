@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use vipu_types::PodId;
 
 use crate::context::Context;
-use crate::pace::Backoff;
+use crate::pauses::Backoff;
 use crate::pod::Pod;
 use crate::remove::removed;
 use crate::restart_on_panic::restarted_on_panic;

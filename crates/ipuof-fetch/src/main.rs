@@ -5,8 +5,8 @@
 //! administrators, which go into slurmd's log.
 #![forbid(unsafe_code)]
 
+mod fetch;
 mod order;
-mod partition_files;
 
 use std::process::ExitCode;
 
@@ -27,5 +27,5 @@ fn main() -> ExitCode {
 
 fn carry_out(order: Order) -> Result<(), Refusal> {
     let endpoint = order.endpoint()?;
-    partition_files::fetch(&order, endpoint)
+    fetch::fetch(&order, endpoint)
 }

@@ -74,7 +74,7 @@
 //!
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
-//! imported: `choose_controller.rs`, `scheduler_questions.rs`, `may_ask.rs`, `hopeless_creates.rs`,
+//! imported: `choose_controller.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
 //! `preparation.rs`, `reconcile.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
@@ -84,6 +84,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod ask_refusing_controller;
 mod choose_controller;
 mod claim;
 mod claim_record;
@@ -99,7 +100,6 @@ mod ipu_holders;
 mod jobs;
 mod ledger;
 mod lifecycle;
-mod may_ask;
 mod model;
 mod no_room;
 mod partition_health;

@@ -8,7 +8,8 @@ use testbed::{compose, programs};
 
 use crate::results::Table;
 use crate::{
-    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, packages, run, test_run, valgrind,
+    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, needed_packages, run, test_run,
+    valgrind,
 };
 
 /// The time for which each target is fuzzed, in seconds.
@@ -18,7 +19,7 @@ const FUZZ_SECONDS: u32 = 600;
 pub fn run(full: bool) -> Result<ExitCode> {
     // The engine is looked for first: this is quick, and half of the tests need it.
     if compose::find_compose().is_err() {
-        packages::install_missing(&packages::ENGINE)?;
+        needed_packages::install_missing(&needed_packages::ENGINE)?;
     }
     compose::find_engine()?;
     compose::find_compose()?;
@@ -26,7 +27,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     run::cargo(&["fmt", "--all", "--", "--check"])?;
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     run::document()?;
-    packages::install_missing(&packages::SLURM)?;
+    needed_packages::install_missing(&needed_packages::SLURM)?;
     layout::prepare_tests()?;
     if full {
         cargo_deny::check()?;
@@ -37,7 +38,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
     if full {
         table.add(format!("{here}, all faults"), faults::run(None)?);
-        packages::install_missing(&packages::VALGRIND)?;
+        needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }

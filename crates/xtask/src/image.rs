@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use testbed::{compose, programs, say};
 
-use crate::{build, packages, run};
+use crate::{build, needed_packages, run};
 
 /// The programs that run in containers: the mock controller, and the leash of a test's daemons.
 const PROGRAMS: [&str; 2] = ["mock-vipu-server", "testbed-leash"];
@@ -115,7 +115,7 @@ fn find_base(suite: Suite, mirror: &str) -> Result<()> {
         return Ok(());
     }
     say(format!("{base} cannot be pulled: making it from the packages of {mirror}"));
-    packages::install_missing(&packages::BASE_IMAGE)?;
+    needed_packages::install_missing(&needed_packages::BASE_IMAGE)?;
     let tar = run::workspace().join(format!("target/{}.tar", suite.name()));
     // The tar file ensures that the output of an interrupted mmdebstrap does not become an image.
     let made = make_root(suite, mirror, &tar).and_then(|()| {

@@ -18,7 +18,7 @@ use slurm_release::{
 use testbed::programs;
 
 use self::source::Source;
-use crate::packages;
+use crate::needed_packages;
 
 /// The prefix of the tests that measure the source of Debian's Slurm.
 pub const TESTS: &str = "cli_layout";
@@ -28,7 +28,7 @@ const LAYOUTS: &str = include_str!("../../slurm-release/layouts.json");
 
 /// Installs the packages that the tests need.
 pub fn prepare_tests() -> Result<()> {
-    packages::install_missing(&packages::LAYOUT_TESTS)
+    needed_packages::install_missing(&needed_packages::LAYOUT_TESTS)
 }
 
 /// Whether the program that the tests need is installed.

@@ -12,7 +12,7 @@ mod image;
 mod import_circles;
 mod layout;
 mod matrix;
-mod packages;
+mod needed_packages;
 mod results;
 mod run;
 mod rust_paths;
@@ -125,7 +125,7 @@ fn main() -> ExitCode {
 fn run_task(task: Task) -> Result<ExitCode> {
     match task {
         Task::Demo { keep } => {
-            packages::install_missing(&packages::SLURM)?;
+            needed_packages::install_missing(&needed_packages::SLURM)?;
             build::plugins_and_programs()?;
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
@@ -138,7 +138,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 matrix::run(suites, filter, None, &mirror, &mut table)?;
                 return Ok(table.finish());
             }
-            packages::install_missing(&packages::SLURM)?;
+            needed_packages::install_missing(&needed_packages::SLURM)?;
             if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }
@@ -169,8 +169,8 @@ fn run_task(task: Task) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Task::Valgrind => {
-            packages::install_missing(&packages::SLURM)?;
-            packages::install_missing(&packages::VALGRIND)?;
+            needed_packages::install_missing(&needed_packages::SLURM)?;
+            needed_packages::install_missing(&needed_packages::VALGRIND)?;
             build::plugins_and_programs()?;
             valgrind::run()?;
             Ok(ExitCode::SUCCESS)

@@ -39,7 +39,7 @@ pub const BASE_IMAGE: [Needed; 1] =
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 
-/// Installs the missing packages, and says why.
+/// Installs the missing needed_packages, and says why.
 pub fn install_missing(needed: &[Needed]) -> Result<()> {
     let is_there = |program: &str| match program {
         "" => programs::stock_plugins().is_ok(),
@@ -49,7 +49,7 @@ pub fn install_missing(needed: &[Needed]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    say("installing from Debian's packages, without touching their configuration:");
+    say("installing from Debian's needed_packages, without touching their configuration:");
     for (package, _, why) in &missing {
         say(format!("  {package}: {why}"));
     }
