@@ -30,7 +30,7 @@ impl Results {
     /// Counts a result line of a test harness.
     pub fn read(&mut self, line: &str) {
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
-        let Some((name, outcome)) = ended else { return };
+        let Some((name, outcome)) = ended.map(|(name, outcome)| (name.trim_end(), outcome)) else { return };
         let counts = self.group(name);
         match outcome {
             "ok" => counts.passed += 1,
@@ -153,7 +153,7 @@ mod tests {
     fn tests_are_counted_by_the_group_in_their_name() {
         let results = read(
             "test starts::job_srun ... ok\n\
-             test job_salloc ... FAILED\n\
+             test job_salloc    ... FAILED\n\
              test job::passed ... ok\n\
              test jobless ... ok\n\
              test cli_layout_agrees - should panic ... ok\n\
