@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use crate::Account;
 
-/// The folder of one cluster.
 #[derive(Debug)]
 pub struct Layout {
     root: TempDir,
@@ -57,17 +56,14 @@ impl Layout {
         Ok(path)
     }
 
-    /// The path of the folder.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// A file of the configuration, for example `slurm.conf`.
     pub fn conf(&self, name: &str) -> PathBuf {
         self.root().join("etc").join(name)
     }
 
-    /// The folder of the logs.
     pub fn logs(&self) -> PathBuf {
         self.root().join("log")
     }
@@ -87,7 +83,6 @@ impl Layout {
         self.root().join("failpoints")
     }
 
-    /// The folder of our plugins, under the names that Slurm looks for.
     pub fn plugins(&self) -> PathBuf {
         self.root().join("plugins")
     }
@@ -97,7 +92,6 @@ impl Layout {
         self.root().join("jobs")
     }
 
-    /// The socket of munged.
     pub fn munge_socket(&self) -> PathBuf {
         self.root().join("munge/socket")
     }

@@ -4,10 +4,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{Cluster, JobId};
 
-/// A request that is refused at submit.
 #[derive(Clone, Copy, Debug)]
 pub struct BadRequest {
-    /// The GRES that the user asks for.
     pub gres: &'static str,
     /// The parts that the answer has to contain.
     pub answer: &'static [&'static str],

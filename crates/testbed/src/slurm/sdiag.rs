@@ -6,25 +6,18 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, wait_for};
 
-/// The cycles of one scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
-    /// The number of cycles.
     pub count: u64,
 }
 
-/// The parsed output of `sdiag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The cycles of the main scheduler.
     pub main: Cycles,
-    /// The cycles of backfill.
     pub backfill: Cycles,
-    /// Whether a cycle of backfill was under way.
     pub backfilling: bool,
     /// The number of jobs that backfill's last cycle went over, or the present cycle up to now.
     pub backfill_depth: u64,
-    /// The number of jobs that backfill has started.
     pub backfilled: u64,
 }
 
@@ -50,12 +43,10 @@ fn number(section: &str, key: &str) -> Result<u64> {
 }
 
 impl Cluster {
-    /// Runs `sdiag` and parses its output.
     pub fn sdiag(&self) -> Result<Diagnosis> {
         Diagnosis::parse(&self.command("sdiag").success()?.stdout)
     }
 
-    /// The number of backfill's cycles.
     pub fn backfill_cycles(&self) -> Result<u64> {
         Ok(self.sdiag()?.backfill.count)
     }
