@@ -11,7 +11,6 @@ use crate::{
     build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, packages, run, test_run, valgrind,
 };
 
-/// The time for which each target is fuzzed, in seconds.
 const FUZZ_SECONDS: u32 = 600;
 
 /// Runs all checks. The quick ones come first.
