@@ -1,6 +1,6 @@
-//! Submitting and steering jobs, and looking at what the queue says of them.
+//! Functions that submit and control jobs, and read their state from the queue.
 //!
-//! Time limits are minutes in Slurm, so jobs get long ones and are let go by a file.
+//! Time limits are minutes in Slurm. Jobs therefore get long limits, and a file lets them end.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,12 +9,12 @@ use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick};
 
-/// Room for many jobs, and a backfill that looks every second: het jobs start by it alone.
+/// Room for many jobs, and a backfill every second: only backfill starts heterogeneous jobs.
 pub(crate) fn brisk() -> Settings {
     roomy().slurm_conf("SchedulerParameters=bf_interval=1")
 }
 
-/// Room for many jobs, and a backfill that does not come.
+/// Room for many jobs, and a backfill that does not run during a test.
 pub(crate) fn without_backfill() -> Settings {
     roomy().slurm_conf("SchedulerParameters=bf_interval=3600")
 }
@@ -41,7 +41,7 @@ pub(crate) fn submit(cluster: &Cluster, args: &[&str]) -> Result<JobId> {
     cluster.sbatch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done", args)
 }
 
-/// Submits a job for so many IPUs, with a time limit in minutes.
+/// Submits a job for this number of IPUs, with a time limit in minutes.
 pub(crate) fn ipus(cluster: &Cluster, ipus: u32, minutes: u32, more: &[&str]) -> Result<JobId> {
     let args = [format!("--gres=vipu:pod64:{ipus}"), format!("--time={minutes}")];
     submit(cluster, &[more, &args.each_ref().map(String::as_str)].concat())
@@ -86,8 +86,8 @@ pub(crate) fn update(cluster: &Cluster, job: JobId, what: &[&str]) -> Result<()>
     cluster.scontrol(&[&["update", &format!("JobId={job}")], what].concat()).map(drop)
 }
 
-/// Lets a requeued job begin now: Slurm would let it wait for two minutes. Its node refuses a launch in the second in which it
-/// was told of the previous end.
+/// Lets a requeued job begin now instead of after Slurm's two minutes. Waits for the next second first: the
+/// node refuses a launch in the second in which it heard of the previous end.
 pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
     let second = || anyhow::Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs());
     let told = second()?;
@@ -100,7 +100,7 @@ pub(crate) fn partition(job: JobId) -> String {
     main_job::partition_name(job, 0)
 }
 
-/// The partition of one was made when the other's was gone.
+/// Checks that the partition of `late` was made after the partition of `early` was gone.
 pub(crate) fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result<()> {
     let gone = cluster.mock().record(&partition(early))?.removed.context("it is still there")?;
     let made = cluster.mock().record(&partition(late))?.create_request;
@@ -108,7 +108,8 @@ pub(crate) fn came_after(cluster: &Cluster, late: JobId, early: JobId) -> Result
     Ok(())
 }
 
-/// A job of this model gets as many IPUs as it asks for, on the controller of this number, and leaves nothing. Returns its nodes.
+/// Checks that a job of this model gets as many IPUs as it asks for, on the controller of this number, and
+/// leaves nothing. Returns its nodes.
 pub(crate) fn runs_on(cluster: &Cluster, model: &str, ipus: u32, number: usize) -> Result<String> {
     let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:{model}:{ipus}")])?;
     let ended = ended(cluster, job, "COMPLETED")?;
@@ -127,7 +128,7 @@ pub(crate) fn gone(cluster: &Cluster, job: JobId, restarts: u16) -> Result<()> {
     cluster.mock().await_removed(&main_job::partition_name(job, restarts), LIMIT).map(drop)
 }
 
-/// There are these partitions, and no others.
+/// Checks that these partitions exist, and no others.
 pub(crate) fn there_are(cluster: &Cluster, runs: &[(JobId, u16)]) -> Result<()> {
     let mut wanted: Vec<_> =
         runs.iter().map(|(job, restarts)| main_job::partition_name(*job, *restarts)).collect();
@@ -144,7 +145,7 @@ pub(crate) fn waits(cluster: &Cluster, job: JobId, words: &str) -> Result<()> {
     cluster.await_job(job, &format!("to wait for '{words}'"), LIMIT, told).map(drop)
 }
 
-/// Waits until Slurm expects a waiting job to start then.
+/// Waits until Slurm expects a waiting job to start at this time.
 pub(crate) fn expected_at(cluster: &Cluster, job: JobId, start: u64) -> Result<()> {
     let mut last = None;
     let seen = wait_until(&format!("job {job} to be expected at {start}"), LIMIT, || {
@@ -154,8 +155,8 @@ pub(crate) fn expected_at(cluster: &Cluster, job: JobId, start: u64) -> Result<(
     seen.with_context(|| format!("it was last expected at {last:?}"))
 }
 
-/// Waits until both schedulers have looked at the queue so often: at a job of it that changes a little, as else they
-/// may see nothing to do.
+/// Waits until both schedulers have looked at the queue this number of times. Changes a job a little each
+/// time, because the schedulers may otherwise see nothing to do.
 pub(crate) fn looked_at(cluster: &Cluster, job: JobId, times: u64) -> Result<()> {
     let wanted = cluster.backfill_cycles()? + times;
     wait_until(&format!("{times} more looks at the queue"), LIMIT + Duration::from_secs(2 * times), || {

@@ -1,4 +1,4 @@
-//! End-to-end tests: real munge, slurmctld and slurmd, a mock controller, a cluster for each test.
+//! End-to-end tests: real munge, slurmctld and slurmd, a mock controller, and a cluster for each test.
 #![forbid(unsafe_code)]
 
 mod change;
@@ -15,15 +15,15 @@ use std::time::Duration;
 use anyhow::Result;
 use testbed::{Cluster, JobId, Settings, main_job};
 
-/// Longer than anything takes that happens at all.
+/// Longer than any wait that succeeds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// One node before a Pod64 that makes partitions in no time.
+/// One node and a Pod64 that makes partitions in 50 ms.
 fn quick() -> Settings {
     Cluster::settings().nodes(1).create_time(Duration::from_millis(50))
 }
 
-/// One node before a Pod64 that needs `seconds` for a partition.
+/// One node and a Pod64 that needs `seconds` for a partition.
 fn slow(seconds: u64) -> Settings {
     Cluster::settings().nodes(1).create_time(Duration::from_secs(seconds))
 }
@@ -36,7 +36,7 @@ fn stay(cluster: &Cluster, ipus: u32) -> Result<JobId> {
     Ok(job)
 }
 
-/// Lets the jobs end that [`stay`].
+/// Lets the jobs of [`stay`] end.
 fn let_go(cluster: &Cluster) -> Result<()> {
     Ok(std::fs::write(cluster.layout().jobs().join("go"), "")?)
 }

@@ -1,4 +1,4 @@
-//! One case of the matrix: its cluster, and what must hold when the fault is over.
+//! One case of the matrix: its cluster, and the state that is required after the fault.
 
 use std::time::{Duration, Instant};
 
@@ -11,25 +11,25 @@ use crate::{
     stopped_job::{self, StoppedJob},
 };
 
-/// How long after all daemons are up nothing may be left.
+/// The time, from the moment when all daemons are up, after which nothing may be left.
 const PROMISE: Duration = Duration::from_secs(60);
 
-/// What the other job is called.
+/// The name of the other job.
 const NEXT: &str = "next";
 
-/// What no log of slurmctld may have. Of Slurm's own errors there may be many.
+/// The words that no log of slurmctld may have. Slurm's own errors are allowed.
 const NEVER: [&str; 3] = ["panicked", "internal error", "fatal:"];
 
-/// How a case that passed ended.
+/// The result of a case that passed.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How long after the fault was over all was well again.
+    /// The time from the end of the fault until all was well.
     pub recovered: Duration,
-    /// What became of the job that it struck, in one word.
+    /// The fate of the job that the fault struck, in one word.
     pub job: String,
 }
 
-/// Has the fault strike a job of 16 IPUs at the step.
+/// Lets the fault strike a job of 16 IPUs at the step, and checks the recovery.
 pub fn run(case: Case) -> Result<Outcome> {
     settings(case).run(|cluster| {
         let mut stopped = StoppedJob::reach(cluster, case)?;
@@ -46,7 +46,7 @@ pub fn run(case: Case) -> Result<Outcome> {
     })
 }
 
-/// Slurm's log has no fault of the plugin.
+/// Checks that slurmctld's log has no failure of the plugin.
 pub fn no_panic(cluster: &Cluster) -> Result<()> {
     let log = cluster.slurmctld_log();
     let bad: Vec<_> = log.lines().filter(|line| NEVER.iter().any(|part| line.contains(part))).collect();
@@ -54,7 +54,7 @@ pub fn no_panic(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-/// What became of the job, which must be what such a fault may do to a job.
+/// Returns the fate of the job. Fails if the fault must not cause this fate.
 fn fate(stopped: &StoppedJob<'_>) -> Result<String> {
     let Some(job) = stopped.job.filter(|job| is_known(stopped.cluster, *job)) else {
         let may_be_lost = [Fault::KillUnsaved, Fault::StateLost, Fault::CleanStart].contains(&stopped.fault)
@@ -74,7 +74,7 @@ fn fate(stopped: &StoppedJob<'_>) -> Result<String> {
 fn settings(case: Case) -> Settings {
     let quick = Cluster::settings().nodes(1).create_time(Duration::from_millis(50)).failpoints();
     let quick = case.mode.set(quick).expect_log("error:");
-    // What has to be saved while a reply is held takes longer.
+    // slurmctld needs longer to save its state while a reply is held.
     let api_timeout = if stopped_job::is_saved_first(case.fault) { 30 } else { 3 };
     let quick = quick.vipu_conf(&format!("ApiTimeout={api_timeout}"));
     match case.fault {
@@ -90,12 +90,12 @@ fn settings(case: Case) -> Settings {
     }
 }
 
-/// Nothing is leaked, the job is accounted for, and another gets all IPUs.
+/// Checks that nothing is leaked, the job is accounted for, and another job gets all IPUs.
 fn recovered(stopped: &StoppedJob<'_>, all_up: Instant) -> Result<()> {
     let cluster = stopped.cluster;
     let left = || (PROMISE + Duration::from_secs(1)).saturating_sub(all_up.elapsed());
     let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--job-name", NEXT])?;
-    // A disk is no job's fault: it goes on by itself.
+    // A full disk is not the job's fault: the job goes on by itself.
     let pays = stopped_job::disk(stopped.fault).is_none();
     let settled = |job: &JobView| job.is_over() || pays && waits(job);
     if let Some(job) = stopped.job.filter(|job| is_known(cluster, *job)) {
@@ -111,34 +111,35 @@ fn recovered(stopped: &StoppedJob<'_>, all_up: Instant) -> Result<()> {
     ensure!(ended.state == "COMPLETED", "the next job, of all IPUs: {ended:?}");
     let shown = main_job::Shown::parse(&cluster.job_output(next))?;
     let partition = shown.partition()?;
-    // An earlier job may have had this number.
+    // An earlier job may have had this job id.
     ensure!(main_job::is_of_run(partition, next, ended.restarts), "job {next} has {partition}");
     shown.check(partition, 64)?;
     wait_until("the partitions of jobs that are over to go", left(), || Ok(leaked(cluster)?.is_empty()))
         .with_context(|| format!("left: {:?}", leaked(cluster)))
 }
 
-/// As an administrator does: Slurm drains the node if it starts a job anew of which it had forgotten that it runs.
+/// Resumes the node as an administrator does. Slurm drains a node on which it starts a job again because it
+/// has forgotten the job's run.
 fn resume_node(cluster: &Cluster) {
     let reasons = cluster.command("sinfo").args(&["-h", "-o", "%E"]).output();
     if reasons.is_ok_and(|reasons| reasons.stdout.contains("Duplicate jobid")) {
-        // If it is refused the job waits on, which is told then.
+        // If slurmctld refuses, the job keeps waiting, and the test reports this.
         let _ = cluster.scontrol(&["update", "NodeName=ALL", "State=RESUME"]);
     }
 }
 
-/// Whether slurmctld knows the job; another may have got its number.
+/// Whether slurmctld knows the job. Another job may have got its id.
 fn is_known(cluster: &Cluster, job: JobId) -> bool {
     cluster.jobs().is_ok_and(|jobs| jobs.iter().any(|known| known.id == job && known.name != NEXT))
 }
 
-/// Whether the job was sent back and waits for a time or for somebody.
+/// Whether the job was sent back and waits for a time or for a user's action.
 fn waits(job: &JobView) -> bool {
     let for_a_while = ["BeginTime", "JobHeld", "vipu:", "launch_failed", "job_requeued", "requeue"];
     job.state == "PENDING" && for_a_while.iter().any(|reason| job.reason.contains(reason))
 }
 
-/// Partitions and files that no job has that is still there.
+/// Returns the partitions and files that belong to no live job.
 fn leaked(cluster: &Cluster) -> Result<Vec<String>> {
     let jobs = cluster.jobs()?;
     let live: Vec<_> = jobs.iter().filter(|job| !job.is_over() && job.state != "PENDING").collect();
@@ -150,7 +151,7 @@ fn leaked(cluster: &Cluster) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// For the table: the failure in one line.
+/// Returns the failure in one line, for the table.
 pub fn in_short(error: &anyhow::Error) -> String {
     let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
     causes.join(": ").lines().next().unwrap_or_default().chars().take(160).collect()

@@ -1,4 +1,4 @@
-//! Faults that never end, and a queue of jobs of which only some need what is broken.
+//! Faults that never end, with a queue of jobs of which only some need the broken part.
 
 use std::{
     fs::{self, Permissions},
@@ -14,23 +14,24 @@ use crate::case;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How often backfill looks at the queue while the fault lasts.
+/// The number of backfill cycles while the fault lasts.
 const CYCLES: u64 = 5;
 
-/// The kinds of jobs: what each asks for, and how many there are. Only the first kind needs the first controller, and a file.
+/// The request and the number of jobs of each kind. Only the first kind needs the first controller, and a
+/// file.
 const KINDS: [(&str, usize); 3] =
     [("--gres=vipu:pod64:8", 16), ("--gres=vipu:pod16:2", 12), ("--gres=none", 12)];
 
-/// A fault that lasts until somebody mends it.
+/// A fault that lasts until the test mends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endless {
     /// The first controller refuses connections.
     ControllerAway,
     /// The first controller removes no partition.
     RemovalFails,
-    /// IpuofDir is not there.
+    /// IpuofDir is missing.
     IpuofDirGone,
-    /// Nothing can be written in StateSaveLocation.
+    /// StateSaveLocation is not writable.
     JournalUnwritable,
 }
 
@@ -38,7 +39,7 @@ impl Endless {
     pub const ALL: [Self; 4] =
         [Self::ControllerAway, Self::RemovalFails, Self::IpuofDirGone, Self::JournalUnwritable];
 
-    /// For the name of the test.
+    /// Returns the name for the test.
     pub fn name(self) -> &'static str {
         match self {
             Self::ControllerAway => "controller_away",
@@ -48,18 +49,19 @@ impl Endless {
         }
     }
 
-    /// How many jobs of each kind can run, and what the others are told.
+    /// Returns how many jobs of each kind can run, and the reason of the others.
     fn outcome(self) -> ([usize; 3], &'static str) {
         match self {
             Self::ControllerAway => ([0, 12, 12], "vipu: pod64: controller 127.0.0.1:"),
-            // The partitions of these use all IPUs.
+            // The partitions of these 8 jobs use all IPUs.
             Self::RemovalFails => ([8, 12, 12], "vipu: 8 IPUs of pod64 needed, 0 free"),
             Self::IpuofDirGone => ([0, 12, 12], "IpuofDir: "),
             Self::JournalUnwritable => ([0, 0, 12], "journal"),
         }
     }
 
-    /// The state in which the job is that meets the fault first. No controller is at fault for a disk: the job waits on its nodes.
+    /// Returns the state of the first job that meets the fault. A disk is no fault of the controller: the job
+    /// waits on its nodes.
     fn first_state(self) -> &'static str {
         match self {
             Self::ControllerAway => "PENDING",
@@ -78,7 +80,7 @@ impl Endless {
             }
             Self::IpuofDirGone => Ok(fs::rename(&ipuof, ipuof.with_extension("away"))?),
             Self::JournalUnwritable => {
-                // The journal has to be written as a whole then.
+                // The missing file makes slurmctld write the journal as a whole.
                 fs::rename(state.join("vipu_journal"), state.join("vipu_journal.moved"))?;
                 Ok(fs::set_permissions(&state, Permissions::from_mode(0o555))?)
             }
@@ -111,7 +113,7 @@ struct Queue<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// Submits all jobs, held: while the fault lasts Slurm may not be able to take any.
+    /// Submits all jobs, held, because Slurm may be unable to take a job during the fault.
     fn submit(cluster: &'a Cluster) -> Result<Self> {
         let mut jobs = [const { Vec::new() }; 3];
         for (jobs, (request, count)) in jobs.iter_mut().zip(KINDS) {
@@ -127,7 +129,7 @@ impl<'a> Queue<'a> {
         self.cluster.scontrol(&["release", &list.join(",")]).map(drop)
     }
 
-    /// The jobs of each kind that have run, and all others.
+    /// Returns the number of jobs of each kind that have run, and all other jobs.
     fn seen(&self) -> Result<([usize; 3], Vec<JobView>)> {
         let (done, others): (Vec<_>, Vec<_>) =
             self.cluster.jobs()?.into_iter().partition(|job| job.state == "COMPLETED");
@@ -135,7 +137,7 @@ impl<'a> Queue<'a> {
         Ok((self.jobs.each_ref().map(of), others))
     }
 
-    /// Waits until backfill has looked at the queue so often, of which a job changes each time.
+    /// Waits until backfill has looked at the queue `CYCLES` times. Changes a job each time.
     fn is_looked_at(&self, waiting: JobId) -> Result<()> {
         let wanted = self.cluster.backfill_cycles()? + CYCLES;
         wait_until("backfill to look at the queue", LIMIT, || {
@@ -147,7 +149,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Has a queue meet the fault, and sees all of it run when that is mended.
+/// Lets a queue meet the fault, mends it, and checks that all jobs run.
 pub fn run(fault: Endless) -> Result<()> {
     settings().run(|cluster| {
         let queue = Queue::submit(cluster)?;
@@ -169,7 +171,7 @@ pub fn run(fault: Endless) -> Result<()> {
         };
         all_told()?;
         queue.is_looked_at(queue.jobs[0][15])?;
-        // Slurm has cleared the reason of the job that was changed.
+        // Slurm has cleared the reason of the changed job.
         all_told()?;
         for job in queue.seen()?.1 {
             let state = if job.id == first { state } else { "PENDING" };

@@ -5,13 +5,13 @@ use crate::step::Step;
 /// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// kill -9 of slurmctld, and a restart. Slurm has saved where the job is.
+    /// kill -9 of slurmctld, and a restart. Slurm has saved the job's state.
     Kill,
-    /// The same before Slurm has saved that: it knows the job as one that waits.
+    /// [`Self::Kill`] before Slurm has saved the job's state: slurmctld knows the job as waiting.
     KillUnsaved,
-    /// The same, and all that Slurm had saved is lost, but not the journal: numbers are handed out again.
+    /// [`Self::Kill`], and Slurm's saved state is lost, but not the journal: Slurm gives job ids out again.
     StateLost,
-    /// `slurmctld -c` after that: no job is known any more.
+    /// kill -9 of slurmctld, then `slurmctld -c`: slurmctld knows no job any more.
     CleanStart,
     /// A backup takes over, and the primary takes control back.
     Takeover,
@@ -21,32 +21,32 @@ pub enum Fault {
     Cancel,
     /// `scontrol requeue`.
     Requeue,
-    /// The job's node dies, is given up, and comes back.
+    /// The job's node dies, is given up by Slurm, and comes back.
     NodeDeath,
     /// The controller refuses connections.
     Refused,
-    /// It never answers.
+    /// The controller never answers.
     Hung,
-    /// It answers noise.
+    /// The controller answers garbage.
     Garbage,
-    /// The next reply is lost.
+    /// The controller's next reply is lost.
     ReplyLost,
-    /// It is killed and started again.
+    /// The controller is killed and started again.
     Restarted,
-    /// The same, without its state: all partitions are gone.
+    /// The controller is killed and started again without its state: all partitions are gone.
     Forgetful,
     /// The disk of IpuofDir is full.
     IpuofDirFull,
     /// The disk of StateSaveLocation is full.
     StateFull,
-    /// Slurm's CompleteWait is set, and the job is cancelled and its partition removed slowly.
+    /// CompleteWait is set in slurm.conf, the job is cancelled, and its partition is removed slowly.
     SlowRemove,
     /// The plugin panics.
     Panic,
 }
 
 impl Fault {
-    /// Each fault, with its name in the names of tests and its words in the table.
+    /// Each fault with its name in test names and its words in the table.
     const ROWS: [(Self, &str, &str); 19] = [
         (Self::Kill, "kill", "kill -9 slurmctld, restart"),
         (Self::KillUnsaved, "kill_unsaved", "the same before Slurm saved where the job is"),
@@ -73,12 +73,12 @@ impl Fault {
         Self::ROWS.into_iter().map(|(fault, ..)| fault)
     }
 
-    /// For the names of tests.
+    /// Returns the name for test names.
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// What is done, for the table.
+    /// Returns the words for the table.
     pub fn words(self) -> &'static str {
         self.row().2
     }
@@ -87,7 +87,7 @@ impl Fault {
         Self::ROWS.into_iter().find(|(fault, ..)| *fault == self).unwrap_or((self, "", ""))
     }
 
-    /// Why this fault cannot strike at this step.
+    /// Returns why this fault cannot strike at this step.
     pub fn cannot_strike(self, step: Step) -> Option<&'static str> {
         match (self, step) {
             (Self::Cancel | Self::Requeue, Step::Submit) => Some("the job has no number yet"),

@@ -1,8 +1,9 @@
-//! Every step x every fault, on real daemons and the test build of the plugin, which can be stopped at each step; both with
-//! partitions that are made when their jobs have nodes and while they wait.
+//! Every step x every fault, on real daemons and the test build of the plugin, which can be stopped at each
+//! step. Both modes are tested: partitions made when their jobs have nodes, and while the jobs wait.
 //!
-//! A test for each, `fault_FAULT_at_STEP` and `fault_FAULT_at_STEP_prepared`: those of [`selection`]'s lists, unless
-//! `VIPU_FAULT_CASES` says `full` or `smoke`. [`endless`] has faults that do not end. With `VIPU_FAULT_REPORT` tables of all that ran go to that file.
+//! Each pair is a test, `fault_FAULT_at_STEP` or `fault_FAULT_at_STEP_prepared`. The lists in [`selection`]
+//! choose the pairs, unless `VIPU_FAULT_CASES` is `full` or `smoke`. [`endless`] has faults that do not end.
+//! `VIPU_FAULT_REPORT` names a file for tables of all pairs that ran.
 #![forbid(unsafe_code)]
 
 mod case;
@@ -30,14 +31,14 @@ struct Case {
 }
 
 impl Case {
-    /// All that there can be.
+    /// Returns all possible cases.
     fn all() -> impl Iterator<Item = Self> {
         let faults = |mode| Fault::all().map(move |fault| (mode, fault));
         let steps = |(mode, fault)| Step::all().map(move |step| Self { mode, fault, step });
         PrepareMode::ALL.into_iter().flat_map(faults).flat_map(steps).filter(|case| case.why_not().is_none())
     }
 
-    /// Why this cannot be.
+    /// Returns why this case is impossible.
     fn why_not(self) -> Option<&'static str> {
         if self.mode.has(self.step) {
             self.fault.cannot_strike(self.step)
@@ -46,7 +47,7 @@ impl Case {
         }
     }
 
-    /// What its test is called.
+    /// Returns the name of the test.
     fn name(self) -> String {
         format!("fault_{}_at_{}{}", self.fault.name(), self.step.name(), self.mode.suffix())
     }

@@ -1,22 +1,22 @@
-//! `Prepare` in the cluster of a case: when a job's partition is made.
+//! `Prepare` in the cluster of a case.
 
 use testbed::Settings;
 
 use crate::step::Step;
 
-/// When a job's partition is made: before the job has nodes, or once it has them.
+/// The time at which a job's partition is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PrepareMode {
-    /// When it has its nodes: it waits on them, in CF.
+    /// When the job has its nodes: the job waits on them, in CF.
     Configuring,
-    /// While it waits: `Prepare=all`.
+    /// While the job waits: `Prepare=all`.
     Prepared,
 }
 
 impl PrepareMode {
     pub const ALL: [Self; 2] = [Self::Configuring, Self::Prepared];
 
-    /// What the name of a test ends with.
+    /// Returns the end of the test's name.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Configuring => "",
@@ -24,7 +24,7 @@ impl PrepareMode {
         }
     }
 
-    /// For the heading of a table.
+    /// Returns the heading of the table.
     pub fn words(self) -> &'static str {
         match self {
             Self::Configuring => "Partitions that are made when their jobs have nodes (`Prepare=no`)",
@@ -32,25 +32,26 @@ impl PrepareMode {
         }
     }
 
-    /// Whether a job comes to this step: who has his partition as he begins has no launch of ours.
+    /// Whether a job reaches this step. slurm-vipu does not launch a job that has its partition when it
+    /// begins.
     pub fn has(self, step: Step) -> bool {
         self == Self::Configuring || step != Step::Launch
     }
 
-    /// Has a cluster make partitions so, and start jobs soon.
+    /// Sets this mode in a cluster that starts jobs soon.
     pub fn set(self, settings: Settings) -> Settings {
         match self {
             Self::Configuring => {
                 settings.vipu_conf("Prepare=no").slurm_conf("SchedulerParameters=bf_interval=1")
             }
-            // What backfill starts is not prepared.
+            // A job that backfill starts is not prepared.
             Self::Prepared => settings
                 .vipu_conf("Prepare=all")
                 .slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1"),
         }
     }
 
-    /// The state of a job whose partition is being made.
+    /// Returns the state of a job whose partition is being made.
     pub fn state_while_making(self) -> &'static str {
         match self {
             Self::Configuring => "CONFIGURING",

@@ -1,4 +1,4 @@
-//! The table of all that ran.
+//! The tables of all pairs that ran.
 
 use std::{
     collections::BTreeMap,
@@ -45,7 +45,7 @@ at least once, and what differs for prepared partitions. To run one pair in both
 
 ";
 
-/// How the pairs ended that ran: in time, or why not.
+/// The outcome of each pair that ran, or the reason of its failure.
 #[derive(Default)]
 pub struct Report(Mutex<Outcomes>);
 
@@ -57,7 +57,7 @@ impl Report {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(case, outcome);
     }
 
-    /// Writes it to the file that `VIPU_FAULT_REPORT` names, if it names one.
+    /// Writes the report to the file that `VIPU_FAULT_REPORT` names, if it is set.
     pub fn write(&self) -> Result<()> {
         let Some(file) = env::var_os("VIPU_FAULT_REPORT") else { return Ok(()) };
         Ok(fs::write(file, self.text()?)?)
@@ -90,7 +90,7 @@ impl Report {
     }
 }
 
-/// The table of one mode. The reasons for which pairs cannot be are numbered.
+/// Writes the table of one mode. The reasons for impossible pairs are numbered.
 fn table(
     text: &mut String,
     mode: PrepareMode,

@@ -1,4 +1,4 @@
-//! Which of the cases run.
+//! The choice of the cases that run.
 
 use std::{env, fs};
 
@@ -7,7 +7,7 @@ use testbed::programs;
 
 use crate::{Case, fault::Fault, prepare_mode::PrepareMode, step::Step};
 
-/// Each step once and each fault once at least.
+/// The usual pairs: each step and each fault at least once.
 const REDUCED: [(Step, Fault); 19] = [
     (Step::Submit, Fault::Reconfigure),
     (Step::Test, Fault::Cancel),
@@ -30,7 +30,8 @@ const REDUCED: [(Step, Fault); 19] = [
     (Step::CreateAcknowledged, Fault::Panic),
 ];
 
-/// The pairs of [`PrepareMode::Prepared`]: each step at which it differs, and what can strike there.
+/// The usual pairs of [`PrepareMode::Prepared`]: each step that differs in this mode, with faults that can
+/// strike there.
 const REDUCED_PREPARED: [(Step, Fault); 14] = [
     (Step::Test, Fault::NodeDeath),
     (Step::Begin, Fault::Kill),
@@ -48,7 +49,7 @@ const REDUCED_PREPARED: [(Step, Fault); 14] = [
     (Step::Running, Fault::KillUnsaved),
 ];
 
-/// What each release of Slurm has to pass.
+/// The pairs that each release of Slurm has to pass.
 const SMOKE: [(Step, Fault); 4] = [
     (Step::Begin, Fault::Kill),
     (Step::CreateSent, Fault::ReplyLost),
@@ -56,7 +57,7 @@ const SMOKE: [(Step, Fault); 4] = [
     (Step::Fini, Fault::Refused),
 ];
 
-/// What each release of Slurm has to pass with [`PrepareMode::Prepared`].
+/// The pairs that each release of Slurm has to pass with [`PrepareMode::Prepared`].
 const SMOKE_PREPARED: [(Step, Fault); 2] =
     [(Step::CreateSent, Fault::Cancel), (Step::FilesWritten, Fault::Kill)];
 
@@ -80,7 +81,7 @@ impl Selection {
     }
 }
 
-/// As `VIPU_FAULT_CASES` says.
+/// Returns the selection that `VIPU_FAULT_CASES` names.
 pub fn from_environment() -> Result<Selection> {
     let said = env::var("VIPU_FAULT_CASES").unwrap_or_default();
     Ok(match said.as_str() {
@@ -91,7 +92,7 @@ pub fn from_environment() -> Result<Selection> {
     })
 }
 
-/// What is shipped cannot be stopped; what these tests run can.
+/// Checks that the shipped plugins have no failpoints, and that the test build has them.
 pub fn shipped_has_none() -> Result<()> {
     let has_any = |file: &std::path::Path| {
         let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;

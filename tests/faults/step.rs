@@ -1,4 +1,4 @@
-//! Where a job is when the fault strikes.
+//! The step of a job's life at which the fault strikes.
 
 use mock_vipu::{Effect, Fault, Rpc};
 use testbed::Failpoint;
@@ -7,48 +7,48 @@ use vipu_client::Call;
 /// A step in the life of a job with IPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Its request is being looked at.
+    /// slurmctld checks the job's request.
     Submit,
-    /// The scheduler asks whether it may start.
+    /// The scheduler asks whether the job may start.
     Test,
-    /// It has its nodes.
+    /// The job has its nodes.
     Begin,
-    /// What is to be made is on disk.
+    /// The intent is on disk.
     Intent,
     /// The controller was asked for the partition and has not answered.
     CreateSent,
-    /// It has answered.
+    /// The controller has answered the create.
     CreateAcknowledged,
     /// The partition is ready.
     Active,
     /// The IPUoF files are written.
     FilesWritten,
-    /// Slurm may launch the job; the ledger has not heard of it.
+    /// Slurm may launch the job. The ledger has not heard of the launch.
     Launch,
     /// The script runs.
     Running,
-    /// Slurm takes its nodes away.
+    /// Slurm takes the job's nodes away.
     Fini,
     /// The controller was asked to remove the partition and has not answered.
     RemoveSent,
-    /// It has answered.
+    /// The controller has answered the removal.
     RemoveAcknowledged,
-    /// Partition and files are gone; the journal does not say so yet.
+    /// The partition and its files are gone. The journal does not say so yet.
     Cleared,
 }
 
-/// How a test gets a job to stop at a step.
+/// The way in which a test stops a job at a step.
 pub enum Stop {
     /// The plugin is stopped.
     Plugin(Failpoint),
     /// The controller does not answer this call.
     Reply(Call),
-    /// The script stays by itself.
+    /// The script runs until the test lets it end.
     Script,
 }
 
 impl Step {
-    /// Each step, with its name, which is also that of the place in the plugin.
+    /// Each step with its name, which is also the name of its failpoint.
     const ROWS: [(Self, &str); 14] = [
         (Self::Submit, "submit"),
         (Self::Test, "test"),
@@ -83,7 +83,7 @@ impl Step {
         }
     }
 
-    /// Whether slurmctld holds its locks there, and so hears nobody.
+    /// Whether slurmctld holds its locks at this step, and therefore handles no command.
     pub fn holds_locks(self) -> bool {
         [Self::Submit, Self::Test, Self::Begin, Self::Launch, Self::Fini].contains(&self)
     }
@@ -93,13 +93,14 @@ impl Step {
         (Self::Intent..=Self::FilesWritten).contains(&self)
     }
 
-    /// Whether the job has done what it wanted.
+    /// Whether the job's work is done.
     pub fn is_ending(self) -> bool {
         self >= Self::Fini
     }
 }
 
-/// The first such call is carried out, and its reply held.
+/// Returns the fault that holds the reply of the first of these calls. The controller still carries the call
+/// out.
 pub fn held(call: Call) -> Fault {
     Fault::new(Effect::HeldReply { rpc: Some(Rpc(call)) }).on("slurm_*").times(1)
 }

@@ -1,4 +1,4 @@
-//! A job that was stopped at a step, and the fault that strikes it there.
+//! A job that is stopped at a step, and the fault that strikes it there.
 
 use std::{fs, time::Duration};
 
@@ -12,25 +12,25 @@ use crate::{
     step::{Step, Stop, held},
 };
 
-/// Longer than anything takes that happens at all.
+/// Longer than any wait that succeeds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What sbatch says when slurmctld, while it reads its conf files anew, has no time to send an answer (22.05).
+/// The message of sbatch when slurmctld (22.05), while it reads its conf files again, has no time to answer.
 const LOST_ANSWER: &str = "Zero Bytes were transmitted or received";
 
-/// How long the plugin may take to say that something is wrong.
+/// The time in which the plugin has to log a fault.
 const NOTICE_LIMIT: Duration = Duration::from_secs(20);
 
-/// What the plugin says when something is wrong with the controller or a disk.
+/// The words of the plugin about a fault of the controller or a disk.
 const NOTICES: [&str; 4] = ["trying again", "no IPU job of model", "cannot start", "No space left"];
 
-/// The job: it says who started it, and stays until it may go.
+/// The script of the job: prints the process that started it, and stays until it may go.
 const SCRIPT: &str = "echo \"parent $PPID\"\nwhile [ ! -e go ]; do sleep 0.1; done\necho went";
 
-/// What the plugin says when it is made to panic.
+/// The message of the plugin's forced panic.
 const PANIC: &str = "a panic, as the test wants it";
 
-/// The disk that a fault fills.
+/// Returns the disk that a fault fills.
 pub fn disk(fault: Fault) -> Option<Disk> {
     match fault {
         Fault::IpuofDirFull => Some(Disk::Ipuof),
@@ -39,7 +39,7 @@ pub fn disk(fault: Fault) -> Option<Disk> {
     }
 }
 
-/// Whether the fault strikes only when Slurm has saved where the job is.
+/// Whether the fault strikes only after Slurm has saved the job's state.
 pub fn is_saved_first(fault: Fault) -> bool {
     matches!(fault, Fault::Kill | Fault::Takeover)
 }
@@ -49,7 +49,7 @@ pub struct StoppedJob<'a> {
     pub cluster: &'a Cluster,
     step: Step,
     pub fault: Fault,
-    /// `None` while its request is looked at, and when slurmctld died meanwhile.
+    /// `None` while slurmctld checks the request, and if slurmctld died meanwhile.
     pub job: Option<JobId>,
     sbatch: Option<Running>,
     is_free: bool,
@@ -68,7 +68,7 @@ impl<'a> StoppedJob<'a> {
         }
         let saved_first = is_saved_first(fault);
         if saved_first {
-            // What is held would come back held.
+            // The Slurm partition goes down, and the job is not held: a held job would come back held.
             stopped.open_queue(false)?;
         } else if !step.is_ending() {
             stopped.stop_there()?;
@@ -91,7 +91,7 @@ impl<'a> StoppedJob<'a> {
             stopped.go_on()?;
         }
         stopped.await_there()?;
-        // Who panicked is not there any more.
+        // After a panic, the plugin is no longer at the step.
         if step.is_making() && fault != Fault::Panic {
             let (state, wanted) = (cluster.job(job)?.state, mode.state_while_making());
             ensure!(state == wanted, "the job is {state} while its partition is made");
@@ -102,7 +102,7 @@ impl<'a> StoppedJob<'a> {
         Ok(stopped)
     }
 
-    /// Has jobs started, or not.
+    /// Sets whether Slurm starts jobs.
     fn open_queue(&self, open: bool) -> Result<()> {
         let state = if open { "State=UP" } else { "State=DOWN" };
         self.cluster.scontrol(&["update", "PartitionName=v-ipu", state]).map(drop)
@@ -153,7 +153,7 @@ impl<'a> StoppedJob<'a> {
         Ok(())
     }
 
-    /// Has the fault strike, lets the job pass the step, and ends the fault: all daemons are up then.
+    /// Lets the fault strike and the job pass the step, and ends the fault. All daemons are up afterwards.
     pub fn strike(&mut self) -> Result<()> {
         match self.fault {
             Fault::Kill | Fault::KillUnsaved | Fault::StateLost | Fault::CleanStart | Fault::Takeover => {
@@ -166,7 +166,7 @@ impl<'a> StoppedJob<'a> {
             Fault::Refused | Fault::Hung | Fault::Garbage | Fault::ReplyLost => self.upset_controller()?,
             Fault::Restarted | Fault::Forgetful => self.restart_controller()?,
             Fault::IpuofDirFull | Fault::StateFull => self.fill_disk()?,
-            // It has.
+            // The plugin has already panicked.
             Fault::Panic => {}
             Fault::SlowRemove if self.job.is_none() => self.pass()?,
             Fault::SlowRemove => self.say_of_job(&["scancel"])?,
@@ -174,11 +174,11 @@ impl<'a> StoppedJob<'a> {
         self.take_number()
     }
 
-    /// What became of a job that was not yet taken when the fault struck.
+    /// Notes the fate of a job that slurmctld had not accepted when the fault struck.
     fn take_number(&mut self) -> Result<()> {
         let Some(sbatch) = self.sbatch.take() else { return Ok(()) };
         let output = sbatch.output(LIMIT)?;
-        // Slurm has nowhere to put the script, or nobody could look at the request.
+        // Slurm cannot save the script, or the plugin could not check the request.
         let refuses = [Fault::StateFull, Fault::Panic].contains(&self.fault);
         let may_refuse = self.fault.ends_slurmctld() || refuses;
         let is_taken = self.fault == Fault::Reconfigure && output.stderr.contains(LOST_ANSWER);
@@ -212,8 +212,8 @@ impl<'a> StoppedJob<'a> {
         self.await_orphan()
     }
 
-    /// Waits until the node has ended what slurmctld does not know any more: it would refuse another job of the
-    /// same number.
+    /// Waits until the node has ended a job that slurmctld has forgotten. The node would refuse another job
+    /// with the same id until then.
     fn await_orphan(&self) -> Result<()> {
         let Some(job) = self.job else { return Ok(()) };
         if self.cluster.jobs()?.iter().any(|known| known.id == job) {
@@ -223,7 +223,7 @@ impl<'a> StoppedJob<'a> {
         let parent = output.lines().find_map(|line| line.strip_prefix("parent ")?.parse().ok());
         let Some(parent) = parent.and_then(Process::look) else { return Ok(()) };
         wait_until("the end of the forgotten job", LIMIT, || Ok(!parent.exists()))?;
-        // slurmd looks for that ever more rarely, and until it has seen it refuses the number, too.
+        // slurmd looks for the end ever more rarely, and refuses the id until it has seen the end.
         self.cluster.kill_slurmd(1)?;
         self.cluster.start_node(1)
     }
@@ -234,14 +234,14 @@ impl<'a> StoppedJob<'a> {
         self.say(&words)
     }
 
-    /// Tells slurmctld something, before the job passes the step: where slurmctld hears nobody, it is what it hears
-    /// first. It may refuse.
+    /// Sends slurmctld a command before the job passes the step. If slurmctld holds its locks, this command
+    /// is the first that it handles afterwards. slurmctld may refuse it.
     fn say(&self, words: &[&str]) -> Result<()> {
         let mut command = self.cluster.command(words[0]).args(&words[1..]).start()?;
         let port = self.cluster.slurmctld_port();
         wait_until("slurmctld to be told", LIMIT, || {
             let Some(process) = command.process()? else { return Ok(true) };
-            // It may end while it is looked at.
+            // The command may end during the look.
             Ok(self.step.holds_locks() && process.is_connected_to(port).unwrap_or(false))
         })?;
         self.pass()?;
@@ -269,7 +269,7 @@ impl<'a> StoppedJob<'a> {
             Fault::Refused => mock.refuse()?,
             Fault::Hung => mock.inject(mock_vipu::Fault::new(Effect::Hang { rpc: None }))?,
             Fault::Garbage => mock.garble()?,
-            // The reply that is held is the one that is lost.
+            // The held reply is the lost one.
             _ if on_reply => mock.refuse().and_then(|()| mock.clear())?,
             _ => {
                 mock.inject(mock_vipu::Fault::new(Effect::LostReply { rpc: None }).on("slurm_*").times(1))?
@@ -300,7 +300,7 @@ impl<'a> StoppedJob<'a> {
         cluster.free_disk(disk)
     }
 
-    /// Waits until the plugin has met the fault, or the job has got past a disk that it did not need.
+    /// Waits until the plugin has met the fault, or the job has passed a disk that it did not need.
     fn await_notice(&self, seen: usize) -> Result<()> {
         let Some(job) = self.job else { return Ok(()) };
         let is_notice =

@@ -10,9 +10,6 @@ use std::time::Duration;
 use ledger::Seconds;
 use vipu_types::ModelName;
 
-/// The time from [`JobMut::begin_soon`] until the job may begin.
-pub const BEGIN_SOON: Duration = Duration::from_secs(2);
-
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
 pub trait Job: Copy {
@@ -74,7 +71,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn take_back_launch_gate(&mut self);
     fn raise_completion_gate(&mut self);
     fn configure_again(&mut self);
-    fn begin_soon(&mut self);
+    fn begin_soon(&mut self, delay: Duration);
     fn end_by_deadline(&mut self);
     fn expect_start(&mut self, time: i64);
     fn set_reason(&mut self, text: &str);

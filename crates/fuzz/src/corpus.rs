@@ -1,12 +1,12 @@
-//! The corpus of a target: a text file with one input a line, in the form of [`slice::escape_ascii`].
+//! The corpus of a target: a text file with one input per line, in the form of [`slice::escape_ascii`].
 //!
 //! A failed test prints its input in this form, so that the line can be copied into the file.
 
-/// The inputs in the text of a corpus file, or the first line that is none.
+/// Reads the inputs in the text of a corpus file.
 ///
 /// # Errors
 ///
-/// If a line is not what `escape_ascii` makes of any bytes.
+/// Names the first line that `escape_ascii` cannot have written.
 pub fn inputs(text: &str) -> Result<Vec<Vec<u8>>, String> {
     let input = |line: &str| {
         let input = unescaped(line).filter(|input| input.escape_ascii().to_string() == line);

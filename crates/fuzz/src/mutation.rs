@@ -1,13 +1,13 @@
-//! Changing bytes at random, in place of libFuzzer, for the tests.
+//! Random changes of bytes, in place of libFuzzer, for the tests.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-/// Inputs that grow longer than this are cut.
+/// The length at which longer inputs are cut.
 const LONGEST: usize = 4096;
 
-/// What numbers and separators tend to break.
+/// Numbers and separators that tend to break a reader.
 const WORDS: [&[u8]; 14] = [
     b"\0",
     b"\n",
@@ -25,18 +25,18 @@ const WORDS: [&[u8]; 14] = [
     b"vipu",
 ];
 
-/// Makes inputs out of others.
+/// Makes inputs from other inputs.
 #[derive(Debug)]
 pub struct Mutator(StdRng);
 
 impl Mutator {
-    /// The same seed makes the same inputs.
+    /// Makes a mutator. Equal seeds give equal inputs.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(StdRng::seed_from_u64(seed))
     }
 
-    /// A new input out of these, of which there must be one.
+    /// Returns a new input from those of the corpus, which must not be empty.
     pub fn next(&mut self, corpus: &[Vec<u8>]) -> Vec<u8> {
         let mut input = corpus.choose(&mut self.0).cloned().unwrap_or_default();
         for _ in 0..self.0.random_range(1..=4) {

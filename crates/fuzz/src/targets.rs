@@ -1,4 +1,4 @@
-//! The targets.
+//! The table of fuzz targets.
 
 mod jobs;
 mod records;
@@ -7,7 +7,7 @@ mod wire;
 
 use crate::Target;
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "conf", check: text::conf, seeds: text::conf_seeds },
     Target { name: "gres", check: text::gres, seeds: text::gres_seeds },

@@ -1,4 +1,4 @@
-//! Each target for some seconds, on its corpus and on changes of it: for `FUZZ_SECONDS`, or for two.
+//! Runs each target on its corpus, then on mutations of it for `FUZZ_SECONDS`, or two seconds by default.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fuzz::Target;
 use fuzz::mutation::Mutator;
 
-/// No input may take longer, on however slow a machine.
+/// The limit for one input, even on a slow machine.
 const LONGEST: Duration = Duration::from_secs(5);
 
 fn check(target: &Target, input: &[u8]) {

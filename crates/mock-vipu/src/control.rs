@@ -1,9 +1,9 @@
-//! Steering a mock from another process: one JSON value per line over TCP, each answered by one line.
+//! Control of a mock from another process: one JSON value per line over TCP, each answered by one line.
 //!
-//! A line is a [`Command`], for example `{"inject": FAULT}` or `"clear"`. `"report"` is answered by
-//! `{"report": REPORT}` ([`Report`]), the others by `"done"`.
+//! A line is a [`Command`], for example `{"inject": FAULT}` or `"clear"`. The answer to `"report"` is
+//! `{"report": REPORT}` ([`Report`]), to the others `"done"`.
 //!
-//! What is not understood or cannot be done is answered with `{"error": TEXT}`.
+//! The answer to an unknown or impossible command is `{"error": TEXT}`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,24 +18,24 @@ use tokio_util::sync::CancellationToken;
 use crate::pod::{Fault, Incident};
 use crate::server::{Mock, Report};
 
-/// How long the client waits for an answer: the mock itself answers at once.
+/// The longest wait of the client for an answer. The mock itself answers at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a mock can be told.
+/// The commands of the control channel.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
-    /// Lets something go wrong from now on.
+    /// Injects a fault, which is in force from now on.
     Inject(Fault),
-    /// Makes something happen.
+    /// Brings an incident about.
     Cause(Incident),
-    /// Lets nothing go wrong any more, sends held replies, and accepts connections again.
+    /// Clears all faults, sends held replies, and accepts connections again.
     Clear,
     /// Cuts all connections of clients and refuses new ones.
     Refuse,
     /// Sends noise in place of all replies.
     Garble,
-    /// Asks what the mock did: [`Control::report`].
+    /// Asks for the history of the mock: [`Control::report`].
     Report,
 }
 
@@ -47,7 +47,7 @@ enum Answer {
     Error(String),
 }
 
-/// A blocking client.
+/// A blocking client of the control channel.
 #[derive(Debug)]
 pub struct Control {
     address: SocketAddr,
@@ -58,7 +58,7 @@ impl Control {
     /// Connects to the address that `mock-vipu-server` printed after `control on`.
     ///
     /// # Errors
-    /// When nobody is there.
+    /// If the mock does not answer.
     pub fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -67,18 +67,18 @@ impl Control {
         Ok(Self { address, stream: BufReader::new(stream) })
     }
 
-    /// Tells it something.
+    /// Sends a command.
     ///
     /// # Errors
-    /// When the mock cannot be reached, or it is about something that is not there.
+    /// If the mock cannot be reached or cannot carry out the command.
     pub fn tell(&mut self, command: &Command) -> Result<()> {
         self.command(command).map(drop)
     }
 
-    /// What the mock did.
+    /// Returns the history of the mock.
     ///
     /// # Errors
-    /// When the mock cannot be reached.
+    /// If the mock cannot be reached.
     pub fn report(&mut self) -> Result<Report> {
         match self.command(&Command::Report)? {
             Answer::Report(report) => Ok(report),
@@ -106,7 +106,7 @@ impl Control {
     }
 }
 
-/// Serves the other side until `stop`.
+/// Serves the mock's side of the control channel until `stop`.
 pub(crate) async fn serve(
     address: SocketAddr,
     mock: Arc<Mock>,

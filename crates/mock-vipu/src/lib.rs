@@ -1,17 +1,20 @@
-//! A V-IPU controller to test against, as faithful as the public facts allow.
+//! A V-IPU controller for tests, as faithful as the public facts allow.
 //!
-//! [`Pod`] is the controller without a network: pure, with time handed in. [`MockServer`] serves
-//! one over gRPC and can be told to misbehave ([`Fault`], [`Incident`]), from the same process or,
-//! through [`control`], from another; what it did can be read back to the nanosecond ([`Report`]).
-//! `mock-vipu-server` is the same as a program.
+//! [`Pod`] is the controller without a network. It is pure: the caller hands in the time. [`MockServer`]
+//! serves a Pod over gRPC. It takes faults and incidents ([`Fault`], [`Incident`]) from its own process or,
+//! through [`control`], from another. Its history can be read to the nanosecond ([`Report`]).
+//! `mock-vipu-server` is the server as a program.
 //!
-//! As the real one it serves in cleartext to anybody unless told otherwise: over TLS, with or without
-//! certificates of the clients ([`Tls`]); to users with access keys ([`User`]). How a call carries its
-//! user's id and key is not public; here they are the gRPC metadata `api-user-id` and `api-access-key`.
+//! Like the real controller, it serves every client in cleartext by default. It can serve over TLS, with or
+//! without certificates of the clients ([`Tls`]), and only users with access keys ([`User`]). How a call
+//! carries the user's id and key is not public. The mock uses the gRPC metadata `api-user-id` and
+//! `api-access-key`.
 //!
-//! Where the facts are silent the mock chooses: a partition is an aligned block of a power of two IPUs
-//! in one allocation, with exactly as many IPU-Link segments as it needs; its name is one that
-//! [`vipu_types::PartitionId`] allows; the controller mends a partition at most three times.
+//! Beyond the public facts, the mock assumes that
+//! * a partition is an aligned block of IPUs in one allocation, and their number is a power of two;
+//! * a partition has exactly as many IPU-Link segments as it needs;
+//! * the name of a partition is valid as a [`vipu_types::PartitionId`];
+//! * the controller mends a partition at most three times.
 #![forbid(unsafe_code)]
 
 pub mod control;

@@ -1,4 +1,4 @@
-//! Points in time as the mock tells them.
+//! Points in time in the mock's reports.
 
 use std::ops::Add;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// How long after `earlier` this is; zero when it is before it.
+    /// Returns the time from `earlier` to `self`; zero if `self` is before `earlier`.
     #[must_use]
     pub fn since(self, earlier: Nanos) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -25,8 +25,8 @@ impl Add<Duration> for Nanos {
     }
 }
 
-/// Wall-clock time that starts right and then follows tokio's clock: never set back, and standing
-/// still where a test pauses it.
+/// Wall-clock time at the start, then tokio's clock. It is never set back, and stands still while a test
+/// pauses tokio's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started_at: Nanos,

@@ -12,7 +12,7 @@ use slurm_release::Layout;
 use crate::record::{Record, members};
 use crate::slurmctld::Host;
 
-pub use change::{BEGIN_SOON, JobMut};
+pub use change::JobMut;
 pub(crate) use environment::{OF_SCRIPTS, remove_entries};
 
 /// A job record under at least a job read lock.

@@ -1,4 +1,4 @@
-//! The number that names a build.
+//! Tests of the hash that names a build.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -8,7 +8,7 @@ mod source_hash;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder with these files, of which each call has its own.
+/// Makes a folder of this name with these files. Each call needs a name of its own.
 fn tree(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -25,7 +25,7 @@ fn hash(folder: PathBuf) -> u64 {
 }
 
 #[test]
-fn the_place_of_the_sources_does_not_count() {
+fn the_folder_of_the_sources_does_not_change_the_hash() {
     let files = [("lib.rs", "mod job;"), ("job/change.rs", "struct Job;")];
     let turned = [files[1], files[0]];
     let here = hash(tree("here", &files));
@@ -34,7 +34,7 @@ fn the_place_of_the_sources_does_not_count() {
 }
 
 #[test]
-fn each_file_and_the_version_count() {
+fn each_file_and_the_version_change_the_hash() {
     let files = [("job.rs", "struct RawTest(u32);"), ("job/change.rs", "struct Job;")];
     let before = hash(tree("before", &files));
     assert_ne!(
@@ -49,6 +49,6 @@ fn each_file_and_the_version_count() {
 }
 
 #[test]
-fn a_source_that_is_missing_is_an_error() {
+fn a_missing_source_is_an_error() {
     assert!(source_hash::of(&[PathBuf::from("/nowhere/src")], "0.1.0").is_err());
 }

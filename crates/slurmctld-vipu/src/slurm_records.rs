@@ -1,6 +1,7 @@
 //! The front end's traits on Slurm's records, which crate `slurm-host` reads and writes.
 
 use std::ops::Deref;
+use std::time::Duration;
 
 use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions};
 use ledger::Seconds;
@@ -117,7 +118,7 @@ impl JobMut for SlurmJobMut<'_> {
         take_back_launch_gate();
         raise_completion_gate();
         configure_again();
-        begin_soon();
+        begin_soon(delay: Duration);
         end_by_deadline();
         expect_start(time: i64);
         set_reason(text: &str);

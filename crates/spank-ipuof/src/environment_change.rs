@@ -117,6 +117,9 @@ fn api(grant: &Grant, gcd: u32) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
     use super::*;
 
     const OWN: &str = "/shared/ipuof/slurm_42.conf";
@@ -255,6 +258,40 @@ mod tests {
             let grant = format!("slurm_42,pod64,4,1{delivery}");
             let target = change(&["ipuof_dir=x"], &[(GRANT.0, &grant)]).target.unwrap();
             assert_eq!(target.access, Err(BadArguments::Relative("ipuof_dir=x".into())), "{grant}");
+        }
+    }
+
+    /// One part of a grant: as slurmctld writes it, or any text.
+    fn part(written: &'static [&'static str]) -> impl Strategy<Value = String> {
+        prop_oneof![3 => select(written).prop_map(str::to_owned), 1 => "\\PC{0,12}"]
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_in_place_of_a_grant_leads_to_files_of_the_directory_only(
+            rank: u32,
+            parts in (
+                part(&["slurm_42", "slurm_42r1", "../slurm_42", "a/b"]),
+                part(&["pod64", "x"]),
+                part(&["1", "4", "3", "0"]),
+                part(&["1", "2", "0", "4294967295"]),
+                part(&["v:1", "[::1]:8090", "v:0"]),
+                part(&["file", "api", "node"]),
+            ),
+            count in 0..7_usize,
+        ) {
+            let parts = [parts.0, parts.1, parts.2, parts.3, parts.4, parts.5];
+            let text = parts[..count.min(parts.len())].join(",");
+            let env = [(GRANT.0, text.as_str()), (PARTITION, &parts[0]), (API_PARTITION_ID, &parts[0])];
+            let found = change_of(rank, &["ipuof_dir=/d"], &env).target;
+            prop_assert_eq!(found.is_some(), text.parse::<Grant>().is_ok());
+            let Some(Target { grant, gcd, access }) = found else { return Ok(()) };
+            prop_assert!(gcd < grant.gcds);
+            match access.unwrap() {
+                GcdAccess::File(path) => prop_assert_eq!(path.parent(), Some(Path::new("/d"))),
+                GcdAccess::Fetched(name) => prop_assert!(!name.contains('/')),
+                GcdAccess::Api(pairs) => prop_assert!(!pairs.iter().any(|(_, text)| text.contains(char::is_control))),
+            }
         }
     }
 

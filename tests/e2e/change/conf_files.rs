@@ -1,4 +1,4 @@
-//! vipu.conf missing, broken, mended, and its keys.
+//! vipu.conf when it is missing, broken and mended, and its keys.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testbed::{Cluster, main_job, wait_until};
 
 use crate::{LIMIT, quick};
 
-/// Slurm runs, jobs without IPUs run, an IPU job says why it waits and starts once vipu.conf is mended.
+/// Slurm and jobs without IPUs run. An IPU job says why it waits, and starts once vipu.conf is mended.
 #[test]
 fn job_conf_missing_then_mended() -> Result<()> {
     quick().without_vipu_conf().expect_log("error: ").run(|cluster| {
@@ -20,14 +20,14 @@ fn job_conf_missing_then_mended() -> Result<()> {
     })
 }
 
-/// Waits until slurmctld has kept the text of vipu.conf for the next one, which it does on a thread of its own.
+/// Waits until slurmctld has saved the text of vipu.conf for the next slurmctld. A separate thread saves it.
 fn await_kept(cluster: &Cluster) -> Result<()> {
     let text = fs::read(cluster.layout().conf("vipu.conf"))?;
     let kept = cluster.layout().state().join("vipu_conf.pod64");
     wait_until("slurmctld to keep vipu.conf", LIMIT, || Ok(fs::read(&kept).is_ok_and(|kept| kept == text)))
 }
 
-/// An IPU job runs, in a partition with this prefix.
+/// Runs an IPU job and checks that its partition has this prefix.
 fn runs_with_prefix(cluster: &Cluster, prefix: &str) -> Result<()> {
     let job = cluster.sbatch("true", &["--gres=vipu:pod64:2"])?;
     let ended = cluster.await_end(job, LIMIT)?;
@@ -35,7 +35,8 @@ fn runs_with_prefix(cluster: &Cluster, prefix: &str) -> Result<()> {
     cluster.mock().record(&format!("{prefix}_{job}")).map(drop)
 }
 
-/// slurmctld's log tells, in one line, the file's mistake and what becomes of it.
+/// Checks that one line of slurmctld's log names the mistake and says that the earlier settings stay in
+/// force.
 fn tells_what_holds(cluster: &Cluster, mistake: &str) -> Result<()> {
     let log = cluster.slurmctld_log();
     let told = |line: &str| line.contains("the earlier settings stay in force") && line.contains(mistake);
@@ -59,7 +60,7 @@ fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Resul
         cluster.start_slurmctld()?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, mistake)?;
-        // A file that is not there is broken, too; the text that was kept outlives every restart.
+        // A missing file counts as broken, too. The saved text outlives every restart.
         fs::remove_file(cluster.layout().conf("vipu.conf"))?;
         cluster.stop_slurmctld()?;
         cluster.start_slurmctld()?;
@@ -68,7 +69,7 @@ fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Resul
     })
 }
 
-/// What else has Slurm tell its selector to look again puts no file in force that somebody is editing.
+/// Other commands that make Slurm call its selector again put no half-edited file in force.
 #[test]
 fn job_conf_takes_effect_with_a_reconfigure_only() -> Result<()> {
     quick().run(|cluster| {

@@ -1,6 +1,6 @@
-//! Jobs and settings that change on the way.
+//! Jobs and settings that change.
 
-mod cancel_and_requeue;
+mod cancels;
 mod conf_files;
 mod requeues;
 mod resizes;

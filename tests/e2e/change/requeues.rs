@@ -1,4 +1,4 @@
-//! Jobs that go back into the queue.
+//! Jobs that go back to the queue.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use testbed::{JobView, main_job};
 use crate::LIMIT;
 use crate::jobs::{begin_again, brisk, ended, gone, is_pending_after, let_go, running, runs, there_are};
 
-/// How often it is requeued.
+/// The number of requeues.
 const TIMES: u16 = 4;
 
 #[test]
@@ -30,7 +30,7 @@ fn job_requeue_again_and_again() -> Result<()> {
     })
 }
 
-/// Nothing of the run is left while the job is held, and it starts when released.
+/// Nothing of the run is left while the job is held. The job starts when it is released.
 #[test]
 fn job_requeuehold_while_creating() -> Result<()> {
     brisk().create_time(Duration::from_secs(2)).run(|cluster| {
@@ -41,7 +41,7 @@ fn job_requeuehold_while_creating() -> Result<()> {
         cluster.await_job(job, "to be held", LIMIT, is_held)?;
         gone(cluster, job, 0)?;
         there_are(cluster, &[])?;
-        // Its IPUs are free meanwhile.
+        // The job's IPUs are free meanwhile.
         let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         main_job::batch_ended(cluster, other, 64)?;
         begin_again(cluster, job)?;
@@ -54,7 +54,7 @@ fn job_requeuehold_while_creating() -> Result<()> {
 }
 
 #[test]
-fn job_requeue_of_who_has_ended_or_is_just_ending() -> Result<()> {
+fn job_requeue_of_an_ended_or_ending_job() -> Result<()> {
     brisk().remove_time(Duration::from_secs(5)).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--requeue", "--gres=vipu:pod64:64"])?;
         for restarts in [1, 2] {
@@ -73,7 +73,7 @@ fn job_requeue_of_who_has_ended_or_is_just_ending() -> Result<()> {
     })
 }
 
-/// No scheduler looks at the queue by itself while this lasts: it is woken when the job may begin.
+/// No scheduler looks at the queue by itself during this test: the plugin wakes one when the job may begin.
 #[test]
 fn job_requeued_while_creating_does_not_wait_for_a_pass_of_the_schedulers() -> Result<()> {
     let seldom = "SchedulerParameters=bf_interval=600,sched_interval=600";

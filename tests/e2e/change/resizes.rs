@@ -1,4 +1,4 @@
-//! Jobs that give up nodes, or get more.
+//! Jobs that give up nodes or ask for more.
 
 use anyhow::{Result, ensure};
 use testbed::main_job;
@@ -14,7 +14,7 @@ fn job_that_gives_up_nodes_keeps_its_partition() -> Result<()> {
         let shown = cluster.squeue(job, "%D %t")?;
         ensure!(shown == "1 R", "{shown}");
         there_are(cluster, &[(job, 0)])?;
-        // The nodes that it gave up are free for others, its IPUs are not.
+        // Other jobs can use the nodes that it gave up, but not its IPUs.
         let other = cluster
             .sbatch(main_job::SHOW, &["-N2", "--exclusive", "--gres=vipu:pod64:32", "--ipu-gcds=1"])?;
         main_job::batch_ended(cluster, other, 32)?;
@@ -28,7 +28,8 @@ fn job_that_gives_up_nodes_keeps_its_partition() -> Result<()> {
 
 #[test]
 fn job_that_cannot_get_the_nodes_of_another_keeps_its_partition() -> Result<()> {
-    // Slurm expands no job with GRES; by then it has ended the other on its nodes, and when that is cancelled it does so again.
+    // Slurm expands no job with GRES, but ends the giver on its nodes before it refuses. When the giver is
+    // cancelled, Slurm ends it there again.
     let settings = quick().nodes(2).slurm_conf("SchedulerParameters=permit_job_expansion");
     settings.expect_log("has allocated GRES").expect_log("_cnt underflow").run(|cluster| {
         let job = running(cluster, 16, &["-N1", "--exclusive"])?;

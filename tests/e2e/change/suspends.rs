@@ -1,4 +1,4 @@
-//! Jobs that are stopped for a while.
+//! Jobs that are suspended.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn job_suspended_may_be_cancelled_or_requeued() -> Result<()> {
         cluster.scontrol(&["requeue", &requeued.to_string()])?;
         cluster.await_job(requeued, "to wait again", LIMIT, |job| is_pending_after(job, 1))?;
         gone(cluster, requeued, 0)?;
-        // Slurm holds what was suspended.
+        // Slurm holds a job that was suspended.
         begin_again(cluster, requeued)?;
         cluster.scontrol(&["release", &requeued.to_string()])?;
         runs(cluster, requeued)?;
@@ -45,7 +45,7 @@ fn job_suspended_while_creating_may_be_cancelled() -> Result<()> {
             main_job::await_creating(cluster, job)?;
             suspend(cluster, job)?;
         }
-        // One before it has its partition, one after.
+        // One job is cancelled before it has its partition, the other after.
         cancel(cluster, before)?;
         ended(cluster, before, "CANCELLED")?;
         await_made(cluster, after)?;
@@ -59,14 +59,15 @@ fn job_suspended_while_creating_may_be_cancelled() -> Result<()> {
     })
 }
 
-/// Jobs go on before they have their partition, after that, and after a restart that finds one partition made and one not.
+/// Jobs are resumed before they have their partition, after that, and after a restart that finds one
+/// partition made and one not.
 #[test]
 fn job_suspended_while_creating_runs_when_resumed() -> Result<()> {
     brisk().create_time(Duration::from_secs(3)).run(|cluster| {
         let jobs = [(); 4].map(|()| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"]));
         let jobs: Vec<_> = jobs.into_iter().collect::<Result<_>>()?;
         let [before, after, made, not_made] = jobs[..] else { unreachable!("four were submitted") };
-        // The last is made for as long as the restart takes.
+        // The create of the last job takes longer than the restart.
         let slow = Fault::new(Effect::SlowCreate { factor: 5.0 });
         cluster.mock().inject(slow.on(&main_job::partition_name(not_made, 0)))?;
         for job in [before, after, made, not_made] {

@@ -8,16 +8,18 @@ use testbed::{Cluster, JobId, main_job, wait_until};
 use crate::LIMIT;
 use crate::jobs::{brisk, ended, gone, runs, there_are, update};
 
-/// Has a job's time be up: limits are minutes, and this makes them shorter.
+/// Ends a job's time soon. Limits are in minutes, and the tests need shorter ones.
 fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
     let soon = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() + 1;
     update(cluster, job, &[&format!("EndTime=uts{soon}")])
 }
 
-/// How long a create takes: longer than each of [`SHORT_TIMEOUTS`], and than Slurm's next look at time limits, twice a minute.
+/// The duration of a create. It is longer than each of [`SHORT_TIMEOUTS`], and than the half minute between
+/// Slurm's looks at time limits.
 const LONG_CREATE: Duration = Duration::from_secs(45);
 
-/// Slurm's own time-outs. srun of 22.05 waits for its nodes five times as long as SuspendTimeout and ResumeTimeout together.
+/// Time-outs of Slurm. srun of 22.05 waits for its nodes five times as long as SuspendTimeout and
+/// ResumeTimeout together.
 const SHORT_TIMEOUTS: [&str; 5] =
     ["BatchStartTimeout=5", "InactiveLimit=10", "MessageTimeout=5", "ResumeTimeout=4", "SuspendTimeout=4"];
 
@@ -37,7 +39,7 @@ fn job_time_limit_does_not_count_while_the_partition_is_made() -> Result<()> {
 }
 
 #[test]
-fn job_time_limit_of_who_ignores_signals() -> Result<()> {
+fn job_time_limit_of_a_job_that_ignores_signals() -> Result<()> {
     brisk().slurm_conf("KillWait=2").run(|cluster| {
         let script = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done";
         let job = cluster.sbatch(script, &["--gres=vipu:pod64:4", "--time=1"])?;
@@ -51,7 +53,7 @@ fn job_time_limit_of_who_ignores_signals() -> Result<()> {
         gone(cluster, job, 0)?;
         let record = cluster.mock().record(&main_job::partition_name(job, 0))?;
         let removed = Duration::from_nanos(record.remove_request.context("nobody removed it")?.0);
-        // It had its IPUs as long as it could use them.
+        // The job had its IPUs as long as it could use them.
         let kept = removed.saturating_sub(up);
         ensure!(kept >= Duration::from_millis(1500), "the partition went {kept:?} after the time was up");
         Ok(())

@@ -15,7 +15,7 @@ fn job_request_updated_to_more_and_fewer() -> Result<()> {
         let half = running(cluster, 32, &["--time=60"])?;
         let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--time=60"])?;
         waits(cluster, waiting, "64 IPUs of pod64 needed, 32 free")?;
-        // It would be over too late.
+        // The job would end too late.
         let behind = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1", "--time=600"])?;
         waits(cluster, behind, &format!("IPUs of pod64 are kept for job {waiting}"))?;
         request(cluster, waiting, "vipu:pod64:32")?;

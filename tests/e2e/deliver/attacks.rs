@@ -1,4 +1,4 @@
-//! What a local user tries against others: forged variables, odd requests.
+//! Attacks of a local user on others: forged variables, odd requests.
 
 use anyhow::{Result, ensure};
 use testbed::{Account, Cluster, JobId, main_job};
@@ -32,7 +32,7 @@ fn look(cluster: &Cluster, account: &Account) -> Result<JobId> {
 
 #[test]
 fn user_forged_variables_give_nothing() -> Result<()> {
-    // A grant that is forged so that the task cannot start says so in the node's log.
+    // If a forged grant keeps a task from starting, the node's log says this.
     quick().expect_log("no IPUs: partition slurm_1").run(|cluster| {
         let Users { owner, other } = Users::new()?;
         let victim = look(cluster, &owner)?;
@@ -55,12 +55,12 @@ fn user_forged_variables_give_nothing() -> Result<()> {
             cluster.await_end(job, LIMIT)?;
             let output = cluster.job_output(job);
             let own = format!("slurm_{job}.conf");
-            // Its own file it may read.
+            // The job may read its own file.
             let shown = if gres.is_empty() { 0 } else { 1 };
             ensure!(output.matches("devices").count() == shown, "{output}");
             ensure!(gres.is_empty() || output.contains(&own), "{output}");
         }
-        // Nor does a slurmctld that comes back take a forged variable for what was granted.
+        // A slurmctld that comes back does not take a forged variable for a grant either.
         let job = JobId(cluster.jobs()?.iter().map(|job| job.id.0).max().unwrap_or(0) + 1);
         let forged = format!("slurm_{victim},pod64,2,1");
         let command = cluster.sbatch_command("true", &[])?.account(&other);
@@ -82,7 +82,7 @@ fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
     quick().run(|cluster| {
         let Users { owner, other } = Users::new()?;
         let long = "x".repeat(1 << 20);
-        // Of a MiB of them sbatch does not come back within a minute.
+        // With 1 MiB of commas, sbatch does not return within a minute.
         let commas = ",".repeat(1 << 12);
         for request in [
             format!("vipu:{long}:1"),
@@ -98,7 +98,7 @@ fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
             let refused = cluster.sbatch_command(&script, &[])?.account(&other).output()?;
             let start: String = request.chars().take(30).collect();
             ensure!(refused.code != 0, "{start:?} was taken");
-            // What sbatch itself says of its own arguments is not ours.
+            // Only the lines of slurm-vipu count, not those of sbatch about its arguments.
             let ours: Vec<_> = refused.stderr.lines().filter(|line| line.contains("error: vipu: ")).collect();
             testbed::say(format!("{start:?}: {} lines of ours, {} bytes", ours.len(), refused.stderr.len()));
             for line in ours {
@@ -113,8 +113,8 @@ fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
     })
 }
 
-/// What anybody may write into a job without IPUs switches nothing off, be it the only job that slurmctld has: neither when
-/// it looks at its first waiting job, nor when it takes over what an earlier one left.
+/// No request in a job without IPUs switches the plugin off, not even in the only job of slurmctld: neither
+/// when slurmctld looks at its first waiting job, nor when it adopts the jobs of an earlier slurmctld.
 #[test]
 fn user_strange_requests_switch_nothing_off() -> Result<()> {
     quick().run(|cluster| {

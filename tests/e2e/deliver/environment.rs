@@ -1,4 +1,4 @@
-//! What a job is told of its IPUs, and what others can see of it.
+//! The variables that a job gets for its IPUs, and the view of other users.
 
 use anyhow::{Result, ensure};
 use testbed::main_job;

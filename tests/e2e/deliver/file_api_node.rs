@@ -1,4 +1,4 @@
-//! `Delivery=api` and `node`, as two users see them, and the warnings on a node that does not look fit for IPUs.
+//! `Delivery=api` and `node`, as two users see them, and the warnings on a node that looks unfit for IPUs.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn other() -> Result<Account> {
     Account::named("daemon")
 }
 
-/// Starts a batch job of the owner's that runs `script` and then stays until [`let_go`].
+/// Starts a batch job of the owner that runs `script` and then stays until [`let_go`].
 fn stay(cluster: &Cluster, script: &str, env: &[(&str, &str)]) -> Result<JobId> {
     let script = format!("{script}\necho looked\nwhile [ ! -e go ]; do sleep 0.1; done");
     let command = cluster.sbatch_command(&script, &["--gres=vipu:pod64:2"])?.account(&owner()?);
@@ -31,14 +31,14 @@ fn stay(cluster: &Cluster, script: &str, env: &[(&str, &str)]) -> Result<JobId> 
     Ok(job)
 }
 
-/// What `command` prints for the other user, who is to fail with it.
+/// Checks that `command` fails for the other user and prints nothing.
 fn is_refused(cluster: &Cluster, command: &str, path: &str) -> Result<()> {
     let refused = cluster.command(command).args(&[path]).account(&other()?).output()?;
     ensure!(refused.code != 0 && refused.stdout.is_empty(), "{command} {path}: {refused:?}");
     Ok(())
 }
 
-/// No job has done the node any harm.
+/// Checks that no job has drained the node.
 fn node_is_idle(cluster: &Cluster) -> Result<()> {
     cluster.await_node(1, |state| state == "IDLE")
 }
@@ -55,7 +55,7 @@ const STALE: [(&str, &str); 4] = [
 fn user_delivery_by_api() -> Result<()> {
     quick().delivery(Delivery::Api).run(|cluster| {
         let show = "env | grep ^IPUOF_ | sort; echo step; srun env | grep ^IPUOF_ | sort";
-        // What is started from within has no part in it.
+        // A job that is submitted from within gets none of these variables.
         let inside = "sbatch --parsable --output=inside.out --wrap='env | grep ^IPUOF_; true' > /dev/null";
         let job = stay(cluster, &format!("{show}\n{inside}"), &STALE)?;
         let address = cluster.api_host(&[0]);
@@ -89,7 +89,7 @@ const SHOW_FILE: &str =
 
 #[test]
 fn user_delivery_by_node() -> Result<()> {
-    // What slurmctld and a node say of a slurmd that is killed.
+    // The log lines of slurmctld and a node about a killed slurmd.
     let settings = quick().delivery(Delivery::Node).expect_log("not responding").expect_log("error: Nodes");
     settings.run(|cluster| {
         let job = stay(cluster, &format!("{SHOW_FILE}\nsrun bash -c '{SHOW_FILE}'"), &STALE)?;
@@ -98,7 +98,7 @@ fn user_delivery_by_node() -> Result<()> {
             output.matches("400:nobody\n").count() == 2 && output.matches("devices").count() == 2,
             "{output}"
         );
-        // The step's own went with the step; the script's is there, for its user only.
+        // The file of the step is gone with the step. The file of the script is there, for its user only.
         let [own] = &steps(cluster)?[..] else { bail!("{:?}", steps(cluster)?) };
         let file = own.join(format!("slurm_{job}.conf")).display().to_string();
         ensure!(output.contains(&file), "{file}: {output}");
@@ -116,7 +116,7 @@ fn user_delivery_by_node() -> Result<()> {
         nothing_stays(cluster)?;
 
         let killed = stay(cluster, "true", &[])?;
-        // With its slurmstepd.
+        // The slurmstepd dies with it.
         cluster.kill_slurmd(1)?;
         ensure!(steps(cluster)?.len() == 1);
         cluster.command("scancel").args(&[&killed.to_string()]).success()?;
@@ -126,7 +126,7 @@ fn user_delivery_by_node() -> Result<()> {
     })
 }
 
-/// What a step may say that it was given, and what it is told.
+/// Forged grants of a step, with the words of the refusal.
 const FORGED: [(&str, &str); 3] = [
     ("slurm_1000,pod64,2,1,127.0.0.1:1,node", "partition slurm_1000 is not of job 1;"),
     ("slurm_1,pod64,2,1,127.0.0.1:1,node", "controller 127.0.0.1:1 is not in ApiHost"),
@@ -147,7 +147,7 @@ fn user_delivery_by_node_tells_of_its_failures() -> Result<()> {
             told.with_context(|| cluster.job_output(job))
         };
         FORGED.iter().try_for_each(|(_, words)| await_words(words))?;
-        // What is wrong with a file is for the administrator.
+        // Only the administrator can mend a file, so the user does not see its mistakes.
         ensure!(!cluster.job_output(job).contains("unknown key"), "{}", cluster.job_output(job));
         cluster.mock().refuse()?;
         fs::write(cluster.layout().jobs().join("away"), "")?;
@@ -165,7 +165,7 @@ fn user_delivery_by_node_tells_of_its_failures() -> Result<()> {
     })
 }
 
-/// The job of a user whose shell may lock little memory.
+/// Runs a job of a user whose shell may lock little memory.
 fn little_memory(cluster: &Cluster) -> Result<Output> {
     let script = "ulimit -l 64; exec srun --propagate=MEMLOCK --gres=vipu:pod64:1 --ntasks=2 echo ran";
     cluster.command("bash").args(&["-c", script]).account(&owner()?).output()

@@ -1,4 +1,4 @@
-//! Which task gets which GCD.
+//! The assignment of GCDs to tasks.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use testbed::Cluster;
 
 use crate::{LIMIT, quick};
 
-/// What each task was told, by its rank: GCDs, its own, the name of its file, hosts.
+/// The variables of each task, by its rank: number of GCDs, its own GCD, name of its file, hosts.
 type Told = BTreeMap<u32, (u32, u32, String, String)>;
 
-/// Runs a job of 16 IPUs whose tasks say what they were told. Returns the output of srun, and how often it warned of tasks that share
-/// a GCD.
+/// Runs a job of 16 IPUs whose tasks print their variables. Returns the output of srun, the number of
+/// warnings about tasks that share a GCD, and the variables.
 fn told(cluster: &Cluster, options: &[&str]) -> Result<(String, usize, Told)> {
     let show =
         "echo $SLURM_PROCID $SLURM_VIPU_GCDS $SLURM_VIPU_GCD ${IPUOF_CONFIG_PATH##*/} $SLURM_VIPU_HOSTS";

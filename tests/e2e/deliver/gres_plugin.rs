@@ -1,11 +1,13 @@
-//! `gres_vipu.so`: what a node is told of its own configuration, steps without IPUs, and a cluster without it.
+//! `gres_vipu.so`: the check of a node's own configuration, steps without IPUs, and a cluster without the
+//! plugin.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, wait_until};
 
 use crate::{LIMIT, quick};
 
-/// Shows what the batch script and its steps see of the job's IPUs, one line each.
+/// Prints one line for the batch script and for each of its steps: how many variables of the job's IPUs it
+/// sees.
 const STEPS: &str = "
 shown() { env | grep -E '^(IPUOF_|SLURM_VIPU_(PARTITION|IPUS|MODEL|CONTROLLER|STEP_WITHOUT)=)' | wc -l; }
 export -f shown
@@ -16,14 +18,14 @@ echo own $(srun --gres=vipu:pod64:1 bash -c shown)
 echo beneath $(srun --gres=none --overlap bash -c 'srun --overlap bash -c shown')
 ";
 
-/// A path and the four names of `Grant`, or nothing.
+/// The counts: a path and the four variables of `Grant`, or nothing.
 const SHOWN: [&str; 5] = ["batch 5", "inherits 5", "none 0", "own 5", "beneath 5"];
 
 fn steps_see_what_they_asked_for(cluster: &Cluster) -> Result<()> {
     let job = cluster.sbatch(STEPS, &["--gres=vipu:pod64:1"])?;
     cluster.await_end(job, LIMIT)?;
     let output = cluster.job_output(job);
-    // srun may say that it has to try again.
+    // srun may print that it has to try again.
     let shown: Vec<_> = output.lines().filter(|line| !line.starts_with("srun: ")).collect();
     ensure!(shown == SHOWN, "{output}");
     Ok(())
@@ -40,11 +42,11 @@ fn user_gres_is_loaded_and_steps_see_their_ipus_only() -> Result<()> {
         cluster.await_end(job, LIMIT)?;
         ensure!(cluster.job_output(job) != "0\n", "slurmstepd has not loaded it");
         steps_see_what_they_asked_for(cluster)?;
-        // Slurm closes the plugin and opens it anew.
+        // Slurm closes the plugin and opens it again.
         cluster.reconfigure()?;
         wait_until("slurmd to look again", LIMIT, || Ok(told() > at_start))?;
         cluster.await_nodes()?;
-        // What Slurm says of a plugin that it does not like, or that differs from what it expects.
+        // Slurm logs an error for a plugin that it refuses or that differs from its expectation.
         for log in [cluster.node_log(1), cluster.slurmctld_log()] {
             let mut errors = log.lines().filter(|line| line.contains("error:") && line.contains("gres"));
             ensure!(errors.next().is_none(), "{log}");

@@ -1,4 +1,4 @@
-//! How a job's tasks learn of their IPUs.
+//! The ways in which a job's tasks learn of their IPUs.
 
 mod attacks;
 mod environment;

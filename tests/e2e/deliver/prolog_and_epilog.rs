@@ -1,4 +1,4 @@
-//! What Prolog and Epilog are told of a job's IPUs.
+//! The variables of a job's IPUs in Prolog and Epilog.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -7,7 +7,7 @@ use testbed::wait_until;
 
 use crate::{LIMIT, quick};
 
-/// A script that notes what it sees of the IPUs, and the job's id, in a file beside it.
+/// Writes a script that notes its variables of the IPUs, and the job's id, in a file beside it.
 fn script(folder: &Path, name: &str) -> Result<String> {
     let path = folder.join(name);
     let out = path.with_extension("out");
@@ -20,7 +20,7 @@ fn script(folder: &Path, name: &str) -> Result<String> {
 #[test]
 fn user_prolog_and_epilog_are_told_of_the_partition() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    // SlurmUser runs those of slurmctld.
+    // SlurmUser runs the scripts of slurmctld.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777))?;
     let scripts = ["Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"];
     let lines = scripts.map(|name| Ok(format!("{name}={}", script(folder.path(), name)?)));

@@ -8,12 +8,13 @@ use testbed::{Cluster, JobId, JobView, main_job};
 use crate::jobs::begin_again;
 use crate::{LIMIT, quick};
 
-/// A batch job of 16 IPUs that fails.
+/// Submits a batch job of 16 IPUs that fails.
 fn failing(cluster: &Cluster, keep: &str) -> Result<JobId> {
     cluster.sbatch("exit 3", &["--ipus=16", &format!("--ipu-keep={keep}")])
 }
 
-/// Waits until a job has failed, and its partition, of which it is said that it is kept, is all there is.
+/// Waits until a job has failed and its comment says that its partition is kept. Checks that no other
+/// partition exists.
 fn is_kept(cluster: &Cluster, job: JobId) -> Result<()> {
     let ended = cluster.await_end(job, LIMIT)?;
     let told = format!("vipu: partition slurm_{job} is kept until 2");
@@ -27,7 +28,7 @@ fn is_there(cluster: &Cluster, job: JobId) -> Result<()> {
     Ok(())
 }
 
-/// How long after a job's end the removal of its partition was asked for.
+/// Returns the time from a job's end to the request to remove its partition.
 fn stayed(cluster: &Cluster, job: JobId, ended: Duration) -> Result<Duration> {
     let record = cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
     let removed = Duration::from_nanos(record.remove_request.context("it was never removed")?.0);
@@ -54,7 +55,7 @@ fn user_keep_leaves_the_partition_of_a_failed_job_for_a_while() -> Result<()> {
         main_job::batch_ended(cluster, waiting, 64)?;
         ensure!(!cluster.ipuof_files()?.contains(&format!("slurm_{job}.conf")));
 
-        // Who does not fail keeps nothing.
+        // A job that does not fail keeps nothing.
         let done = cluster.sbatch("true", &["--ipus=4", "--ipu-keep=60s"])?;
         ensure!(cluster.await_end(done, LIMIT)?.state == "COMPLETED");
         let cancelled = cluster.sbatch("sleep 1000", &["--ipus=4", "--ipu-keep=60s"])?;
@@ -95,7 +96,7 @@ fn waits_again(cluster: &Cluster, job: JobId, restarts: u16) -> Result<JobView> 
 #[test]
 fn user_requeue_on_chosen_exit_codes() -> Result<()> {
     quick().vipu_conf("MaxRequeues=2").vipu_conf("MaxKeep=60").run(|cluster| {
-        // By its own exit code, then killed by a signal, then once more than the site allows.
+        // The job ends by its own exit code, then by a signal, then once more than the site allows.
         let script = "case $SLURM_RESTART_COUNT in '') exit 42;; 1) kill -9 $$;; *) exit 42;; esac";
         let options = ["--ipus=16", "--ipu-requeue-on=42,130-140", "--ipu-keep=3s", "--requeue"];
         let job = cluster.sbatch(script, &options)?;
@@ -120,7 +121,7 @@ fn user_requeue_on_chosen_exit_codes() -> Result<()> {
 }
 
 #[test]
-fn user_requeue_of_a_heterogeneous_job_is_of_all_of_it() -> Result<()> {
+fn user_requeue_covers_all_of_a_heterogeneous_job() -> Result<()> {
     quick().nodes(2).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let script = "[ \"$SLURM_RESTART_COUNT\" ] || exit 42";
         let job =
@@ -131,7 +132,7 @@ fn user_requeue_of_a_heterogeneous_job_is_of_all_of_it() -> Result<()> {
         for partition in [job, second].map(|job| format!("slurm_{job}")) {
             cluster.mock().await_removed(&partition, LIMIT)?;
         }
-        // Slurm lets each of them wait.
+        // Slurm delays the requeue of each component.
         begin_again(cluster, second)?;
         begin_again(cluster, job)?;
         let ended = cluster.await_end(job, LIMIT)?;

@@ -1,3 +1,3 @@
-//! Partitions that outlive a failed job, and jobs that begin anew.
+//! Partitions that outlive a failed job, and jobs that begin again.
 
 mod keep_and_requeue;

@@ -1,4 +1,4 @@
-//! Partitions that somebody else makes on the same controller.
+//! Partitions that another user makes on the same controller.
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
@@ -10,7 +10,7 @@ use crate::jobs::{brisk, ipus, runs, waits};
 
 const THEIRS: &str = "theirs";
 
-/// Somebody makes a partition of half a Pod64.
+/// Makes a partition of half a Pod64 in the name of another user.
 fn appears(cluster: &Cluster) -> Result<()> {
     cluster.mock().cause(Incident::Foreign { id: THEIRS.into(), size: 32, first: Some(0) })
 }
@@ -20,15 +20,16 @@ fn vanishes(cluster: &Cluster) -> Result<()> {
 }
 
 #[test]
-fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
+fn sched_foreign_partition_before_any_listing_shows_it() -> Result<()> {
     brisk().expect_log("no room").run(|cluster| {
         let is_listed = || Ok(cluster.slurmctld_log().contains("answers (64 IPUs)"));
         wait_until("the listing without it", LIMIT, is_listed)?;
-        // The job gets its nodes, the controller has no room, and nobody knows until when: it is to wait in line.
+        // The job gets its nodes, but the controller has no room and no end is known: the job has to wait in
+        // line.
         appears(cluster)?;
         let whole = ipus(cluster, 64, 60, &[])?;
         waits(cluster, whole, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        // Until a listing tells it may have been asked for again.
+        // The controller may be asked again until a listing shows the other partition.
         let in_vain = creates(cluster)?;
         ensure!(cluster.job(whole)?.restarts == 1 && (1..=3).contains(&in_vain), "{in_vain} creates");
         vanishes(cluster)?;
@@ -41,7 +42,7 @@ fn sched_foreign_partition_that_nobody_had_seen() -> Result<()> {
 
 #[test]
 fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
-    // Where its partition is made before it has nodes, it waits in line.
+    // With `Prepare`, the job has no nodes yet and waits in line.
     brisk().expect_log("no room").run(|cluster| {
         appears(cluster)?;
         let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
@@ -54,7 +55,7 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
         Ok(())
     })?;
     brisk().vipu_conf("Prepare=no").expect_log("no room").run(|cluster| {
-        // It appears when the job has its nodes: no listing tells of it before.
+        // The partition appears after the job has its nodes: no listing shows it before.
         let late = Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: 2000 };
         cluster.mock().inject(Fault::new(late).times(1))?;
         let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
@@ -64,14 +65,14 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
         appears(cluster)?;
         let srun = srun.output(LIMIT)?;
         ensure!(srun.code != 0 && srun.stdout.is_empty(), "{srun:?}");
-        // Slurm may revoke the allocation before it passes on the words that end it.
+        // Slurm may revoke the allocation before it passes on the message that ends the job.
         let causes = ["no room for 64 IPUs", "64 IPUs wanted, 32 are free"];
         ensure!(causes.iter().any(|cause| srun.stderr.contains(cause)), "{srun:?}");
         vanishes(cluster)
     })
 }
 
-/// How often the controller was asked for a partition.
+/// Returns how often the controller was asked for a partition.
 fn creates(cluster: &Cluster) -> Result<u64> {
     Ok(cluster.mock().report()?.calls(Call::CreatePartition))
 }

@@ -1,4 +1,4 @@
-//! The limit of IPUs for all jobs of a Slurm partition together.
+//! The limit on the IPUs of all jobs of a Slurm partition together.
 
 use anyhow::Result;
 use testbed::main_job;
@@ -17,7 +17,7 @@ fn sched_ipus_per_slurm_partition() -> Result<()> {
         let never = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         let reason = "vipu:_64_IPUs_wanted,_jobs_of_Slurm_partition_v-ipu_get_at_most_32_of_pod64";
         cluster.await_job(never, "to say why it waits", LIMIT, |job| job.reason == reason)?;
-        // Nobody else is kept waiting by a job that may not start.
+        // A job that may not start delays no other job.
         let other = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"])?;
         main_job::batch_ended(cluster, other, 8)?;
         let_go(cluster)?;

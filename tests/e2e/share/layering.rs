@@ -1,4 +1,4 @@
-//! For jobs that ask for no IPU, `select/vipu` is the selector below it.
+//! For jobs without IPUs, `select/vipu` behaves like the selector below it.
 
 mod cluster;
 mod ipus;
@@ -19,21 +19,22 @@ use ipus::{Nodes, Taken};
 use jobs::Job;
 use outcome::Outcome;
 
-/// The seed, unless `LAYERING_SEED` names another; `LAYERING_JOBS` names another number of jobs.
+/// The seed and the number of jobs. `LAYERING_SEED` and `LAYERING_JOBS` override them.
 const SEED: u64 = 20_261_120;
 const JOBS: usize = 300;
 
-/// The same where others wait for IPUs: each cycle takes longer.
+/// The number of jobs when others wait for IPUs. It is smaller because each cycle takes longer.
 const JOBS_AMONG_OTHERS: usize = 150;
 
-/// How often backfill runs after the main scheduler: a heterogeneous job starts at its second sight.
+/// The number of backfill cycles after the main scheduler. Backfill starts a heterogeneous job when it sees
+/// it for the second time.
 const ROUNDS: usize = 2;
 
-/// When jobs are looked at.
+/// The moments at which the test looks at the jobs.
 const AFTER_MAIN: &str = "after the main scheduler";
 const AT_THE_END: &str = "at the end";
 
-/// Longer than a cycle of backfill takes.
+/// Longer than a cycle of backfill.
 const LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
@@ -43,13 +44,14 @@ fn sched_layering_changes_nothing() -> Result<()> {
 
 #[test]
 fn sched_layering_changes_nothing_while_others_wait_for_ipus() -> Result<()> {
-    // On shared nodes 22.05 does not take the one for the other: "Why jobs without IPUs are not held up" in docs/scheduling.md.
+    // On shared nodes, jobs that wait for IPUs and for a licence differ under 22.05: see "Why jobs without
+    // IPUs are not held up" in docs/scheduling.md.
     let apart = slurm_version()?.series() < Series::new(23, 2);
     differ_in_nothing(Some(if apart { Nodes::Apart } else { Nodes::Shared }))
 }
 
-/// Lets two clusters schedule the same jobs, and compares all that Slurm says of them. With `waiting`, others that wait for IPUs are
-/// among them, on these nodes.
+/// Lets two clusters schedule the same jobs, and compares everything that Slurm shows of the jobs. With
+/// `waiting`, other jobs that wait for IPUs are among them, on these nodes.
 fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     let seed = number("LAYERING_SEED")?.unwrap_or(SEED);
     let usual = if waiting.is_some() { JOBS_AMONG_OTHERS } else { JOBS };
@@ -85,7 +87,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     bail!("the schedulers did not wait for each other")
 }
 
-/// What an environment variable says.
+/// Returns the number in an environment variable.
 fn number(name: &str) -> Result<Option<u64>> {
     env::var(name).ok().map(|text| text.parse().with_context(|| format!("{name}={text}"))).transpose()
 }
@@ -95,8 +97,8 @@ fn now() -> Result<u64> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
 }
 
-/// Lets the main scheduler and backfill take turns with jobs that were submitted while all partitions were down. `None` if one did not
-/// wait for the other.
+/// Lets the main scheduler and backfill take turns with jobs that were submitted while all Slurm partitions
+/// were down. Returns `None` if one scheduler did not wait for the other.
 fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Outcome>> {
     cluster.backfill_cycle(LIMIT)?;
     let (mut rests, origin) = (Instant::now(), now()?);
@@ -105,7 +107,7 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
     }
     for round in 0.. {
         settle(cluster)?;
-        // A cycle takes less than the second that is given here to see that one is over.
+        // One second is the margin to notice the end of a cycle. A cycle takes less.
         if rests.elapsed() + Duration::from_secs(1) > pace.backfill {
             return Ok(None);
         }
@@ -122,11 +124,12 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
     Ok(Some(outcome))
 }
 
-/// Lets all partitions come up between two cycles of the main scheduler, right after one; says whether that came true.
+/// Brings all Slurm partitions up between two cycles of the main scheduler, right after a cycle. Returns
+/// whether no cycle ran meanwhile.
 fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
     cluster.main_cycle()?;
     let before = cluster.sdiag()?.main.count;
-    // All commands at once: one after the other they may take longer on a busy machine.
+    // All commands start at once: one after the other they may take longer on a busy machine.
     let up = PARTITIONS.map(|name| format!("scontrol update PartitionName={name} State=UP &")).join(" ");
     cluster.command("bash").args(&["-c", &format!("{up} wait")]).success()?;
     Ok(cluster.sdiag()?.main.count == before)
@@ -148,7 +151,8 @@ fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Has the main scheduler go over its queue until it starts nothing more: whether it went over it once more is then all the same.
+/// Runs the main scheduler until it starts nothing more. After that it does not matter how many more cycles
+/// run.
 fn settle(cluster: &Cluster) -> Result<()> {
     let waiting = || {
         Ok::<_, anyhow::Error>(

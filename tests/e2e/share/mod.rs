@@ -1,4 +1,4 @@
-//! IPUs and nodes that are shared: with other jobs, Slurm partitions, controllers and clusters.
+//! IPUs and nodes that are shared with other jobs, Slurm partitions, controllers and clusters.
 
 mod foreign_partitions;
 mod ipus_per_slurm_partition;

@@ -1,4 +1,4 @@
-//! Several models, several controllers of one model, and a part of one.
+//! Several models, several controllers of one model, and one allocation of a controller.
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Incident;
@@ -7,7 +7,7 @@ use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 use crate::jobs::{ended, runs_on};
 use crate::{LIMIT, let_go, quick, stay};
 
-/// A cluster with a Pod16 of its own beside the Pod64, behind the second controller.
+/// A cluster with a separate Pod16, behind the second controller, beside the Pod64.
 fn with_pod16() -> Settings {
     quick().controller(&["--preset=pod16"]).model("pod16", &[1], &["MaxIpusPerJob=16"])
 }
@@ -17,7 +17,7 @@ fn two_controllers() -> Settings {
     quick().controller(&[]).controllers(&[0, 1]).slurm_conf("SchedulerParameters=bf_interval=1")
 }
 
-/// The controller of this number has the partition of this job, and no other has.
+/// Checks that the controller of this number has the partition of this job, and no other controller has it.
 fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
     let partition = main_job::partition_name(job, 0);
     for other in 0..2 {
@@ -27,7 +27,7 @@ fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// A job that must wait says this of its IPUs.
+/// Submits a job and waits until its reason has these words.
 fn waits(cluster: &Cluster, gres: &str, reason: &str) -> Result<JobId> {
     let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres={gres}")])?;
     let says = |told: &str| told.replace('_', " ").contains(reason);
@@ -40,7 +40,7 @@ fn sched_two_models_on_one_node() -> Result<()> {
     with_pod16().extra_gres("vipu:pod16:no_consume:16").run(|cluster| {
         let large = stay(cluster, 64)?;
         is_on(cluster, large, 0)?;
-        // On the same node, at the same time.
+        // Both jobs are on one node at one time.
         runs_on(cluster, "pod16", 16, 1)?;
         let_go(cluster)?;
         ended(cluster, large, "COMPLETED").map(drop)
@@ -48,13 +48,13 @@ fn sched_two_models_on_one_node() -> Result<()> {
 }
 
 #[test]
-fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> {
+fn sched_second_controller_takes_jobs_without_room_on_the_first() -> Result<()> {
     two_controllers().run(|cluster| {
         let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
         is_on(cluster, first, 0)?;
         is_on(cluster, second, 1)?;
         let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        // The next slurmctld knows where each of them is.
+        // The next slurmctld knows the controller of each job.
         cluster.stop_slurmctld()?;
         cluster.start_slurmctld()?;
         let_go(cluster)?;
@@ -66,13 +66,13 @@ fn sched_second_controller_takes_what_the_first_has_no_room_for() -> Result<()> 
 }
 
 #[test]
-fn sched_second_controller_takes_what_the_first_refuses() -> Result<()> {
+fn sched_second_controller_takes_jobs_that_the_first_refuses() -> Result<()> {
     two_controllers().expect_log("no room").run(|cluster| {
-        // By the listing, which does not tell which IPUs are broken, the first one has half a Pod free.
+        // The listing does not show which IPUs are broken: by the listing, half of the first Pod is free.
         theirs(cluster, "theirs", 16, 0)?;
         cluster.controller(0).cause(Incident::AgentDown { agent: "ag9".into() })?;
         cluster.reconfigure()?;
-        // A slurmctld that is reconfigured may hear of the second one first.
+        // After a reconfigure, slurmctld may hear from the second controller first.
         wait_until("a job to go to the first controller", LIMIT, || {
             let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
             ended(cluster, job, "COMPLETED")?;
@@ -114,20 +114,20 @@ fn sched_one_of_two_controllers_down() -> Result<()> {
     })
 }
 
-/// Somebody else makes a partition that begins at this IPU.
+/// Makes a partition, in the name of another user, that begins at this IPU.
 fn theirs(cluster: &Cluster, id: &str, size: u32, first: u32) -> Result<()> {
     cluster.mock().cause(Incident::Foreign { id: id.into(), size, first: Some(first) })?;
     cluster.reconfigure()
 }
 
 #[test]
-fn sched_allocation_is_what_counts() -> Result<()> {
+fn sched_allocation_alone_counts() -> Result<()> {
     let agents: Vec<_> = (9..=16).map(|agent| format!("ag{agent}")).collect();
     let agents = format!("AllocationAgents={}", agents.join(","));
     let settings = quick().mock(&["--allocation=a=1-8", "--allocation=b=9-16"]);
     let settings = settings.slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Allocation=b");
     settings.vipu_conf(&agents).run(|cluster| {
-        // All of the other allocation is free; then some of it is not.
+        // All of the other allocation is free at first. Then a part of it is used.
         let whole = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
         cluster.command("scancel").args(&[&whole.to_string()]).success()?;
         theirs(cluster, "in_a", 16, 0)?;
@@ -135,7 +135,7 @@ fn sched_allocation_is_what_counts() -> Result<()> {
         main_job::batch_ended(cluster, half, 32)?;
         let record = cluster.mock().record(&main_job::partition_name(half, 0))?;
         ensure!(record.tenures[0].ipus.iter().all(|ipu| (32..64).contains(ipu)), "{record:?}");
-        // What others have of ours counts, at its place.
+        // Partitions of others in this cluster's allocation count, at their place.
         let job = stay(cluster, 16)?;
         theirs(cluster, "in_b", 1, 48)?;
         theirs(cluster, "in_b_too", 1, 56)?;
@@ -146,7 +146,7 @@ fn sched_allocation_is_what_counts() -> Result<()> {
 }
 
 #[test]
-fn sched_allocation_that_is_not_there() -> Result<()> {
+fn sched_allocation_that_is_missing_is_the_reason() -> Result<()> {
     quick()
         .vipu_conf("Allocation=c")
         .run(|cluster| waits(cluster, "vipu:pod64:1", "allocation 'c'").map(drop))

@@ -1,4 +1,4 @@
-//! `Placement`: the controller or slurm-vipu chooses the IPUs of a partition. Broken IPUs are in none.
+//! `Placement`: the controller or slurm-vipu chooses the IPUs of a partition. No partition has broken IPUs.
 
 use anyhow::Result;
 use mock_vipu::Incident;
@@ -7,7 +7,7 @@ use testbed::{Cluster, main_job};
 use crate::jobs::{brisk, running, staying, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
-/// Two jobs of 16 IPUs before a controller that puts each partition far from the others.
+/// Starts two jobs of 16 IPUs on a controller that puts each partition far from the others.
 fn two_jobs(cluster: &Cluster) -> Result<()> {
     stay(cluster, 16)?;
     stay(cluster, 16).map(drop)
@@ -39,7 +39,7 @@ fn sched_explicit_placement_keeps_blocks_whole() -> Result<()> {
 #[test]
 fn sched_blocks_without_broken_ipus() -> Result<()> {
     brisk().run(|cluster| {
-        // One IPU, and a machine of four.
+        // One IPU is broken, and a machine of four.
         cluster.mock().cause(Incident::IpuFault { agent: "ag9".into(), ipu: 2 })?;
         cluster.mock().cause(Incident::AgentDown { agent: "ag13".into() })?;
         cluster.reconfigure()?;

@@ -1,4 +1,4 @@
-//! Two Slurm clusters before one controller.
+//! Two Slurm clusters that share one controller.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, JobView, Settings, main_job};
@@ -6,7 +6,7 @@ use testbed::{Cluster, JobView, Settings, main_job};
 use crate::LIMIT;
 use crate::jobs::{brisk, let_go, running, there_are, waits};
 
-/// A cluster whose controller is that of the first.
+/// A second cluster with the controller of the first.
 fn second(first: &Cluster) -> Settings {
     brisk().vipu_conf(&first.api_host(&[0]))
 }
@@ -24,7 +24,7 @@ fn job_of_two_clusters_with_one_prefix() -> Result<()> {
             ensure!(held.reason.contains("PartitionPrefix"), "{held:?}");
             there_are(first, &[(ours, 0)])?;
             ensure!(second.ipuof_files()?.is_empty(), "{:?}", second.ipuof_files()?);
-            // Its administrator's way out.
+            // The administrator solves it with another prefix.
             second.write_vipu_conf(&[&first.api_host(&[0]), "PartitionPrefix=other"])?;
             second.reconfigure()?;
             second.scontrol(&["release", &theirs.to_string()])?;
@@ -48,13 +48,13 @@ fn job_of_two_clusters_with_two_prefixes() -> Result<()> {
             let mut there = first.mock().partitions()?;
             there.sort_unstable();
             ensure!(there == [format!("second_{theirs}"), format!("slurm_{ours}")], "{there:?}");
-            // Each sees that the other has the rest.
+            // Each cluster sees that the other has the rest.
             for cluster in [first, second] {
                 cluster.reconfigure()?;
                 let waiting = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
                 waits(cluster, waiting, "1 IPU of pod64 needed, 0 free")?;
             }
-            // Neither removes what is the other's, also when it looks for what is left of its own.
+            // Neither cluster removes partitions of the other, not even when it looks for its own orphans.
             second.stop_slurmctld()?;
             second.start_slurmctld()?;
             let_go(second, theirs)?;

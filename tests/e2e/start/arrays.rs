@@ -9,10 +9,10 @@ use vipu_client::Call;
 
 use crate::jobs::brisk;
 
-/// Slurm's MaxArraySize is 1001 unless told otherwise.
+/// One less than Slurm's default MaxArraySize of 1001.
 const TASKS: usize = 1000;
 
-/// How long they may take on a machine that does other things, too.
+/// The time that the array may take on a busy machine.
 const ARRAY_LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
@@ -33,7 +33,8 @@ fn job_array_of_1000() -> Result<()> {
     })
 }
 
-/// One create for each task, none in vain, and as many partitions at a time as there are IPUs.
+/// Checks that each task had one create and none was in vain. At most one partition for each IPU, and at
+/// least 8 partitions, existed at a time.
 fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
     let report = cluster.mock().report()?;
     for task in tasks {

@@ -12,7 +12,7 @@ fn job_sbatch_16() -> Result<()> {
     Cluster::settings().run(|cluster| {
         let run = main_job::batch(cluster, 16)?;
         ensure!(run.create >= Duration::from_millis(1900), "{run:?}");
-        // Ten times the goal, or on a busy machine what a job without IPUs takes there.
+        // Ten times the goal, or on a busy machine twice as long as a job without IPUs takes there.
         let plain = main_job::start_delay(cluster)?;
         ensure!(
             run.ready_to_start < Duration::from_secs(1).max(2 * plain),

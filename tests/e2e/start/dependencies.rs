@@ -1,11 +1,11 @@
-//! Jobs that wait for others.
+//! Jobs that depend on others.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, main_job};
 
 use crate::jobs::{brisk, came_after, cancel, ended, let_go, running, waits};
 
-/// All of the IPUs: two of these are never there at once.
+/// All IPUs: two of these jobs never run at the same time.
 const WHOLE: &str = "--gres=vipu:pod64:64";
 
 fn after(cluster: &Cluster, dependency: &str) -> Result<JobId> {
@@ -21,7 +21,7 @@ fn job_dependency_chain() -> Result<()> {
         let never = after(cluster, &format!("afterok:{fails}"))?;
         let any = after(cluster, &format!("afterany:{fails}"))?;
         let not_ok = after(cluster, &format!("afternotok:{fails},afterok:{any}"))?;
-        // Slurm's own reason stays: the IPUs are not what they wait for.
+        // Slurm's own reason stays, because the jobs do not wait for IPUs.
         waits(cluster, any, "Dependency")?;
         let_go(cluster, first)?;
         for job in [first, good, any, not_ok] {

@@ -1,4 +1,4 @@
-//! Clusters from the example files in conf/: an administrator who starts from them gets a site that works.
+//! Clusters from the example files in conf/: they work for an administrator who starts from them.
 
 use anyhow::{Context, Result};
 use testbed::example::{Here, ONE_NODE, SECURE, TWO_MODELS};

@@ -15,7 +15,7 @@ fn submit(cluster: &Cluster, script: &str) -> Result<[JobId; 2]> {
     Ok([leader, JobId(leader.0 + 1)])
 }
 
-/// Components do not share a node.
+/// A cluster of two nodes, because components do not share a node.
 fn two() -> Settings {
     brisk().nodes(2)
 }
@@ -47,7 +47,7 @@ fn job_het_with_a_component_that_gets_no_partition() -> Result<()> {
         cluster.mock().inject(fault.on(&main_job::partition_name(second, 0)))?;
         let both = submit(cluster, main_job::SHOW)?;
         ensure!(both[1] == second, "{both:?}");
-        // The whole job is held, and the partition of the component that had one is gone.
+        // The whole job is held. The partition of the leader, which had one, is gone.
         let is_held = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
         for job in both {
             cluster.await_job(job, "to be held", LIMIT, is_held)?;
@@ -56,7 +56,7 @@ fn job_het_with_a_component_that_gets_no_partition() -> Result<()> {
         gone(cluster, both[0], 0)?;
         there_are(cluster, &[])?;
         cluster.mock().clear()?;
-        // Of the leader's run Slurm does not know that it was never launched.
+        // Slurm does not know that the leader's run was never launched.
         begin_again(cluster, both[0])?;
         cluster.scontrol(&["release", &both[0].to_string()])?;
         for job in both {

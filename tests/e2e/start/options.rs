@@ -1,4 +1,4 @@
-//! `--ipus` and its friends.
+//! `--ipus` and the other job options.
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Made;
@@ -10,7 +10,7 @@ use crate::{LIMIT, quick};
 
 const SUBMITTERS: [&str; 3] = ["sbatch", "srun", "salloc"];
 
-/// What the partition of a job's run is like.
+/// Returns the number of IPUs and the shape of the partition of a job's run.
 fn made(cluster: &Cluster, job: JobId, restarts: u16) -> Result<(usize, Made)> {
     let record = cluster.mock().record(&main_job::partition_name(job, restarts))?;
     Ok((record.ipus().len(), record.made))
@@ -55,7 +55,7 @@ fn user_options_shape_the_partition() -> Result<()> {
         };
         ensure!(made(cluster, job, 0)? == (16, wanted), "{:?}", made(cluster, job, 0)?);
 
-        // With a model alone in --gres, and by the other two.
+        // srun and salloc get a model alone in --gres.
         for by in ["srun", "salloc"] {
             let command =
                 cluster.command(by).args(&["--gres=vipu:pod64", "--ipus=2", "--ipu-reconfigurable"]);
@@ -167,7 +167,7 @@ fn user_steps_share_the_partition() -> Result<()> {
         ensure!(output.lines().filter(|line| *line == ours).count() == 6, "{output}");
         let refused = format!("not enough IPUs: --ipus=32, and job {job} has 16; a step shares");
         ensure!(output.contains(&refused) && !output.contains("started"), "{output}");
-        // What the job was submitted with is not for those that it submits.
+        // Jobs that the job submits do not inherit its options.
         let inner = output.lines().last().context("no inner job")?;
         let inner = cluster.job(JobId(inner.trim().parse()?))?;
         ensure!(inner.state == "COMPLETED" && cluster.mock().report()?.partitions.len() == 1, "{inner:?}");
@@ -185,7 +185,8 @@ fn user_without_job_submit_is_told_of_options_and_has_gres() -> Result<()> {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
         main_job::batch_ended(cluster, job, 4)?;
         main_job::srun(cluster, 4)?;
-        // What no partition can be is refused by Slurm, in its own words; what has no model goes to the only one.
+        // Slurm refuses a size that no partition can have, in its own words. A request without a model goes
+        // to the only model.
         let refused = cluster.sbatch_command("true", &["--gres=vipu:pod64:3"])?.output()?;
         ensure!(refused.code != 0, "{refused:?}");
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:2"])?;
@@ -193,7 +194,8 @@ fn user_without_job_submit_is_told_of_options_and_has_gres() -> Result<()> {
     })
 }
 
-/// The size of the partition that a command's job gets, submitted with these variables and arguments; sbatch with this script.
+/// Returns the size of the partition of a command's job. The command gets these variables and arguments,
+/// sbatch also this script.
 fn size(cluster: &Cluster, by: &str, env: &[(&str, &str)], args: &[&str]) -> Result<usize> {
     const SCRIPT: &str = "#SBATCH --ipus=2\ntrue";
     let command = match by {
@@ -216,7 +218,8 @@ fn user_options_by_variables_of_each_command() -> Result<()> {
         for (by, args, ipus) in [
             ("srun", &[][..], 4),
             ("srun", &["--ipus=1"], 1),
-            // As Slurm's own: a variable goes before what the script has, the command line before both.
+            // The order is that of Slurm's own options: the command line goes before a variable, a variable
+            // before the script.
             ("sbatch", &[], 8),
             ("sbatch", &["--ipus=1"], 1),
             ("salloc", &[], 16),
@@ -228,7 +231,7 @@ fn user_options_by_variables_of_each_command() -> Result<()> {
         let output = cluster.command("srun").env("SLURM_IPUS", "x").args(&["true"]).output()?;
         let told = "--ipus=x: a number of IPUs, 1 or more, is needed (SLURM_IPUS)";
         ensure!(output.code != 0 && output.stderr.contains(told), "{output:?}");
-        // What is in the environment of a session is no request of its steps, nor does it give one to jobs that it submits.
+        // The environment of a session makes no request for its steps, nor for jobs that it submits.
         let session = "srun bash -c 'echo step $SLURM_VIPU_IPUS'; srun --gres=none bash -c 'echo none $SLURM_VIPU_IPUS'; \
                        sbatch -W -o out --wrap='echo job $SLURM_VIPU_IPUS' && cat out";
         for args in [&[][..], &["--ipus=2"]] {

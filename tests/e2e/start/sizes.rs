@@ -1,4 +1,4 @@
-//! How many IPUs a job gets: rounded up, within limits, at submit and when it is changed.
+//! The number of IPUs of a job: rounded up, within limits, at submit and when it is changed.
 
 use anyhow::{Context, Result, bail, ensure};
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
@@ -7,19 +7,19 @@ use crate::{LIMIT, let_go, quick, stay};
 
 const ROUNDED: &str = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
 
-/// The job of this id as `scontrol show job` tells it.
+/// Returns the output of `scontrol show job` for this job.
 fn shown(cluster: &Cluster, job: JobId) -> Result<String> {
     cluster.scontrol(&["show", "job", &job.to_string()])
 }
 
-/// What `scontrol update` of a job comes to: nothing, or what it tells.
+/// Updates a job with `scontrol update`. Returns the message of a refusal.
 fn updated(cluster: &Cluster, job: JobId, change: &str) -> Result<Option<String>> {
     let output = cluster.command("scontrol").args(&["update", &format!("JobId={job}"), change]).output()?;
     Ok((output.code != 0).then_some(output.stderr))
 }
 
-/// Asks for an update that has to be taken, again where Slurm 24.11 mistakes what an earlier call has left in errno for
-/// an error: it does so of every third change of `Partition=` without our plugins, too.
+/// Asks for an update that has to be accepted. Tries again where Slurm 24.11 takes an errno that an earlier
+/// call left for an error: it does this at every third change of `Partition=`, also without slurm-vipu.
 pub(crate) fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()> {
     wait_until("the change to be taken", LIMIT, || match updated(cluster, job, change)? {
         None => Ok(true),
@@ -28,7 +28,7 @@ pub(crate) fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()
     })
 }
 
-/// Asks for an update that has to be refused: with this line, where Slurm has a place for it.
+/// Asks for an update that has to be refused: with this line, if the Slurm release can show one.
 fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()> {
     let told = updated(cluster, job, change)?.with_context(|| format!("{change} was accepted"))?;
     let has_no_place = testbed::programs::slurm_version()?.series() < slurm_release::Series::new(23, 2);
@@ -61,12 +61,12 @@ const BY_DEFAULT: &str = "vipu: a job in Slurm partition v-ipu gets at most 32 I
 const OF_LOW: &str = "vipu: a job of QOS low gets at most 4 IPUs of pod64";
 
 #[test]
-fn user_limits_keep_a_job_waiting_that_is_beyond_them_later() -> Result<()> {
+fn user_limits_lowered_later_keep_a_job_waiting() -> Result<()> {
     quick().slurm_conf("PartitionName=large Nodes=ALL").run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--ipus=16", "--hold"])?;
         cluster.write_vipu_conf(&["MaxIpusPerJobInSlurmPartition=v-ipu:8"])?;
         cluster.reconfigure()?;
-        // A job runs in the one of its Slurm partitions that allows its size.
+        // A job can run in any of its Slurm partitions that allows its size.
         let elsewhere = cluster.sbatch(main_job::SHOW, &["--ipus=16", "-p", "v-ipu,large"])?;
         main_job::batch_ended(cluster, elsewhere, 16)?;
         cluster.scontrol(&["release", &job.to_string()])?;
@@ -100,12 +100,12 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
         ensure!(shown(cluster, job)?.contains("vipu:pod64:8"), "{}", shown(cluster, job)?);
         accepted(cluster, job, "Partition=debug")?;
         refused(cluster, job, "Gres=vipu:16", IN_DEBUG)?;
-        // What has nothing to do with IPUs is nobody's business.
+        // slurm-vipu does not judge changes that do not concern IPUs.
         accepted(cluster, job, "TimeLimit=5")?;
         cluster.scontrol(&["release", &job.to_string()])?;
         ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
         ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));
-        // A job that has IPUs gets no others.
+        // A job that has its IPUs cannot get others.
         let job = stay(cluster, 16)?;
         for change in ["Gres=vipu:pod64:32", "Gres="] {
             ensure!(updated(cluster, job, change)?.is_some(), "{change} was accepted");

@@ -20,7 +20,7 @@ fn user_request_where_no_node_has_ipus_is_refused() -> Result<()> {
             let output = command.output()?;
             ensure!(output.code != 0 && output.stderr.contains(told), "{by}: {output:?}");
         }
-        // One that has them is enough, and jobs without IPUs go where they want.
+        // One Slurm partition with IPUs is enough, and jobs without IPUs go everywhere.
         let job = cluster.sbatch(main_job::SHOW, &["-p", "cpu,ipu", "--gres=vipu:pod64:4"])?;
         main_job::batch_ended(cluster, job, 4)?;
         let other = cluster.sbatch("true", &["-p", "cpu"])?;
@@ -32,7 +32,7 @@ fn user_request_where_no_node_has_ipus_is_refused() -> Result<()> {
             .args(&["update", &format!("JobId={held}"), "Partition=cpu"])
             .output()?;
         ensure!(to_cpu.code != 0, "{to_cpu:?}");
-        // Up to 22.05 only the log can tell.
+        // Before 23.02, only the log can say it.
         let log = cluster.slurmctld_log();
         ensure!(
             to_cpu.stderr.contains(told) || log.contains(&format!("job {held} is not changed: {told}")),

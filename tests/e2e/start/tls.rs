@@ -13,7 +13,7 @@ use testbed::{Account, Cluster, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick};
 
-/// What is in no log, no job and no state.
+/// The secret that must not be in any log, job or state.
 const ACCESS_KEY: &str = "Sesame-Open-42";
 
 /// The certificates and secrets of a site.
@@ -24,7 +24,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// With a controller that has this name in its certificate.
+    /// Makes a site whose controller has this name in its certificate.
     pub(super) fn new(controller: &str) -> Result<Self> {
         let site = Self {
             folder: tempfile::tempdir()?,
@@ -44,7 +44,7 @@ impl Site {
         self.folder.path().join(name).display().to_string()
     }
 
-    /// Writes a file of the Slurm user's.
+    /// Writes a file that belongs to the Slurm user.
     pub(super) fn put(&self, name: &str, text: &str, mode: u32) -> Result<()> {
         let path = self.folder.path().join(name);
         fs::write(&path, text)?;
@@ -61,7 +61,7 @@ impl Site {
         self.put("access", &format!("api-user-id=slurm\napi-access-key={key}\n"), mode)
     }
 
-    /// A cluster whose controller lets this user in who has this key.
+    /// A cluster whose controller admits this user with this key.
     pub(super) fn with_user(&self, user: &str, key: &str) -> Settings {
         let option = |name: &str, file: &str| format!("--{name}={}", self.path(file));
         let mock = [
@@ -73,7 +73,7 @@ impl Site {
         quick().mock(&mock.each_ref().map(String::as_str))
     }
 
-    /// The controller, and a vipu.conf for it.
+    /// A cluster with this controller, and a vipu.conf for it.
     fn settings(&self) -> Settings {
         let conf = [("Ca", "ca.pem"), ("Cert", "slurm.pem"), ("Key", "slurm.key")];
         let conf = conf.map(|(key, file)| format!("ApiTls{key}={}", self.path(file)));
@@ -114,7 +114,7 @@ fn job_over_tls() -> Result<()> {
     })
 }
 
-/// A certificate that expires is named, and its successor used by the slurmctld that runs.
+/// Checks that slurmctld names an expired certificate, and uses its successor without a restart.
 fn renewed(cluster: &Cluster, site: &Site) -> Result<()> {
     site.identity(&site.authority.sign_expired("slurm")?)?;
     cluster.mock().refuse()?;
@@ -141,13 +141,13 @@ fn nobody_learns(cluster: &Cluster, output: &str) -> Result<()> {
     Ok(())
 }
 
-/// All that the files of a folder hold.
+/// Returns the content of all files of a folder.
 fn bytes_in(folder: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_file() {
-            // slurmctld replaces them as it runs.
+            // slurmctld replaces these files while it runs.
             bytes.extend(fs::read(&path).unwrap_or_default());
         }
     }

@@ -1,4 +1,4 @@
-//! The page for users: its examples run as they stand there.
+//! The examples of the page for users, which run exactly as they are printed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,13 +10,13 @@ use crate::{LIMIT, quick};
 
 const PAGE: &str = include_str!("../../../docs/users.md");
 
-/// Stands for the programs that the examples start: notes who it is, and what it was given.
+/// Replaces the programs that the examples start: notes its name and the variables that it got.
 const PROGRAM: &str = r#"#!/bin/bash
 [ -r "$IPUOF_CONFIG_PATH" ] || { echo no IPUoF file; exit 1; }
 echo "${0##*/} $SLURM_VIPU_IPUS IPUs, GCD $SLURM_VIPU_GCD of $SLURM_VIPU_GCDS" > "$(mktemp "$RAN/XXXXXX")"
 "#;
 
-/// An example: its heading, the scripts it names, and what is typed.
+/// An example: its heading, its scripts and the lines to type.
 struct Example {
     heading: &'static str,
     scripts: Vec<(&'static str, &'static str)>,
@@ -44,7 +44,7 @@ fn example(text: &'static str) -> Result<Example> {
     Ok(Example { heading, scripts, typed })
 }
 
-/// Types it. What follows a salloc is typed into its shell.
+/// Types the lines of the example. The lines after a salloc go to its shell.
 fn play(cluster: &Cluster, example: &Example) -> Result<()> {
     let home = cluster.layout().jobs();
     for (name, script) in &example.scripts {
@@ -67,7 +67,7 @@ fn play(cluster: &Cluster, example: &Example) -> Result<()> {
     Ok(())
 }
 
-/// What ran of it, once all its jobs have ended well.
+/// Returns the notes of the programs, once all jobs have completed.
 fn outcome(cluster: &Cluster) -> Result<Vec<String>> {
     for job in cluster.jobs()? {
         let ended = cluster.await_end(job.id, LIMIT)?;

@@ -1,4 +1,4 @@
-//! A second slurmctld that waits for the first to fail.
+//! A backup slurmctld that takes over when the primary fails.
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
@@ -8,7 +8,7 @@ use vipu_client::Call;
 use super::slurmctld_crashes::NO_NODES_LEFT;
 use crate::{LIMIT, let_go, quick, stay};
 
-/// What the plugins have in a slurmctld.
+/// The traces of the plugins in a slurmctld.
 #[derive(Debug, PartialEq, Eq)]
 struct Traces {
     select_plugin: bool,
@@ -19,11 +19,11 @@ struct Traces {
 }
 
 impl Traces {
-    /// What all slurmctld have that know the plugins.
+    /// The traces in every slurmctld that loads the plugins.
     const INERT: Self =
         Self { select_plugin: true, driver: false, threads: false, connection: false, journal: false };
 
-    /// What only that one has which is in charge.
+    /// The traces in the slurmctld in charge, and in no other.
     const ACTIVE: Self =
         Self { select_plugin: true, driver: true, threads: true, connection: true, journal: true };
 
@@ -35,7 +35,8 @@ impl Traces {
                 driver: slurmctld.has_loaded("vipu_slurmctld.so")?,
                 threads: slurmctld.threads()?.iter().any(|name| name.starts_with("vipu-")),
                 connection: slurmctld.is_connected_to(cluster.mock().port())?,
-                // Opening it replaces it: who has written another has it open, or the one in charge has not.
+                // A slurmctld that opens the journal replaces it. If a waiting one did this, it would have
+                // the file open, or the one in charge would not.
                 journal: slurmctld.open_files()?.contains(&journal),
             })
         };
@@ -53,7 +54,7 @@ fn only_one_acts(cluster: &Cluster) -> Result<()> {
 
 #[test]
 fn job_backup_controller_takes_over() -> Result<()> {
-    // In a slurmctld that took over, Slurm's main scheduler may have ended: backfill starts what waits.
+    // Slurm's main scheduler may have ended in a slurmctld that took over: backfill starts the waiting jobs.
     quick().backup().slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         let running = stay(cluster, 64)?;
         only_one_acts(cluster)?;
@@ -67,7 +68,7 @@ fn job_backup_controller_takes_over() -> Result<()> {
         main_job::batch_ended(cluster, waiting, 16)?;
         let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
         main_job::batch_ended(cluster, new, 32)?;
-        // Another would have been tried while there was no room for it.
+        // A fourth create would mean that one was tried while there was no room for it.
         let report = cluster.mock().report()?;
         let creates = report.calls(Call::CreatePartition);
         ensure!(report.partitions.len() == 3 && creates == 3, "{creates} creates of {:?}", report.partitions);
@@ -77,7 +78,8 @@ fn job_backup_controller_takes_over() -> Result<()> {
 
 #[test]
 fn job_backup_controller_takes_over_twice() -> Result<()> {
-    // The test build looks for I/O under slurmctld's locks: what it does as it takes over once more is done nowhere else.
+    // The test build checks for I/O under slurmctld's locks. A second takeover has code that runs nowhere
+    // else.
     let settings = quick().backup().failpoints().slurm_conf("SchedulerParameters=bf_interval=1");
     settings.expect_log(NO_NODES_LEFT).run(|cluster| {
         let first = stay(cluster, 16)?;
@@ -97,10 +99,10 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
         taken_over(cluster)?;
-        // It knows what began under each of them, and waits for no end twice.
+        // The backup knows the jobs of each slurmctld, and waits for no end twice.
         cluster.mock().cause(Incident::Vanish { partition: main_job::partition_name(ending, 0) })?;
         cluster.await_end(ending, LIMIT)?;
-        // What slurmctld is told within its first second may be lost, and is then told again a minute later.
+        // slurmctld may lose a message in its first second. The message is repeated a minute later.
         let new = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
         main_job::batch_ended(cluster, new, 1)?;
         let_go(cluster)?;

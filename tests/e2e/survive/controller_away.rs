@@ -1,4 +1,4 @@
-//! A controller that cannot be reached.
+//! A controller that is away.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use testbed::{Cluster, main_job};
 
 use crate::{LIMIT, quick};
 
-/// How long squeue and sinfo take.
+/// Returns how long squeue and sinfo take together.
 fn answer_time(cluster: &Cluster) -> Result<Duration> {
     Ok(cluster.answer_time("squeue")? + cluster.answer_time("sinfo")?)
 }
 
-/// Other jobs start and commands answer as before.
+/// Checks that other jobs start and commands answer as before.
 fn nothing_else_waits(cluster: &Cluster, usual: Duration) -> Result<()> {
     let now = answer_time(cluster)?;
     println!("commands answer in {now:?}, before {usual:?}");

@@ -23,7 +23,7 @@ fn is_held(job: &JobView) -> bool {
     job.state == "PENDING" && !job.system_comment.is_empty()
 }
 
-/// No node ever saw these runs: JobRequeue=0 and --no-requeue are about those that one has seen.
+/// JobRequeue=0 and --no-requeue concern only runs that a node has seen. No node saw these runs.
 #[test]
 fn job_create_fails_without_requeue_is_held() -> Result<()> {
     let settings = quick().vipu_conf("CreateTimeout=3").slurm_conf("JobRequeue=0").expect_log(TEXT);
@@ -36,7 +36,7 @@ fn job_create_fails_without_requeue_is_held() -> Result<()> {
             ensure!(held.state == "PENDING", "{held:?}");
             let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
             ensure!(shown.contains(" Requeue=0 "), "{shown}");
-            // The scheduler has looked at the queue since: the reason must outlive that.
+            // The scheduler has looked at the queue since then: the reason must outlive that.
             main_job::start_delay(cluster)?;
             let held = cluster.job(job)?;
             let told = [&held.reason, &held.system_comment].map(|text| text.replace('_', " "));
@@ -78,7 +78,7 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
     quick().nodes(2).vipu_conf("CreateTimeout=3").expect_log("IpuofDir: cannot write to").run(|cluster| {
         let mode = |mode| fs::set_permissions(cluster.layout().ipuof(), fs::Permissions::from_mode(mode));
         mode(0o555)?;
-        // The first to meet it has a terminal.
+        // The first job that meets the fault has a terminal.
         let start = |by: &str| cluster.command(by).args(&["--gres=vipu:pod64:4", "echo", "it ran"]).start();
         let first = start("srun")?;
         wait_until("the terminal to be told", LIMIT, || {
@@ -96,7 +96,7 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
         wait_until("all to wait with the reason", LIMIT, || {
             Ok(cluster.jobs()?.iter().all(|job| waits_for(job, "IpuofDir")))
         })?;
-        // The tasks of the array are one record yet.
+        // The tasks of the array are still one record.
         let seen = cluster.jobs()?;
         ensure!(seen.len() == 11, "{seen:?}");
         mode(0o755)?;
@@ -112,7 +112,8 @@ fn job_ipuof_dir_not_writable_for_a_while() -> Result<()> {
     })
 }
 
-/// The mount point of a file system that is away is an empty directory: nothing in it is taken for deleted.
+/// An empty directory can be the mount point of a file system that is away: its files do not count as
+/// deleted.
 #[test]
 fn job_files_stay_on_record_while_their_directory_is_away() -> Result<()> {
     quick().expect_log("is its file system mounted?").run(|cluster| {
@@ -125,7 +126,7 @@ fn job_files_stay_on_record_while_their_directory_is_away() -> Result<()> {
         fs::create_dir(&ipuof)?;
         std::os::unix::fs::chown(&ipuof, Some(owner.uid()), Some(owner.gid()))?;
         crate::let_go(cluster)?;
-        // Its IPUs are free all the same, and what comes next waits.
+        // The job's IPUs become free nevertheless, and the next job waits.
         cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
         cluster.await_end(job, LIMIT)?;
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
@@ -167,7 +168,7 @@ fn job_controller_that_refuses_all_for_a_while() -> Result<()> {
         let with_nodes = cluster.jobs()?.iter().filter(|job| job.state == "CONFIGURING").count();
         ensure!(with_nodes <= 2, "of this user one asks, and one more after a minute: {:?}", cluster.jobs());
         cluster.mock().clear()?;
-        // A job asks once more within a minute; at once when there is another configuration.
+        // A job asks again within a minute, or at once after a change of the configuration.
         cluster.write_vipu_conf(&["ApiTimeout=40"])?;
         cluster.reconfigure()?;
         for job in jobs {

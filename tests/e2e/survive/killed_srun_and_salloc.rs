@@ -1,4 +1,4 @@
-//! Commands that wait for their job, and die.
+//! Commands that die while they wait for their job.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use testbed::{Cluster, JobId, Running, Settings, main_job};
 use crate::LIMIT;
 use crate::jobs::{brisk, gone, runs, there_are};
 
-/// Slurm looks for commands that have gone twice a minute, and lets them be silent for InactiveLimit and MessageTimeout.
+/// The limit for Slurm to notice a dead command. Slurm looks for them twice a minute, and allows a silence of
+/// InactiveLimit and MessageTimeout.
 const SILENT_LIMIT: Duration = Duration::from_secs(120);
 
 fn start(cluster: &Cluster, program: &str, name: &str) -> Result<(Running, JobId)> {
@@ -19,7 +20,7 @@ fn start(cluster: &Cluster, program: &str, name: &str) -> Result<(Running, JobId
     Ok((command, job))
 }
 
-/// Jobs have their nodes while their partitions are made.
+/// A cluster in which jobs have their nodes while their partitions are made.
 fn creating() -> Settings {
     brisk().create_time(Duration::from_secs(2)).vipu_conf("Prepare=no")
 }
@@ -53,7 +54,7 @@ fn job_of_a_salloc_that_is_killed() -> Result<()> {
         main_job::await_creating(cluster, creating)?;
         first.signal(Signal::KILL)?;
         second.signal(Signal::KILL)?;
-        // Nobody told Slurm.
+        // No message told Slurm of the deaths.
         ensure!(cluster.job(running)?.state == "RUNNING");
         for job in [running, creating] {
             let ended = cluster.await_end(job, SILENT_LIMIT)?;

@@ -1,4 +1,4 @@
-//! Partitions that belong to no job, and partitions that fail under a running job.
+//! Partitions without a job, and partitions that fail under a running job.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
-/// The controller's partitions are looked at every second.
+/// A cluster that surveys its controller every second.
 fn watchful() -> Settings {
     quick().vipu_conf("ReconcileInterval=1")
 }
@@ -18,7 +18,7 @@ fn says(job: &JobView, text: &str) -> bool {
 }
 
 #[test]
-fn job_partition_of_nobody_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
+fn job_unknown_partition_is_left_alone_until_the_site_says_otherwise() -> Result<()> {
     watchful().expect_log("RemoveUnknown").run(|cluster| {
         cluster.mock().cause(Incident::Foreign { id: "slurm_999".into(), size: 16, first: None })?;
         wait_until("it to be reported", LIMIT, || {
@@ -35,7 +35,7 @@ fn job_partition_of_nobody_is_left_alone_until_the_site_says_otherwise() -> Resu
     })
 }
 
-/// A job on 16 IPUs whose partition fails for good while it runs.
+/// Starts a job on 16 IPUs whose partition then fails for good.
 fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
     let job = stay(cluster, 16)?;
     cluster.mock().cause(Incident::IpuFault { agent: "ag1".into(), ipu: 0 })?;
@@ -45,12 +45,12 @@ fn fails_under_a_job(cluster: &Cluster) -> Result<JobId> {
 const FAULT: &str = "IPU 0 of ag1 is in error";
 
 #[test]
-fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> {
+fn job_partition_that_fails_requeues_its_job_if_the_site_wants_that() -> Result<()> {
     watchful().vipu_conf("OnPartitionError=requeue").expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         cluster
             .await_job(job, "to wait in line", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
-        // Slurm has a requeued job wait for two minutes.
+        // Slurm delays a requeued job by two minutes.
         cluster.scontrol(&["update", &format!("jobid={job}"), "starttime=now"])?;
         cluster.await_job(job, "to run again", LIMIT, |job| job.restarts == 1 && job.state == "RUNNING")?;
         let_go(cluster)?;
@@ -61,7 +61,7 @@ fn job_whose_partition_fails_is_requeued_if_the_site_wants_that() -> Result<()> 
 }
 
 #[test]
-fn job_whose_partition_fails_is_ended_if_the_site_wants_that() -> Result<()> {
+fn job_partition_that_fails_ends_its_job_if_the_site_wants_that() -> Result<()> {
     watchful().vipu_conf("OnPartitionError=kill").expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         let ended = cluster.await_end(job, LIMIT)?;
@@ -71,7 +71,7 @@ fn job_whose_partition_fails_is_ended_if_the_site_wants_that() -> Result<()> {
 }
 
 #[test]
-fn job_whose_partition_vanishes_is_told() -> Result<()> {
+fn job_partition_that_vanishes_is_reported_to_its_job() -> Result<()> {
     watchful().expect_log("does not know it any more").run(|cluster| {
         let job = stay(cluster, 16)?;
         cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
@@ -82,7 +82,7 @@ fn job_whose_partition_vanishes_is_told() -> Result<()> {
 }
 
 #[test]
-fn job_whose_partition_moves_has_its_file_written_anew() -> Result<()> {
+fn job_partition_that_moves_gets_a_new_file() -> Result<()> {
     watchful().expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
         let file = cluster.layout().ipuof().join(format!("{}.conf", partition(job)));
@@ -114,7 +114,7 @@ fn job_leaves_completing_though_its_partition_cannot_be_removed() -> Result<()> 
 }
 
 #[test]
-fn job_whose_create_fails_too_often_is_held() -> Result<()> {
+fn job_with_too_many_failed_creates_is_held() -> Result<()> {
     quick().vipu_conf("MaxRetries=1").expect_log("bad cable").run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: "bad cable".into() }))?;
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
@@ -130,7 +130,7 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
     let conf = ["CreateTimeout=4", "ApiTimeout=1", "RemoveWait=2"];
     let settings = conf.into_iter().fold(slow(20), Settings::vipu_conf);
     settings.expect_log("no IPU job").expect_log("still there").run(|cluster| {
-        // The run is never launched: --no-requeue is not about it.
+        // The run is never launched: --no-requeue does not concern it.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.mock().refuse()?;

@@ -26,7 +26,7 @@ fn job_on_a_node_that_is_drained() -> Result<()> {
         let early = staying(cluster, 16, &[FIRST])?;
         main_job::await_creating(cluster, early)?;
         drain(cluster, 1)?;
-        // Who has the node keeps it.
+        // The job that has the node keeps it.
         runs(cluster, early)?;
         let waiting = cluster.sbatch(main_job::SHOW, &[FIRST, "--gres=vipu:pod64:16"])?;
         let elsewhere = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
@@ -43,18 +43,18 @@ fn job_on_a_node_that_is_drained() -> Result<()> {
     })
 }
 
-/// Two nodes that may die: what a dead one said last may come late, and shall not bring it back.
+/// Two nodes that may die. The last message of a dead node may come late, and must not bring it back.
 fn mortal() -> Settings {
     two().slurm_conf("ReturnToService=0").expect_log("not responding")
 }
 
-/// The first node dies, and Slurm is told so: by itself it finds out after minutes.
+/// Kills the first node and tells Slurm, which would need minutes to notice.
 fn dies(cluster: &Cluster) -> Result<()> {
     cluster.kill_slurmd(1)?;
     cluster.update_node(1, &["State=DOWN", "Reason=test"])
 }
 
-/// Requeued by the node's death, it runs on the other.
+/// Checks that a job that the node's death requeued runs on the other node.
 fn runs_elsewhere(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, 1))?;
     gone(cluster, job, 0)?;
@@ -99,14 +99,14 @@ fn job_on_two_nodes_of_which_one_dies() -> Result<()> {
         dies(cluster)?;
         ended(cluster, both, "NODE_FAIL")?;
         gone(cluster, both, 0)?;
-        // Who goes on with the rest has its IPUs.
+        // The job that goes on with the other node keeps its IPUs.
         there_are(cluster, &[(job, 0)])?;
         crate::jobs::cancel(cluster, job)?;
         gone(cluster, job, 0)
     })
 }
 
-/// Nodes that Slurm may power down; what powers them is the test.
+/// Nodes that Slurm may power down. The test itself acts as their power supply.
 fn powered() -> Settings {
     brisk()
         .slurm_conf("SuspendProgram=/bin/true")
@@ -144,7 +144,7 @@ fn job_on_a_node_that_is_powered_up_for_it() -> Result<()> {
         ensure!(cluster.job(job)?.state == "CONFIGURING");
         boots(cluster)?;
         runs(cluster, job)?;
-        // Slurm has let its time begin when the node was up. It is the same run to the next slurmctld.
+        // Slurm has let the job's time begin when the node was up. To the next slurmctld it is still one run.
         cluster.stop_slurmctld()?;
         cluster.start_slurmctld()?;
         there_are(cluster, &[(job, 0)])?;

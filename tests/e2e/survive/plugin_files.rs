@@ -1,4 +1,4 @@
-//! The plugins as files: what clients load is small, and a missing one holds IPU jobs back.
+//! The plugins as files: the objects that clients load are small, and a missing object holds IPU jobs back.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use testbed::{main_job, programs};
 
 use crate::{LIMIT, quick};
 
-/// What squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations each may have.
+/// The objects that squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations of each.
 const LOADED_BY_CLIENTS: [(&str, u64, usize); 3] = [
     ("select_vipu.so", 1_000_000, 3000),
     ("gres_vipu.so", 1_000_000, 3000),

@@ -1,4 +1,4 @@
-//! The plugin panics: slurmctld lives, the log says which job it was for, and no job is lost.
+//! Panics of the plugin: slurmctld lives, the log names the job, and no job is lost.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
@@ -9,7 +9,7 @@ const WORDS: &str = "as the test wants it";
 const SIXTEEN: &str = "--gres=vipu:pod64:16";
 
 fn settings() -> Settings {
-    // The two lines of a panic, and that of who caught it.
+    // The two lines of a panic, and the line of the code that caught it.
     let expected = ["armed.rs", WORDS, "internal error", "IPU job", "select_g_job_begin"];
     let quick = quick().failpoints().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=2");
     expected.into_iter().fold(quick, Settings::expect_log)
@@ -23,7 +23,7 @@ fn is_armed(cluster: &Cluster, place: &str) -> bool {
     cluster.layout().failpoints().join(place).exists()
 }
 
-/// Who caught the panic said so, and for which job.
+/// Waits until the code that caught the panic has logged this, with the job.
 fn was_caught(cluster: &Cluster, place: &str, of: &str) -> Result<()> {
     let line = format!("{place} of {of}: internal error, please report: ");
     wait_until(&line, LIMIT, || Ok(cluster.slurmctld_log().contains(&line)))
@@ -38,12 +38,12 @@ fn is_held(job: &JobView) -> bool {
     job.state == "PENDING" && job.system_comment.contains("internal error") && job.reason.contains(&hint)
 }
 
-/// A job with IPUs runs, and its partition goes.
+/// Checks that a job with IPUs runs, and that its partition goes.
 fn all_is_well(cluster: &Cluster) -> Result<()> {
     main_job::sbatch(cluster, 16).map(drop)
 }
 
-/// Submits a job that comes to this place, panics there, and ends as if nothing had been.
+/// Submits a job that panics at this place and still ends normally.
 fn survives(cluster: &Cluster, place: &'static str) -> Result<()> {
     arm(cluster, place)?;
     let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
@@ -53,7 +53,7 @@ fn survives(cluster: &Cluster, place: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// The place panics whenever a job comes there: it waits, with the reason, until that is over.
+/// Makes every job panic at this place. The job waits, with the reason, until the panics stop.
 fn waits_with_a_reason(cluster: &Cluster, place: &'static str, caught_by: &str) -> Result<()> {
     cluster.arm_panic(Failpoint(place), &format!("always {WORDS}"))?;
     let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
@@ -87,13 +87,13 @@ fn fault_panic_in_each_callback() -> Result<()> {
         arm(cluster, "reconfigure")?;
         cluster.reconfigure()?;
         wait_until("reconfigure to panic", LIMIT, || Ok(!is_armed(cluster, "reconfigure")))?;
-        // Where it is a new slurmctld that panicked, this one makes good for it.
+        // If a new slurmctld panicked, this reconfigure repairs it.
         cluster.reconfigure()?;
         all_is_well(cluster)
     })
 }
 
-/// The completion gate is raised, the ledger not told yet.
+/// Panics between the raise of the completion gate and the event for the ledger.
 fn between_gate_and_ledger(cluster: &Cluster) -> Result<()> {
     arm(cluster, "fini")?;
     let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
@@ -112,7 +112,7 @@ fn fault_panic_on_the_host_thread() -> Result<()> {
         cluster.scontrol(&["release", &job.to_string()])?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
-        // Its launch gate was opened already: it goes on.
+        // The job's launch gate was already open: the job goes on.
         arm(cluster, "launch")?;
         let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
         main_job::batch_ended(cluster, job, 16)?;
@@ -143,7 +143,7 @@ fn fault_panic_in_the_ledger_as_a_partition_is_up() -> Result<()> {
         ensure!(cluster.job(running)?.state == "RUNNING");
         crate::let_go(cluster)?;
         main_job::batch_ended(cluster, running, 4)?;
-        // Slurm lets two minutes pass after a requeue.
+        // Slurm delays a requeued job by two minutes.
         cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
         cluster.scontrol(&["release", &job.to_string()])?;
         only_others_run(cluster, job)
@@ -165,7 +165,7 @@ fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
     })
 }
 
-/// Until slurmctld is restarted; then this job does, too.
+/// Checks that only jobs without IPUs run until slurmctld is restarted. After the restart this job runs, too.
 fn only_others_run(cluster: &Cluster, job: JobId) -> Result<()> {
     let plain = cluster.sbatch("true", &[])?;
     let ended = cluster.await_end(plain, LIMIT)?;

@@ -1,4 +1,5 @@
-//! The plugins and the release they find: an unknown or foreign one is refused, a table file makes one known.
+//! The plugins and the release of Slurm: an unknown or foreign release is refused, and a table file makes one
+//! known.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -12,7 +13,7 @@ use testbed::{Cluster, Settings, main_job, programs};
 
 use crate::{LIMIT, quick};
 
-/// What slurmctld says of itself, and of our plugin, when it cannot load it.
+/// The log lines of slurmctld, and of the plugin, when slurmctld cannot load the plugin.
 fn refusing() -> Settings {
     let of_slurm = [
         "select plugin",
@@ -25,8 +26,8 @@ fn refusing() -> Settings {
     of_slurm.into_iter().fold(quick(), Settings::expect_log).expect_log("select/vipu: ")
 }
 
-/// Starts slurmctld while the stock selector beside our plugins claims to be of another release; returns what our
-/// plugin said, and wants slurmctld to end.
+/// Starts slurmctld with a stock selector that claims to be of another release. Checks that slurmctld ends,
+/// and returns the message of the plugin.
 fn refusal(cluster: &Cluster, claimed: Version) -> Result<String> {
     cluster.stop_slurmctld()?;
     let mut selector = fs::read(programs::stock_plugins()?.join("select_cons_tres.so"))?;
@@ -43,7 +44,7 @@ fn refusal(cluster: &Cluster, claimed: Version) -> Result<String> {
     fs::remove_file(planted)?;
     cluster.start_slurmctld()?;
     let output = output?;
-    // Slurm tries to load it more than once.
+    // Slurm tries to load the plugin more than once.
     let said = output.stderr.lines().filter_map(|line| Some(line.split_once("select/vipu: ")?.1));
     let said: BTreeSet<_> = said.collect();
     ensure!(
@@ -62,7 +63,7 @@ fn table_path(cluster: &Cluster) -> PathBuf {
     cluster.layout().conf(table_file::NAME)
 }
 
-/// What measuring the running release yields.
+/// Returns the measurements of the running release.
 fn measured() -> Result<Measured> {
     let all: Value = serde_json::from_str(include_str!("../../../crates/slurm-release/layouts.json"))?;
     let version = programs::slurm_version()?.to_string();
@@ -113,7 +114,7 @@ fn job_unknown_release_is_refused() -> Result<()> {
         fs::write(table_path(cluster), "Release=1.2.3\n")?;
         let said = refusal(cluster, unknown)?;
         ensure!(said.contains("it is damaged (it has no checksum)"), "{said}");
-        // A selector of another series of Slurm.
+        // The selector is of another series of Slurm.
         let running = programs::slurm_version()?.series();
         let said = refusal(cluster, Version(0x17_02_01))?;
         let wanted = format!("select_cons_tres.so is of Slurm 23.02.1, but this is Slurm {running}: install");
@@ -139,7 +140,7 @@ fn job_table_file_is_used_unless_it_is_damaged() -> Result<()> {
     })
 }
 
-/// Wants an IPU job to be refused at submit, or to wait while another job starts.
+/// Checks that an IPU job is refused at submit, or waits while another job starts.
 fn does_not_start(cluster: &Cluster) -> Result<()> {
     let submit = ["--parsable", "--gres=vipu:pod64:4", "--wrap=true"];
     let submitted = cluster.command("sbatch").args(&submit).output()?;
@@ -153,7 +154,7 @@ fn does_not_start(cluster: &Cluster) -> Result<()> {
     cluster.command("scancel").args(&[&job.to_string()]).success().map(drop)
 }
 
-/// Tables that are not true of the running slurmctld, each wrong in another member.
+/// Each table is wrong in another member for the running slurmctld.
 #[test]
 fn job_wrong_table_file_switches_the_plugin_off() -> Result<()> {
     let settings = quick().slurm_conf("SchedulerParameters=bf_interval=1").expect_log("no IPU job will");
@@ -184,7 +185,7 @@ fn job_alias_name_allows_dynamic_nodes() -> Result<()> {
         runs_an_ipu_job(cluster)?;
         let scontrol = |words: &[&str]| cluster.command("scontrol").args(words).success();
         scontrol(&["create", "NodeName=dynamic-1", "CPUs=2", "State=CLOUD"])?;
-        // Fails if there is none.
+        // The command fails if the node does not exist.
         scontrol(&["delete", "NodeName=dynamic-1"])?;
         runs_an_ipu_job(cluster)
     })

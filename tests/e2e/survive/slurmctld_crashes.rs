@@ -1,4 +1,4 @@
-//! slurmctld dies, or comes back without its memory.
+//! slurmctld dies, or comes back without its saved state.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -10,13 +10,13 @@ use vipu_client::Call;
 
 use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
 
-/// What Slurm says when it restores a job that is completing though its nodes are done with it.
+/// The log line of Slurm when it restores a COMPLETING job whose nodes are done with it.
 pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
 
-/// How soon slurmctld saves what it wants saved, on a busy machine.
+/// The time in which slurmctld saves its state, on a busy machine.
 const SAVE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Kills slurmctld once it has saved where its jobs are, and starts it again after `meanwhile`.
+/// Kills slurmctld after it has saved its jobs, and starts it again after `meanwhile`.
 fn crash(cluster: &Cluster, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
     cluster.await_saved()?;
     cluster.kill_slurmctld()?;
@@ -47,14 +47,14 @@ fn job_kill_slurmctld_while_running() -> Result<()> {
     })
 }
 
-/// Nothing but its launch has slurmctld save the job.
+/// Only the launch of the job makes slurmctld save its state.
 #[test]
 fn job_kill_slurmctld_while_nothing_else_happens() -> Result<()> {
     // Longer than slurmctld takes to save that the job has its nodes.
     slow(7).run(|cluster| {
         let job = stay(cluster, 16)?;
         let saved = || anyhow::Ok(fs::metadata(cluster.layout().state().join("job_state"))?.modified()?);
-        // Slurm may have saved it before the job was seen to run.
+        // Slurm may have saved the launch before the test saw the job run.
         let active = cluster.mock().record(&partition(job))?.active.context("it is not active")?;
         let launched = SystemTime::UNIX_EPOCH + Duration::from_nanos(active.0);
         wait_until("the launch to be saved", SAVE_LIMIT, || Ok(saved().is_ok_and(|saved| saved > launched)))?;
@@ -86,7 +86,7 @@ fn job_kill_slurmctld_while_removing() -> Result<()> {
         main_job::batch_ended(cluster, next, 64)?;
         let ended = cluster.await_end(job, LIMIT)?;
         ensure!(ended.state == "COMPLETED", "{ended:?}");
-        // A third would have been tried while there was no room for it.
+        // A third create would mean that one was tried while there was no room for it.
         let report = cluster.mock().report()?;
         let creates = report.calls(Call::CreatePartition);
         ensure!(report.partitions.len() == 2 && creates == 2, "{creates} creates of {:?}", report.partitions);
@@ -125,7 +125,7 @@ fn job_orphan_is_removed() -> Result<()> {
         cluster.mock().await_removed(&partition(orphan), LIMIT)?;
         wait_until("the orphan's end", LIMIT, || Ok(!parent.exists()))?;
         cluster.await_nodes()?;
-        // Another job gets the same number, though its partition another name.
+        // Another job gets the same job id, but its partition gets another name.
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
         ensure!(job == orphan, "job {job} instead of {orphan}");
         let run = main_job::batch_ended(cluster, job, 64)?;

@@ -1,4 +1,4 @@
-//! slurmctld reads its configuration again, or is another process.
+//! slurmctld reads its configuration again or is restarted.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, main_job, wait_until};
@@ -56,7 +56,7 @@ fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
         let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
         let job = cluster.sbatch(&script, &["--gres=vipu:pod64:32"])?;
         cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        // What the job was given stays its own, whatever a new job would be given.
+        // The job keeps its IPUs and the name of its partition, although a new job would get others.
         cluster.write_vipu_conf(&["MaxIpusPerJob=16", "PartitionPrefix=other"])?;
         restart(cluster)?;
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;

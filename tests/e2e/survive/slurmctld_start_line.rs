@@ -7,13 +7,13 @@ use testbed::{Cluster, wait_until};
 
 use crate::{LIMIT, quick};
 
-/// The start lines so far.
+/// Returns the start lines up to now.
 fn lines(cluster: &Cluster) -> Vec<String> {
     let log = cluster.slurmctld_log();
     log.lines().filter(|line| line.contains("select/vipu: slurm-vipu ")).map(str::to_owned).collect()
 }
 
-/// The next start line after so many.
+/// Returns the start line that follows the first `count`.
 fn line_after(cluster: &Cluster, count: usize) -> Result<String> {
     wait_until("the start line", LIMIT, || Ok(lines(cluster).len() > count))?;
     lines(cluster).pop().ok_or_else(|| anyhow::anyhow!("there is none"))
@@ -32,7 +32,7 @@ fn job_start_is_told_in_one_line() -> Result<()> {
         ] {
             ensure!(line.contains(&part), "{line}: no {part}");
         }
-        // The controller is away: an error, and told in the line as well.
+        // The controller is away: an error line, and the start line, say this.
         cluster.stop_slurmctld()?;
         cluster.mock().refuse()?;
         cluster.start_slurmctld()?;

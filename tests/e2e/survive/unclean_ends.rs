@@ -1,4 +1,4 @@
-//! Ends that leave something behind.
+//! Ends of jobs that leave something behind.
 
 use anyhow::{Result, ensure};
 use testbed::wait_until;
@@ -7,7 +7,7 @@ use crate::LIMIT;
 use crate::jobs::{brisk, ended, gone, running, there_are};
 
 #[test]
-fn job_whose_epilog_fails() -> Result<()> {
+fn job_unclean_end_of_the_epilog_leaves_no_partition() -> Result<()> {
     let epilog = "Epilog=/bin/false";
     brisk().slurm_conf(epilog).expect_log("pilog").run(|cluster| {
         let job = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
@@ -19,7 +19,7 @@ fn job_whose_epilog_fails() -> Result<()> {
 }
 
 #[test]
-fn job_whose_script_is_killed_or_ends_before_its_steps() -> Result<()> {
+fn job_unclean_end_of_the_script_leaves_no_partition() -> Result<()> {
     brisk().run(|cluster| {
         let job = running(cluster, 16, &[])?;
         cluster.command("scancel").args(&["--signal=KILL", "--full", &job.to_string()]).success()?;

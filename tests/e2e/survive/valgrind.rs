@@ -1,4 +1,4 @@
-//! The life of jobs under valgrind: slow, so it is no part of the others. `cargo xtask valgrind`.
+//! The life of jobs under valgrind. It is slow, so only `cargo xtask valgrind` runs it.
 
 use std::{env, fs};
 
@@ -26,7 +26,7 @@ fn fault_valgrind_finds_no_error_of_ours() -> Result<()> {
     Ok(())
 }
 
-/// What jobs come to, and slurmctld with them.
+/// Takes jobs and slurmctld through their usual events.
 fn lives(cluster: &Cluster) -> Result<()> {
     main_job::sbatch(cluster, 16)?;
     main_job::srun(cluster, 4)?;
@@ -55,8 +55,8 @@ fn lives(cluster: &Cluster) -> Result<()> {
     cluster.start_slurmctld()
 }
 
-/// What valgrind reports of code in our objects: of the functions on the stack, the innermost that is none of libc's or
-/// valgrind's own is ours.
+/// Returns valgrind's reports about our objects. A report is ours if the innermost function on its stack,
+/// apart from those of libc and valgrind, is in one of our objects.
 fn errors_of_ours(log: &str) -> Vec<String> {
     let line = |line: &str| line.split_once("== ").map_or("", |(_, text)| text).to_owned();
     let lines: Vec<_> = log.lines().map(line).collect();
@@ -66,13 +66,13 @@ fn errors_of_ours(log: &str) -> Vec<String> {
 
 fn is_ours(report: &[String]) -> bool {
     let mut frames = report.iter().filter(|line| line.contains("   at 0x") || line.contains("   by 0x"));
-    // Of libc valgrind knows the lines, so its functions are "(in" no file.
+    // valgrind knows the source lines of libc, so libc's functions have no "(in".
     let innermost = frames.find(|line| line.contains("(in ") && !line.contains("vgpreload_"));
     innermost.is_some_and(|frame| OURS.iter().any(|object| frame.contains(object)))
 }
 
 #[test]
-fn reports_are_told_by_who_made_the_error() {
+fn a_report_belongs_to_the_code_that_made_the_error() {
     let report = |first: &str, second: &str| {
         format!(
             "==7== Invalid read of size 8\n==7==    at 0x1: memmove (vg_replace.c:1)\n==7==    by 0x2: a (in {first})\n\

@@ -8,9 +8,9 @@ use testbed::{Cluster, JobId, main_job};
 use crate::{LIMIT, slow};
 
 #[test]
-fn user_deadline_ends_a_job_whose_partition_does_not_come() -> Result<()> {
+fn user_deadline_ends_a_job_without_its_partition() -> Result<()> {
     slow(600).run(|cluster| {
-        // Slurm takes no deadline that is sooner than a minute from now, but of a job that is there.
+        // At submit, Slurm refuses a deadline less than a minute from now. An update may set one.
         let job = cluster.sbatch("echo it ran", &["--ipus=16", "--time=UNLIMITED", "--hold"])?;
         cluster.scontrol(&["update", &format!("JobId={job}"), "Deadline=now+12seconds"])?;
         cluster.scontrol(&["release", &job.to_string()])?;
@@ -24,7 +24,7 @@ fn user_deadline_ends_a_job_whose_partition_does_not_come() -> Result<()> {
     })
 }
 
-/// A time that `scontrol show job` has, as text.
+/// Returns a time of `scontrol show job` as text.
 fn time(cluster: &Cluster, job: JobId, key: &str) -> Result<String> {
     let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
     let mut words = shown.split_whitespace();
@@ -35,7 +35,8 @@ fn time(cluster: &Cluster, job: JobId, key: &str) -> Result<String> {
 #[test]
 fn user_deadline_is_not_put_off_by_the_making_of_the_partition() -> Result<()> {
     slow(20).run(|cluster| {
-        // It gets its nodes within 18 s, or Slurm ends it; launched after another 20 s, a minute takes it past the deadline.
+        // Slurm ends the job unless it gets its nodes within 18 s. With 20 s for the create, a full minute
+        // would end after the deadline.
         let options = ["--ipus=16", "--time=1", "--deadline=now+78seconds"];
         let job = cluster.sbatch("sleep 1000", &options)?;
         cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;

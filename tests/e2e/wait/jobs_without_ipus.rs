@@ -1,4 +1,4 @@
-//! What jobs that wait for IPUs cost those without.
+//! The cost of jobs that wait for IPUs, for jobs without IPUs.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use testbed::{Cluster, main_job};
 
 use crate::jobs::{roomy, runs, submit, waits};
 
-/// How many jobs wait.
+/// The number of waiting jobs.
 const WAITING: usize = 10;
 
-/// How often the start of another one is measured; odd.
+/// The number of measured starts, odd because the median counts.
 const STARTS: usize = 5;
 
-/// The usual time until a job without IPUs starts, while one job has all of something and ten wait for it.
+/// Returns the median time until a job without IPUs starts, while one job holds a whole resource and ten wait
+/// for it.
 fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Duration> {
     let has = submit(cluster, &[request])?;
     runs(cluster, has)?;
@@ -29,16 +30,16 @@ fn start_behind(cluster: &Cluster, request: &str, reason: &str) -> Result<Durati
     Ok(starts[STARTS / 2])
 }
 
-/// Jobs that wait for IPUs cost others no more than jobs that wait for a licence.
+/// Jobs that wait for IPUs delay other jobs no more than jobs that wait for a licence.
 #[test]
-fn sched_waiting_for_ipus_holds_up_nobody() -> Result<()> {
-    // Backfill is of no help: what the main scheduler passes over waits for half a minute.
+fn sched_waiting_for_ipus_holds_up_no_other_job() -> Result<()> {
+    // Backfill does not help: a job that the main scheduler passes over waits for half a minute.
     let settings = roomy().slurm_conf("SchedulerParameters=bf_interval=30,batch_sched_delay=0");
     settings.slurm_conf("Licenses=token:1").run(|cluster| {
         let stock = start_behind(cluster, "--licenses=token", "Licenses")?;
         let ipus = start_behind(cluster, "--gres=vipu:pod64:64", "64 IPUs of pod64 needed, 0 free")?;
         println!("measured: start behind ten jobs that wait for a licence {stock:?}, for IPUs {ipus:?}");
-        // Scheduling in vain would cost the rest of backfill's interval, a busy machine costs a second.
+        // Scheduling in vain would cost the rest of backfill's interval. A busy machine costs a second.
         ensure!(
             ipus <= 2 * stock + Duration::from_secs(1),
             "behind IPUs {ipus:?}, behind a licence {stock:?}"

@@ -6,11 +6,11 @@ use testbed::{Cluster, JobId, JobView, Settings, wait_for};
 use crate::LIMIT;
 use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, waits, without_backfill};
 
-/// How many jobs come along while one waits.
+/// The number of jobs that come while one job waits.
 const STREAM: usize = 5;
 
-/// Half of the IPUs are used for an hour. A job for all of them waits, and small ones come along: those that are
-/// over within the hour start, the others have to wait, and `large` is next.
+/// Half of the IPUs are used for an hour, and a job for all of them waits. Of the small jobs that come, those
+/// that end within the hour start. The others have to wait, and `large` is next.
 fn is_next(settings: Settings, large: &[&str], small: &[&str]) -> Result<()> {
     settings.run(|cluster| {
         let half = running_for(cluster, 32, 60, small)?;
@@ -24,7 +24,7 @@ fn is_next(settings: Settings, large: &[&str], small: &[&str]) -> Result<()> {
         for job in &long {
             waits(cluster, *job, &kept_for(large))?;
         }
-        // They end one after the other: each time there is room for a small one.
+        // The jobs end one after the other: each time there is room for a small job.
         for job in short.into_iter().chain([half]) {
             let_go(cluster, job)?;
         }
@@ -39,7 +39,7 @@ fn kept_for(job: JobId) -> String {
     format!("vipu: IPUs of pod64 are kept for job {job}")
 }
 
-/// None of these ever had IPUs.
+/// Checks that none of these jobs ever had IPUs.
 fn all_wait(cluster: &Cluster, jobs: &[JobId]) -> Result<()> {
     let records = cluster.mock().report()?.partitions;
     let early = jobs.iter().find(|job| records.iter().any(|record| record.id == format!("slurm_{job}")));
@@ -60,15 +60,16 @@ fn sched_line_before_backfill_ran() -> Result<()> {
 
 #[test]
 fn sched_line_without_backfill() -> Result<()> {
-    // sched/builtin looks at nobody behind who waits in the same Slurm partition, but in others it does.
+    // sched/builtin looks at no job behind a waiting job of the same Slurm partition, but it does in other
+    // ones.
     let settings = without_backfill().slurm_conf("SchedulerType=sched/builtin");
     let settings = settings.slurm_conf("PartitionName=small Nodes=ALL");
     is_next(settings, &[], &["--partition=small"])
 }
 
 #[test]
-fn sched_line_is_left_by_who_does_not_want_to_start() -> Result<()> {
-    // Without backfill a plan that nobody looks after lives for two minutes.
+fn sched_line_is_left_by_held_and_cancelled_jobs() -> Result<()> {
+    // Without backfill, a plan that no scheduler renews lives for two minutes.
     without_backfill().run(|cluster| {
         running_for(cluster, 32, 60, &[])?;
         let large = ipus(cluster, 64, 60, &[])?;
@@ -96,7 +97,7 @@ fn sched_line_has_one_task_of_an_array() -> Result<()> {
         expected_at(cluster, tasks, end)?;
         let behind = ipus(cluster, 1, 10, &[])?;
         expected_at(cluster, behind, end + 100 * 60)?;
-        // Who has started is in line no more, the next task is.
+        // A task that has started leaves the line, and the next task enters it.
         let_go(cluster, first)?;
         let task = running_task(cluster, tasks)?;
         waits(cluster, behind, "vipu: 1 IPU of pod64 needed, 0 free")?;

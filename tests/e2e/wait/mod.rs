@@ -1,4 +1,4 @@
-//! Jobs that wait: for IPUs, for their partition, in line with others.
+//! Jobs that wait: for IPUs, for their partition, in line with other jobs.
 
 mod deadlines;
 mod forecast;

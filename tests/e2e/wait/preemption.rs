@@ -1,4 +1,4 @@
-//! Jobs that end so that one of a higher PriorityTier has its IPUs.
+//! Jobs that end so that a job of a higher PriorityTier gets their IPUs.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 use crate::LIMIT;
 use crate::jobs::{brisk, came_after, ipus, looked_at, partition, running_for, runs, submit, waits};
 
-/// In this Slurm partition jobs preempt those of the other.
+/// The Slurm partition whose jobs preempt those of the other.
 const FIRST: &str = "--partition=first";
 
-/// Preemption by PriorityTier.
+/// A cluster with preemption by PriorityTier.
 fn preempting(mode: &str) -> Settings {
     brisk()
         .slurm_conf("PreemptType=preempt/partition_prio")
@@ -20,7 +20,7 @@ fn preempting(mode: &str) -> Settings {
         .slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10")
 }
 
-/// The jobs whose partition was asked to go.
+/// Returns the jobs whose partitions the controller was asked to remove.
 fn victims(cluster: &Cluster, jobs: &[JobId]) -> Result<Vec<JobId>> {
     let report = cluster.mock().report()?;
     let goes =
@@ -28,7 +28,7 @@ fn victims(cluster: &Cluster, jobs: &[JobId]) -> Result<Vec<JobId>> {
     Ok(jobs.iter().copied().filter(goes).collect())
 }
 
-/// The one victim among these jobs, once its partition is asked to go.
+/// Waits for the removal of a partition of these jobs. Returns the one victim.
 fn victim(cluster: &Cluster, jobs: &[JobId]) -> Result<JobId> {
     wait_until("a job to be preempted", LIMIT, || Ok(!victims(cluster, jobs)?.is_empty()))?;
     let found = victims(cluster, jobs)?;
@@ -41,7 +41,7 @@ fn sched_preemption_of_the_fewest() -> Result<()> {
     preempting("REQUEUE").run(|cluster| {
         let plain = submit(cluster, &["--time=600"])?;
         runs(cluster, plain)?;
-        // A half by one job, a half by eight.
+        // One job has one half of the IPUs, eight jobs have the other.
         let half = running_for(cluster, 32, 600, &[])?;
         let small = (0..8).map(|_| running_for(cluster, 4, 600, &[])).collect::<Result<Vec<_>>>()?;
         let first = ipus(cluster, 32, 60, &[FIRST])?;
@@ -50,7 +50,7 @@ fn sched_preemption_of_the_fewest() -> Result<()> {
         ensure!(victims(cluster, &small)?.is_empty(), "one would have been enough");
         let requeued = cluster.await_job(half, "to be back", LIMIT, |job| job.state == "PENDING")?;
         ensure!(requeued.restarts == 1, "{requeued:?}");
-        // The next takes one of the small ones.
+        // The next job takes the IPUs of one small job.
         let second = ipus(cluster, 4, 60, &[FIRST])?;
         runs(cluster, second)?;
         let last = victim(cluster, &small)?;
@@ -62,13 +62,13 @@ fn sched_preemption_of_the_fewest() -> Result<()> {
 
 #[test]
 fn sched_preemption_by_a_slow_removal_takes_no_more() -> Result<()> {
-    // The victim is COMPLETING for RemoveWait only; its IPUs are in use for as long as the partition stays.
+    // The victim is COMPLETING for RemoveWait only. Its IPUs are in use as long as the partition stays.
     preempting("REQUEUE").vipu_conf("RemoveWait=5").run(|cluster| {
         let quarters = (0..4).map(|_| running_for(cluster, 16, 600, &[])).collect::<Result<Vec<_>>>()?;
         cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
         let first = ipus(cluster, 16, 60, &[FIRST])?;
         let victim = victim(cluster, &quarters)?;
-        // Cycles of backfill, one a second.
+        // Ten cycles of backfill, one a second.
         looked_at(cluster, first, 10)?;
         ensure!(victims(cluster, &quarters)? == [victim], "more were preempted for the same IPUs");
         ensure!(cluster.job(first)?.state == "PENDING", "the IPUs are not free");
@@ -107,7 +107,7 @@ fn sched_preemption_for_nodes_and_ipus() -> Result<()> {
         [plain, same_tier].iter().try_for_each(|job| runs(cluster, *job))?;
         let whole = running_for(cluster, 64, 600, &[])?;
         let first = ipus(cluster, 32, 60, &[FIRST, "--cpus-per-task=3"])?;
-        // Ending the others would not help while a job of the same tier has a CPU.
+        // The end of the other jobs would not help while a job of the same tier has a CPU.
         looked_at(cluster, first, 3)?;
         ensure!(cluster.job(first)?.state == "PENDING" && cluster.job(whole)?.state == "RUNNING");
         crate::jobs::let_go(cluster, same_tier)?;

@@ -10,7 +10,7 @@ use testbed::{Cluster, JobId, JobView, main_job, wait_until};
 
 use crate::{LIMIT, quick, slow};
 
-/// What a job waits for whose partition is being made.
+/// The reason of a job whose partition is being made.
 const PREPARING: &str = "vipu: preparing";
 
 fn words(job: &JobView) -> String {
@@ -22,7 +22,7 @@ fn preparing(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.await_job(job, "to be prepared", LIMIT, is_it).map(drop)
 }
 
-/// Slurm has never held the job's launch.
+/// Checks that Slurm has never held the job's launch.
 fn was_never_configuring(cluster: &Cluster, job: JobId) -> Result<()> {
     let log = cluster.slurmctld_log();
     let configured = log.lines().find(|line| line.contains(&format!("Configuration for JobId={job} ")));
@@ -48,10 +48,10 @@ fn user_prepare_starts_a_job_at_once() -> Result<()> {
         let runs = [batch, main_job::srun(cluster, 4)?, main_job::salloc(cluster, 1)?];
         for run in &runs {
             was_never_configuring(cluster, run.job)?;
-            // What a job without IPUs takes, and no poll.
+            // The start takes no longer than that of a job without IPUs, because nothing polls.
             ensure!(run.ready_to_start < Duration::from_secs(1), "{run:?}");
         }
-        // Whose batch jobs are not prepared.
+        // With `interactive`, batch jobs are not prepared.
         cluster.write_vipu_conf(&["Prepare=interactive"])?;
         cluster.reconfigure()?;
         main_job::batch(cluster, 2)?;
@@ -74,7 +74,7 @@ fn user_prepare_leaves_nothing_of_a_job_that_does_not_want_it() -> Result<()> {
         let held = submit(&[])?;
         cluster.scontrol(&["hold", &held.to_string()])?;
         there_are(cluster, &[])?;
-        // Less is wanted by the time that it may start.
+        // The request is smaller by the time that the job may start.
         cluster.scontrol(&["update", &format!("JobId={held}"), "Gres=vipu:pod64:8"])?;
         cluster.scontrol(&["release", &held.to_string()])?;
         preparing(cluster, held)?;
@@ -86,14 +86,15 @@ fn user_prepare_leaves_nothing_of_a_job_that_does_not_want_it() -> Result<()> {
 
 #[test]
 fn user_prepare_gives_way() -> Result<()> {
-    // By multifactor, the default of later releases, all have the same priority here, whatever their --nice.
+    // With multifactor, the default of later releases, all jobs here have one priority, whatever their
+    // --nice.
     let settings = slow(2).slurm_conf("PriorityType=priority/basic");
     settings.vipu_conf("Prepare=all").vipu_conf("PrepareWait=1").run(|cluster| {
-        // Schedulers take their time: what has to give way is made for ever, or for long.
+        // Schedulers take their time: partitions that have to give way take for ever, or long, to make.
         let on = |effect, job| Fault::new(effect).on(&main_job::partition_name(JobId(job), 0)).times(1);
         cluster.mock().inject(on(Effect::CreateStuck, 1))?;
         cluster.mock().inject(on(Effect::SlowCreate { factor: 4.0 }, 3))?;
-        // To a job that comes first and has nodes.
+        // A preparation gives way to a job that comes first and has nodes.
         let later = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--nice=1000"])?;
         preparing(cluster, later)?;
         let first = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
@@ -102,7 +103,7 @@ fn user_prepare_gives_way() -> Result<()> {
         let again = cluster.mock().record(&again.partition)?;
         let made = cluster.mock().record(&ran.partition)?;
         ensure!(again.create_request > made.create_request, "{again:?} was made before {made:?}");
-        // To whoever else has use for the IPUs, when its nodes are taken meanwhile.
+        // A preparation also ends when another job takes the nodes, because other jobs may use the IPUs.
         let waits =
             cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--exclusive", "--nice=1000"])?;
         ensure!(waits == JobId(3), "{waits}");
@@ -116,7 +117,7 @@ fn user_prepare_gives_way() -> Result<()> {
     })
 }
 
-/// The most partitions that there were at the same time.
+/// Returns the highest number of partitions at one time.
 fn most_at_once(cluster: &Cluster) -> Result<usize> {
     let records = cluster.mock().report()?.partitions;
     let there = |at| {
@@ -128,7 +129,7 @@ fn most_at_once(cluster: &Cluster) -> Result<usize> {
 #[test]
 fn user_prepare_is_not_hoarded() -> Result<()> {
     slow(2).vipu_conf("Prepare=all").run(|cluster| {
-        // Jobs that all want the whole of the only node: one of them can start at a time.
+        // All jobs want the whole of the only node: only one of them can start at a time.
         let submit =
             |args: &[&str]| cluster.sbatch(main_job::SHOW, &[args, &["--gres=vipu:pod64:1"]].concat());
         let jobs: Vec<JobId> = (0..6).map(|_| submit(&["--exclusive"])).collect::<Result<_>>()?;
@@ -136,12 +137,13 @@ fn user_prepare_is_not_hoarded() -> Result<()> {
             main_job::batch_ended(cluster, *job, 1)?;
         }
         there_are(cluster, &[])?;
-        // One that is there, or being made, and one that is being removed.
+        // One partition exists or is being made, and one is being removed.
         let most = most_at_once(cluster)?;
         ensure!(most <= 2, "{most} partitions at once for jobs of which one can run");
         let made = cluster.mock().report()?.partitions.len();
         ensure!(made == jobs.len(), "{made} partitions for {} jobs", jobs.len());
-        // Of jobs that find nodes beside each other, PrepareMax are prepared; the next start the ordinary way.
+        // Of jobs that find nodes beside each other, PrepareMax are prepared. The next ones start the
+        // ordinary way.
         let jobs: Vec<JobId> = (0..3).map(|_| submit(&[])).collect::<Result<_>>()?;
         let log = |job: &JobId| cluster.slurmctld_log().contains(&format!("Configuration for JobId={job} "));
         for job in &jobs {
@@ -154,7 +156,7 @@ fn user_prepare_is_not_hoarded() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
+fn user_prepare_failure_leaves_jobs_as_they_are() -> Result<()> {
     const TEXT: &str = "link training failed on ag3";
     quick().vipu_conf("Prepare=all").vipu_conf("CreateTimeout=2").expect_log(TEXT).run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
@@ -164,7 +166,7 @@ fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
         cluster.mock().clear()?;
         cluster.command("scancel").args(&[&job.to_string()]).success()?;
         there_are(cluster, &[])?;
-        // Nor is anything prepared for the tasks of an array, which have no id of their own yet.
+        // The tasks of an array are not prepared either, because they have no ids of their own yet.
         let array = cluster.sbatch("true", &["--array=1-3", "--gres=vipu:pod64:8"])?;
         wait_until("the array to end", LIMIT, || {
             let jobs = cluster.jobs()?;
@@ -177,7 +179,7 @@ fn user_prepare_that_cannot_be_leaves_jobs_as_they_are() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_whose_removal_never_succeeds_holds_up_no_job() -> Result<()> {
+fn user_prepare_with_a_failing_removal_holds_up_no_job() -> Result<()> {
     const TEXT: &str = "link training failed on ag3";
     quick().vipu_conf("CreateTimeout=4").expect_log(TEXT).run(|cluster| {
         let first = main_job::partition_name(JobId(1), 0);

@@ -1,11 +1,11 @@
-//! squeue's column of reasons names what an IPU job really waits for.
+//! The reason in squeue names the true cause for which an IPU job waits.
 
 use anyhow::Result;
 
 use crate::jobs::{ipus, let_go, roomy, running_for, waits};
 
 #[test]
-fn sched_reason_goes_when_it_is_over() -> Result<()> {
+fn sched_reason_goes_when_its_cause_is_over() -> Result<()> {
     // The main scheduler looks at the first two jobs, and at no more for an hour.
     let parameters = "SchedulerParameters=bf_interval=3600,sched_interval=3600,default_queue_depth=1";
     let settings = roomy().slurm_conf(parameters);
@@ -22,7 +22,7 @@ fn sched_reason_goes_when_it_is_over() -> Result<()> {
         cluster.mock().clear()?;
         let full = "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32";
         waits(cluster, behind, full)?;
-        // An earlier slurmctld gave it.
+        // The next slurmctld replaces the reason of an earlier one.
         cluster.await_saved()?;
         cluster.stop_slurmctld()?;
         cluster.write_vipu_conf(&["MaxIpusPerJob=16"])?;

@@ -1,4 +1,4 @@
-//! Nodes that are reserved in advance.
+//! Advance reservations of nodes.
 
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Settings};
@@ -7,7 +7,7 @@ use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, submit, w
 
 const NODE: &str = "ipu-pod64-001";
 
-/// Two nodes before one Pod64.
+/// Two nodes and one Pod64.
 fn two_nodes() -> Settings {
     brisk().nodes(2)
 }
@@ -25,11 +25,11 @@ fn sched_reservation_goes_first() -> Result<()> {
         ensure!(cluster.job(half)?.nodes != NODE, "it is reserved");
         let reserved = ipus(cluster, 64, 60, &["--reservation=ours", "--priority=1000"])?;
         waits(cluster, reserved, "vipu: 64 IPUs of pod64 needed, 32 free")?;
-        // Slurm lets jobs of a reservation go first, whatever their priority.
+        // Slurm lets the jobs of a reservation go first, whatever their priority.
         let other = ipus(cluster, 1, 90, &["--priority=2000"])?;
         waits(cluster, other, &format!("vipu: IPUs of pod64 are kept for job {reserved}"))?;
         let short = running_for(cluster, 1, 10, &["--priority=2000"])?;
-        // Nobody else gets its node, as in stock Slurm.
+        // No other job gets the node of the reservation, as in stock Slurm.
         let plain = submit(cluster, &[&format!("--nodelist={NODE}"), "--priority=2000"])?;
         waits(cluster, plain, "eserv")?;
         let_go(cluster, half)?;
@@ -46,7 +46,7 @@ fn sched_reservation_keeps_others_from_its_nodes() -> Result<()> {
         reserve(cluster, &["Nodes=ALL", "StartTime=now+30minutes", "Duration=60"])?;
         let late = ipus(cluster, 64, 60, &[])?;
         expected_at(cluster, late, cluster.end_of_reservation("ours")?)?;
-        // Its IPUs are not needed before.
+        // The IPUs are free for others before that.
         running_for(cluster, 64, 10, &[]).map(drop)
     })
 }

@@ -1,11 +1,11 @@
-//! What scheduling costs slurmctld under `select/vipu`, against the stock selector that counts plain GRES.
+//! The processor time of slurmctld for scheduling under `select/vipu`, as a ratio to that under the stock selector.
 //!
-//! On nodes that exist on paper only, two equal waves of jobs are submitted, half of them IPU jobs. One cycle of the main
-//! scheduler starts the first wave, which fills all nodes and the Pod; backfill then looks for the start of each job of
-//! the second. Both selectors have the same jobs before them: the first wave finds its IPUs, and the second finds the
-//! nodes busy, too. The mock answers no create: partitions are made by threads of their own, and are no part of this.
+//! The test submits two equal waves of jobs to nodes without slurmd. Half of the jobs ask for IPUs. One cycle of the main
+//! scheduler starts the first wave, which fills all nodes and the Pod. Backfill then looks for the start of each job of
+//! the second wave. Both selectors decide about equal jobs. The mock answers no create, because threads of their own
+//! create partitions.
 //!
-//! `BENCH_NODES` and `BENCH_PAIRS` in the environment make it larger, as docs/bench.md says.
+//! `BENCH_NODES` and `BENCH_PAIRS` in the environment give the size (docs/bench.md).
 
 use std::{env, time::Duration};
 
@@ -13,26 +13,26 @@ use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
 use testbed::{Cluster, Settings, say, wait_for};
 
-/// What slurmctld's processor time under our selector may be, as a part of that under the stock one.
+/// The target for slurmctld's processor time under our selector, as a ratio to that under the stock one.
 const TARGET: f64 = 1.05;
 
-/// How often backfill runs. The main scheduler has to begin in between.
+/// The interval of backfill. The main scheduler has to begin in between.
 const BACKFILL_INTERVAL: Duration = Duration::from_secs(3);
 
-/// How often it is tried that it does.
+/// The number of tries in which the main scheduler may begin in between.
 const TRIES: usize = 3;
 
-/// How long one scheduler's cycle may take.
+/// The longest cycle of a scheduler.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// CPUs of a node, and of a job: two jobs fill a node.
 const NODE_CPUS: u32 = 16;
 const JOB_CPUS: u32 = NODE_CPUS / 2;
 
-/// Time limits as people choose them. Their number is odd, so that IPU jobs have each of them.
+/// Time limits of the jobs. Their number is odd, so that IPU jobs get each of them.
 const HOURS: [u32; 5] = [1, 2, 4, 8, 24];
 
-/// IPUs of the blocks that a Pod is made of.
+/// IPUs of an IPU-Link domain.
 const LINK_DOMAIN: u32 = 64;
 
 #[test]
@@ -40,7 +40,7 @@ fn sched_bench_smoke() -> Result<()> {
     let (nodes, pairs) = (given("BENCH_NODES", 50)?, given("BENCH_PAIRS", 2)?);
     let (mut stock, mut ours) = (Duration::ZERO, Duration::ZERO);
     for pair in 0..pairs {
-        // The other side goes first in each pair: what changes slowly is no difference between them then.
+        // The sides take turns to go first, so that slow changes of the machine affect both alike.
         for is_ours in [pair % 2 == 1, pair % 2 == 0] {
             let took = measure(is_ours, nodes)?;
             say(format!("{} selector, {nodes} nodes: {took:?}", if is_ours { "our" } else { "stock" }));
@@ -49,7 +49,7 @@ fn sched_bench_smoke() -> Result<()> {
     }
     let ratio = ours.div_duration_f64(stock);
     println!("processor time of slurmctld: {ours:?} to {stock:?} of stock Slurm, a ratio of {ratio:.3}");
-    // A busy machine shall not fail it: the target itself is for 1,000 nodes on a quiet one.
+    // The target is for 1,000 nodes on a quiet machine. A busy machine must not fail the test.
     ensure!(ratio <= 10.0 * TARGET, "slurmctld took {ratio:.1} times as long as under the stock selector");
     Ok(())
 }
@@ -59,18 +59,18 @@ fn given(variable: &str, usual: u32) -> Result<u32> {
     text.map_or(Ok(usual), |text| text.parse().with_context(|| format!("{variable}={text} is no number")))
 }
 
-/// Jobs of one wave: as many as fill all nodes.
+/// The jobs of one wave, which fill all nodes.
 fn jobs(nodes: u32) -> u32 {
     nodes * (NODE_CPUS / JOB_CPUS)
 }
 
-/// The Pod's IPUs: as many as the IPU jobs of the first wave need, in whole domains.
+/// The Pod's IPUs: the number that the IPU jobs of the first wave need, in whole domains.
 fn ipus(nodes: u32) -> u32 {
     (jobs(nodes) / 2).next_multiple_of(LINK_DOMAIN)
 }
 
-/// The options of a job. Every second one is an IPU job, and some of those of the first wave need two IPUs, so that
-/// together they need all.
+/// The options of a job. Every second job asks for IPUs. Some IPU jobs of the first wave ask for two, so that the wave
+/// fills the Pod.
 fn options(index: u32, nodes: u32) -> Vec<String> {
     let hours = HOURS[index as usize % HOURS.len()];
     let mut options = vec![format!("--ntasks={JOB_CPUS}"), format!("--time={hours}:00:00")];
@@ -104,15 +104,16 @@ fn settings(is_ours: bool, nodes: u32) -> Settings {
     if is_ours { settings } else { settings.without_plugin() }
 }
 
-/// The processor time of slurmctld over both cycles. A busy machine lets backfill come first now and then.
+/// Returns the processor time of slurmctld in both cycles. On a busy machine backfill sometimes comes first, so there
+/// are several tries.
 fn measure(is_ours: bool, nodes: u32) -> Result<Duration> {
     let tries = (0..TRIES).map(|_| settings(is_ours, nodes).run(|cluster| schedule(cluster, nodes)));
     let measured = tries.filter_map(Result::transpose).next();
     measured.with_context(|| format!("backfill came before the main scheduler {TRIES} times"))?
 }
 
-/// Submits both waves to a partition that is down, and lets slurmctld schedule them; `None` if backfill had a part in
-/// starting the first wave.
+/// Submits both waves to a Slurm partition that is down, and lets slurmctld schedule them. Returns `None` if backfill
+/// started jobs of the first wave.
 fn schedule(cluster: &Cluster, nodes: u32) -> Result<Option<Duration>> {
     let create = Rpc::try_from("CreatePartition".to_owned()).map_err(anyhow::Error::msg)?;
     cluster.mock().inject(Fault::new(Effect::Hang { rpc: Some(create) }))?;

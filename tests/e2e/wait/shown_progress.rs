@@ -1,4 +1,4 @@
-//! How far a job's partition is, in squeue and scontrol.
+//! The progress of a job's partition, in squeue and scontrol.
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
@@ -8,7 +8,7 @@ use crate::{LIMIT, let_go, quick};
 
 const TEXT: &str = "link training failed on ag3";
 
-/// What squeue shows as the reason, and as the comment.
+/// Returns the reason and the comment in squeue.
 fn squeue(cluster: &Cluster, job: JobId) -> Result<String> {
     let format = "Reason:200,system_comment:200";
     Ok(cluster.command("squeue").args(&["-h", "-j", &job.to_string(), "-O", format]).success()?.stdout)

@@ -1,4 +1,4 @@
-//! What srun and salloc say while their users wait.
+//! The messages of srun and salloc while their users wait.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{LIMIT, let_go, quick, slow, stay};
 #[test]
 fn user_at_a_terminal_hears_of_the_partition() -> Result<()> {
     slow(6).run(|cluster| {
-        // Of the first create it is not known how long they take; the second is not late.
+        // The duration of the first create is not known beforehand. The second create is not late.
         for (by, lines) in [("srun", 2), ("salloc", 1)] {
             let running = cluster.command(by).args(&["--ipus=16", "true"]).start()?;
             let output = running.success(Duration::from_secs(60))?;
@@ -24,7 +24,7 @@ fn user_at_a_terminal_hears_of_the_partition() -> Result<()> {
     })
 }
 
-/// A job that asks for more IPUs than are free, at a terminal.
+/// The request of a job at a terminal for more IPUs than are free.
 const WHOLE_POD: &str = "--ipus=64";
 
 #[test]

@@ -4,6 +4,7 @@ use ledger::{Claim, Event, HostAction};
 use tracing::{info, warn};
 use vipu_conf::OnPartitionError;
 
+use super::BEGIN_SOON;
 use super::end_job::{Outcome, end, fail_run, starting, tell};
 use crate::frontend::Frontend;
 use crate::guard::guard;
@@ -67,7 +68,7 @@ fn end_run(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, aft
             // The ledger counts the gate as opened, and sends no other action for it.
             slurm.open_launch_gate(job);
             if let Some(mut job) = slurm.job(job).filter(|job| job.is_pending()) {
-                job.begin_soon();
+                job.begin_soon(BEGIN_SOON);
                 afterwards.begins_soon = true;
             }
         }
@@ -105,7 +106,7 @@ fn act(frontend: &Frontend, slurm: &mut impl Locked, action: HostAction, afterwa
             if launch_raised {
                 slurm.open_launch_gate(claim.run.job);
                 if let Some(mut job) = slurm.job(claim.run.job).filter(|job| job.is_pending()) {
-                    job.begin_soon();
+                    job.begin_soon(BEGIN_SOON);
                     afterwards.begins_soon = true;
                 }
             }

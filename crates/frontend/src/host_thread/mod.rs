@@ -30,11 +30,14 @@ use self::watch_list::{WatchList, after};
 use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::outside::HostTask;
-use crate::slurm::{BEGIN_SOON, Job, JobMut, Locked, Slurm};
+use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::{callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
+
+/// The time until a job may begin again that was sent back before its launch.
+const BEGIN_SOON: Duration = Duration::from_secs(2);
 
 /// Slurm's clock has whole seconds, so the scheduler is woken a little later than the job may begin.
 const WAKE_MARGIN: Duration = Duration::from_millis(50);

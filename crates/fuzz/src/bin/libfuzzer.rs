@@ -1,5 +1,5 @@
-//! libFuzzer's loop around the target that the variable FUZZ_TARGET names. With FUZZ_SEEDS, it writes the target's seeds and
-//! corpus into that folder, for the next run.
+//! libFuzzer's loop around the target that the variable FUZZ_TARGET names. With FUZZ_SEEDS, the program also
+//! writes the target's seeds and corpus into that folder, for the next run.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Jobs as users can make them: requests, options and records of any content, through the answers to Slurm's
-//! callbacks.
+//! The target `jobs`: requests, options and records of any content, as users can make them, through the
+//! answers to Slurm's callbacks.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl Outside for Orders {
     }
 }
 
-/// Records of jobs, each with the calls that Slurm makes for it.
+/// Reads records of jobs, and makes Slurm's calls for each.
 pub(super) fn jobs(bytes: &[u8]) {
     let orders = Orders::default();
     let actions = Arc::clone(&orders.0);
@@ -61,13 +61,13 @@ pub(super) fn jobs(bytes: &[u8]) {
     frontend.tell_models(facts);
     let asked = Millis(1_000);
     frontend.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions: Vec::new() });
-    // A record as it is submitted, and as it is when it ends.
+    // A job's record at its submission, and at its end.
     let records: Vec<_> = bytes.split(|byte| *byte == 0).collect();
     for (id, texts) in (1..).zip(records.chunks(2)) {
         let [job, changed] =
             [0, 1].map(|nth| RefCell::new(Record::read(id, texts.get(nth).unwrap_or(&texts[0]))));
         has_words(frontend::submitted(&frontend, &mut View(&job)));
-        // The second time a prepared partition is there.
+        // At the second start there is a prepared partition.
         for _ in 0..2 {
             start(&frontend, View(&job));
             settle(&frontend, &actions, &job.borrow());
@@ -94,13 +94,13 @@ fn start(frontend: &Frontend, mut job: View<'_>) {
     }
 }
 
-/// A refusal is a text in one line.
+/// Checks that a refusal is a text of one line.
 fn has_words(answer: Result<Option<String>, String>) {
     let is_line = |refusal: &String| !refusal.is_empty() && !refusal.contains('\n');
     assert!(answer.as_ref().err().is_none_or(is_line), "{answer:?}");
 }
 
-/// Answers all actions; a create can fail. Then the ledger has to be of one mind with itself.
+/// Answers all actions; a create can fail. Then checks that the ledger is consistent.
 fn settle(frontend: &Frontend, actions: &Mutex<Vec<Action>>, record: &Record) {
     loop {
         let mut waiting = actions.lock().unwrap();
@@ -123,7 +123,7 @@ fn settle(frontend: &Frontend, actions: &Mutex<Vec<Action>>, record: &Record) {
             _ => continue,
         });
     }
-    // The front end confines a panic of the ledger.
+    // The front end catches a panic of the ledger.
     assert_eq!(frontend.out_of_order(), None);
     let wrong = |it: &Violation| !matches!(it, Violation::Overcommitted { .. });
     let violations = frontend.ledger().violations().into_iter().filter(wrong);

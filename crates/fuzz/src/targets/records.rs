@@ -1,14 +1,15 @@
-//! Slurm's records, as any bytes make them.
+//! Slurm's records, made from any bytes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::str::FromStr;
+use std::time::Duration;
 
 use frontend::slurm;
 use vipu_types::{Grant, ModelName};
 
-/// A job, the message about it and the arguments of its test: a line `name=answer` for each method.
+/// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
     pub(super) id: u32,
     answers: HashMap<String, String>,
@@ -16,13 +17,13 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn read(id: u32, text: &[u8]) -> Self {
-        // As `slurm-host` reads C strings.
+        // `slurm-host` reads C strings like this.
         let text = String::from_utf8_lossy(text);
         let lines = text.lines().filter_map(|line| line.split_once('='));
         Self { id, answers: lines.map(|(name, answer)| (name.to_owned(), answer.to_owned())).collect() }
     }
 
-    /// What there is under this name: a text or a number.
+    /// Returns the text or number under this name.
     pub(super) fn some<T: FromStr>(&self, name: &str) -> Option<T> {
         self.answers.get(name)?.parse().ok()
     }
@@ -41,11 +42,11 @@ impl Record {
     }
 }
 
-/// A job under a lock, the message about it, and the arguments of its test.
+/// A job under a lock, its message, and the arguments of its test.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a>(pub(super) &'a RefCell<Record>);
 
-/// Methods that answer with what stands under their own name.
+/// Defines methods that return the answer under their own name.
 macro_rules! answers {
     ($receiver:ty: $($read:ident -> $result:ty: $($name:ident)*;)*) => { $($(
         fn $name(self: $receiver) -> $result {
@@ -54,7 +55,7 @@ macro_rules! answers {
     )*)* };
 }
 
-/// Methods that do nothing.
+/// Defines methods that do nothing.
 macro_rules! nothing {
     ($($name:ident($($kind:ty),*);)*) => { $(fn $name(&mut self $(, _: $kind)*) {})* };
 }
@@ -182,7 +183,7 @@ impl slurm::JobMut for Change<'_> {
         take_back_launch_gate();
         raise_completion_gate();
         configure_again();
-        begin_soon();
+        begin_soon(Duration);
         end_by_deadline();
         expect_start(i64);
         set_reason(&str);

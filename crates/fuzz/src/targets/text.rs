@@ -1,4 +1,4 @@
-//! Texts of people and files: vipu.conf, requests, the journal, the table file.
+//! Targets for texts of people and files: vipu.conf, requests, the journal, the table file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use slurm_release::table_file;
 use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, GresRequest, ModelName};
 
-/// `vipu.conf`: whatever is wrong with it can be told, on one line and on several.
+/// Reads `vipu.conf`. Every error has a text, on one line and on several.
 pub(super) fn conf(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Err(broken) = Settings::parse(&text, Path::new("/etc/slurm/vipu.conf")) {
@@ -24,7 +24,7 @@ pub(super) fn conf_seeds() -> Vec<Vec<u8>> {
     [good, &all, "ApiHost=\"x\\\n", "=\n", "VipuIpuofDir = /x\r\n\tApiPort:2"].map(Into::into).into()
 }
 
-/// A GRES request, and what becomes of it on its way to a task.
+/// Reads a GRES request, and its forms on the way to a task.
 pub(super) fn gres(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match GresRequest::find(&text) {
@@ -55,7 +55,7 @@ pub(super) fn gres_seeds() -> Vec<Vec<u8>> {
     texts.map(Into::into).into()
 }
 
-/// The journal, as it is and with the checksum of each line mended, or few would be read at all.
+/// Reads the journal, as it is and with corrected checksums, because few lines would be read otherwise.
 pub(super) fn journal(bytes: &[u8]) {
     read_journal(bytes);
     let mut mended = Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn journal_seeds() -> Vec<Vec<u8>> {
     vec![whole.into(), written]
 }
 
-/// A table file, as it is and with its checksum mended.
+/// Reads a table file, as it is and with a corrected checksum.
 pub(super) fn table(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let sealed = table_file::sealed(text.clone());

@@ -1,4 +1,4 @@
-//! A controller's replies: any bytes, and any values in a reply that is well-formed.
+//! Targets for a controller's replies: any bytes, and any values in a well-formed reply.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use vipu_client::wire::{
 use vipu_client::{Ipu, PartitionInfo};
 use vipu_types::{ControllerName, Gcd, IpuCount, ModelName, PodId};
 
-/// A status; or, after a byte, a listing of partitions and one of IPUs, which goes to the ledger.
+/// Reads a status. Also reads, after one byte, listings of partitions and of IPUs, which go to the ledger.
 pub(super) fn replies(bytes: &[u8]) {
     if let Ok(status) = PartitionStatus::decode(bytes) {
         let _ = format!("{:?}", vipu_client::PartitionStatus::from(status));
@@ -26,7 +26,7 @@ pub(super) fn replies(bytes: &[u8]) {
     }
 }
 
-/// Whatever a controller lists, the ledger stays of one mind with itself.
+/// Checks that the ledger stays consistent after any listing.
 fn listed(Listing { ipus, faulty, partitions }: Listing) {
     let model = ModelName::new("pod64").unwrap();
     let pod = PodId { model: model.clone(), controller: ControllerName::new("c", 1).unwrap() };
@@ -42,7 +42,7 @@ fn listed(Listing { ipus, faulty, partitions }: Listing) {
     };
     let mut ledger = Ledger::new();
     ledger.apply(Millis(0), Event::Models(vec![facts]));
-    // The second time it is no news, with more IPUs it is.
+    // The second listing brings no news; the third has more IPUs.
     for (asked, ipus) in [(1, ipus), (2, ipus), (3, ipus.saturating_add(64))] {
         let partitions = partitions.clone();
         let (pod, asked) = (pod.clone(), Millis(asked));
@@ -81,13 +81,13 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     };
     let ipus = ListIpuAttributesReply { entries: vec![entry] }.encode_to_vec();
     let both = [partitions.as_slice(), &ipus].concat();
-    // The byte that cuts nearest to where one ends; the tail of a listing may be lost, which is no loss.
+    // The byte that cuts nearest to the end of the first listing. The tail of a listing may be lost.
     let cut = (partitions.len() * 256).div_ceil(both.len());
     let listing = std::iter::once(u8::try_from(cut).unwrap_or(u8::MAX)).chain(both).collect();
     vec![status.encode_to_vec(), listing]
 }
 
-/// The configuration of a partition: as a file it says the same.
+/// Reads the configuration of a partition. Its IPUoF files read back as equal values.
 pub(super) fn ipuof(bytes: &[u8]) {
     let Ok(config) = PartitionConfig::decode(bytes) else { return };
     for gcd in config.gcd_configs.into_iter().map(Gcd::from) {

@@ -1,4 +1,4 @@
-//! A V-IPU controller to test against, as a program.
+//! The V-IPU controller for tests, as a program.
 #![forbid(unsafe_code)]
 
 use std::io::Write;
@@ -63,7 +63,7 @@ fn parse_preset(name: &str) -> Result<Hardware> {
     Hardware::preset(name).context("pod4, pod16, pod64 and pod128 are known")
 }
 
-/// A time such as `2s`, `1.5s` or `150ms`.
+/// Reads a time, for example `2s`, `1.5s` or `150ms`.
 fn parse_time(text: &str) -> Result<Duration> {
     let seconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => number.parse::<f64>().map(|number| number / 1000.0).ok(),

@@ -1,4 +1,4 @@
-//! The calls that change something.
+//! The calls that change the Pod.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::{PartitionRecord, Pod, Refusal};
 use crate::nanos::Nanos;
 
 impl Pod {
-    /// CreatePartition: the partition has its IPUs from now on, and is usable later.
+    /// CreatePartition. The partition has its IPUs from now on, and becomes ACTIVE later.
     ///
     /// # Errors
-    /// Nonsense, a name in use, an unknown allocation or cluster, or no room.
+    /// An invalid request, a name in use, an unknown allocation or cluster, or no room.
     pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
         self.advance(now);
         let spec = Spec::of(request, &self.ipus.hardware)?;
@@ -54,7 +54,7 @@ impl Pod {
         Some((now + time, error.unwrap_or(Step::ComeUp)))
     }
 
-    /// Gives a new partition its place.
+    /// Adds a new partition at its place.
     pub(crate) fn settle(
         &mut self,
         spec: Spec,
@@ -93,8 +93,8 @@ impl Pod {
         self.advance(now);
     }
 
-    /// RemovePartition: the IPUs are free when the partition is gone. Asking again changes
-    /// nothing, unless it is with `force` for the first time.
+    /// RemovePartition. The IPUs are free once the partition is gone. A repeated call changes nothing,
+    /// except the first one with `force`.
     ///
     /// # Errors
     /// No such partition.
@@ -135,13 +135,13 @@ impl Pod {
         Ok(())
     }
 
-    /// What the faults in force do to a call.
+    /// Returns the effect of the faults in force on a call.
     pub(crate) fn on_call(&mut self, call: Call, partition: &str) -> CallFate {
         self.faults.on_call(call, partition)
     }
 }
 
-/// What a fault makes of a removal: nothing, ever, or an error.
+/// Returns the end of a removal under a fault: an error, or `Some(None)` for a removal that never ends.
 fn removal_fault(effect: &Effect) -> Option<Option<Step>> {
     match effect {
         Effect::RemoveStuck => Some(None),

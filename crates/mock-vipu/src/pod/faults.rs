@@ -7,25 +7,25 @@ use vipu_client::Call;
 
 use super::json_names::{Pattern, Rpc, StatusCode};
 
-/// Something that goes wrong from now on.
+/// A fault that is in force until it is used up or cleared.
 ///
-/// In JSON for example
+/// An example in JSON:
 /// `{"effect": {"reject": {"rpc": "CreatePartition", "code": "UNAVAILABLE", "text": "busy"}},
 /// "partition": "slurm_*", "count": 2}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// What goes wrong.
+    /// The effect of the fault.
     pub effect: Effect,
-    /// For which partitions; `None`: for all, and for calls that are about none.
+    /// The partitions that it concerns; `None`: all, and calls that concern no partition.
     #[serde(default)]
     pub partition: Option<Pattern>,
-    /// How often; `None`: until cleared.
+    /// The number of times that it strikes; `None`: until cleared.
     #[serde(default)]
     pub count: Option<u32>,
 }
 
-/// What goes wrong. Where an `rpc` can be given, `None` means any.
+/// The effect of a fault. An `rpc` of `None` means any method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Effect {
@@ -50,7 +50,7 @@ pub enum Effect {
         /// The method.
         #[serde(default)]
         rpc: Option<Rpc>,
-        /// How late, in milliseconds.
+        /// The delay, in milliseconds.
         delay_ms: u64,
     },
     /// The call is carried out, and the connection drops before the reply.
@@ -65,16 +65,16 @@ pub enum Effect {
         #[serde(default)]
         rpc: Option<Rpc>,
     },
-    /// The partition ends up in error instead of ACTIVE when it is made.
+    /// The partition ends in error instead of ACTIVE when it is made.
     CreateError {
         /// The error in its status.
         text: String,
     },
-    /// The partition is being made for ever.
+    /// The create of the partition never ends.
     CreateStuck,
-    /// The partition takes longer, or shorter, to be made.
+    /// The create of the partition takes longer or shorter.
     SlowCreate {
-        /// By which factor.
+        /// The factor on the usual time.
         factor: f64,
     },
     /// The removal, unless forced, ends in an error, and the partition stays.
@@ -82,32 +82,32 @@ pub enum Effect {
         /// The error in its status.
         text: String,
     },
-    /// The partition, unless removed with force, is being removed for ever.
+    /// The removal, unless forced, never ends.
     RemoveStuck,
     /// The IPUoF configuration has no GCDs.
     ConfigEmpty,
-    /// The controller does what the interface allows and this mock otherwise never does. It is for all
-    /// partitions, and until cleared.
+    /// The controller behaves in ways that the interface allows and this mock otherwise never shows. This
+    /// effect concerns all partitions and lasts until it is cleared.
     OtherHands {
-        /// Chooses what it does.
+        /// The seed of the behaviour.
         seed: u64,
     },
 }
 
 impl Fault {
-    /// `effect`, for all partitions and until cleared.
+    /// Makes a fault for all partitions that lasts until it is cleared.
     #[must_use]
     pub fn new(effect: Effect) -> Self {
         Self { effect, partition: None, count: None }
     }
 
-    /// Only for partitions whose name follows `pattern` (`*` at its end stands for any text).
+    /// Limits the fault to partitions whose name matches `pattern` (`*` at its end stands for any text).
     #[must_use]
     pub fn on(self, pattern: &str) -> Self {
         Self { partition: Some(Pattern(pattern.to_owned())), ..self }
     }
 
-    /// Only `count` times.
+    /// Limits the fault to `count` times.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self { count: Some(count), ..self }
@@ -120,11 +120,11 @@ pub(crate) struct Faults {
     armed: Vec<Fault>,
 }
 
-/// What happens to a call.
+/// The effect of the faults on a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallFate {
     pub(crate) delay: Duration,
-    /// What comes in place of the answer.
+    /// The effect that replaces the answer.
     pub(crate) end: Option<Effect>,
 }
 
@@ -137,7 +137,7 @@ impl Faults {
         self.armed.clear();
     }
 
-    /// Strikes once with the oldest fault that `picks` something for this partition.
+    /// Uses the oldest fault for this partition from which `picks` returns a value, and counts it once.
     pub(crate) fn take<T>(&mut self, partition: &str, picks: impl Fn(&Effect) -> Option<T>) -> Option<T> {
         let (at, picked) = self.armed.iter().enumerate().find_map(|(at, fault)| {
             let meant = fault.partition.as_ref().is_none_or(|pattern| pattern.matches(partition));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_strikes_whom_it_is_meant_for_and_as_often() {
+    fn a_fault_strikes_only_its_partitions_and_count() {
         let mut faults = Faults::default();
         faults.add(Fault::new(Effect::RemoveStuck));
         faults.add(Fault::new(Effect::CreateStuck).on("slurm_*").times(2));

@@ -1,43 +1,43 @@
 //! The parts of a Pod.
 //!
-//! IPUs are numbered through. Four in a row make an IPU-Machine with one agent, 64 of
-//! them an IPU-Link domain.
+//! IPUs are numbered through. Four in a row make an IPU-Machine with one agent; 64 IPUs make an IPU-Link
+//! domain.
 
 use std::ops::RangeInclusive;
 
 use anyhow::{Result, ensure};
 
-/// IPUs of one IPU-Machine.
+/// The number of IPUs of one IPU-Machine.
 pub(crate) const MACHINE: u32 = 4;
 
-/// IPUs of an IPU-Link domain.
+/// The number of IPUs of an IPU-Link domain.
 pub(crate) const DOMAIN: u32 = 64;
 
-/// The largest system the mock plays.
+/// The number of IPUs of the largest system that the mock plays.
 const MAX_IPUS: u32 = 65_536;
 
-/// What a Pod consists of.
+/// The parts of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hardware {
     /// The cluster's name.
     pub cluster: String,
-    /// All IPUs; whole IPU-Machines.
+    /// The number of all IPUs, in whole IPU-Machines.
     pub ipus: u32,
-    /// Each partition lies in one of them; no agent in two of them.
+    /// The allocations. Each partition lies in one of them, and no agent is in two of them.
     pub allocations: Vec<Allocation>,
 }
 
 /// Agents that share their partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Its name.
+    /// The allocation's name.
     pub name: String,
-    /// Its agents, counted from 0.
+    /// The allocation's agents, counted from 0.
     pub agents: RangeInclusive<u32>,
 }
 
 impl Hardware {
-    /// `ipus` IPUs in domains of up to 64, one allocation of all agents called `default`.
+    /// Returns `ipus` IPUs in domains of up to 64, with one allocation `default` of all agents.
     #[must_use]
     pub fn new(ipus: u32) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Hardware {
         }
     }
 
-    /// The system sold as `pod4`, `pod16`, `pod64` or `pod128`.
+    /// Returns the system sold as `pod4`, `pod16`, `pod64` or `pod128`.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         let ipus = match name {
@@ -84,7 +84,7 @@ impl Hardware {
         self.ipus / MACHINE
     }
 
-    /// The agent called `name`.
+    /// Returns the number of the agent called `name`.
     pub(crate) fn agent(&self, name: &str) -> Option<u32> {
         let number: u32 = name.strip_prefix("ag")?.parse().ok()?;
         let agent = number.checked_sub(1)?;
@@ -96,22 +96,22 @@ impl Hardware {
     }
 }
 
-/// The name of an agent.
+/// Returns the name of an agent.
 pub(crate) fn agent_name(agent: u32) -> String {
     format!("ag{}", agent + 1)
 }
 
-/// The agent of an IPU.
+/// Returns the agent of an IPU.
 pub(crate) fn agent_of(ipu: u32) -> u32 {
     ipu / MACHINE
 }
 
-/// The number of an IPU in its machine: published listings count against the topology.
+/// Returns the hardware id of an IPU in its machine. Published listings count it against the topology id.
 pub(crate) fn hardware_id(ipu: u32) -> u32 {
     MACHINE - 1 - ipu % MACHINE
 }
 
-/// The IPU of that number in the machine of an agent.
+/// Returns the IPU with this hardware id in the machine of an agent.
 pub(crate) fn ipu_of(agent: u32, hardware_id: u32) -> Option<u32> {
     (hardware_id < MACHINE).then(|| agent * MACHINE + MACHINE - 1 - hardware_id)
 }

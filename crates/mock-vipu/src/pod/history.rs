@@ -1,38 +1,38 @@
-//! Everything that ever happened to every partition.
+//! The history of every partition.
 
 use serde::{Deserialize, Serialize};
 
 use crate::nanos::Nanos;
 
-/// The life of one partition. A name used again is another record.
+/// The life of one partition. A later partition of the same name has a record of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionRecord {
-    /// Its name.
+    /// The partition's name.
     pub id: String,
     /// Whether it appeared by [`super::Incident::Foreign`] instead of by a call.
     pub foreign: bool,
-    /// What it is, nothing left open.
+    /// The partition's properties, with defaults filled in.
     pub made: Made,
-    /// When CreatePartition was carried out.
+    /// The time at which CreatePartition was carried out.
     pub create_request: Nanos,
-    /// From when on GetPartitionStatus said PS_ACTIVE for the first time, asked or not.
+    /// The time of the first change to PS_ACTIVE, even if no call asked for the status.
     pub active: Option<Nanos>,
-    /// When RemovePartition was first carried out.
+    /// The time at which RemovePartition was first carried out.
     pub remove_request: Option<Nanos>,
-    /// When it disappeared and its IPUs became free.
+    /// The time at which it disappeared and its IPUs became free.
     pub removed: Option<Nanos>,
-    /// Which IPUs it had and when; more than one only if it was moved.
+    /// Its IPUs and their times. There is more than one tenure only if the partition was moved.
     pub tenures: Vec<Tenure>,
-    /// Every change of its state.
+    /// Every change of the partition's state.
     pub events: Vec<StateChange>,
 }
 
-/// What a partition is like. Enumerations are the API's numbers.
+/// The properties of a partition. Enumerations are the API's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
-    /// Graph compilation domains.
+    /// The number of graph compilation domains.
     pub gcds: u32,
-    /// Replicas of all GCDs together.
+    /// The number of replicas of all GCDs together.
     pub replicas: u32,
     /// Whether programs may use parts of it.
     pub reconfigurable: bool,
@@ -49,20 +49,20 @@ pub struct Made {
 pub struct Tenure {
     /// The IPUs, numbered through the Pod, in routing order.
     pub ipus: Vec<u32>,
-    /// From when on.
+    /// The beginning.
     pub from: Nanos,
-    /// Until when; `None`: still.
+    /// The end; `None`: the partition still has them.
     pub until: Option<Nanos>,
 }
 
-/// A partition came into this state.
+/// A change of a partition's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
-    /// When.
+    /// The time of the change.
     pub at: Nanos,
-    /// The ready state by its name in the API, such as `PS_ACTIVE`.
+    /// The new ready state by its name in the API, for example `PS_ACTIVE`.
     pub ready: String,
-    /// The operation state by its name in the API, such as `POS_IDLE`.
+    /// The new operation state by its name in the API, for example `POS_IDLE`.
     pub operation: String,
 }
 
@@ -71,16 +71,16 @@ pub struct StateChange {
 pub struct DoubleOwner {
     /// The IPU.
     pub ipu: u32,
-    /// Who had it.
+    /// The partition that had the IPU.
     pub first: String,
-    /// Who got it while the first had it.
+    /// The partition that got it while the first one still had it.
     pub second: String,
-    /// When.
+    /// The time at which the second one got it.
     pub at: Nanos,
 }
 
 impl PartitionRecord {
-    /// The IPUs it has, or last had.
+    /// Returns the IPUs that it has, or last had.
     #[must_use]
     pub fn ipus(&self) -> &[u32] {
         self.tenures.last().map_or(&[], |tenure| &tenure.ipus)
@@ -98,7 +98,7 @@ impl PartitionRecord {
     }
 }
 
-/// Every case in which an IPU had two owners, judged from the records alone.
+/// Returns every case in which an IPU had two owners, from the records alone.
 #[must_use]
 pub fn double_owners(records: &[PartitionRecord]) -> Vec<DoubleOwner> {
     let mut tenures: Vec<(u32, Nanos, Nanos, &str)> = Vec::new();

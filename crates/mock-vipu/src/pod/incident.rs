@@ -1,4 +1,4 @@
-//! Incidents: events that a test brings about at once.
+//! Incidents: events that a test brings about and that happen at once.
 
 use serde::{Deserialize, Serialize};
 use vipu_types::IpuCount;
@@ -10,13 +10,13 @@ use super::spec::Spec;
 use super::{Pod, Refusal};
 use crate::nanos::Nanos;
 
-/// Something that happens at once. In JSON for example `{"agent-down": {"agent": "ag3"}}`.
+/// An event that happens at once. An example in JSON: `{"agent-down": {"agent": "ag3"}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Incident {
-    /// An agent stops answering: its IPUs cannot be used, active partitions on them go wrong.
+    /// An agent stops answering. Its IPUs cannot be used, and active partitions on them break.
     AgentDown {
-        /// The agent, `ag1` and on.
+        /// The agent, for example `ag1`.
         agent: String,
     },
     /// An agent answers again.
@@ -26,34 +26,34 @@ pub enum Incident {
     },
     /// An IPU breaks for good.
     IpuFault {
-        /// Its agent.
+        /// The IPU's agent.
         agent: String,
-        /// Its hardware id, 0 to 3.
+        /// The IPU's hardware id, 0 to 3.
         ipu: u32,
     },
-    /// An active partition goes wrong.
+    /// An active partition breaks.
     PartitionError {
         /// The partition.
         partition: String,
-        /// The error in its status.
+        /// The error in the partition's status.
         text: String,
     },
-    /// A partition that somebody else made is there, ACTIVE.
+    /// A partition of another client appears, ACTIVE.
     Foreign {
-        /// Its name, any text.
+        /// The partition's name, any text.
         id: String,
-        /// Its IPUs.
+        /// The number of its IPUs.
         size: u32,
-        /// Its first IPU; `None`: wherever there is room.
+        /// The partition's first IPU; `None`: any place with room.
         #[serde(default)]
         first: Option<u32>,
     },
-    /// Somebody has a partition reset, onto other IPUs if its own do not work.
+    /// An administrator resets a partition. It moves to other IPUs if its own do not work.
     Relocate {
         /// The partition.
         partition: String,
     },
-    /// A partition is gone at once: somebody removed it, or a removal that was stuck is through.
+    /// A partition is gone at once: another client removed it, or a stuck removal is complete.
     Vanish {
         /// The partition.
         partition: String,
@@ -61,10 +61,10 @@ pub enum Incident {
 }
 
 impl Pod {
-    /// Makes something happen.
+    /// Brings an incident about.
     ///
     /// # Errors
-    /// When it is about something that is not there, or a foreign partition has no room.
+    /// An unknown agent, IPU or partition, a partition in the wrong state, or an impossible foreign one.
     pub fn cause(&mut self, incident: &Incident, now: Nanos) -> Result<(), Refusal> {
         self.advance(now);
         match incident {
@@ -97,7 +97,7 @@ impl Pod {
         self.ipus.hardware.agent(name).ok_or_else(|| Refusal::not_found("agent", name))
     }
 
-    /// Takes as long as making it.
+    /// Resets a partition, which takes as long as its create.
     fn relocate(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
         let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
         if !matches!(partition.state, State::Active | State::Failed) {
@@ -134,7 +134,7 @@ impl Pod {
         Ok(())
     }
 
-    /// Active partitions notice what is wrong with their IPUs at once, others when they come up.
+    /// Breaks the active partitions on unsound IPUs. Other partitions notice when they come up.
     fn break_unsound(&mut self, now: Nanos) {
         let active = self.partitions.values().filter(|partition| partition.state == State::Active);
         let broken = active

@@ -1,4 +1,4 @@
-//! The IPUs: which are free, and which work.
+//! The free IPUs and the working IPUs.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::spec::Spec;
 pub(crate) struct Ipus {
     pub(crate) hardware: Hardware,
     placement: Placement,
-    /// Nobody has them.
+    /// The IPUs that no partition has.
     free: IpuSet,
-    /// They and their agents work.
+    /// The IPUs that work and whose agents work.
     sound: IpuSet,
     allocations: Vec<(String, IpuSet)>,
     pub(crate) down_agents: BTreeSet<u32>,
@@ -43,7 +43,7 @@ impl Ipus {
         self.free.len()
     }
 
-    /// A block for the partition, and the allocation it is in.
+    /// Returns a block for the partition, and the block's allocation.
     pub(crate) fn place(&self, spec: &Spec) -> Result<(Block, String), Refusal> {
         let usable = self.free.and(&self.sound);
         let mut left = 0;
@@ -81,7 +81,7 @@ impl Ipus {
         self.free.insert(block);
     }
 
-    /// What is wrong with the IPUs of a block.
+    /// Returns the trouble with the IPUs of a block, if there is any.
     pub(crate) fn trouble(&self, block: Block) -> Option<String> {
         if self.sound.contains(block) {
             return None;
@@ -93,7 +93,7 @@ impl Ipus {
         self.unreachable(block).or_else(faulty)
     }
 
-    /// Which agent of a block does not answer.
+    /// Returns the error of a block with an agent that does not answer.
     pub(crate) fn unreachable(&self, block: Block) -> Option<String> {
         let agents = agent_of(block.first)..=agent_of(block.first + block.size - 1);
         let agent = *self.down_agents.range(agents).next()?;

@@ -1,26 +1,26 @@
-//! The API's words in JSON: methods and status codes by their gRPC names, patterns of names.
+//! The API's words in JSON: methods and status codes by their gRPC names, and patterns of names.
 
 use serde::{Deserialize, Serialize};
 use tonic::Code;
 use vipu_client::{Call, code};
 
-/// A method of the API, such as `CreatePartition`.
+/// A method of the API, for example `CreatePartition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rpc(pub Call);
 
-/// A status code, such as `RESOURCE_EXHAUSTED`.
+/// A status code, for example `RESOURCE_EXHAUSTED`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StatusCode(pub Code);
 
-/// A name, or with `*` at its end the beginning of names.
+/// A name, or the beginning of names followed by `*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(pub String);
 
 impl Pattern {
-    /// Whether the whole of `name` follows the pattern.
+    /// Returns whether the whole of `name` matches the pattern.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         match self.0.strip_suffix('*') {

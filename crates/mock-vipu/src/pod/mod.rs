@@ -1,8 +1,8 @@
-//! The pure core: a Pod, its partitions and their life, with time handed in.
+//! The pure core: a Pod, its partitions and their life. The caller hands in the time.
 //!
-//! There is no clock, no I/O and no randomness here, so that a simulation can run
-//! a Pod under virtual time. Whatever happens by itself is scheduled for a point in time and takes
-//! place, as of that point, when a later one is handed in.
+//! There is no clock, no I/O and no randomness here, so that a simulation can run a Pod under virtual time.
+//! Each step that no call brings about is due at a point in time. It takes effect, as of that point, when the
+//! caller hands in that time or a later one.
 
 mod calls;
 mod faults;
@@ -38,16 +38,16 @@ pub use placement::Placement;
 pub use refusal::Refusal;
 pub use saved::Saved;
 
-/// How a Pod behaves.
+/// The behaviour of a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Where partitions go.
+    /// The choice of places for partitions.
     pub placement: Placement,
-    /// How long making and resetting takes.
+    /// The duration of a create or a reset.
     pub create: Duration,
-    /// How long removing takes.
+    /// The duration of a removal.
     pub remove: Duration,
-    /// How long a removed partition is shown as PS_REMOVED, with its name and its IPUs in use, before it is gone.
+    /// The time for which a removed partition is shown as PS_REMOVED, with its name and IPUs still in use.
     pub removed: Duration,
 }
 
@@ -68,7 +68,7 @@ pub struct Pod {
     settings: Settings,
     ipus: Ipus,
     partitions: BTreeMap<String, Partition>,
-    /// When the next thing happens by itself to which partition.
+    /// The time of the next step of each partition.
     agenda: BTreeSet<(Nanos, String)>,
     records: Vec<PartitionRecord>,
     faults: Faults,
@@ -76,10 +76,10 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// A Pod without partitions.
+    /// Makes a Pod without partitions.
     ///
     /// # Errors
-    /// When there can be no such hardware.
+    /// Impossible hardware.
     pub fn new(hardware: Hardware, settings: Settings) -> anyhow::Result<Self> {
         hardware.check()?;
         Ok(Self {
@@ -93,25 +93,25 @@ impl Pod {
         })
     }
 
-    /// All IPUs.
+    /// Returns the number of all IPUs.
     #[must_use]
     pub fn ipus(&self) -> u32 {
         self.ipus.hardware.ipus
     }
 
-    /// IPUs that no partition has, broken ones included.
+    /// Returns the number of IPUs that no partition has, broken IPUs included.
     #[must_use]
     pub fn free_ipus(&self) -> u32 {
         self.ipus.free()
     }
 
-    /// Everything that ever happened up to the time last handed in, oldest partition first.
+    /// Returns the history up to the time last handed in, oldest partition first.
     #[must_use]
     pub fn records(&self) -> &[PartitionRecord] {
         &self.records
     }
 
-    /// Lets something go wrong from now on.
+    /// Injects a fault, which is in force from now on.
     pub fn inject(&mut self, fault: Fault) {
         match fault.effect {
             Effect::OtherHands { seed } => self.other_hands = Some(OtherHands::new(seed)),
@@ -119,7 +119,7 @@ impl Pod {
         }
     }
 
-    /// Lets nothing go wrong any more; what already has stays as it is.
+    /// Clears all faults. Partitions that a fault has already struck stay as they are.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
         self.other_hands = None;

@@ -1,8 +1,8 @@
-//! A controller by other hands: what the interface allows, and this mock otherwise never does.
+//! A controller by other hands: behaviour that the interface allows and this mock otherwise never shows.
 //!
-//! The answer of a create or remove comes before its effect. A partition that was ACTIVE is shown as
-//! PENDING. One that is gone is shown as REMOVED for a while, and its name cannot be used. Listings are
-//! empty, as after a restart, or lack partitions that a single query shows.
+//! A create or remove is answered before it takes effect. A partition that was ACTIVE is shown as PENDING. A
+//! partition that is gone is shown as REMOVED for a while, and its name cannot be used. Listings are empty,
+//! as after a restart, or lack partitions that a single query shows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use vipu_client::wire::{Partition as WirePartition, PartitionReadyState};
 use super::partition::State;
 use crate::nanos::Nanos;
 
-/// How long after its answer a create or remove can take effect.
+/// The longest time between the answer to a create or remove and its effect.
 pub(crate) const LATEST_EFFECT: Duration = Duration::from_millis(500);
 
-/// How long a partition that is gone can be shown, and its name kept.
+/// The longest time for which a partition that is gone is shown and its name kept.
 const LONGEST_SHOWN: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct OtherHands {
     random: u64,
-    /// Until when new partitions are not shown.
+    /// New partitions, and the time until which they are hidden.
     hidden: BTreeMap<String, Nanos>,
-    /// Partitions that are gone, as listings show them, and until when.
+    /// Partitions that are gone, as listings show them, and the time until which they do.
     removed: BTreeMap<String, (Nanos, WirePartition)>,
 }
 
@@ -32,7 +32,7 @@ impl OtherHands {
         Self { random: seed, hidden: BTreeMap::new(), removed: BTreeMap::new() }
     }
 
-    /// The next number of the generator SplitMix64, below `end`.
+    /// Returns the next number of the generator SplitMix64, below `end`.
     fn below(&mut self, end: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +44,7 @@ impl OtherHands {
         self.below(100) < percent
     }
 
-    /// A time shorter than `most`.
+    /// Returns a random time shorter than `most`.
     pub(crate) fn up_to(&mut self, most: Duration) -> Duration {
         most.mul_f64(f64::from(u32::try_from(self.below(1000)).unwrap_or(0)) / 1000.0)
     }
@@ -55,14 +55,14 @@ impl OtherHands {
         self.hidden.insert(id.to_owned(), until);
     }
 
-    /// Goes on to show a partition that is gone.
+    /// Shows a partition that is gone for a while longer.
     pub(crate) fn show_removed(&mut self, mut partition: WirePartition, now: Nanos) {
         partition.ready_state = PartitionReadyState::PsRemoved.into();
         let until = now + self.up_to(LONGEST_SHOWN);
         self.removed.insert(partition.id.clone(), (until, partition));
     }
 
-    /// Whether the name of a partition that is gone cannot be used yet.
+    /// Returns whether the name of a partition that is gone cannot be used yet.
     pub(crate) fn keep_name(&self, id: &str, now: Nanos) -> bool {
         self.removed.get(id).is_some_and(|(until, _)| now < *until)
     }
@@ -71,7 +71,7 @@ impl OtherHands {
         self.hidden.get(id).is_some_and(|until| now < *until)
     }
 
-    /// The state that a query for one partition shows.
+    /// Returns the state that a query for one partition shows.
     pub(crate) fn shown(&mut self, id: &str, state: Option<State>, now: Nanos) -> Option<State> {
         match state {
             Some(_) if self.hides(id, now) => None,
@@ -81,7 +81,7 @@ impl OtherHands {
         }
     }
 
-    /// Makes of a listing one that need not agree with such queries.
+    /// Changes a listing, which then need not agree with queries for one partition.
     pub(crate) fn change_listing(&mut self, listed: &mut Vec<WirePartition>, now: Nanos) {
         listed.retain(|partition| !self.hides(&partition.id, now));
         let removed = self.removed.values().filter(|(until, _)| now < *until);

@@ -1,4 +1,4 @@
-//! One partition: where it is and how far.
+//! One partition: its place and its state.
 
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{PartitionOperationState, PartitionReadyState};
@@ -15,36 +15,36 @@ pub(crate) struct Partition {
     pub(crate) state: State,
     pub(crate) errors: Vec<String>,
     pub(crate) resets: u32,
-    /// What happens next by itself, and when.
+    /// The partition's next step without a call, and its time.
     pub(crate) next: Option<(Nanos, Step)>,
-    /// Its place in the history.
+    /// The index of the partition's record in the history.
     pub(crate) record: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
-    /// Being made, or reset, is over.
+    /// A create or reset is over.
     ComeUp,
-    /// Being made, or removed, ends with this error.
+    /// A create or removal ends with this error.
     Fail(String),
     /// The effect of a removal begins.
     Remove { force: bool },
-    /// Being removed is over.
+    /// A removal is over.
     Leave { forced: bool },
-    /// Being shown as removed is over.
+    /// A removed partition is no longer shown.
     Vanish,
 }
 
-/// The states that occur.
+/// The states of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     Creating,
     Active,
     Resetting,
     Failed,
-    /// With the ready state as it was.
+    /// Being removed. The ready state is the one from before.
     Removing(Ready),
-    /// With its name and IPUs still in use.
+    /// Removed, with its name and IPUs still in use.
     Removed,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Ready {
 }
 
 impl State {
-    /// Whether it is being removed, or shown as removed.
+    /// Returns whether the partition is being removed, or is shown as removed.
     pub(crate) fn is_leaving(self) -> bool {
         matches!(self, Self::Removing(_) | Self::Removed)
     }
@@ -72,7 +72,7 @@ impl State {
         })
     }
 
-    /// As the API tells it.
+    /// Returns the API's words for the state.
     pub(crate) fn told(self) -> (PartitionReadyState, PartitionOperationState) {
         use PartitionOperationState as Operation;
         use PartitionReadyState as Told;

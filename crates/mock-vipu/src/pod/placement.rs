@@ -1,23 +1,23 @@
-//! Where partitions go: aligned power-of-two blocks of IPUs.
+//! The places of partitions: aligned power-of-two blocks of IPUs.
 //!
-//! A block of at most a domain is aligned and so lies inside one, a larger one is whole domains;
-//! of four IPUs or more, a block is whole machines.
+//! Alignment puts a block of up to a domain inside one domain. A larger block is whole domains. A block of
+//! four IPUs or more is whole machines.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// How a block is chosen among those that fit.
+/// The choice among the blocks that fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Placement {
-    /// The lowest one.
+    /// The lowest block.
     #[default]
     Lowest,
-    /// Far from the others, so that free IPUs soon lie in small pieces.
+    /// A block far from the others, so that free IPUs are soon in small pieces.
     Scatter,
 }
 
-/// Consecutive IPUs: `size` of them, a power of two, from a multiple of it on.
+/// Consecutive IPUs. `size` is a power of two, and `first` is a multiple of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Block {
     pub(crate) first: u32,
@@ -34,12 +34,12 @@ impl Block {
     }
 }
 
-/// A set of IPUs: whether each is in it.
+/// A set of IPUs, with a flag for each IPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IpuSet(Vec<bool>);
 
 impl IpuSet {
-    /// Those of `ipus` IPUs in `range`.
+    /// Returns the IPUs of `range`, out of `ipus` IPUs.
     pub(crate) fn of(ipus: u32, range: Range<u32>) -> Self {
         Self((0..ipus).map(|ipu| range.contains(&ipu)).collect())
     }
@@ -64,7 +64,7 @@ impl IpuSet {
         Self(self.0.iter().zip(&other.0).map(|(a, b)| *a && *b).collect())
     }
 
-    /// A block of `size` IPUs that are all in the set.
+    /// Returns a block of `size` IPUs that are all in the set.
     pub(crate) fn find(&self, size: u32, placement: Placement) -> Option<Block> {
         let blocks = u32::try_from(self.0.len()).unwrap_or(u32::MAX) / size;
         let block = |number| Block { first: number * size, size };
@@ -75,7 +75,7 @@ impl IpuSet {
     }
 }
 
-/// `0..blocks` such that each comes far from those before it: counting with the bits reversed.
+/// Returns `0..blocks` in an order of bit-reversed counting, so that each is far from the ones before.
 fn scattered(blocks: u32) -> impl Iterator<Item = u32> {
     let width = blocks.next_power_of_two().trailing_zeros();
     (0..1_u32 << width)

@@ -1,4 +1,4 @@
-//! The calls that only look.
+//! The calls that change nothing.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Pod {
         })
     }
 
-    /// GetPartitionIpuofConfig: of all GCDs.
+    /// GetPartitionIpuofConfig, for all GCDs.
     ///
     /// # Errors
     /// No such partition, or the partition is not ACTIVE.
@@ -83,7 +83,7 @@ impl Pod {
         })
     }
 
-    /// ListIPUAttributes: of the agents named, or of all.
+    /// ListIPUAttributes, for the agents named or for all.
     ///
     /// # Errors
     /// No such agent.
@@ -161,7 +161,7 @@ impl Pod {
         }
     }
 
-    /// Of an IPU behind an agent that is down, nothing is known but that.
+    /// Returns the attributes of an IPU. Behind an agent that is down, its error state is the only one.
     fn known_of(&self, ipu: u32, owner: Option<&Partition>) -> Attributes {
         let agent = agent_of(ipu);
         let mut attributes = BTreeMap::new();
@@ -179,7 +179,7 @@ impl Pod {
     }
 }
 
-/// The data address of an IPU-Machine.
+/// Returns the data address of an IPU-Machine.
 fn machine_address(agent: u32) -> String {
     format!("10.1.{}.{}", 5 + agent / 250, 1 + agent % 250)
 }

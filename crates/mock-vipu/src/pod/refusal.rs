@@ -1,9 +1,9 @@
-//! Why a call is not carried out.
+//! The refusal of a call.
 
 use tonic::Code;
 use vipu_client::code;
 
-/// Why a call is not carried out: a gRPC status.
+/// The reason why a call is not carried out: a gRPC status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} ({})", code::name(*.code))]
 pub struct Refusal {

@@ -11,7 +11,7 @@ use super::{PartitionRecord, Pod};
 
 const OTHER_HARDWARE: &str = "the saved state belongs to other hardware";
 
-/// Partitions, their history and the state of the hardware; not the faults in force.
+/// Partitions, their history and the state of the hardware, without the faults in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
@@ -22,7 +22,7 @@ pub struct Saved {
 }
 
 impl Pod {
-    /// What has to be kept for [`Pod::restore`].
+    /// Returns the state for [`Pod::restore`].
     #[must_use]
     pub fn save(&self) -> Saved {
         Saved {
@@ -33,11 +33,11 @@ impl Pod {
         }
     }
 
-    /// Goes on where another Pod of the same hardware was saved. What was due since takes place as
-    /// if nothing had happened.
+    /// Restores the state of another Pod of the same hardware. Steps that have been due since then take place
+    /// at their times, as without the restart.
     ///
     /// # Errors
-    /// When the saved IPUs are not there. The Pod is useless then.
+    /// If the state belongs to other hardware. The Pod is useless then.
     pub fn restore(&mut self, saved: Saved) -> anyhow::Result<()> {
         let ipus = self.ipus();
         let agents_there = saved.down_agents.iter().all(|&agent| agent < agent_of(ipus));

@@ -1,4 +1,4 @@
-//! Checking a request for a partition, and filling in defaults.
+//! Checks a request for a partition, and fills in defaults.
 
 use serde::{Deserialize, Serialize};
 use vipu_client::wire::{
@@ -12,15 +12,15 @@ use super::hardware::{DOMAIN, Hardware};
 use super::history::Made;
 use super::placement::Block;
 
-/// What a partition is, nothing left open but its place. Enumerations are the API's numbers.
+/// The properties of a partition, complete except its place. Enumerations are the API's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spec {
     pub(crate) id: String,
     pub(crate) size: u32,
-    /// Where it lies, when the request says it.
+    /// The allocation, if the request names one.
     #[serde(default)]
     pub(crate) allocation: Option<String>,
-    /// Where, when the request says it.
+    /// The block, if the request names its IPUs.
     pub(crate) chosen: Option<Block>,
     pub(crate) gcds: u32,
     pub(crate) replicas: u32,
@@ -33,7 +33,7 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// What the request asks for.
+    /// Returns the properties that the request asks for.
     pub(crate) fn of(request: &CreatePartitionRequest, pod: &Hardware) -> Result<Self, Refusal> {
         let wanted = request.requirements.clone().unwrap_or_default();
         PartitionId::new(wanted.id.as_str()).map_err(|bad| Refusal::invalid(bad.to_string()))?;
@@ -67,13 +67,13 @@ impl Spec {
         })
     }
 
-    /// The same, to be looked up later.
+    /// Returns the properties that the history records.
     pub(crate) fn made(&self) -> Made {
         let Self { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing, .. } = *self;
         Made { gcds, replicas, reconfigurable, sync_type, ipulink_routing, gateway_routing }
     }
 
-    /// A plain partition that somebody else made; its name need not follow any rule.
+    /// Returns a plain partition of another client. Its name need not follow any rule.
     pub(crate) fn foreign(id: &str, size: IpuCount) -> Self {
         let (ipulink, gateway) = default_routing(size);
         let segments = needed_segments(size);
@@ -102,7 +102,7 @@ fn needed_segments(size: IpuCount) -> u32 {
     size.get().div_ceil(DOMAIN)
 }
 
-/// Real controllers can spread a partition over more domains than it needs; the mock cannot.
+/// Returns the IPU-Link segments. A real controller can give a partition more than it needs; the mock cannot.
 fn segments(wanted: &PartitionRequirements, size: IpuCount) -> Result<u32, Refusal> {
     let (asked, needed) = (wanted.num_ipulink_segments.max(1), needed_segments(size));
     if asked == needed {
@@ -154,7 +154,7 @@ fn default_routing(size: IpuCount) -> (IpuLinkRoutingType, GatewayRoutingType) {
     }
 }
 
-/// The IPUs a request names must be a block that the controller could have chosen, in any order.
+/// Returns the block that a request names. Its IPUs, in any order, must be an aligned block.
 fn chosen_block(wanted: &PartitionRequirements, pod: &Hardware) -> Result<Option<Block>, Refusal> {
     if wanted.ipus.is_empty() {
         return Ok(None);

@@ -13,11 +13,11 @@ use super::partition::{Partition, State, Step};
 use super::{PartitionRecord, Pod, StateChange};
 use crate::nanos::Nanos;
 
-/// How often the controller tries by itself to mend a partition.
+/// The number of times that the controller tries by itself to mend a partition.
 const MAX_AUTO_RESETS: u32 = 3;
 
 impl Pod {
-    /// Lets everything take place that is due by `now`.
+    /// Takes every step that is due by `now`.
     pub fn advance(&mut self, now: Nanos) {
         while let Some((at, _)) = self.agenda.first()
             && *at <= now
@@ -31,7 +31,7 @@ impl Pod {
                 Step::ComeUp => self.come_up(&id, at),
                 Step::Fail(text) => self.fail(&id, text, at),
                 Step::Remove { force } => {
-                    // It is there: its step was on the agenda.
+                    // The partition exists, because its step was on the agenda.
                     let _ = self.begin_removal(&id, force, at);
                 }
                 Step::Leave { forced } => self.leave(&id, forced, at),
@@ -55,7 +55,7 @@ impl Pod {
         }
     }
 
-    /// Moves a partition to sound IPUs, if it may be moved and there are some.
+    /// Moves a partition to sound IPUs, if it may be moved and there is a block.
     fn move_off(&mut self, id: &str, at: Nanos) -> bool {
         let Some(partition) = self.partitions.get_mut(id) else { return false };
         if !partition.spec.relocatable {
@@ -73,7 +73,7 @@ impl Pod {
         true
     }
 
-    /// An error that the controller tries to mend by itself.
+    /// Breaks a partition with an error that the controller tries to mend by itself.
     pub(crate) fn break_down(&mut self, id: &str, text: String, at: Nanos) {
         let Some(partition) = self.partitions.get_mut(id) else { return };
         if partition.resets >= MAX_AUTO_RESETS {
@@ -93,7 +93,7 @@ impl Pod {
         partition.plan(None, &mut self.agenda);
     }
 
-    /// It is removed, and shown as that for a while.
+    /// Ends a removal. The partition is shown as removed for a while.
     fn leave(&mut self, id: &str, forced: bool, at: Nanos) {
         let Some(block) = self.partitions.get(id).map(|partition| partition.block) else { return };
         if let Some(trouble) = self.ipus.unreachable(block).filter(|_| !forced) {
@@ -107,7 +107,7 @@ impl Pod {
         partition.plan(Some((at + self.settings.removed, Step::Vanish)), &mut self.agenda);
     }
 
-    /// It is gone, and its IPUs are free.
+    /// Deletes a partition and frees its IPUs.
     pub(crate) fn vanish(&mut self, id: &str, at: Nanos) {
         let Some(partition) = self.partitions.remove(id) else { return };
         let shown = self.listed(&partition);
@@ -133,7 +133,7 @@ impl Partition {
         }
     }
 
-    /// Puts something else on the agenda for it, or nothing.
+    /// Replaces the partition's step on the agenda.
     pub(crate) fn plan(&mut self, next: Option<(Nanos, Step)>, agenda: &mut BTreeSet<(Nanos, String)>) {
         if let Some((at, _)) = self.next.take() {
             agenda.remove(&(at, self.spec.id.clone()));

@@ -1,4 +1,4 @@
-//! Certificates to test with.
+//! Certificates for tests.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Error, IsCa, KeyPair, date_time_ymd,
@@ -18,10 +18,10 @@ pub struct Signed {
 }
 
 impl Authority {
-    /// A new one of this name, which others may have, too.
+    /// Makes an authority. Several may have the same name.
     ///
     /// # Errors
-    /// When there are no random numbers.
+    /// If there are no random numbers.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -29,24 +29,24 @@ impl Authority {
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }
 
-    /// Its own certificate, in PEM.
+    /// Returns the authority's own certificate, in PEM.
     #[must_use]
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// A certificate for this host name, address or client.
+    /// Signs a certificate for this host name, address or client.
     ///
     /// # Errors
-    /// When it can be the name of none.
+    /// If a certificate cannot have this name.
     pub fn sign(&self, name: &str) -> Result<Signed, Error> {
         self.signed(CertificateParams::new([name.to_owned()])?)
     }
 
-    /// One that has expired.
+    /// Signs a certificate that has expired.
     ///
     /// # Errors
-    /// When it can be the name of none.
+    /// If a certificate cannot have this name.
     pub fn sign_expired(&self, name: &str) -> Result<Signed, Error> {
         let mut params = CertificateParams::new([name.to_owned()])?;
         params.not_after = date_time_ymd(2020, 1, 1);

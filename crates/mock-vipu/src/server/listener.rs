@@ -1,4 +1,4 @@
-//! The listener, which can be shut so that connecting is refused, and connections that can be cut.
+//! A listener that can be shut, which refuses connections, and connections that can be cut.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,12 +24,12 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Whether what is sent from now on is noise.
+    /// Sets whether the server sends noise from now on.
     pub(crate) fn garble(&self, garbles: bool) {
         self.garbles.store(garbles, Ordering::Relaxed);
     }
 
-    /// Opens or shuts; on return it is so, unless the server has ended.
+    /// Opens or shuts the listener. Returns once that is done, or the server has ended.
     pub(crate) async fn set_open(&self, open: bool) {
         self.wanted.send_replace(open);
         let mut state = self.open.clone();
@@ -39,7 +39,7 @@ impl Listener {
     }
 }
 
-/// Listens at `address` until `stop`. Connections come out of the receiver.
+/// Listens at `address` until `stop`. The receiver yields the connections.
 pub(crate) fn open(
     address: SocketAddr,
     stop: CancellationToken,
@@ -92,7 +92,7 @@ impl Acceptor {
         }
     }
 
-    /// Until it shall be shut, or nobody is there any more to take the connections.
+    /// Accepts connections until the listener has to shut or the receiver of connections is gone.
     async fn accept(&mut self, listener: &TcpListener, cut: &CancellationToken) {
         loop {
             tokio::select! {
@@ -109,7 +109,7 @@ impl Acceptor {
     }
 }
 
-/// Waits for what is wanted; for ever, when nobody is left to want anything.
+/// Waits until the wanted state is `open`; for ever, if the sender is gone.
 async fn until(wanted: &mut watch::Receiver<bool>, open: bool) {
     if wanted.wait_for(|now| *now == open).await.is_err() {
         std::future::pending().await
@@ -124,7 +124,7 @@ pub(crate) struct Connection {
     garbles: Arc<AtomicBool>,
 }
 
-/// Cuts a connection: whatever was not sent yet is lost.
+/// Cuts a connection. Bytes that were not sent yet are lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut(CancellationToken);
 

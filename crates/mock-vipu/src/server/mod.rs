@@ -33,25 +33,25 @@ use state_file::StateFile;
 pub use tls::Tls;
 pub use users::User;
 
-/// What to serve, and where.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the Pod consists of.
+    /// The parts of the Pod.
     pub hardware: Hardware,
-    /// How it behaves.
+    /// The behaviour of the Pod.
     pub settings: Settings,
-    /// Where to listen; port 0 for any free one.
+    /// The address at which the server listens; port 0 for any free port.
     pub listen: SocketAddr,
-    /// Where to keep the state; read at the start if it is there.
+    /// The file that keeps the state. The server reads it at the start if it exists.
     pub state_file: Option<PathBuf>,
-    /// Serve the API over TLS; `None`: in cleartext.
+    /// TLS for the API; `None`: cleartext.
     pub tls: Option<Tls>,
-    /// Who may call; empty: everybody.
+    /// The users that may call; empty: no check of users.
     pub users: Vec<User>,
 }
 
 impl Options {
-    /// `hardware` with the usual behaviour, on a free port of the loopback address.
+    /// Serves `hardware` with the default behaviour, on a free port of the loopback address.
     #[must_use]
     pub fn new(hardware: Hardware) -> Self {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -73,8 +73,8 @@ impl MockServer {
     /// Starts to serve, in tasks of the current tokio runtime.
     ///
     /// # Errors
-    /// Impossible hardware, an address that cannot be had, or a state file, certificate or key that
-    /// cannot be used.
+    /// Impossible hardware, an address at which it cannot listen, or an unusable state file, certificate or
+    /// key.
     pub async fn start(options: Options) -> Result<Self> {
         let mut api = Server::builder();
         if let Some(tls) = &options.tls {
@@ -105,29 +105,29 @@ impl MockServer {
         Ok(Self { mock, address, _stop_on_drop: stop.clone().drop_guard(), stop })
     }
 
-    /// Lets [`control::Control`] steer this server from another process; port 0 for any free one.
+    /// Lets [`control::Control`] steer this server from another process; port 0 for any free port.
     ///
     /// # Errors
-    /// When the address cannot be listened at.
+    /// If it cannot listen at the address.
     pub async fn serve_control(&self, address: SocketAddr) -> Result<SocketAddr> {
         let serving = control::serve(address, Arc::clone(&self.mock), self.stop.clone()).await;
         serving.with_context(|| format!("cannot listen at {address}"))
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The means to steer it and to look inside.
+    /// Returns the means to steer the server and to look inside.
     #[must_use]
     pub fn mock(&self) -> &Mock {
         &self.mock
     }
 }
 
-/// Reads what an earlier server left, and makes sure that it can be written.
+/// Reads the state that an earlier server left, and checks that the file can be written.
 fn recall(pod: &mut Pod, file: &StateFile) -> Result<()> {
     if let Some(saved) = file.read()? {
         pod.restore(saved)?;
@@ -143,7 +143,7 @@ pub struct Mock {
     listener: listener::Listener,
     state_file: Option<StateFile>,
     users: Vec<User>,
-    /// Told whenever the faults are cleared.
+    /// Notified whenever the faults are cleared.
     cleared: Arc<Notify>,
 }
 
@@ -153,30 +153,30 @@ struct Shared {
     rpcs: BTreeMap<Rpc, u64>,
 }
 
-/// What a server did since its state began.
+/// The history of a server since its state began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Every partition there ever was, oldest first; the IPUs of one are numbered through the Pod.
+    /// Every partition that ever existed, oldest first. IPUs are numbered through the Pod.
     pub partitions: Vec<PartitionRecord>,
-    /// How often each method was called since the server started.
+    /// The number of calls of each method since the server started.
     pub rpcs: BTreeMap<Rpc, u64>,
-    /// Every case in which an IPU had two owners: none, unless the mock is at fault.
+    /// Every case in which an IPU had two owners. A case is a bug of the mock.
     pub ever_double_owned: Vec<DoubleOwner>,
 }
 
 impl Report {
-    /// The partitions that are still there.
+    /// Returns the partitions that still exist.
     pub fn present(&self) -> impl Iterator<Item = &PartitionRecord> {
         self.partitions.iter().filter(|record| record.removed.is_none())
     }
 
-    /// The latest partition of this name.
+    /// Returns the latest partition of this name.
     #[must_use]
     pub fn partition(&self, id: &str) -> Option<&PartitionRecord> {
         self.partitions.iter().rev().find(|record| record.id == id)
     }
 
-    /// How often a method was called.
+    /// Returns the number of calls of a method.
     #[must_use]
     pub fn calls(&self, call: Call) -> u64 {
         self.rpcs.get(&Rpc(call)).copied().unwrap_or_default()
@@ -184,7 +184,7 @@ impl Report {
 }
 
 impl Mock {
-    /// Lets something go wrong from now on.
+    /// Injects a fault, which is in force from now on.
     pub fn inject(&self, fault: Fault) {
         self.look(|pod, _| pod.inject(fault));
     }
@@ -194,7 +194,7 @@ impl Mock {
         self.listener.garble(true);
     }
 
-    /// Lets nothing go wrong any more, sends held replies, and accepts connections again.
+    /// Clears all faults, sends held replies, and accepts connections again.
     pub async fn clear(&self) {
         self.look(|pod, _| pod.clear_faults());
         self.listener.garble(false);
@@ -202,10 +202,10 @@ impl Mock {
         self.cleared.notify_waiters();
     }
 
-    /// Makes something happen.
+    /// Brings an incident about.
     ///
     /// # Errors
-    /// When it is about something that is not there.
+    /// If [`Pod::cause`] refuses the incident.
     pub fn cause(&self, incident: &Incident) -> Result<(), Refusal> {
         self.change(|pod, now| pod.cause(incident, now))
     }
@@ -220,7 +220,7 @@ impl Mock {
         self.listener.set_open(true).await;
     }
 
-    /// What the server did.
+    /// Returns the history of the server.
     #[must_use]
     pub fn report(&self) -> Report {
         let mut shared = self.shared();
@@ -239,7 +239,7 @@ impl Mock {
         look(&mut self.shared().pod, self.clock.now())
     }
 
-    /// As [`Mock::look`], and keeps the new state before anybody is told of it.
+    /// Changes the Pod and writes the state file before the caller gets the answer.
     fn change<T>(&self, change: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
         let mut shared = self.shared();
         let answer = change(&mut shared.pod, self.clock.now());

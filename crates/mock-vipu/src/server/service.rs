@@ -1,4 +1,4 @@
-//! The API served from a Pod.
+//! The user API, served from a Pod.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::pod::{CallFate, Effect, Pod, Refusal};
 pub(crate) struct Service(pub(crate) Arc<Mock>);
 
 impl Service {
-    /// Carries out a call as far as the faults in force and the caller's key let it.
+    /// Carries out a call as far as the faults in force and the caller's key permit.
     async fn answer<Q: Send + 'static, R: Send + 'static>(
         &self,
         call: Call,
@@ -31,7 +31,7 @@ impl Service {
         request: Request<Q>,
         carry_out: impl FnOnce(&mut Pod, &Q, Nanos) -> Result<R, Refusal> + Send + 'static,
     ) -> Result<Response<R>, Status> {
-        // Before the faults are looked at: it must not miss that they are cleared.
+        // Created before `arrived` reads the faults, so that it does not miss their clearing.
         let cleared = Arc::clone(&self.0.cleared).notified_owned();
         let fate = self.0.arrived(call, partition);
         let delay = fate.delay;
@@ -39,7 +39,7 @@ impl Service {
         if delay.is_zero() {
             return answer.await;
         }
-        // Who gives up waiting does not take the call back.
+        // A task of its own: the call takes effect even if the client stops waiting.
         let late = tokio::spawn(async move {
             tokio::time::sleep(delay).await;
             answer.await
@@ -84,7 +84,7 @@ fn changes(call: Call) -> bool {
     matches!(call, Call::CreatePartition | Call::RemovePartition)
 }
 
-/// Implements the methods: for each its call, the partition that it is about, and what it does.
+/// Implements the methods. Each has its call, the partition that it concerns, and its function.
 macro_rules! methods {
     ($($method:ident($request:ident) -> $reply:ident: $call:ident, $partition:expr, $carry_out:expr;)+) => {
         #[tonic::async_trait]

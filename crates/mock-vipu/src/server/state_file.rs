@@ -1,4 +1,4 @@
-//! A Pod's state in a file, as the real server keeps its own.
+//! The state of a Pod in a file. The real server keeps its state in a file too.
 
 use std::fs;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -16,7 +16,7 @@ impl StateFile {
         Self { path: path.to_owned() }
     }
 
-    /// `None` when there is no file yet.
+    /// Reads the state; `None` if there is no file yet.
     pub(crate) fn read(&self) -> io::Result<Option<Saved>> {
         match fs::File::open(&self.path) {
             Ok(file) => Ok(serde_json::from_reader(BufReader::new(file)).map(Some)?),
@@ -25,7 +25,7 @@ impl StateFile {
         }
     }
 
-    /// Replaces the file as a whole, so that a server killed at any moment leaves a good one.
+    /// Replaces the file as a whole, so that a server killed at any moment leaves a complete file.
     pub(crate) fn write(&self, saved: &Saved) -> io::Result<()> {
         let mut beside = self.path.clone().into_os_string();
         beside.push(".new");

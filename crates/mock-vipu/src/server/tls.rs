@@ -1,15 +1,15 @@
-//! TLS of the API.
+//! TLS for the API.
 
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
-/// With what the API is served over TLS; everything in PEM.
+/// The certificates and the key for the API over TLS, all in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// The server's certificate, and those between it and its CA.
+    /// The server's certificate, and the certificates between it and its CA.
     pub certificate: String,
     /// The server's private key.
     pub key: String,
-    /// Certificates of the CAs one of which must have signed a client's; `None`: clients need none.
+    /// Certificates of the CAs that may sign a client's certificate; `None`: clients need no certificate.
     pub client_ca: Option<String>,
 }
 

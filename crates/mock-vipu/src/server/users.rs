@@ -1,15 +1,15 @@
-//! Users and their access keys. Without users, anybody may call.
+//! Users and their access keys. Without users, every client may call.
 
 use tonic::Code;
 use tonic::metadata::MetadataMap;
 
 use crate::pod::Refusal;
 
-/// The metadata of a call that name the user and show its key. Our choice: no public document names them.
+/// The metadata of a call that hold the user's id and key. No public document names them; the mock chose.
 const USER_ID: &str = "api-user-id";
 const ACCESS_KEY: &str = "api-access-key";
 
-/// Somebody who may call.
+/// A user that may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The user id.
@@ -18,7 +18,7 @@ pub struct User {
     pub key: String,
 }
 
-/// Refuses a call that shows the name and key of none of the users.
+/// Refuses a call without the name and key of a known user.
 pub(crate) fn check(users: &[User], metadata: &MetadataMap) -> Result<(), Refusal> {
     let shown = |name| metadata.get(name).map(|value| value.as_bytes());
     let (name, key) = (shown(USER_ID), shown(ACCESS_KEY));

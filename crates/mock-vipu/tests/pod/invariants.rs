@@ -1,4 +1,4 @@
-//! Rules that hold whatever is asked of a Pod and whatever happens to it.
+//! Rules that hold for a Pod after any calls, faults and incidents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Two allocations over two and a half domains.
+/// Returns two allocations over two and a half domains.
 fn hardware() -> Hardware {
     let allocation = |name: &str, agents| Allocation { name: name.to_owned(), agents };
     Hardware { allocations: vec![allocation("a", 0..=27), allocation("b", 28..=39)], ..Hardware::new(160) }
@@ -43,7 +43,7 @@ fn moves() -> impl Strategy<Value = Move> {
     ]
 }
 
-/// Refusals are as good as any answer here.
+/// Makes one move. The Pod may refuse it.
 fn play(pod: &mut Pod, one: &Move, now: &mut Nanos) {
     let name = |id: &u8| format!("p{id}");
     let agent_name = |agent: &u32| format!("ag{agent}");

@@ -1,4 +1,4 @@
-//! The pure Pod against the rules it keeps.
+//! Tests of the pure Pod.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod invariants;
@@ -14,19 +14,19 @@ use vipu_client::wire::{
     PartitionRequirements,
 };
 
-/// When the tests begin.
+/// The time at which the tests begin.
 const START: Nanos = Nanos(1_000_000_000_000);
 
 fn after(seconds: u64) -> Nanos {
     START + Duration::from_secs(seconds)
 }
 
-/// When one is gone whose removal ends then.
+/// Returns the time at which a partition is gone whose removal ends after `seconds`.
 fn gone_after(seconds: u64) -> Nanos {
     after(seconds) + Duration::from_millis(300)
 }
 
-/// Making takes 2 s, removing 1 s, and what is removed is shown as that for 300 ms.
+/// Makes a Pod with creates of 2 s, removals of 1 s, and 300 ms in which a removed partition is shown.
 fn pod(hardware: Hardware) -> Pod {
     let settings = Settings { create: Duration::from_secs(2), ..Settings::default() };
     Pod::new(hardware, settings).unwrap()
@@ -48,7 +48,7 @@ fn create(pod: &mut Pod, id: &str, size: u32, now: Nanos) -> Result<String, Refu
     pod.create(&request(wanted(id, size)), now)
 }
 
-/// The state as told, and the first error.
+/// Returns the state in the API's words, and the first error.
 fn state(pod: &mut Pod, id: &str, now: Nanos) -> (Ready, Operation, String) {
     let status = pod.status(id, now).unwrap();
     let error = status.errors.first().cloned().unwrap_or_default();
@@ -59,7 +59,7 @@ fn is_active(pod: &mut Pod, id: &str, now: Nanos) -> bool {
     state(pod, id, now) == (Ready::PsActive, Operation::PosIdle, String::new())
 }
 
-/// The IPUs of a partition that is listed.
+/// Returns the IPUs of a listed partition.
 fn ipus(pod: &mut Pod, id: &str, now: Nanos) -> Vec<u32> {
     let listed = pod.list("", now).unwrap();
     let spec = listed.into_iter().find(|partition| partition.id == id).unwrap().spec.unwrap();

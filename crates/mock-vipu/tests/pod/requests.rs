@@ -13,7 +13,7 @@ fn code(pod: &mut Pod, requirements: PartitionRequirements) -> Code {
 }
 
 #[test]
-fn nonsense_is_an_invalid_argument() {
+fn an_invalid_request_is_an_invalid_argument() {
     let base = || wanted("p", 4);
     let cases = [
         ("empty id", wanted("", 4)),
@@ -49,7 +49,7 @@ fn nonsense_is_an_invalid_argument() {
 }
 
 #[test]
-fn what_is_left_out_has_its_default() {
+fn left_out_fields_have_defaults() {
     let mut pod = pod64();
     let sync = SyncType::StGs2Default.into();
     let explicit =
@@ -74,7 +74,7 @@ fn names_are_unique_until_the_partition_is_gone() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn unknown_names_are_not_found() {
     let mut pod = pod64();
     let allocation = PartitionRequirements { allocation_id: "none".into(), ..wanted("p", 4) };
     let cluster = PartitionRequirements { cluster_id: "none".into(), ..wanted("p", 4) };
@@ -88,7 +88,7 @@ fn what_is_not_there_is_not_found() {
 }
 
 #[test]
-fn no_room_tells_scarcity_from_fragmentation() {
+fn refusal_distinguishes_scarcity_from_fragmentation() {
     let hardware = Hardware::preset("pod16").unwrap();
     let settings = Settings { placement: Placement::Scatter, ..Settings::default() };
     let mut pod = Pod::new(hardware, settings).unwrap();
@@ -143,7 +143,7 @@ fn places(range: RangeInclusive<u32>) -> Vec<PartitionIpu> {
 }
 
 #[test]
-fn beyond_one_domain_come_whole_domains() {
+fn a_large_partition_takes_whole_domains() {
     let mut pod = pod(Hardware::new(192));
     create(&mut pod, "one", 1, START).unwrap();
     let two = PartitionRequirements { num_ipulink_segments: 2, num_gcds: 2, ..wanted("two", 128) };

@@ -1,4 +1,4 @@
-//! How partitions come up, go wrong, are mended and go.
+//! Partitions come up, break, are mended and go.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn a_partition_is_active_exactly_when_its_latency_is_over() {
 }
 
 #[test]
-fn the_history_knows_the_moments_whenever_one_asks() {
+fn the_history_has_exact_times_however_late_the_query() {
     let mut pod = pod64();
     create(&mut pod, "p", 16, START).unwrap();
     pod.remove("p", false, after(1000)).unwrap();
@@ -57,7 +57,7 @@ fn removing_holds_the_ipus_until_the_partition_is_gone() {
 }
 
 #[test]
-fn removing_one_that_is_being_made_works() {
+fn a_partition_can_be_removed_while_it_is_made() {
     let mut pod = pod64();
     create(&mut pod, "p", 64, START).unwrap();
     pod.remove("p", false, after(1)).unwrap();
@@ -66,7 +66,7 @@ fn removing_one_that_is_being_made_works() {
 }
 
 #[test]
-fn injected_creations_fail_stick_and_drag() {
+fn injected_creates_fail_stick_or_are_slow() {
     let mut pod = pod64();
     pod.inject(Fault::new(Effect::CreateError { text: "no sync".into() }).on("bad*").times(1));
     pod.inject(Fault::new(Effect::CreateStuck).on("stuck"));
@@ -84,7 +84,7 @@ fn injected_creations_fail_stick_and_drag() {
 }
 
 #[test]
-fn injected_removals_fail_and_stick_unless_forced() {
+fn injected_removals_fail_or_stick_unless_forced() {
     let mut pod = pod64();
     pod.inject(Fault::new(Effect::RemoveFail { text: "link busy".into() }).on("fails").times(1));
     pod.inject(Fault::new(Effect::RemoveStuck).on("sticks"));
@@ -103,7 +103,7 @@ fn injected_removals_fail_and_stick_unless_forced() {
 }
 
 #[test]
-fn asking_again_does_not_put_off_a_removal() {
+fn a_repeated_remove_does_not_delay_the_removal() {
     let mut pod = pod64();
     create(&mut pod, "p", 4, START).unwrap();
     let half = Duration::from_millis(500);
@@ -114,7 +114,7 @@ fn asking_again_does_not_put_off_a_removal() {
     assert_eq!(pod.records()[0].remove_request, Some(after(2)));
 }
 
-/// Has an active partition go wrong.
+/// Breaks an active partition.
 fn break_down(pod: &mut Pod, id: &str, now: Nanos) {
     let error = Incident::PartitionError { partition: id.into(), text: "sync lost".into() };
     pod.cause(&error, now).unwrap();
@@ -137,7 +137,7 @@ fn an_error_is_mended_three_times() {
 }
 
 #[test]
-fn other_hands_do_what_ours_never_do() {
+fn other_hands_show_stale_and_incomplete_states() {
     let mut pod = pod64();
     pod.inject(Fault::new(Effect::OtherHands { seed: 1 }));
     let (mut hidden, mut pending, mut removed, mut lists) = (0, 0, 0, BTreeSet::new());
@@ -150,7 +150,7 @@ fn other_hands_do_what_ours_never_do() {
         lists.insert(pod.list("", at(5000)).unwrap().len());
         pod.remove("p", false, at(5000)).unwrap();
         pod.remove("q", false, at(5000)).unwrap();
-        // Removed and gone after 1.8 s at the latest.
+        // A removal begins within 0.5 s, takes 1 s and is shown for 0.3 s: `p` is gone within 1.8 s.
         let shown = pod.status("p", at(7000)).map(|it| it.ready_state());
         if create(&mut pod, "p", 4, at(7000)).is_err_and(|kept| kept.code == Code::AlreadyExists) {
             removed += u32::from(shown == Ok(Ready::PsRemoved));
@@ -169,7 +169,7 @@ fn agent(name: &str, up: bool) -> Incident {
 }
 
 #[test]
-fn a_dead_agent_takes_its_partitions_and_its_room_along() {
+fn a_dead_agent_breaks_its_partitions_and_takes_its_room() {
     let mut pod = pod(Hardware::preset("pod16").unwrap());
     create(&mut pod, "p", 8, START).unwrap();
     create(&mut pod, "q", 4, START).unwrap();
@@ -214,7 +214,7 @@ fn only_a_partition_that_is_relocated_moves_off_a_broken_ipu() {
 }
 
 #[test]
-fn others_make_partitions_too() {
+fn foreign_partitions_appear() {
     let mut pod = pod64();
     let foreign = |id: &str, first| Incident::Foreign { id: id.into(), size: 8, first };
     pod.cause(&foreign("some body's", Some(16)), START).unwrap();
@@ -227,7 +227,7 @@ fn others_make_partitions_too() {
 }
 
 #[test]
-fn partitions_vanish_whatever_they_are_about() {
+fn partitions_vanish_in_any_state() {
     let mut pod = pod64();
     let vanish = |id: &str| Incident::Vanish { partition: id.into() };
     pod.inject(Fault::new(Effect::RemoveStuck));
@@ -243,7 +243,7 @@ fn partitions_vanish_whatever_they_are_about() {
 }
 
 #[test]
-fn a_saved_pod_goes_on_where_it_was() {
+fn a_restored_pod_continues() {
     let mut earlier = pod64();
     create(&mut earlier, "made", 4, START).unwrap();
     create(&mut earlier, "going", 8, START).unwrap();

@@ -1,4 +1,4 @@
-//! The server, in this process and as a program, steered through the control channel.
+//! The server in this process, and as a program that the control channel steers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use mock_vipu::{Effect, Fault, Hardware, Incident, MockServer, Options, Rpc};
 use vipu_client::{Call, Client, Endpoint, ErrorClass, ReadyState, Requirements};
 use vipu_types::{IpuCount, PartitionId};
 
-/// Far more than anything here takes.
+/// A limit far above the duration of any step here.
 const PATIENT: Duration = Duration::from_secs(30);
 
 fn client_at(address: SocketAddr) -> Client {
@@ -23,7 +23,7 @@ fn wanted(name: &str, size: u64) -> Requirements {
     Requirements::new(PartitionId::new(name).unwrap(), IpuCount::new(size).unwrap())
 }
 
-/// The program, until it is dropped.
+/// The program, which runs until it is dropped.
 struct Program {
     child: Child,
     api: SocketAddr,

@@ -1,4 +1,4 @@
-//! What slurmctld has of jobs, nodes and partitions.
+//! The records of jobs, nodes and Slurm partitions in slurmctld.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -6,16 +6,16 @@ use std::ptr::null_mut;
 use crate::host::Host;
 use crate::record::Record;
 
-/// The job that runs.
+/// The running job.
 pub const RUNNING: u32 = 41;
 /// The job that waits for IPUs.
 pub const WAITING: u32 = 42;
 /// The job that waits for nodes only.
 pub const PLAIN: u32 = 43;
-/// What Slurm tests a reservation by: a record of no job, found under no id.
+/// The id in the record by which Slurm tests a reservation. It is no job's id, and no list has the record.
 const RESERVATION: u32 = 0;
 
-/// How this release's commands write `--gres` into a request.
+/// Returns `words` as this release's commands write `--gres` into a request.
 pub fn gres(host: Host, words: &str) -> *mut c_char {
     let separator = if host.release.series == 2205 { ':' } else { '/' };
     host.text(&format!("gres{separator}{words}"))
@@ -33,9 +33,9 @@ pub struct Cluster {
     pub running: Job,
     pub waiting: Job,
     pub plain: Job,
-    /// In no list of jobs.
+    /// The record of a reservation, which is in no list of jobs.
     pub reservation: Job,
-    /// Which all jobs are in.
+    /// The Slurm partition of all jobs.
     pub partition: Record,
 }
 
@@ -61,14 +61,14 @@ impl Cluster {
         cluster
     }
 
-    /// Makes these all the jobs that slurmctld has.
+    /// Makes these jobs the whole job list of slurmctld.
     pub fn list(&self, host: Host, jobs: &[Job]) {
         let jobs: Vec<_> = jobs.iter().map(|job| job.record.address()).collect();
         host.set("job_list", array(&jobs));
     }
 }
 
-/// A Slurm partition of these nodes.
+/// Makes a Slurm partition of these nodes.
 fn slurm_partition(host: Host, name: &str, nodes: *mut i64) -> Record {
     let partition = Record::new(host.release, "part_record");
     partition.put("magic", host.release.constant("PART_MAGIC"));
@@ -77,7 +77,7 @@ fn slurm_partition(host: Host, name: &str, nodes: *mut i64) -> Record {
     partition
 }
 
-/// A list that ends with NULL, for the life of the process.
+/// Makes a list that ends with NULL and lives as long as the process.
 fn array(items: &[*mut c_void]) -> *mut *mut c_void {
     [items, &[null_mut()]].concat().leak().as_mut_ptr()
 }
@@ -126,17 +126,18 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     Job { record, details }
 }
 
-/// The strangest that slurmctld takes from a client of some user's own: no release is to be judged by it.
+/// Writes the strangest values that slurmctld accepts from a user's own client. The self-check must not judge
+/// a release by them.
 fn write_as_users_may(host: Host, record: Record, details: Record) {
     details.put("begin_time", i64::MAX);
     record.put("wait_all_nodes", 0xbeef_u16);
     record.put("tres_per_task", host.bytes(b"\xfe\x01"));
     record.put("resv_name", host.bytes(b"\x02"));
-    // With --reservation the one that it is looked at in is none that was asked for.
+    // With --reservation, `part_ptr` need not be one of the Slurm partitions in the request.
     record.put("partition", host.bytes(b"batch,\x03"));
 }
 
-/// What the stock selector has chosen for a job that has nodes.
+/// Returns the stock selector's choice for a job that has nodes, otherwise NULL.
 fn resources(host: Host, has_nodes: bool) -> *mut c_void {
     if !has_nodes {
         return null_mut();
@@ -146,12 +147,12 @@ fn resources(host: Host, has_nodes: bool) -> *mut c_void {
     resources.address()
 }
 
-/// A bitmap whose first set bit is this one.
+/// Makes a bitmap whose first set bit is `first`.
 pub fn bitmap(first: i64) -> *mut i64 {
     vec![0x4243_4445, first].leak().as_mut_ptr()
 }
 
-/// A node with `Gres=` in its own record or only in that of its configuration line.
+/// Makes a node with `Gres=` in its own record, or only in the record of its configuration line.
 fn node(host: Host, name: &str, has_own: bool) -> Record {
     let config = Record::new(host.release, "config_record");
     config.put("magic", host.release.constant("CONFIG_MAGIC"));

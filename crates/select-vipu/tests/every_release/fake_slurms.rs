@@ -1,4 +1,4 @@
-//! Builds fake Slurms and installs them. Each runs in a process of its own.
+//! Builds and installs fake Slurms. Each runs in a process of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,20 +17,20 @@ use crate::installation::{Installation, Scenario};
 use crate::releases::Release;
 use crate::scenarios;
 
-/// Longer than any scenario takes on a busy machine.
+/// A limit that no scenario exceeds on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Stock selectors with the id that Slurm gives each.
+/// The stock selectors, each with its id in Slurm.
 const SELECTORS: [(&str, u32); 2] = [("cons_tres", 109), ("linear", 102)];
 
-/// A folder with our plugins, and with a fake Slurm for each series that was asked for.
+/// A folder with our plugins, and with a fake Slurm for each requested series.
 pub struct FakeSlurms {
     folder: TempDir,
     installations: Mutex<usize>,
 }
 
 impl FakeSlurms {
-    /// Builds what these releases need.
+    /// Builds the fake Slurms of these releases.
     pub fn new<'a>(releases: impl IntoIterator<Item = &'a Release>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         for plugin in PLUGINS {
@@ -41,8 +41,8 @@ impl FakeSlurms {
         Ok(Self { folder, installations: Mutex::new(0) })
     }
 
-    /// A installation with a fake Slurm of this release and our plugins, installed and configured as the
-    /// README says.
+    /// Makes an installation with a fake Slurm of this release and our plugins, installed and configured as
+    /// the README says.
     pub fn install(&self, release: &Release) -> Result<Installation> {
         let number = {
             let mut installations = self.installations.lock().unwrap();
@@ -56,7 +56,7 @@ impl FakeSlurms {
         {
             fs::create_dir_all(folder)?;
         }
-        // Not symbolic links: the plugins look for Slurm's where they lie themselves.
+        // No symbolic links, because the plugins look for Slurm's plugins in their own directory.
         for plugin in PLUGINS {
             fs::hard_link(self.folder.path().join(plugin), installation.plugins().join(plugin))?;
         }
@@ -76,13 +76,13 @@ fn build(folder: &Path, series: u32) -> Result<()> {
     SELECTORS.iter().try_for_each(|(name, _)| compile_selector(folder, series, name, &[]))
 }
 
-/// Compiles a stock selector of a series, with more words for the compiler.
+/// Compiles a stock selector of a series, with additional arguments for the compiler.
 pub fn compile_selector(folder: &Path, series: u32, name: &str, words: &[&str]) -> Result<()> {
     let (_, id) = SELECTORS.iter().find(|(known, _)| *known == name).context("a stock selector")?;
     let (name_word, id_word) = (format!("-DNAME=\"{name}\""), format!("-DID={id}"));
     let words = [&[name_word.as_str(), &id_word], words].concat();
     let object = folder.join(format!("select_{name}.so"));
-    // What lies there may be a link to what others use.
+    // An existing object may be a hard link to a file that other installations use.
     let _ = fs::remove_file(&object);
     compile(&object, series, &["selector.c"], &words)
 }
@@ -97,8 +97,8 @@ fn compile(object: &Path, series: u32, sources: &[&str], words: &[&str]) -> Resu
     Ok(())
 }
 
-/// Plays a scenario in a process of its own, as all is found and judged once per process; returns what it
-/// said.
+/// Plays a scenario in a process of its own, because the plugins find and judge everything once per process.
+/// Returns its output.
 pub fn run(installation: &Installation, release: &Release, scenario: Scenario) -> Result<String> {
     let file = installation.0.join("output");
     let output = fs::File::create(&file)?;
@@ -118,15 +118,14 @@ pub fn run(installation: &Installation, release: &Release, scenario: Scenario) -
     }
     let said = String::from_utf8_lossy(&fs::read(file)?).into_owned();
     match ended {
-        // The harness is content with a test of another name, too.
+        // The harness also succeeds if it finds no test of this name.
         Ok(status) if status.success() && said.contains(scenarios::END) => Ok(said),
         Ok(status) => bail!("Slurm {} ({scenario:?}): {status}: {said}", release.name),
         Err(late) => Err(late.context(format!("Slurm {} ({scenario:?}): {said}", release.name))),
     }
 }
 
-/// Does something for each item, a few at a time; the error tells of all that failed, each different failure
-/// once.
+/// Does `work` for each item, a few at a time. The error has all failures.
 pub fn in_parallel<T: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<()> + Sync,

@@ -1,4 +1,4 @@
-//! The process as a Slurm daemon: the fake libraries, and what the plugins did to them.
+//! The process as a Slurm daemon: the fake libraries, and their notes on the plugins' calls.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::object::{Object, Plugin};
 use crate::record::Record;
 use crate::releases::Release;
 
-/// Bits of `SelectTypeParameters`, the same in every release.
+/// Bits of `SelectTypeParameters`, equal in every release.
 const CR_CORE_MEMORY: u16 = 0x0014;
-/// As above; the bit has no meaning from 24.05 on.
+/// A bit of `SelectTypeParameters` that has no meaning from 24.05 on.
 pub const CR_OTHER_CONS_TRES: u16 = 0x0800;
 
 static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What was done since this was asked last, in order.
+/// Returns the notes since the last call of this function, in order.
 pub fn notes() -> Vec<String> {
     std::mem::take(&mut *NOTES.lock().unwrap())
 }
@@ -26,14 +26,14 @@ unsafe extern "C" fn listen(line: *const c_char) {
     NOTES.lock().unwrap().push(unsafe { CStr::from_ptr(line) }.to_string_lossy().into_owned());
 }
 
-/// A fake slurmctld, and slurmstepd in one, of a release.
+/// A fake slurmctld and slurmstepd in one, of one release.
 #[derive(Clone, Copy)]
 pub struct Host {
     library: Object,
     pub release: &'static Release,
 }
 
-/// A function of the select interface, and how slurmctld calls it.
+/// A function of the select interface, with slurmctld's call of it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Function {
@@ -43,7 +43,7 @@ pub struct Function {
 
 impl Function {
     pub fn name(self) -> &'static CStr {
-        // SAFETY: a literal of the library.
+        // SAFETY: the name is a literal of the library.
         unsafe { CStr::from_ptr(self.name) }
     }
 
@@ -55,7 +55,7 @@ impl Function {
 }
 
 impl Host {
-    /// Loads the libraries, as a daemon is linked with them, and lays out slurm.conf.
+    /// Loads the libraries with which a daemon is linked, and fills in slurm.conf.
     pub fn start(installation: &Installation, release: &'static Release) -> Self {
         let library =
             Object::open(&installation.plugins().join("libslurmfull.so"), libc::RTLD_NOW | libc::RTLD_GLOBAL);
@@ -79,7 +79,7 @@ impl Host {
         host
     }
 
-    /// `slurm_conf`
+    /// Returns Slurm's variable `slurm_conf`.
     pub fn slurm_conf(self) -> Record {
         Record::at(self.release, "slurm_conf", self.library.symbol("slurm_conf").unwrap())
     }
@@ -90,52 +90,52 @@ impl Host {
         unsafe { self.library.symbol(name).unwrap().cast::<T>().write(value) };
     }
 
-    /// A variable of the libraries.
+    /// Returns the value of a variable of the libraries.
     pub fn get<T: Copy>(self, name: &str) -> T {
         // SAFETY: the caller names a variable of this type, and no other thread writes it meanwhile.
         unsafe { self.library.symbol(name).unwrap().cast::<T>().read() }
     }
 
-    /// Whether the daemon has a function of this name.
+    /// Returns whether the daemon has a function of this name.
     pub fn has(self, name: &str) -> bool {
         self.library.symbol(name).is_some()
     }
 
-    /// A text of Slurm's allocator.
+    /// Copies a text into memory of Slurm's allocator.
     pub fn text(self, text: &str) -> *mut c_char {
         self.bytes(text.as_bytes())
     }
 
-    /// The same, of any bytes but 0.
+    /// Copies bytes other than 0 into a C string of Slurm's allocator.
     pub fn bytes(self, bytes: &[u8]) -> *mut c_char {
         let xstrdup: unsafe extern "C" fn(*const c_char) -> *mut c_char = self.function("slurm_xstrdup");
         let text = CString::new(bytes).unwrap();
-        // SAFETY: a C string, which is copied.
+        // SAFETY: the argument is a C string, which the function copies.
         unsafe { xstrdup(text.as_ptr()) }
     }
 
-    /// Runs `body` as slurmctld runs a plugin's function: under its locks.
+    /// Runs `body` under slurmctld's locks, as slurmctld runs a plugin's function.
     pub fn under_locks<R>(self, body: impl FnOnce() -> R) -> R {
         let [hold, release]: [unsafe extern "C" fn(); 2] =
             ["fake_hold", "fake_release"].map(|name| self.function(name));
-        // SAFETY: they lock and unlock a mutex.
+        // SAFETY: `hold` locks a mutex.
         unsafe { hold() };
         let result = body();
-        // SAFETY: it unlocks the mutex that `hold` locked on this thread.
+        // SAFETY: `release` unlocks the mutex that `hold` locked on this thread.
         unsafe { release() };
         result
     }
 
-    /// Reads slurm.conf, as far as the selector hears of it.
+    /// Calls the selector as slurmctld does when it reads slurm.conf.
     pub fn read_conf(self, selector: Plugin) {
         for name in ["select_p_node_init", "select_p_reconfigure"] {
             assert_eq!(self.call(selector, name, None), 0, "{name}");
         }
     }
 
-    /// Calls a plugin's function of a job, or of nothing, that returns an int, as slurmctld does.
+    /// Calls a plugin's function as slurmctld does. The function takes a job or nothing, and returns an int.
     pub fn call(self, plugin: Plugin, name: &str, job: Option<Record>) -> c_int {
-        // SAFETY: it takes a job or nothing, and returns an int, in every release.
+        // SAFETY: the function takes a job or nothing, and returns an int, in every release.
         let function: unsafe extern "C" fn(*mut c_void) -> c_int =
             unsafe { std::mem::transmute::<*mut c_void, _>(plugin.wanted(name)) };
         let job = job.map_or(std::ptr::null_mut(), Record::address);
@@ -143,10 +143,10 @@ impl Host {
         self.under_locks(|| unsafe { function(job) })
     }
 
-    /// The select interface, without `plugin_id`.
+    /// Returns the select interface, without `plugin_id`.
     pub fn select_interface(self) -> Vec<Function> {
         let table = self.library.symbol("fake_select_table").unwrap().cast::<Function>();
-        // SAFETY: the table ends with an entry without a name, and nothing behind that one is read.
+        // SAFETY: the table ends with an entry without a name, and nothing behind that entry is read.
         let entries = (0..).map(|i| unsafe { table.add(i).read() });
         entries.take_while(|entry| !entry.name.is_null()).collect()
     }
@@ -159,7 +159,7 @@ impl Host {
         self.under_locks(|| unsafe { call(function, job.address(), u16::try_from(mode).unwrap()) })
     }
 
-    /// Calls a plugin's job_modify; returns its answer and what it tells the user.
+    /// Calls a plugin's job_modify. Returns its answer and its message to the user.
     pub fn job_modify(self, function: *mut c_void, message: Record, job: Record) -> (c_int, Option<String>) {
         type Call =
             unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, u32, *mut *mut c_char) -> c_int;
@@ -178,7 +178,7 @@ impl Host {
     }
 }
 
-/// What a C string says; `None` for NULL.
+/// Returns the text of a C string; `None` for NULL.
 pub fn text_at(text: *const c_char) -> Option<String> {
     // SAFETY: NULL or a C string that the plugins or this test wrote.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned())

@@ -1,4 +1,4 @@
-//! The folder of one fake Slurm, as the test and its process both see it.
+//! The folder of one fake Slurm, for the test and for the process that it starts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use anyhow::Result;
 /// A folder with plugins, configuration and state.
 pub struct Installation(pub PathBuf);
 
-/// What the process of an installation tests.
+/// The test that the process of an installation runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
-    /// Everything: see `scenarios`.
+    /// All usual calls; see `scenarios`.
     Whole,
-    /// Load our plugins and say what came of it.
+    /// Load our plugins and print the results.
     Load,
-    /// Load them with `other_cons_tres` among SelectTypeParameters.
+    /// Load our plugins with `other_cons_tres` among SelectTypeParameters.
     LoadOtherConsTres,
-    /// Load our plugins in a slurmstepd, which is told little of slurm.conf.
+    /// Load our plugins in a slurmstepd, which knows little of slurm.conf.
     LoadInStepd,
-    /// Go on as usual though the table of this release is wrong.
+    /// Schedule jobs although the table of this release is wrong.
     WrongTable,
-    /// Go on with a table that is wrong, for each member in turn from which on all members lie elsewhere.
+    /// Schedule jobs with a wrong table: for each member in turn, it and all later members are shifted.
     ShiftedTable,
-    /// Taking over the jobs of an earlier slurmctld panics.
+    /// The adoption of an earlier slurmctld's jobs panics.
     AdoptionPanics,
-    /// Taking them over comes to nothing as no thread can be started.
+    /// The adoption fails because no thread can be started.
     AdoptionWithoutThreads,
 }
 
@@ -65,25 +65,25 @@ impl Installation {
         self.0.join("ipuof")
     }
 
-    /// Where a test build looks for what it is to stop at.
+    /// Returns the folder in which a test build finds its active failpoints.
     pub fn failpoints(&self) -> PathBuf {
         self.0.join("failpoints")
     }
 
-    /// Installs our selector under the name that satisfies Slurm's tests for `cons_tres` in SelectType.
+    /// Renames our selector to a name that satisfies Slurm's tests for `cons_tres` in SelectType.
     pub fn use_alias(&self) -> Result<()> {
         let [own, alias] =
             ["select_vipu.so", "select_vipu_cons_tres.so"].map(|name| self.plugins().join(name));
         Ok(fs::rename(own, alias)?)
     }
 
-    /// `SelectType`, by what is installed.
+    /// Returns `SelectType` for the installed selector.
     pub fn select_type(&self) -> &'static str {
         let is_alias = self.plugins().join("select_vipu_cons_tres.so").exists();
         if is_alias { "select/vipu_cons_tres" } else { "select/vipu" }
     }
 
-    /// What tells a process that it is one of ours, and Slurm's plugins where slurm.conf is.
+    /// Returns the variables that tell a process its scenario, and its plugins the place of slurm.conf.
     pub fn variables(&self, release: &str, scenario: Scenario) -> [(&'static str, PathBuf); 4] {
         let named = SCENARIOS.iter().find(|(_, known)| *known == scenario);
         let (scenario, _) = named.expect("every scenario has a name");
@@ -95,7 +95,7 @@ impl Installation {
         ]
     }
 
-    /// What this process is to run, if it is one of ours.
+    /// Returns the scenario of this process, if the test started it.
     pub fn of_this_process() -> Option<(Self, String, Scenario)> {
         let [installation, release, scenario] =
             [INSTALLATION, RELEASE, SCENARIO].map(|name| std::env::var(name).ok());

@@ -1,9 +1,8 @@
-//! The plugins in a fake Slurm of every release number that is known, and of some that are not.
+//! Tests of the plugins in a fake Slurm of every known release, and of some unknown ones.
 //!
-//! Each release is a process of its own: a daemon that offers the functions, variables and records that this
-//! release has (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock
-//! selectors with its exact version and interface, and Slurm's rules for loading plugins. The plugin files
-//! are the same in all of them.
+//! Each release is a process of its own: a daemon with the functions, variables and records of this release
+//! (`slurm/*.c`, declared as in Slurm's headers; records laid out by `layouts.json`), stock selectors with
+//! its exact version and interface, and Slurm's rules for loading plugins. All load identical plugin files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "all of this is a test")]
 
@@ -28,7 +27,7 @@ use crate::fake_slurms::{FakeSlurms, compile_selector, in_parallel, run};
 use crate::installation::{Installation, Scenario};
 use crate::releases::Release;
 
-/// The test that runs a scenario instead when [`Installation::of_this_process`] says so.
+/// The test that runs a scenario instead, if [`Installation::of_this_process`] returns one.
 const ENTRY: &str = "matrix_fake_every_release";
 
 #[test]
@@ -44,13 +43,14 @@ fn matrix_fake_every_release() -> Result<()> {
     on_each(&releases, |installation, release| run(installation, release, Scenario::Whole).map(drop))
 }
 
-/// Does something with an installation of each release.
+/// Does `work` with an installation of each release.
 fn on_each(releases: &[Release], work: impl Fn(&Installation, &Release) -> Result<()> + Sync) -> Result<()> {
     let slurms = FakeSlurms::new(releases)?;
     in_parallel(releases, |release| work(&slurms.install(release)?, release))
 }
 
-/// Slurm looks for `cons_tres` in SelectType in places: the file may have such a name.
+/// The selector works under a name that contains `cons_tres`, because some places in Slurm look for this word
+/// in SelectType.
 #[test]
 fn matrix_fake_alias_name() -> Result<()> {
     on_each(&Release::last_of_each_series(), |installation, release| {
@@ -59,7 +59,7 @@ fn matrix_fake_alias_name() -> Result<()> {
     })
 }
 
-/// `Layer=linear` in vipu.conf; up to 23.11 `other_cons_tres` in slurm.conf goes before it.
+/// `Layer=linear` in vipu.conf is used, except that `other_cons_tres` in slurm.conf precedes it up to 23.11.
 #[test]
 fn matrix_fake_layer() -> Result<()> {
     let releases = Release::last_of_each_series();
@@ -81,8 +81,7 @@ fn matrix_fake_layer() -> Result<()> {
     })
 }
 
-/// Up to 24.11 slurmstepd loads the selector too. It has to choose the same layer, and has nothing to
-/// complain of.
+/// The selector chooses its layer without complaints in slurmstepd, which loads it up to 24.11.
 #[test]
 fn matrix_fake_slurmstepd() -> Result<()> {
     let mut releases = Release::last_of_each_series();
@@ -96,7 +95,7 @@ fn matrix_fake_slurmstepd() -> Result<()> {
     })
 }
 
-/// What a process said of a plugin.
+/// Returns the lines of a process about a plugin.
 fn of<'a>(said: &'a str, plugin: &str) -> Vec<&'a str> {
     said.lines().filter(|line| line.starts_with(plugin)).collect()
 }
@@ -122,7 +121,7 @@ fn matrix_fake_unknown_release() -> Result<()> {
                 ensure!(why.contains(part), "'{part}' is not in: {why}");
             }
         }
-        // Of SPANK plugins Slurm wants the series only.
+        // For SPANK plugins, Slurm compares only the series.
         let (spank, why) = match release.series {
             2605 => ("spank_ipuof.so: loaded", 0),
             _ => ("spank_ipuof.so: refused for its version 0x0", 1),
@@ -138,7 +137,7 @@ fn matrix_fake_unknown_release() -> Result<()> {
     Ok(())
 }
 
-/// A table that is wrong in one place, where there is nothing that could be believed.
+/// A table with one wrong place, at which the record has only poison, is noticed.
 #[test]
 fn matrix_fake_wrong_table() -> Result<()> {
     let release = Release::named("26.05.4");
@@ -171,8 +170,8 @@ fn matrix_fake_wrong_table() -> Result<()> {
     })
 }
 
-/// A table that is right but for eight bytes from some member of a job on, in records that are as empty as
-/// Slurm's.
+/// A table that is wrong by eight bytes from one member of a job's record on is noticed. The records are as
+/// empty as Slurm's.
 #[test]
 fn matrix_fake_shifted_table() -> Result<()> {
     on_each(&Release::last_of_each_series(), |installation, release| {
@@ -180,7 +179,7 @@ fn matrix_fake_shifted_table() -> Result<()> {
     })
 }
 
-/// The test build takes the place of the plugin.
+/// A panic during adoption, which the test build of the plugin causes, lets no IPU job start.
 #[test]
 fn matrix_fake_adoption_panics() -> Result<()> {
     on_each(&Release::last_of_each_series(), |installation, release| {
@@ -215,7 +214,7 @@ fn matrix_fake_missing_selector() -> Result<()> {
     })
 }
 
-/// Our selector under the name of Slurm's: in the place of that, and beside itself.
+/// Our selector reports a copy of itself that has replaced Slurm's file.
 #[test]
 fn matrix_fake_own_selector_under_the_stock_name() -> Result<()> {
     on_each(&[Release::named("24.11.5")], |installation, release| {

@@ -1,4 +1,4 @@
-//! Shared objects, and how Slurm loads its plugins.
+//! Shared objects, and plugins loaded as Slurm loads them.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt;
@@ -14,10 +14,10 @@ pub struct Object(*mut c_void);
 unsafe impl Send for Object {}
 
 impl Object {
-    /// Opens it; the error is the loader's.
+    /// Opens a shared object. The error is the dynamic loader's text.
     pub fn open(path: &Path, mode: c_int) -> Result<Self, String> {
         let name = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: a C string; the objects are ours, and their initialisers want nothing but the libraries.
+        // SAFETY: the name is a C string; our objects' initialisers need nothing but the libraries.
         let handle = unsafe { libc::dlopen(name.as_ptr(), mode) };
         if handle.is_null() {
             // SAFETY: after a failure dlerror has a text for this thread.
@@ -26,7 +26,7 @@ impl Object {
         Ok(Self(handle))
     }
 
-    /// The address of what has this name.
+    /// Returns the address of the symbol with this name.
     pub fn symbol(self, name: &str) -> Option<*mut c_void> {
         let name = CString::new(name).unwrap();
         // SAFETY: a handle of dlopen, never closed, and a C string.
@@ -35,18 +35,18 @@ impl Object {
     }
 }
 
-/// A plugin as Slurm has it after loading.
+/// A plugin that was loaded as by Slurm.
 #[derive(Clone, Copy)]
 pub struct Plugin(Object);
 
-/// Why Slurm would not have it.
+/// The reason why Slurm would refuse a plugin.
 #[derive(Debug)]
 pub enum Refused {
     /// The dynamic loader's words.
     NotOpened(String),
-    /// It is for another release: `SLURM_VERSION_NUMBER`.
+    /// The plugin is for another release, with this `SLURM_VERSION_NUMBER`.
     Version(u32),
-    /// What its `init` returned.
+    /// The plugin's `init` failed with this code.
     Init(c_int),
 }
 
@@ -57,14 +57,14 @@ impl Plugin {
         let text = |name: &str| crate::host::text_at(object.symbol(name).unwrap().cast::<c_char>()).unwrap();
         let (name, kind) = (text("plugin_name"), text("plugin_type"));
         assert!(!name.is_empty(), "{path:?} has no name");
-        // SAFETY: every plugin has it as a uint32_t.
+        // SAFETY: `plugin_version` is a uint32_t in every plugin.
         let version = unsafe { object.symbol("plugin_version").unwrap().cast::<u32>().read() };
         let mask = if kind == "spank" { 0xff_ff00 } else { 0xff_ffff };
         if version & mask != release.version & mask {
             return Err(Refused::Version(version));
         }
         if let Some(init) = object.symbol("init") {
-            // SAFETY: `int init(void)` of every plugin.
+            // SAFETY: `init` is `int init(void)` in every plugin.
             let code = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(init)() };
             if code != 0 {
                 return Err(Refused::Init(code));
@@ -74,12 +74,12 @@ impl Plugin {
         Ok(Self(object))
     }
 
-    /// A symbol that Slurm's table for this kind of plugin has: without it Slurm ends.
+    /// Returns a symbol that Slurm's table for this kind of plugin has. Slurm ends if it is missing.
     pub fn wanted(self, name: &str) -> *mut c_void {
         self.0.symbol(name).unwrap_or_else(|| panic!("the plugin has no {name}: Slurm would end"))
     }
 
-    /// A number that the plugin exports.
+    /// Returns a number that the plugin exports.
     pub fn number(self, name: &str) -> u32 {
         // SAFETY: the callers name a uint32_t of the interface.
         unsafe { self.wanted(name).cast::<u32>().read() }

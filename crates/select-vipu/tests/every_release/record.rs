@@ -1,7 +1,7 @@
-//! A struct of Slurm's, laid out as a release has it.
+//! A struct of Slurm, laid out as in one release.
 //!
-//! Every byte that the test did not put there is poison, and nothing can be read behind its end: a wrong
-//! place in the plugins' table gives no plausible value.
+//! Every byte that the test did not set is poison, and the memory behind the struct cannot be read. A wrong
+//! place in the plugins' table therefore gives no plausible value.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,13 +11,13 @@ use crate::releases::Release;
 
 static BACKGROUND: AtomicU8 = AtomicU8::new(0xa5);
 
-/// From now on what the test did not put there is 0, as what slurmctld has never set: a hard test for who
-/// looks for a wrong table.
+/// Leaves bytes that the test does not set 0 from now on, like members that slurmctld has never set. This
+/// makes a wrong table hard to notice.
 pub fn leave_the_rest_zero() {
     BACKGROUND.store(0, Ordering::Relaxed);
 }
 
-/// One struct. It stays for the life of the process.
+/// One struct, which lives as long as the process.
 #[derive(Clone, Copy)]
 pub struct Record {
     at: *mut u8,
@@ -26,13 +26,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// A new one, right before memory that cannot be read.
+    /// Makes a struct right before memory that cannot be read.
     pub fn new(release: &'static Release, kind: &'static str) -> Self {
         const PAGE: usize = 4096;
         let size = release.size(kind);
         let pages = size.next_multiple_of(PAGE);
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: new memory, whose last page is locked away; its end is aligned for any struct.
+        // SAFETY: the memory is new, and its last page is inaccessible; the end is aligned for any struct.
         let at = unsafe {
             let memory = libc::mmap(std::ptr::null_mut(), pages + PAGE, access, flags, -1, 0);
             assert!(memory != libc::MAP_FAILED);
@@ -44,13 +44,13 @@ impl Record {
         record
     }
 
-    /// One that lies there already.
+    /// Returns the existing struct at this address.
     pub fn at(release: &'static Release, kind: &'static str, at: *mut c_void) -> Self {
         Self { at: at.cast(), kind, release }
     }
 
     pub fn poison(self) {
-        // SAFETY: the struct's own bytes.
+        // SAFETY: only the struct's own bytes are written.
         unsafe { self.at.write_bytes(BACKGROUND.load(Ordering::Relaxed), self.release.size(self.kind)) };
     }
 
@@ -67,26 +67,26 @@ impl Record {
         let place = self.release.member(kind, member);
         let (offset, size) = place.unwrap_or_else(|| panic!("{kind} of {name} has no {member}"));
         assert_eq!(size, size_of::<T>(), "bytes of {member} in {kind} of {name}");
-        // SAFETY: inside the struct.
+        // SAFETY: the offset is inside the struct.
         unsafe { self.at.add(offset) }.cast()
     }
 
-    /// Where a member is.
+    /// Returns the address of a member.
     pub fn address_of<T>(self, member: &str) -> *mut T {
         self.member(member)
     }
 
     pub fn put<T>(self, member: &str, value: T) {
-        // SAFETY: a member of this size, aligned as in C.
+        // SAFETY: the member has this size and is aligned as in C.
         unsafe { self.member::<T>(member).write(value) };
     }
 
     pub fn get<T: Copy>(self, member: &str) -> T {
-        // SAFETY: a member of this size that was put there, aligned as in C.
+        // SAFETY: the member has this size, is aligned as in C, and was set.
         unsafe { self.member::<T>(member).read() }
     }
 
-    /// What a `char *` member says.
+    /// Returns the text of a `char *` member.
     pub fn text(self, member: &str) -> Option<String> {
         text_at(self.get::<*const c_char>(member))
     }

@@ -1,4 +1,4 @@
-//! The releases and their layouts: from `layouts.json` itself, not from what the plugins make of it.
+//! The releases and their layouts, read from `layouts.json` without the plugins' code.
 
 use std::sync::LazyLock;
 
@@ -9,17 +9,17 @@ use slurm_release::{CONSTANTS, STRUCTS};
 static TABLE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../../slurm-release/layouts.json")).unwrap());
 
-/// Releases that are in no table: name, soname number of their libslurm, and the one that they are laid out
-/// like here.
+/// Releases that are in no table: name, soname number of their libslurm, and the release with their layout in
+/// this test.
 const UNKNOWN: [(&str, u64, &str); 2] = [("26.05.4", 45, "26.05.3"), ("27.11.0", 47, "26.05.5")];
 
 /// A release of Slurm, known or not.
 pub struct Release {
-    /// Such as `22.05.8`.
+    /// The release's name, for example `22.05.8`.
     pub name: String,
     /// `SLURM_VERSION_NUMBER`
     pub version: u32,
-    /// Such as 2205 for 22.05.
+    /// The series as a number, for example 2205 for 22.05.
     pub series: u32,
     /// The number in the name of its libslurm.
     pub soname: u64,
@@ -27,7 +27,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release with this name.
+    /// Returns the release with this name.
     pub fn named(name: &str) -> Self {
         let numbers: Vec<u32> = name.split('.').map(|number| number.parse().unwrap()).collect();
         let [major, minor, micro] = numbers[..] else { panic!("{name} is no release") };
@@ -44,7 +44,7 @@ impl Release {
         }
     }
 
-    /// Every known release, oldest first.
+    /// Returns every known release, oldest first.
     pub fn all() -> Vec<Self> {
         let names = TABLE["releases"].as_object().unwrap().keys();
         let mut all: Vec<_> = names.map(|name| Self::named(name)).collect();
@@ -52,7 +52,7 @@ impl Release {
         all
     }
 
-    /// The last known release of each series.
+    /// Returns the last known release of each series.
     pub fn last_of_each_series() -> Vec<Self> {
         let mut all = Self::all();
         all.reverse();
@@ -60,23 +60,23 @@ impl Release {
         all
     }
 
-    /// Bytes of one of Slurm's structs.
+    /// Returns the number of bytes of one of Slurm's structs.
     pub fn size(&self, kind: &str) -> usize {
         number(&self.layout[kind]["size"])
     }
 
-    /// Place and bytes of a member; `None` when this release does not have it.
+    /// Returns the offset and the number of bytes of a member; `None` if this release does not have it.
     pub fn member(&self, kind: &str, name: &str) -> Option<(usize, usize)> {
         let place = &self.layout[kind]["fields"][name];
         (!place.is_null()).then(|| (number(&place[0]), number(&place[1])))
     }
 
-    /// A constant of Slurm's headers.
+    /// Returns a constant of Slurm's headers.
     pub fn constant(&self, name: &str) -> u32 {
         u32::try_from(number(&self.layout["constants"][name])).unwrap()
     }
 
-    /// What `cargo xtask layout` would find.
+    /// Returns the result that `cargo xtask layout` would have.
     pub fn measured(&self) -> Measured {
         let mut measured = Measured::new();
         for found in STRUCTS {

@@ -10,9 +10,6 @@ use slurm_release::{Field, Text};
 use super::JobRef;
 use crate::symbols::RawJob;
 
-/// The time from [`JobMut::begin_soon`] until the job may begin.
-pub const BEGIN_SOON: Duration = Duration::from_secs(2);
-
 /// A job record under the job write lock.
 pub struct JobMut<'lock>(JobRef<'lock>);
 
@@ -47,17 +44,17 @@ impl<'lock> JobMut<'lock> {
         Self(job)
     }
 
-    /// Lets a job that is being requeued start again soon, if this run was never launched. To be called right
-    /// before the completion gate is opened.
+    /// Lets a job that is being requeued start again after `delay`, at least one second, if this run was never
+    /// launched. To be called right before the completion gate is opened.
     ///
     /// Slurm keeps a requeued job waiting for two minutes, until no node knows credentials of the earlier run
     /// any more, unless the job's begin time lies ahead. No node has credentials of a run that was never
     /// launched.
-    pub fn begin_soon(&mut self) {
+    pub fn begin_soon(&mut self, delay: Duration) {
         let Some(details) = self.details() else { return };
         let field = self.layout().job_details.begin_time;
         // SAFETY: time has no preconditions.
-        let soon = unsafe { libc::time(std::ptr::null_mut()) } + BEGIN_SOON.as_secs().cast_signed();
+        let soon = unsafe { libc::time(std::ptr::null_mut()) } + delay.as_secs().cast_signed();
         details.write(field, details.read(field).max(soon));
     }
 

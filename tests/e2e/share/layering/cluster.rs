@@ -1,4 +1,4 @@
-//! The hardware that both clusters have, and how their schedulers are kept from depending on the clock.
+//! The hardware of both clusters, and the settings that keep their schedulers independent of the clock.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use testbed::{Cluster, Settings};
 
 use super::jobs::Limits;
 
-/// The Slurm partitions that jobs are submitted to, down at first.
+/// The Slurm partitions for the jobs, down at first.
 pub(super) const PARTITIONS: [&str; 5] = ["main", "gpu", "wide", "shared", "whole"];
 
 /// The advance reservations that jobs ask for.
 pub(super) const RESERVATIONS: [&str; 2] = ["now", "any"];
 
-/// Sockets, cores, threads, memory, features, weights, GPUs: something of each for the selector to choose by. All nodes
-/// see the Pod.
+/// Nodes that differ in sockets, cores, threads, memory, features, weights and GPUs, for the selector to
+/// choose by. All nodes see the Pod.
 const NODES: &str = "\
     NodeName=DEFAULT State=CLOUD\n\
     NodeName=a[01-36] CPUs=16 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=32000 Feature=lake,ib \
@@ -47,17 +47,17 @@ const GRES: &str = "\
     NodeName=c[01-18] Name=gpu Type=tesla File=/dev/fake[0-1]\n\
     NodeName=c[01-18] Name=gpu Type=volta File=/dev/fake[2-3]\n";
 
-/// Which selector a cluster has.
+/// The selector of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selector {
-    /// Slurm's own.
+    /// The stock selector.
     Stock,
-    /// Ours over it.
+    /// `select/vipu` over the stock selector.
     Layered,
 }
 
-/// How often the schedulers run, at most: all partitions have to come up between two cycles of the main scheduler, and it has to be
-/// done between two cycles of backfill.
+/// The shortest interval of each scheduler. All Slurm partitions have to come up between two cycles of the
+/// main scheduler. The main scheduler has to finish between two cycles of backfill.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) main: Duration,
@@ -65,7 +65,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// For so many jobs, `patience` times as slow as a machine needs that has nothing else to do.
+    /// Returns the pace for this number of jobs, `patience` times as slow as an idle machine needs.
     pub(super) fn of(jobs: usize, patience: u64) -> Self {
         Self {
             main: Duration::from_secs(2 * patience),
@@ -74,7 +74,7 @@ impl Pace {
     }
 }
 
-/// A cluster with this selector, whose schedulers go over the whole queue each time.
+/// A cluster with this selector, whose schedulers go through the whole queue each time.
 pub(super) fn settings(selector: Selector, pace: Pace, limits: Limits) -> Settings {
     let (pause, interval) = (pace.main.as_secs(), pace.backfill.as_secs());
     let window = limits.window_minutes();
@@ -97,9 +97,9 @@ pub(super) fn settings(selector: Selector, pace: Pace, limits: Limits) -> Settin
         .slurm_conf("Licenses=tool:7,pod:1")
         .slurm_conf("AllowSpecResourcesUsage=yes")
         .slurm_conf("MaxJobCount=100000")
-        // 26.05 tells of jobs that backfill starts only so.
+        // Without this flag, 26.05 does not log the jobs that backfill starts.
         .slurm_conf("DebugFlags=HetJob")
-        // Compared instead.
+        // The outcomes compare the errors instead.
         .expect_log(" error: ");
     match selector {
         Selector::Stock => settings.without_plugin(),
@@ -107,8 +107,8 @@ pub(super) fn settings(selector: Selector, pace: Pace, limits: Limits) -> Settin
     }
 }
 
-/// Makes the advance reservations. What is yet to begin does so `begin` seconds since 1970: never while jobs are
-/// started, and between the ends of any two of them.
+/// Makes the advance reservations. The last one begins `begin` seconds since 1970: at no time when jobs are
+/// started, and between the ends of any two jobs.
 pub(super) fn reserve(cluster: &Cluster, begin: u64) -> Result<()> {
     let common = ["create", "reservation", "Users=root", "Duration=60-0"];
     let later = format!("StartTime=uts{begin}");

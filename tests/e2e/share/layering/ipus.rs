@@ -1,4 +1,5 @@
-//! Jobs that wait for IPUs, among the others and not compared. The stock selector, which would start them, has them wait for a licence.
+//! Jobs that wait for IPUs. They are among the other jobs but are not compared. Under the stock selector,
+//! which would start them, they wait for a licence.
 
 use anyhow::{Result, ensure};
 use mock_vipu::Incident;
@@ -6,19 +7,19 @@ use testbed::{Cluster, wait_until};
 
 use super::cluster::Selector;
 
-/// What they are called, and a partition of their own.
+/// The name of these jobs, and of a Slurm partition for them alone.
 pub(super) const NAME: &str = "ipus";
 
-/// Which nodes they would have.
+/// The nodes that these jobs can have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Nodes {
-    /// Those of all partitions.
+    /// The nodes of all Slurm partitions.
     Shared,
-    /// Those of a partition of their own.
+    /// The nodes of a Slurm partition for these jobs alone.
     Apart,
 }
 
-/// What such a job asks for.
+/// Returns the request of a job that waits for IPUs.
 pub(super) fn request(selector: Selector, ipus: u32) -> String {
     match selector {
         Selector::Stock => "--licenses=pod".into(),
@@ -26,15 +27,16 @@ pub(super) fn request(selector: Selector, ipus: u32) -> String {
     }
 }
 
-/// All IPUs, or the licence: one half until a job reaches its limit, the other by somebody else.
+/// All IPUs, or the licence, in use: one half by a job until its time limit, the other half by another user.
 pub(super) struct Taken<'a> {
     cluster: &'a Cluster,
     selector: Selector,
 }
 
 impl<'a> Taken<'a> {
-    /// Takes them, by a job with a limit of so many `minutes`, and waits until the selector knows that nothing is free. No job may begin
-    /// in vain: when it ended, slurmctld 22.05 would look for the names of its nodes for ten seconds each, under a lock.
+    /// Submits a job for half the IPUs with a limit of `minutes`, and waits until the selector knows that
+    /// nothing is free. No job may begin in vain: at its end, slurmctld 22.05 would look up the names of its
+    /// nodes for ten seconds each, under a lock.
     pub(super) fn take(cluster: &'a Cluster, selector: Selector, minutes: u64) -> Result<Self> {
         let limit = format!("--time={minutes}");
         let submit = |ipus, node: &[&str]| {
@@ -52,7 +54,8 @@ impl<'a> Taken<'a> {
         Ok(Self { cluster, selector })
     }
 
-    /// Makes sure that nobody else got any, and that most are told so: the others are behind jobs that wait for nodes.
+    /// Checks that no other job got IPUs, and that most waiting jobs have the reason. The rest are behind
+    /// jobs that wait for nodes.
     pub(super) fn is_waited_for(&self) -> Result<()> {
         let squeue =
             self.cluster.command("squeue").args(&["-h", "-n", NAME, "-o", "%T %r"]).success()?.stdout;

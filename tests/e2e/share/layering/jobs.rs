@@ -1,4 +1,4 @@
-//! The jobs, drawn at random.
+//! The random jobs.
 
 use rand::{
     RngExt, SeedableRng,
@@ -11,23 +11,24 @@ use testbed::JobId;
 use super::cluster::{PARTITIONS, RESERVATIONS, Selector};
 use super::ipus::{self, Nodes};
 
-/// What one `sbatch` submits.
+/// The content of one `sbatch` command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Job {
-    /// The options of its components: one, but of a heterogeneous job.
+    /// The options of each component. Only a heterogeneous job has several.
     components: Vec<Vec<String>>,
     /// The kind of its dependency, and the index of the job that it depends on.
     after: Option<(String, usize)>,
-    /// Its time limit.
+    /// The time limit.
     minutes: u64,
-    /// How many jobs it is to Slurm: tasks of an array, components of a heterogeneous job.
+    /// The number of jobs in Slurm's count: tasks of an array, components of a heterogeneous job.
     size: usize,
-    /// How many IPUs it asks for; such a job is not compared.
+    /// The number of IPUs. A job with IPUs is not compared.
     ipus: Option<u32>,
 }
 
 impl Job {
-    /// The options of its sbatch, when the jobs before it got these `ids` or were refused.
+    /// Returns the options of the job's sbatch. `ids` are those of the jobs before it, `None` for a refused
+    /// job.
     pub(super) fn options(&self, index: usize, ids: &[Option<JobId>], selector: Selector) -> Vec<String> {
         let name = self.ipus.map_or(format!("job{index}"), |_| ipus::NAME.into());
         let mut options = vec![format!("--job-name={name}")];
@@ -43,12 +44,12 @@ impl Job {
     }
 }
 
-/// Time limits with which nothing depends on the second in which a scheduler runs.
+/// Time limits that make the outcome independent of the second in which a scheduler runs.
 ///
-/// Each job has another one, a multiple of [`Limits::STEP`] from `shortest` to twice that, and backfill looks ahead
-/// twice as far as the shortest. So whatever is planned begins with the end of one running job, the end of no other job is
-/// nearer to that than STEP, and 30 s times a power of two, by which the selector groups ends, is never nearer than 2 min
-/// to a difference of two.
+/// Each job has a different limit, a multiple of [`Limits::STEP`] from `shortest` to twice that. Backfill
+/// looks ahead twice as far as the shortest limit. Every planned start is therefore the end of one running
+/// job, and no other end is nearer to it than STEP. The selector groups ends by 30 s times a power of two,
+/// which is never nearer than 2 min to a difference of two ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     shortest: u64,
@@ -69,18 +70,19 @@ impl Limits {
         Self::FURTHEST.min(2 * self.shortest)
     }
 
-    /// In minutes, of the `rank`th from the shortest.
+    /// Returns the limit at this rank from the shortest, in minutes.
     fn minutes(self, rank: usize) -> u64 {
         self.shortest + Self::STEP * rank as u64
     }
 
-    /// A moment in minutes from now that is well between the ends of jobs which start about now.
+    /// Returns a moment, in minutes from now, well between the ends of jobs that start about now.
     pub(super) fn between(self) -> u64 {
         self.shortest + self.shortest / 2 / Self::STEP * Self::STEP + Self::STEP / 2
     }
 }
 
-/// Draws jobs until they are `count` to Slurm, and their limits. With `waiting`, some are for IPUs, on these nodes.
+/// Draws jobs until Slurm counts `count` jobs, and their limits. With `waiting`, some of them are for IPUs,
+/// on these nodes.
 pub(super) fn draw(seed: u64, count: usize, waiting: Option<Nodes>) -> (Vec<Job>, Limits) {
     let random = &mut StdRng::seed_from_u64(seed);
     let (mut jobs, mut drawn) = (Vec::new(), 0);
@@ -107,12 +109,13 @@ fn job(random: &mut StdRng, index: usize) -> Job {
         0..2 => {
             job.components.extend((0..random.random_range(1..=2)).map(|_| request(random)));
             job.size = job.components.len();
-            // One of these in a partition without room ends the main scheduler's cycle from 24.11 on, and jobs with a
-            // reservation come before those that tell of the cycle.
+            // From 24.11 on, a heterogeneous job in a Slurm partition without room ends the main scheduler's
+            // cycle. Jobs with a reservation come before the jobs by which the testbed notices a cycle.
             job.components
                 .iter_mut()
                 .for_each(|options| options.retain(|option| !option.starts_with("--reservation")));
-            // The main scheduler leaves them to backfill, and with them all behind them in their partition.
+            // The main scheduler leaves heterogeneous jobs to backfill, and with them all jobs behind them in
+            // their Slurm partition.
             job.components[0].extend(random.random_bool(0.7).then(|| "--nice=5000".to_owned()));
         }
         2..4 => {
@@ -130,7 +133,7 @@ fn job(random: &mut StdRng, index: usize) -> Job {
     job
 }
 
-/// A job for IPUs, some of them before all others in their partition.
+/// Draws a job for IPUs. Some of them come before all other jobs in their Slurm partition.
 fn for_ipus(random: &mut StdRng, nodes: Nodes) -> Job {
     let partition = match nodes {
         Nodes::Shared => pick(random, &PARTITIONS),
@@ -142,8 +145,8 @@ fn for_ipus(random: &mut StdRng, nodes: Nodes) -> Job {
     Job { components: vec![options], size: 1, ipus, ..Job::default() }
 }
 
-/// What a job, or a component of one, asks for. Some of it cannot be had, or contradicts the rest: then both clusters have to
-/// refuse it in the same words.
+/// Draws the request of a job or of one component. Some requests cannot be met or contradict themselves: both
+/// clusters have to refuse these in the same words.
 fn request(random: &mut StdRng) -> Vec<String> {
     let mut options = Vec::new();
     let mut add = |option: String| options.push(option);
@@ -209,7 +212,7 @@ fn request(random: &mut StdRng) -> Vec<String> {
     options
 }
 
-/// How many tasks or nodes.
+/// Draws a number of tasks or nodes.
 fn size(random: &mut StdRng) -> String {
     match random.random_range(0..10) {
         0..6 => format!("--ntasks={}", random.random_range(1..=8)),

@@ -1,4 +1,4 @@
-//! The outcome of the jobs, as far as it must not depend on the selector.
+//! The outcome of the jobs, without the parts that may depend on the selector.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +10,9 @@ use testbed::Cluster;
 
 use super::{ipus, jobs::Limits};
 
-/// What differs from run to run, and names and numbers of the machine's own. 26.05 chooses the `BatchHost` of a job whose nodes boot
-/// at its next look at the time limits, every 30 s; it is the first of the nodes, which are compared.
+/// Fields that differ from run to run, and names and numbers of the machine itself. If nodes boot, 26.05
+/// chooses the `BatchHost` of their job at its next look at the time limits, every 30 s. The `BatchHost` is
+/// the first of the nodes, and the nodes are compared.
 const OF_THE_RUN: [&str; 12] = [
     "SubmitTime",
     "EligibleTime",
@@ -27,23 +28,24 @@ const OF_THE_RUN: [&str; 12] = [
     "BatchHost",
 ];
 
-/// How the names of the jobs' scripts begin, which are numbered.
+/// The start of the names of the jobs' scripts, which are numbered.
 const SCRIPTS: &str = "/jobs/script-";
 
-/// How many differing jobs a message shows.
+/// The number of differing jobs in a message.
 const SHOWN: usize = 5;
 
-/// What Slurm says of the jobs of a cluster, by what it is said of.
+/// The information that Slurm shows of the jobs of a cluster, by its subject.
 #[derive(Debug, Default)]
 pub(super) struct Outcome(BTreeMap<String, String>);
 
 impl Outcome {
-    /// Takes account of a submit that was refused with these words.
+    /// Records a submit that was refused with these words.
     pub(super) fn refuse(&mut self, index: usize, words: String) {
         self.0.insert(format!("refused submit {index}"), words);
     }
 
-    /// Takes account of all jobs as they are at this `moment`; `origin`, in seconds since 1970, is when the first started.
+    /// Records all jobs as they are at this `moment`. `origin` is the start of the first job, in seconds
+    /// since 1970.
     pub(super) fn look(&mut self, cluster: &Cluster, moment: &'static str, origin: u64) -> Result<()> {
         let show = cluster.command("scontrol").args(&["--details", "show", "job"]);
         let text = show.env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
@@ -61,7 +63,8 @@ impl Outcome {
         };
         let started = lines().filter_map(starts).enumerate().map(|(number, job)| format!("{number}: {job}"));
         self.0.insert("starts in their order".into(), started.collect::<Vec<_>>().join("\n"));
-        // What slurmctld took for an error: Slurm's selectors do so with some requests. Its clock is no matter of the jobs.
+        // slurmctld's errors: Slurm's selectors log some for some requests. Errors about its clock are left
+        // out, because they do not concern the jobs.
         let errors =
             lines().filter(|line| !line.contains("latency")).filter_map(|line| line.split_once(" error: "));
         let errors: BTreeSet<_> = errors.map(|(_, error)| error).collect();
@@ -69,7 +72,7 @@ impl Outcome {
         Ok(())
     }
 
-    /// Wants the same of another cluster.
+    /// Checks that another cluster has an equal outcome.
     pub(super) fn compare(&self, other: &Self) -> Result<()> {
         let keys: BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
         let differing: Vec<_> =
@@ -97,7 +100,7 @@ impl fmt::Display for Outcome {
             };
             self.0.iter().filter(is_meant).count()
         };
-        // Their nodes never boot.
+        // The nodes of these jobs never boot.
         let runs = ["JobState=CONFIGURING", "JobState=RUNNING"];
         let (main, all) = (count(super::AFTER_MAIN, &runs), count(super::AT_THE_END, &runs));
         write!(
@@ -116,14 +119,14 @@ fn lines_only_in(one: &str, two: &str) -> String {
     only.map(|line| format!("    {line}\n")).collect()
 }
 
-/// Whether this tells of a job that is not compared: of the testbed's own, of which there may be more in one of the clusters, or
-/// for IPUs.
+/// Whether this text is about a job that is not compared: a job for IPUs, or a job of the testbed, which may
+/// be more numerous in one of the clusters.
 fn is_aside(text: &str) -> bool {
     text.contains("sentinel") || text.contains(ipus::NAME)
 }
 
-/// A job's record without what depends on when it is looked at. The start that is expected of a waiting job is told to the
-/// step of the time limits.
+/// Returns a job's record without the parts that depend on the time of the look. The expected start of a
+/// waiting job is rounded to the step of the time limits.
 fn timeless(record: &str, origin: u64) -> Result<String> {
     let waits = record.contains("JobState=PENDING");
     let mut text = String::new();

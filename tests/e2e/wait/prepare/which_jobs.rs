@@ -1,5 +1,4 @@
-//! Partitions that are made while their jobs still wait: beside backfill, preemption, heterogeneous jobs, and jobs that
-//! cannot wait.
+//! `Prepare` with backfill, preemption, heterogeneous jobs, and jobs that cannot wait.
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
@@ -9,12 +8,13 @@ use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 use super::{preparing, there_are, was_never_configuring};
 use crate::{LIMIT, jobs::runs, let_go, slow, stay};
 
-/// What backfill starts is not prepared: it does not come, and the main scheduler comes often.
+/// A cluster in which only the main scheduler starts jobs, and runs often. A job that backfill starts is not
+/// prepared.
 fn prepared(seconds: u64) -> Settings {
     slow(seconds).slurm_conf("SchedulerParameters=bf_interval=3600,sched_interval=1").vipu_conf("Prepare=all")
 }
 
-/// Its launch was held until its partition was there.
+/// Checks that the job's launch was held until its partition was there.
 fn was_configuring(cluster: &Cluster, job: JobId) -> Result<()> {
     let log = cluster.slurmctld_log();
     let is_its =
@@ -29,7 +29,7 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
     slow(10).vipu_conf("Prepare=all").run(|cluster| {
         let ours = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--exclusive"])?;
         preparing(cluster, ours)?;
-        // One that comes after it, by either scheduler.
+        // A job behind it in the order of both schedulers.
         let script = "while [ ! -e go ]; do sleep 0.1; done";
         let short = cluster.sbatch(script, &["--exclusive", "--time=1", "--nice=1000"])?;
         runs(cluster, short)?;
@@ -49,7 +49,7 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
 
 #[test]
 fn user_prepare_shows_no_nodes_of_a_job_that_waits() -> Result<()> {
-    // What this selector has chosen stays with a job, whatever it is asked then.
+    // The nodes that the linear selector has chosen stay in a job, whatever question the selector was asked.
     let settings = slow(5).vipu_conf("Layer=linear").slurm_conf("SelectTypeParameters=CR_Memory");
     settings.vipu_conf("Prepare=all").run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
@@ -68,7 +68,7 @@ fn user_prepare_after_preemption() -> Result<()> {
     let settings = prepared(2).cpus(4).slurm_conf("PreemptType=preempt/partition_prio");
     let settings = settings.slurm_conf("PreemptMode=REQUEUE");
     settings.slurm_conf("PartitionName=first Nodes=ALL PriorityTier=10").run(|cluster| {
-        // For its IPUs, and for what is only prepared.
+        // Preemption for the IPUs of a running job, and of a job that is only prepared.
         let victim = stay(cluster, 64)?;
         let waits = cluster.sbatch("true", &["--gres=vipu:pod64:32", "--exclusive"])?;
         let first = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64", "--partition=first"])?;
@@ -78,7 +78,7 @@ fn user_prepare_after_preemption() -> Result<()> {
         cluster.command("scancel").args(&[&victim.to_string()]).success()?;
         cluster.await_end(waits, LIMIT)?;
         there_are(cluster, &[])?;
-        // For its nodes: who has no IPUs is no reason to wait for a partition first.
+        // Preemption for nodes: the victim has no IPUs, so no partition has to be awaited first.
         let plain = cluster.sbatch("sleep 1000", &["--exclusive", "--requeue"])?;
         runs(cluster, plain)?;
         let args = ["--gres=vipu:pod64:16", "--exclusive", "--partition=first"];
@@ -91,7 +91,7 @@ fn user_prepare_after_preemption() -> Result<()> {
 
 #[test]
 fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
-    // It is backfill that starts them, always.
+    // Backfill always starts these jobs.
     let settings = slow(2).nodes(2).slurm_conf("SchedulerParameters=bf_interval=1");
     settings.vipu_conf("Prepare=all").run(|cluster| {
         let args = ["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:8"];
@@ -107,7 +107,7 @@ fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
 }
 
 #[test]
-fn user_prepare_leaves_out_who_cannot_wait() -> Result<()> {
+fn user_prepare_leaves_out_jobs_that_cannot_wait() -> Result<()> {
     prepared(2).run(|cluster| {
         for by in ["srun", "salloc"] {
             for (immediate, is_prepared) in
@@ -126,7 +126,7 @@ fn user_prepare_leaves_out_who_cannot_wait() -> Result<()> {
                 there_are(cluster, &[])?;
             }
         }
-        // Who hangs up, or gives up before the partition is there leaves nothing.
+        // A command that hangs up, or gives up before the partition is there, leaves nothing.
         let args = ["--gres=vipu:pod64:16", "--job-name=hangs-up", "true"];
         let mut command = cluster.command("salloc").args(&args).start()?;
         let job = cluster.await_job_named("hangs-up", LIMIT)?;

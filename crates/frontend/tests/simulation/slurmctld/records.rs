@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
 
-use frontend::slurm::{self, BEGIN_SOON};
+use frontend::slurm;
 use ledger::Seconds;
 use tokio::time::Instant;
 
@@ -151,8 +151,8 @@ impl slurm::JobMut for JobChange<'_> {
 
     fn configure_again(&mut self) {}
 
-    fn begin_soon(&mut self) {
-        self.change(|job| job.begin = Instant::now() + BEGIN_SOON);
+    fn begin_soon(&mut self, delay: Duration) {
+        self.change(|job| job.begin = Instant::now() + delay);
     }
 
     fn end_by_deadline(&mut self) {}

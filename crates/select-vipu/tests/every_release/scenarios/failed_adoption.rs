@@ -1,5 +1,5 @@
-//! Taking over the jobs of an earlier slurmctld stops half-way: IPU jobs wait, and none waits for what does
-//! not come.
+//! The adoption of an earlier slurmctld's jobs stops half-way. New IPU jobs wait, and no gate stays closed in
+//! vain.
 
 use std::ffi::{CString, c_int, c_void};
 use std::fs;
@@ -14,7 +14,7 @@ use crate::object::Plugin;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What stops it.
+/// The failure that stops the adoption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// A panic, at the second of two jobs.
@@ -39,7 +39,7 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
         }
         Stop::Threads => {
             second.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
-            // More than there is.
+            // Too large a stack, so that no thread can be started.
             // SAFETY: this is the only thread.
             unsafe { std::env::set_var("RUST_MIN_STACK", (1_u64 << 47).to_string()) };
         }
@@ -71,7 +71,7 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
     }
 }
 
-/// As an earlier slurmctld did.
+/// Writes a grant into the job's record, as an earlier slurmctld did.
 fn give_partition(job: Job, id: u32) {
     let variable = format!("SLURM_VIPU_JOB_{id}=slurm_{id},pod64,16,1,127.0.0.1:9");
     let environment = vec![CString::new(variable).unwrap().into_raw()].leak();
@@ -79,7 +79,7 @@ fn give_partition(job: Job, id: u32) {
     job.details.put("env_cnt", 1_u16);
 }
 
-/// The completion gate and the launch gate.
+/// Returns the counters of the completion gate and the launch gate.
 fn gates(job: Job) -> (u32, u8) {
     (job.record.get("prep_epilog_cnt"), job.details.get("prolog_running"))
 }

@@ -1,13 +1,13 @@
-//! `select_vipu.so` as slurmctld loads it, before it knows of any controller: all goes to the stock selector.
+//! `select_vipu.so` directly after slurmctld has loaded it: all calls go to the stock selector.
 
 use crate::host::{Host, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
 
-/// The id of our own, where it may not be that of a stock selector.
+/// The id of our selector in releases in which it must differ from the stock selectors' ids.
 const OWN: u32 = 22096;
 
-/// Returns the plugin, all of whose functions were called but `reconfigure`.
+/// Calls all functions of the plugin except `reconfigure`, and returns the plugin.
 pub fn run(host: Host, installation: &Installation) -> Plugin {
     let all = load(host, installation);
     let ids: Vec<_> = all.iter().map(|plugin| plugin.number("plugin_id")).collect();
@@ -28,7 +28,7 @@ pub fn run(host: Host, installation: &Installation) -> Plugin {
     select
 }
 
-/// Loads what Slurm loads: up to 24.11 every selector of PluginDir, later the configured one.
+/// Loads the selectors that Slurm loads: all of PluginDir up to 24.11, later only the configured one.
 fn load(host: Host, installation: &Installation) -> Vec<Plugin> {
     let own = format!("{}.so", installation.select_type().replace('/', "_"));
     let stock = ["select_cons_tres.so", "select_linear.so"].into_iter();
@@ -40,7 +40,7 @@ fn load(host: Host, installation: &Installation) -> Vec<Plugin> {
     names.map(load).collect()
 }
 
-/// What was sent came to the stock selector unchanged, and its answer came back.
+/// Checks that a call reached the stock selector unchanged, and that its answer came back.
 pub fn arrived(layer: &str, notes: &[String]) {
     let [sent, heard, got] = notes else { panic!("not sent and heard once: {notes:?}") };
     let sent = sent.strip_prefix("sent: ").unwrap();

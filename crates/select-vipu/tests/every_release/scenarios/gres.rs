@@ -1,4 +1,4 @@
-//! `gres_vipu.so` where Slurm looks at what a node offers.
+//! `gres_vipu.so` when Slurm examines a node's offer.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -37,7 +37,7 @@ pub fn run(host: Host, installation: &Installation) {
     }
     notes();
     for function in ["gres_p_get_devices", &format!("gres_p_{}", scripts[0])] {
-        // SAFETY: a function of the interface that returns a pointer, and looks at no argument.
+        // SAFETY: the function of the interface returns a pointer and reads no argument.
         let answer = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> *mut c_void>(
                 plugin.wanted(function),
@@ -59,16 +59,16 @@ pub fn run(host: Host, installation: &Installation) {
     );
 }
 
-/// The errors that are logged when a node with these records starts.
+/// Returns the errors in the log when a node with these records starts.
 fn said(host: Host, plugin: Plugin, records: &[Record]) -> Vec<String> {
     type Load = unsafe extern "C" fn(*mut *mut c_void, *mut c_void) -> c_int;
-    // SAFETY: it has this type in every release.
+    // SAFETY: the function has this type in every release.
     let load = unsafe { std::mem::transmute::<*mut c_void, Load>(plugin.wanted("gres_p_node_config_load")) };
     let mut list: Vec<_> = records.iter().map(|record| record.address()).chain([null_mut()]).collect();
     notes();
     let unread = std::ptr::without_provenance_mut(1);
-    // SAFETY: a list as the fake has it; the other argument differs between the releases and is not to be
-    // looked at.
+    // SAFETY: the list has the fake's form; the other argument differs between the releases and must not be
+    // read.
     let code = unsafe { load(list.as_mut_ptr(), unread) };
     assert_eq!(code, 0, "Slurm {}", host.release.name);
     notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()

@@ -1,5 +1,5 @@
-//! Limits by Slurm partition and QOS, and options at a change, once there is a vipu.conf: each is where this
-//! release has it.
+//! Limits by Slurm partition and QOS, and options at a change of a job, with a vipu.conf. Each is read from
+//! its place in this release.
 
 use std::fs;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::record::Record;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// No controller answers there.
+/// A vipu.conf whose controller does not answer.
 const CONF: &str = "ApiHost=127.0.0.1:1 IpuofDir=/x SizePolicy=round-up\n\
                     MaxIpusPerJobInSlurmPartition=ipu:32 MaxIpusPerJobInQos=low:8,high:16\n";
 
@@ -27,7 +27,7 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
     at_submit(host, submit, cluster.partition);
     let job = cluster.waiting.record;
     at_a_change(host, submit, job);
-    // As the scheduler finds it.
+    // As the scheduler finds the job.
     job.put("tres_per_node", gres(host, "vipu:pod64:16"));
     let busy = host.release.constant("ESLURM_NODES_BUSY").cast_signed();
     job.put("state_reason", 0_u32);
@@ -37,8 +37,8 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
     wait_until("the limit to be the reason", LIMIT, is_told).unwrap();
 }
 
-/// Slurm calls reconfigure also when a partition is updated, or debug flags are set: somebody may be editing
-/// the file.
+/// Checks that reconfigure alone does not read vipu.conf. Slurm also calls reconfigure when a Slurm partition
+/// is updated or debug flags are set, and an administrator may be editing the file then.
 fn is_not_in_force_yet(host: Host, [select, submit]: [Plugin; 2]) {
     assert_eq!(host.call(select, "select_p_reconfigure", None), 0);
     let message = Record::new(host.release, "job_desc_msg");

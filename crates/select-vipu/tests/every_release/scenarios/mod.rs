@@ -1,4 +1,4 @@
-//! What a process tests as a Slurm of one release.
+//! The tests that a process runs as a Slurm of one release.
 
 mod failed_adoption;
 mod forwarding;
@@ -17,13 +17,13 @@ use crate::object::{Plugin, Refused};
 use crate::releases::Release;
 use failed_adoption::Stop;
 
-/// The last words of a scenario that came to its end.
+/// The last output of a scenario that reached its end.
 pub const END: &str = "the scenario is over";
 
-/// Runs the scenario; a panic is its failure.
+/// Runs the scenario. It panics if the scenario fails.
 pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
     let host = Host::start(installation, Box::leak(Box::new(Release::named(release))));
-    offers_what_the_release_has(host);
+    has_the_interface_of_the_release(host);
     match scenario {
         Scenario::Whole => whole(host, installation),
         Scenario::WrongTable => wrong_table::run(host, installation),
@@ -46,8 +46,8 @@ pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
     println!("\n{END}");
 }
 
-/// The fake is true to the release, or the rest proves nothing.
-fn offers_what_the_release_has(host: Host) {
+/// Checks that the fake is true to the release; otherwise the other checks prove nothing.
+fn has_the_interface_of_the_release(host: Host) {
     let series = host.release.series;
     assert_eq!(host.has("job_requeue"), series <= 2505);
     assert_eq!(host.has("job_requeue_internal"), series >= 2511);
@@ -74,7 +74,7 @@ fn whole(host: Host, installation: &Installation) {
     limits::run(host, installation, [select, job_submit], &cluster);
 }
 
-/// Says what comes of loading each plugin, and what was done meanwhile, for the test that wants it so.
+/// Prints the result of loading each plugin, and the notes on it, for the test that started this process.
 fn load(host: Host, installation: &Installation) {
     for name in ["select_vipu.so", "job_submit_vipu.so", "gres_vipu.so", "spank_ipuof.so"] {
         match Plugin::load(&installation.plugins().join(name), host.release) {

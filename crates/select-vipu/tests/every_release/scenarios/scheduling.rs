@@ -1,5 +1,5 @@
-//! `select_vipu.so` with `vipu_slurmctld.so`, on a site that has no vipu.conf yet: IPU jobs wait and say why,
-//! others run.
+//! `select_vipu.so` with `vipu_slurmctld.so`, on a site without a vipu.conf: IPU jobs wait with a reason,
+//! other jobs run.
 
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub fn run(host: Host, plugin: Plugin, cluster: &Cluster) {
     selector.places_reservations(cluster.reservation.record);
     cluster.list(host, &[cluster.running, cluster.waiting, cluster.plain]);
     selector.starts_jobs_without_ipus(cluster.plain.record);
-    selector.refuses_what_no_pod_has(cluster.waiting.record);
+    selector.refuses_impossible_requests(cluster.waiting.record);
     selector.has_ipu_jobs_wait(cluster.waiting.record);
     selector.forecasts(cluster.waiting.record);
 }
@@ -49,7 +49,7 @@ impl Selector {
         self.host.call(self.plugin, name, Some(job))
     }
 
-    /// The first one, in which the controller's object is loaded.
+    /// Makes the first reconfigure, which loads `vipu_slurmctld.so`.
     fn reconfigure(&self) {
         let functions = self.host.select_interface();
         let reconfigure = functions.iter().find(|known| known.name() == c"select_p_reconfigure").unwrap();
@@ -63,7 +63,8 @@ impl Selector {
         assert!(errors.len() == expected.len() && told, "{logged:?}");
     }
 
-    /// Before the first waiting job: nothing is to be concluded from such a record.
+    /// Tests the record of a reservation, before the first waiting job. The plugin must conclude nothing from
+    /// it.
     fn places_reservations(&self, record: Record) {
         assert_eq!(self.job_test(record, "WILL_RUN"), (0, 1));
     }
@@ -80,7 +81,7 @@ impl Selector {
         assert_eq!(job.text("state_desc"), None);
     }
 
-    fn refuses_what_no_pod_has(&self, job: Record) {
+    fn refuses_impossible_requests(&self, job: Record) {
         job.put("tres_per_node", gres(self.host, "vipu:pod64:3"));
         let never = self.host.release.constant("ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE");
         assert_eq!(self.job_test(job, "TEST_ONLY"), (never.cast_signed(), 0));
@@ -99,7 +100,7 @@ impl Selector {
         assert_eq!(self.of_job("select_p_job_begin", job), -1, "the job stays pending");
     }
 
-    /// The refusal keeps nobody else off the nodes: see `differences/refusal.rs`.
+    /// Checks that the refusal keeps no other job off the nodes; see `differences/refusal.rs`.
     fn leaves_the_line_to_others(&self, job: Record) {
         let busy = self.host.release.constant("ESLURM_NODES_BUSY").cast_signed();
         if self.host.release.series < 2302 {
@@ -114,7 +115,7 @@ impl Selector {
             assert_eq!(self.job_test(job, "RUN_NOW"), (licenses, 0));
             assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));
         }
-        // As srun and salloc are tried before they are in line: they would tell the user what is wrong.
+        // Slurm tries srun and salloc like this before they are in line. They show the code to the user.
         job.put("state_reason", 0_u32);
         assert_eq!(self.job_test(job, "RUN_NOW"), (busy, 0));
         assert_eq!(self.job_test(job, "TEST_ONLY"), (0, 1));

@@ -1,7 +1,8 @@
-//! slurm-host itself on the records and functions of the release.
+//! slurm-host itself, on the records and functions of the release.
 
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::locks::LockPermit;
@@ -30,12 +31,12 @@ pub fn run(host: Host, cluster: &Cluster) {
 }
 
 fn change(job: &Job) -> JobMut<'_> {
-    // SAFETY: a job record under slurmctld's locks.
+    // SAFETY: the record is a job's, and slurmctld's locks are held.
     unsafe { JobMut::from_callback(job.record.address()) }.unwrap_or_else(|| panic!("{:?}", notes()))
 }
 
 fn reads(job: Job) {
-    // SAFETY: a job record under slurmctld's locks.
+    // SAFETY: the record is a job's, and slurmctld's locks are held.
     let seen = unsafe { JobRef::from_callback(job.record.address()) };
     let seen = seen.unwrap_or_else(|| panic!("{:?}", notes()));
     assert_eq!((seen.id(), seen.user(), seen.restart_count(), seen.het_job()), (RUNNING, 1000, 2, 7));
@@ -66,11 +67,11 @@ fn writes(host: Host, job: Job) {
         seen.set_script_environment(name, value);
     }
     seen.remove_script_environment("A");
-    forgets_what_is_forged(host, job, &mut seen);
+    forgets_forged_entries(host, job, &mut seen);
     assert_eq!(seen.script_environment("B").as_deref(), Some("4"));
     seen.expect_start(1_800_000_000);
     job.details.put("begin_time", 0_i64);
-    seen.begin_soon();
+    seen.begin_soon(Duration::from_secs(2));
     assert!(!job.record.get::<*const c_void>("job_resrcs").is_null());
     seen.give_up_resources();
     assert!(job.record.get::<*const c_void>("job_resrcs").is_null());
@@ -84,14 +85,15 @@ fn writes(host: Host, job: Job) {
     assert_eq!(text_at(unsafe { environment.read() }).as_deref(), Some("B=2"));
     assert_eq!(job.record.get::<u32>("spank_job_env_size"), 2);
     let scripts: *const *const c_char = job.record.get("spank_job_env");
-    // SAFETY: two texts and a NULL behind them.
+    // SAFETY: the list has two texts and a NULL.
     let scripts = [0, 1, 2].map(|i| text_at(unsafe { scripts.add(i).read() }));
     assert_eq!(scripts, [Some("SPANK_C=3".into()), Some("SPANK_B=4".into()), None]);
     assert!(host.get::<i64>("last_job_update") > 0, "clients must see the change");
 }
 
-/// Slurm takes a list of a client's own, in which a name can be there twice.
-fn forgets_what_is_forged(host: Host, job: Job, seen: &mut JobMut<'_>) {
+/// Checks that forged entries are removed. Slurm accepts any list of a client, and a name can occur twice in
+/// it.
+fn forgets_forged_entries(host: Host, job: Job, seen: &mut JobMut<'_>) {
     let all = ["SPANK_VIPU_A=1", "SPANK_C=3", "SPANK_VIPU_A=2", "SPANK_VIPU_B=1", "SPANK_B=0", "SPANK_B=4"];
     let sent: *mut *mut c_char = all.map(|entry| host.text(entry)).to_vec().leak().as_mut_ptr();
     job.record.put("spank_job_env", sent);
@@ -105,7 +107,7 @@ fn raises_gates(host: Host, job: Job) {
     let mut seen = change(&job);
     let [running, pending, configuring] =
         ["JOB_RUNNING", "JOB_PENDING", "JOB_CONFIGURING"].map(|state| host.release.constant(state));
-    // With a burst buffer that waits too, and without.
+    // With a waiting burst buffer, and without.
     for (others, before) in [(1_u8, pending | configuring), (0, pending)] {
         job.record.put("job_state", before);
         job.details.put("prolog_running", others);
@@ -170,7 +172,7 @@ fn lists_jobs_and_nodes() {
     assert_eq!(nodes, [("ipu-1", "vipu:pod16:no_consume:16"), ("ipu-2", "vipu:pod64:no_consume:64")]);
 }
 
-/// As the last, in this process; the plugins have a slurm-host of their own.
+/// Switches slurm-host off in this process, so it runs last. The plugins have a slurm-host of their own.
 fn is_switched_off_by_one_wrong_record(host: Host, cluster: &Cluster) {
     host.set("job_list", std::ptr::null_mut::<c_void>());
     // SAFETY: under slurmctld's locks.
@@ -190,8 +192,8 @@ fn is_switched_off_by_one_wrong_record(host: Host, cluster: &Cluster) {
     assert!(told.iter().any(|line| line.contains("a job record begins with 0x1")), "{told:?}");
 }
 
-/// A run that was never launched, of jobs that may not be requeued: alone, and as parts of a heterogeneous
-/// one.
+/// Sends back a run that was never launched, of a job that may not be requeued: a single job, and a component
+/// of a heterogeneous job.
 fn sends_back(host: Host, cluster: &Cluster) {
     let jobs = [cluster.running, cluster.waiting, cluster.plain];
     let requeue = |job: Job| job.details.get::<u16>("requeue");
@@ -223,7 +225,7 @@ fn sends_back(host: Host, cluster: &Cluster) {
     }
 }
 
-/// Everything that the one thread does that may take locks.
+/// Does all work of the host thread, the only thread that may take locks.
 fn opens_gates(host: Host, job: Job) {
     let errors: Vec<_> = notes().into_iter().filter(|note| note.starts_with("log 2")).collect();
     assert_eq!(errors, [""; 0]);

@@ -1,4 +1,4 @@
-//! `job_submit_vipu.so` once slurmctld has its controller.
+//! `job_submit_vipu.so` after slurmctld has loaded `vipu_slurmctld.so`.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -30,7 +30,7 @@ pub fn run(host: Host, plugin: Plugin, job: Record) {
     ask("tres_per_node", "gpu:1");
     for (option, told_or_kept) in [("ipus=32", "vipu:pod64:32"), ("ipus=two", "--ipus=two: a number of IPUs")]
     {
-        // As many others as a user may think of.
+        // A user may send any number of other entries.
         let mut kept = vec![host.text("OTHER=1"); 20_000];
         kept.push(host.text(&format!("_SLURM_SPANK_OPTION_spank_ipuof_{option}")));
         message.put("spank_job_env_size", u32::try_from(kept.len()).unwrap());
@@ -40,7 +40,7 @@ pub fn run(host: Host, plugin: Plugin, job: Record) {
         assert!(said.contains(told_or_kept) && (code == refused) == said.contains("--ipus"), "{code} {said}");
     }
 
-    drops_what_is_forged(host, submit, message);
+    drops_forged_entries(host, submit, message);
 
     for (member, what) in
         [("tres_per_job", "per job"), ("tres_per_task", "per task"), ("tres_per_socket", "per socket")]
@@ -51,8 +51,8 @@ pub fn run(host: Host, plugin: Plugin, job: Record) {
     }
 }
 
-/// What Prolog and Epilog would be told, with IPUs and without.
-fn drops_what_is_forged(host: Host, submit: *mut c_void, message: Record) {
+/// Checks that forged variables of Prolog and Epilog are removed, with IPUs and without.
+fn drops_forged_entries(host: Host, submit: *mut c_void, message: Record) {
     for gres in ["gpu:1", "vipu:pod64:4"] {
         ask(host, message, "tres_per_node", gres);
         let forged = "SPANK_SLURM_VIPU_PARTITION=slurm_41";
@@ -68,7 +68,7 @@ fn drops_what_is_forged(host: Host, submit: *mut c_void, message: Record) {
     }
 }
 
-/// Makes the message one that asks for this alone.
+/// Makes the message a request for these words alone.
 pub fn ask(host: Host, message: Record, member: &str, words: &str) {
     let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
     for none in tres.into_iter().chain(["partition", "qos", "reservation"]) {
@@ -85,7 +85,7 @@ pub fn job_submit(host: Host, function: *mut c_void, message: Record) -> (c_int,
     let function: unsafe extern "C" fn(*mut c_void, u32, *mut *mut c_char) -> c_int =
         unsafe { std::mem::transmute(function) };
     let mut told = null_mut();
-    // SAFETY: a message and a variable for the answer, under slurmctld's locks.
+    // SAFETY: the arguments are a message and a variable for the answer, under slurmctld's locks.
     let code = host.under_locks(|| unsafe { function(message.address(), 1000, &raw mut told) });
     (code, text_at(told))
 }

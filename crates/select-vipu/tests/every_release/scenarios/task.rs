@@ -1,4 +1,4 @@
-//! `spank_ipuof.so` in a task of a job that was given a partition.
+//! `spank_ipuof.so` in a task of a job with a partition.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fs;
@@ -25,7 +25,7 @@ pub fn run(host: Host, installation: &Installation) {
     for name in ["slurm_spank_init", "slurm_spank_task_init"] {
         // SAFETY: callbacks have this type in every release.
         let callback = unsafe { std::mem::transmute::<*mut c_void, Callback>(plugin.wanted(name)) };
-        // SAFETY: a handle that the fake does not look at, and the words of plugstack.conf.
+        // SAFETY: the fake does not read the handle; the words are those of plugstack.conf.
         assert_eq!(unsafe { callback(null_mut(), 1, words) }, 0, "{:?}", notes());
     }
     let notes = notes();
@@ -36,10 +36,10 @@ pub fn run(host: Host, installation: &Installation) {
     tells_of_a_step_without_ipus(host, plugin);
 }
 
-/// srun's part: what it puts into its environment, and so into its tasks'.
+/// Checks the variable that srun puts into its own environment and thereby into its tasks'.
 fn tells_of_a_step_without_ipus(host: Host, plugin: Plugin) {
     const VARIABLE: &str = "SLURM_VIPU_STEP_WITHOUT";
-    // SAFETY: a callback of SPANK, which has this type.
+    // SAFETY: the callback of SPANK has this type.
     let callback =
         unsafe { std::mem::transmute::<*mut c_void, Callback>(plugin.wanted("slurm_spank_init_post_opt")) };
     let (in_srun, in_sbatch) = (1_i32, 3_i32);
@@ -47,7 +47,7 @@ fn tells_of_a_step_without_ipus(host: Host, plugin: Plugin) {
         (in_sbatch, host.text("none"), None),
         (in_srun, host.text("none"), Some("42")),
         (in_srun, gres_words(host, "gpu:1"), Some("42")),
-        // The next component of the same step: they share one environment.
+        // The next component of one step, which shares its environment.
         (in_srun, null_mut(), None),
         (in_srun, host.text("none"), None),
     ] {
@@ -59,7 +59,7 @@ fn tells_of_a_step_without_ipus(host: Host, plugin: Plugin) {
     }
 }
 
-/// A list of C strings that ends with NULL, for the life of the process.
+/// Makes a list of C strings that ends with NULL and lives as long as the process.
 fn texts(texts: &[&str]) -> *const *mut c_char {
     let texts = texts.iter().map(|text| CString::new(*text).unwrap().into_raw());
     texts.chain([null_mut()]).collect::<Vec<_>>().leak().as_ptr()

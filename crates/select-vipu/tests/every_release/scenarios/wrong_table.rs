@@ -1,4 +1,4 @@
-//! A slurmctld that is not laid out as the table says: it lives on, IPU jobs wait, all others start.
+//! A slurmctld whose records differ from the table: it lives on, IPU jobs wait, and all other jobs start.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -12,13 +12,13 @@ use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::{Record, leave_the_rest_zero};
 
-/// Slurm's struct lacks eight bytes that the table has before a member, in one process each: all is judged
-/// once per process.
+/// Checks tables that lack eight bytes of Slurm's struct before a member. Each runs in a process of its own,
+/// because the plugins judge the layout once per process.
 pub fn run_each_shift(host: Host, installation: &Installation) {
     leave_the_rest_zero();
     let of_jobs = STRUCTS.iter().filter(|found| ["job_record", "job_details"].contains(&found.name));
     let members = of_jobs.flat_map(|found| found.members.iter().map(|(member, _)| (found.name, *member)));
-    // Nothing that slurmctld alone writes is read behind this one, which is looked at for a forecast only.
+    // Left out: only a forecast reads it, and the plugins read no later member that slurmctld alone writes.
     let last = ("job_details", "whole_node");
     let unnoticed: Vec<_> = members
         .filter(|place| *place != last)
@@ -40,7 +40,7 @@ fn is_noticed(host: Host, installation: &Installation, (kind, first): (&str, &st
         *value = format!("{} {c_type}", place(member) - 8);
     }
     crate::write_table(installation, host.release, &measured).unwrap();
-    // SAFETY: the child goes on with this thread alone, which holds no lock, and ends without returning.
+    // SAFETY: the child has only this thread, which holds no lock, and ends without returning.
     match unsafe { libc::fork() } {
         0 => {
             let outcome = std::panic::catch_unwind(|| run(host, installation));
@@ -49,7 +49,7 @@ fn is_noticed(host: Host, installation: &Installation, (kind, first): (&str, &st
         }
         child => {
             let mut status = -1;
-            // SAFETY: our child, and a variable for its status.
+            // SAFETY: the arguments are our child and a variable for its status.
             assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
             status == 0
         }

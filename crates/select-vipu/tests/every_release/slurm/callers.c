@@ -1,4 +1,4 @@
-/* How slurmctld calls the plugins' functions: with the types its headers of this series give them. */
+/* Calls of the plugins' functions as slurmctld makes them, with the types of this series' headers. */
 #include "fake.h"
 
 #define SENT(name, format, ...) fake_tell("sent: " #name format, ##__VA_ARGS__)
@@ -84,7 +84,7 @@
 #define FUNCTION10 FUNCTION1
 #define PROCEDURE1(name, A) ENTRY(name)
 
-/* Slurm's own table; "plugin_id" stands before these. */
+/* Slurm's own table, without its first entry "plugin_id". */
 const struct { const char *name; void (*call)(void *function); } fake_select_table[] = {
 #include "interface.h"
 	{ NULL, NULL },
@@ -107,7 +107,7 @@ int fake_call_job_modify(void *function, void *message, void *job, uint32_t user
 {
 	typedef int (*job_modify)(void *, void *, uint32_t, char **);
 #if SERIES == 2205
-	/* Three arguments: in the register of a fourth lies anything. */
+	/* Three arguments: the register of a fourth can hold any value. */
 	err_msg = (char **)1;
 #endif
 	return ((job_modify)function)(message, job, user, err_msg);

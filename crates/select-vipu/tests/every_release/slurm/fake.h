@@ -1,10 +1,10 @@
-/* What the fake Slurm and its selectors share. SERIES is such as 2205 for 22.05. */
+/* Declarations for the fake Slurm and its selectors. SERIES is a number, for example 2205 for 22.05. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Has the test note a line. */
+/* Adds a line to the test's notes. */
 void fake_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 extern uint32_t fake_version; /* SLURM_VERSION_NUMBER */
@@ -14,7 +14,7 @@ typedef void *ptr;
 typedef uint32_t u32;
 typedef uint16_t u16;
 
-/* An argument or result that loses no bit of its type unnoticed. */
+/* An argument or result in which the loss of any bit is noticed. */
 #define SAMPLE(type, number) ((type)(0xb1e2d3c4a5968790 + (number)))
 #define RESULT(type) SAMPLE(type, 0x100 * __LINE__)
 

@@ -1,4 +1,4 @@
-/* A stock selector: select_NAME.so with plugin_id ID. Each function tells the test what it was called with. */
+/* A stock selector: select_NAME.so with plugin_id ID. Each function notes its arguments for the test. */
 #include "fake.h"
 
 const char plugin_name[] = "fake selection";

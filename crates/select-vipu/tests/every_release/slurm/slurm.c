@@ -1,4 +1,4 @@
-/* What the plugins find of slurmctld, slurmstepd and libslurmfull, declared as in Slurm's headers of the series. */
+/* The parts of slurmctld, slurmstepd and libslurmfull that the plugins use, declared as in the series' headers. */
 #include "fake.h"
 #include <pthread.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ void slurm_log_var(const int level, const char *format, ...)
 	fake_tell("log %d: %s", level, line);
 }
 
-/* Slurm's allocator hides a header before what it gives out, and takes nothing else back. */
+/* Slurm's allocator puts a header before each allocation, and frees only memory with this header. */
 struct header { size_t magic, bytes; };
 #define MAGIC 0x42
 
@@ -95,7 +95,7 @@ char *slurm_xstrdup(const char *text)
 	return copy;
 }
 
-/* A list is here an array that ends with NULL. */
+/* A list of the fake is an array that ends with NULL. */
 int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), void *argument)
 {
 	int count = 0;
@@ -130,7 +130,7 @@ void slurm_bit_clear_all(int64_t *bitmap)
 	fake_tell("no node is kept");
 }
 
-/* A bitmap is here its magic number and the answer. */
+/* A bitmap of the fake has its magic number and the answer. */
 int64_t slurm_bit_ffs(int64_t *bitmap)
 {
 	must(bitmap[0] == 0x42434445, "bit_ffs of no bitmap");

@@ -1,4 +1,4 @@
-//! Jobs that end otherwise than by themselves.
+//! Jobs that are cancelled.
 
 use std::time::Instant;
 
