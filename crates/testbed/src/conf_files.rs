@@ -15,7 +15,6 @@ use crate::{
 pub(crate) struct Addresses {
     pub(crate) slurmctld: u16,
     pub(crate) first_slurmd: u16,
-    /// The API port of each controller.
     pub(crate) vipu: Vec<u16>,
 }
 

@@ -38,5 +38,5 @@ mod wait;
 pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost};
 pub use mock_controller::Mock;
 pub use settings::Settings;
-pub use slurm::{ClusterCommand, Cycles, Diagnosis, JobId, JobRecord, JobView, Output, Running};
+pub use slurm::{ClusterCommand, Diagnosis, JobId, JobRecord, JobView, Output, Running};
 pub use wait::{say, wait_for, wait_until};

@@ -44,7 +44,6 @@ impl Layout {
         self.root().join("steps")
     }
 
-    /// Makes the folder of the failpoints, to which the plugin writes as `slurm`.
     pub(crate) fn make_failpoints(&self, slurm: &Account) -> Result<()> {
         Ok(chown(self.make_dir("failpoints", 0o755)?, Some(slurm.uid), Some(slurm.gid))?)
     }
