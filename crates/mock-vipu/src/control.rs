@@ -56,9 +56,6 @@ pub struct Control {
 
 impl Control {
     /// Connects to the address that `mock-vipu-server` printed after `control on`.
-    ///
-    /// # Errors
-    /// If the mock does not answer.
     pub fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -67,18 +64,12 @@ impl Control {
         Ok(Self { address, stream: BufReader::new(stream) })
     }
 
-    /// Sends a command.
-    ///
-    /// # Errors
-    /// If the mock cannot be reached or cannot carry out the command.
+    /// Sends a command. A refusal of the mock is an error.
     pub fn tell(&mut self, command: &Command) -> Result<()> {
         self.command(command).map(drop)
     }
 
     /// Returns the history of the mock.
-    ///
-    /// # Errors
-    /// If the mock cannot be reached.
     pub fn report(&mut self) -> Result<Report> {
         match self.command(&Command::Report)? {
             Answer::Report(report) => Ok(report),

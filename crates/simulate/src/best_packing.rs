@@ -27,7 +27,6 @@ pub struct BestPacking {
 }
 
 impl BestPacking {
-    /// Begins with a Pod of this many IPUs, all free.
     pub fn new(ipus: u32) -> Self {
         Self { ipus, running: HashMap::new(), free_from: Vec::new(), plans: 0 }
     }
@@ -46,7 +45,6 @@ impl BestPacking {
         start
     }
 
-    /// Takes this number of IPUs from `start` to `end`.
     fn take(&mut self, size: u32, start: i64, end: i64) {
         for time in [start, end] {
             let next = self.free_from.partition_point(|(from, _)| *from <= time);

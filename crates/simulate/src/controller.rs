@@ -10,23 +10,19 @@ use crate::DOMAIN;
 /// The place that a controller chooses for a partition if the caller wants none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// The lowest free block.
     Lowest,
     /// A block in the largest free block, which is broken up.
     Worst,
 }
 
-/// A controller with its IPUs and partitions.
 #[derive(Debug)]
 pub struct Controller {
     manner: Manner,
-    /// The job that has each IPU.
     owner: Vec<Option<u32>>,
     partitions: BTreeMap<u32, Vec<usize>>,
 }
 
 impl Controller {
-    /// Begins with this many IPUs, all free.
     pub fn new(ipus: u32, manner: Manner) -> Self {
         Self { manner, owner: vec![None; ipus as usize], partitions: BTreeMap::new() }
     }
@@ -48,7 +44,6 @@ impl Controller {
         true
     }
 
-    /// Removes a job's partition.
     pub fn remove(&mut self, job: u32) {
         for ipu in self.partitions.remove(&job).unwrap_or_default() {
             let owner = self.owner[ipu].take();
@@ -56,7 +51,6 @@ impl Controller {
         }
     }
 
-    /// All partitions, by their jobs.
     pub fn partitions(&self) -> impl Iterator<Item = (u32, Vec<Place>)> {
         let place = |ipu: &usize| Place { domain: *ipu as u32 / DOMAIN, index: *ipu as u32 % DOMAIN };
         self.partitions.iter().map(move |(job, ipus)| (*job, ipus.iter().map(place).collect()))

@@ -14,7 +14,6 @@ pub struct IpuCounter {
 }
 
 impl IpuCounter {
-    /// Begins with a Pod of this many IPUs, all free.
     pub fn new(ipus: u32, controller: Controller) -> Self {
         Self { free: ipus, controller }
     }

@@ -25,7 +25,6 @@ pub struct LedgerScheduler {
 }
 
 impl LedgerScheduler {
-    /// Begins with a Pod of this many IPUs, all free.
     pub fn new(ipus: u32, controller: Controller, placement: Placement, has_line: bool) -> Self {
         let facts = ModelFacts {
             model: known(ModelName::new("pod")),
@@ -49,7 +48,6 @@ impl LedgerScheduler {
         self.ledger.apply(self.clock, event);
     }
 
-    /// Tells the ledger which partitions the controller has.
     fn list(&mut self) {
         let seen =
             |(job, places)| SeenPartition { partition: partition(job), places, fault: None, leaving: false };
@@ -60,7 +58,6 @@ impl LedgerScheduler {
         debug_assert_eq!(self.ledger.violations(), []);
     }
 
-    /// The claim of a job that may start now.
     fn claim(&mut self, job: &Job, moment: &KnownJobs) -> Option<Claim> {
         let wish = Wish {
             model: self.facts.model.clone(),

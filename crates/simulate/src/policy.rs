@@ -39,7 +39,6 @@ impl Policy {
         Self::BestPacking,
     ];
 
-    /// Plays the jobs of a workload under this policy.
     pub fn play(self, workload: &Workload) -> Outcome {
         let (jobs, span, ipus) = (workload.jobs(), workload.span(), workload.ipus);
         let manner = if self == Self::PlansOnBadController { Manner::Worst } else { Manner::Lowest };

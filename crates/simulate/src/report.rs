@@ -6,11 +6,8 @@ use crate::workload::Workload;
 /// The waiting times of the jobs of one size, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waiting {
-    /// The average.
     pub mean: f64,
-    /// The 95th percentile.
     pub p95: i64,
-    /// The longest time.
     pub max: i64,
 }
 
@@ -31,14 +28,12 @@ pub fn utilisation(outcome: &Outcome, workload: &Workload) -> f64 {
     outcome.used as f64 / (f64::from(workload.ipus) * workload.span() as f64)
 }
 
-/// The table's head, for all sizes of a Pod.
 pub fn head(workload: &Workload) -> String {
     let sizes: Vec<_> = sizes(workload).map(|size| size.to_string()).collect();
     let rule = "---:|".repeat(sizes.len() + 3);
     format!("| wait in hours: mean / p95 / max | used | refused | all | {} |\n|---|{rule}", sizes.join(" | "))
 }
 
-/// The row of one policy.
 pub fn row(name: &str, outcome: &Outcome, workload: &Workload) -> String {
     let columns = [None].into_iter().chain(sizes(workload).map(Some));
     let waits: Vec<_> = columns.map(|size| hours(Waiting::of(outcome, size))).collect();

@@ -16,45 +16,34 @@ pub trait Scheduler {
     /// Begins a pass, which tries waiting jobs, the oldest first.
     fn begin_pass(&mut self, _moment: &KnownJobs) {}
 
-    /// Starts the job, if it may start now.
     fn start(&mut self, job: &Job, moment: &KnownJobs) -> Verdict;
 
-    /// Ends a started job, and removes its partition.
     fn end(&mut self, job: &Job);
 }
 
-/// The answer to a job that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The job has its partition.
     Starts,
-    /// The job may not start now.
     Waits,
     /// The job may start, but the controller had no room for its partition. The job goes back into the line.
     Refused,
 }
 
-/// The waiting time of one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {
-    /// Its number of IPUs.
     pub size: u32,
     /// Seconds from its submission to its start.
     pub seconds: i64,
 }
 
-/// The result for all jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The waiting time of each job that started.
     pub waited: Vec<Waited>,
     /// IPU seconds used while jobs were submitted.
     pub used: i64,
-    /// The number of refusals by the controller.
     pub refused: u64,
 }
 
-/// Plays all jobs, the oldest first, to their end.
 pub fn play(jobs: &[Job], span: i64, scheduler: &mut impl Scheduler) -> Outcome {
     // Each pass looks at the waiting jobs, so no plan is ever given up.
     let mut moment = KnownJobs {

@@ -14,14 +14,12 @@ pub const LONGEST: i64 = DAY;
 /// to 100.
 const SIZES: [u32; 9] = [30, 20, 15, 14, 11, 7, 3, 2, 1];
 
-/// One job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Its id. An older job has a lower id.
     pub id: u32,
     /// The time of its submission, in seconds.
     pub submitted: i64,
-    /// Number of IPUs.
     pub size: u32,
     /// Its duration in seconds.
     pub duration: i64,
@@ -29,16 +27,12 @@ pub struct Job {
     pub limit: i64,
 }
 
-/// The kind of a synthetic year.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// IPUs of the Pod.
     pub ipus: u32,
-    /// The number of days in which jobs are submitted.
     pub days: u32,
     /// The part of the Pod's IPUs that all jobs together need.
     pub load: f64,
-    /// The seed of the random jobs.
     pub seed: u64,
 }
 

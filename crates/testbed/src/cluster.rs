@@ -36,7 +36,6 @@ use daemon::Daemon;
 use logs::{Logs, Verdict};
 use ports::Ports;
 
-/// The longest time until a daemon answers.
 const START_LIMIT: Duration = Duration::from_secs(300);
 
 /// A running cluster, of one host by default ([`OneHost`]).
@@ -95,7 +94,6 @@ impl<H: Hosts> Cluster<H> {
 }
 
 impl Cluster {
-    /// The default settings.
     pub fn settings() -> Settings {
         Settings::default()
     }
@@ -161,18 +159,15 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The folder of the cluster.
     pub fn layout(&self) -> &Layout {
         &self.hosts.layout
     }
 
-    /// The log of slurmctld up to now.
     pub fn slurmctld_log(&self) -> String {
         self.hosts.verdict.logs().read("slurmctld")
     }
 
-    /// The log of the node of this number, counted from 1, up to now. It has the lines of slurmd and
-    /// slurmstepd.
+    /// The node is counted from 1. Its log has the lines of slurmd and slurmstepd.
     pub fn node_log(&self, number: u16) -> String {
         self.hosts.verdict.logs().read(&node_name(number - 1))
     }
@@ -183,10 +178,7 @@ impl Cluster {
         if self.hosts.settings.cloud.is_none() { self.check_all() } else { self.check_slurmctld() }
     }
 
-    /// Does [`Cluster::check`], then ends the cluster.
-    ///
-    /// # Errors
-    /// Each violated invariant. The logs are printed then.
+    /// Does [`Cluster::check`], prints the logs if it fails, and ends the cluster.
     pub fn finish(self) -> Result<()> {
         let checked = self.check();
         match &checked {
@@ -232,10 +224,8 @@ impl Cluster {
     }
 }
 
-/// A cluster that runs on after the process that started it.
 #[derive(Debug)]
 pub struct KeptCluster {
-    /// The folder of the cluster.
     pub folder: PathBuf,
     /// A file to source in a shell, so that Slurm's commands work on the cluster.
     pub environment: PathBuf,

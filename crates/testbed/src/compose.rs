@@ -40,10 +40,8 @@ pub const NODES: [&str; 4] = ["ipu-pod64-001", "ipu-pod64-002", "ipu-pod64-003",
 /// The user of the image that submits jobs.
 pub const USER: &str = "alice";
 
-/// The longest time until a host or the mock answers.
 const START_LIMIT: Duration = Duration::from_secs(90);
 
-/// A cluster of containers.
 pub type Cluster = crate::Cluster<Containers>;
 
 /// The containers of a cluster. They go with their networks and volumes, however the test ends.
@@ -57,11 +55,8 @@ pub struct Containers {
 
 impl Settings {
     /// Starts a cluster of containers, runs `body` on it, checks the invariants, and takes the cluster down.
-    /// Uses only the create time and the expected log lines of these settings.
-    ///
-    /// # Errors
-    /// When there is no docker engine, image or plugin, or when the start, the body or the checks fail. The
-    /// logs are printed after a failed start, body or check.
+    /// Uses only the create time and the expected log lines of these settings. Needs a docker engine, the
+    /// image and the plugins. Prints the logs on a failure.
     pub fn run_in_containers<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
         let project = Project::up(self.create_time)?;
         let mocks = [Mock::at(project.mock_control()?, 8090)];
@@ -81,7 +76,6 @@ impl Settings {
 }
 
 impl Cluster {
-    /// The Slurm release of the hosts.
     pub fn slurm(&self) -> Result<Version> {
         programs::version_shown(&self.scontrol(&["-V"])?)
     }
@@ -91,7 +85,6 @@ impl Cluster {
         self.hosts.project.host(name)
     }
 
-    /// The account of [`USER`].
     pub fn user(&self) -> &Account {
         &self.hosts.user
     }

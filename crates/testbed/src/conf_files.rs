@@ -8,20 +8,17 @@ use vipu_types::Delivery;
 
 use crate::{
     Layout, programs,
-    settings::{OwnConf, Settings, VipuConf},
+    settings::{OwnConf, Settings},
 };
 
-/// The ports on which a cluster's daemons listen.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     pub(crate) slurmctld: u16,
     pub(crate) first_slurmd: u16,
-    /// The API port of each controller.
     pub(crate) vipu: Vec<u16>,
 }
 
 impl Addresses {
-    /// The line of vipu.conf with the controllers of these numbers.
     pub(crate) fn api_host(&self, numbers: &[usize]) -> String {
         let names: Vec<_> =
             numbers.iter().map(|&number| format!("127.0.0.1:{}", self.vipu[number])).collect();
@@ -38,13 +35,11 @@ pub(crate) const CONTROLLERS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
 /// The name of the backup's pid file and logs.
 pub(crate) const BACKUP: &str = "slurmctld-backup";
 
-/// slurm.conf as the backup reads it.
 pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
 
 /// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu.
 const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
 
-/// The name of the node with this index.
 pub(crate) fn node_name(index: u16) -> String {
     format!("ipu-pod64-{:03}", index + 1)
 }
@@ -80,11 +75,8 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         write(&format!("{model}.conf"), &vipu_conf(layout, settings.delivery, at, listed, lines))?;
     }
     match &settings.vipu_conf {
-        VipuConf::With(lines) => {
-            write("vipu.conf", &vipu_conf(layout, settings.delivery, at, &settings.listed, lines))
-        }
-        VipuConf::Only(text) => write("vipu.conf", text),
-        VipuConf::Absent => Ok(()),
+        Some(lines) => write("vipu.conf", &vipu_conf(layout, settings.delivery, at, &settings.listed, lines)),
+        None => Ok(()),
     }
 }
 
@@ -105,7 +97,6 @@ pub(crate) fn vipu_conf(
     without(&needed, lines) + &text_of(lines)
 }
 
-/// The text of plugstack.conf, with the line for the nodes.
 fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
     if !settings.spank_line {
         return "# nothing\n".into();
@@ -234,7 +225,6 @@ fn own_files_of_backup(layout: &Layout) -> [String; 2] {
     [format!("SlurmctldPidFile={dir}/run/{BACKUP}.pid"), format!("SlurmctldLogFile={dir}/log/{BACKUP}.log")]
 }
 
-/// The lines for GRES, nodes and the Slurm partition.
 fn node_lines(settings: &Settings, at: &Addresses) -> String {
     if let Some(cloud) = &settings.cloud {
         return cloud.clone();

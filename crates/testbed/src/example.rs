@@ -25,10 +25,8 @@ macro_rules! example {
     };
 }
 
-/// The example of one node with a Pod64.
 pub static ONE_NODE: Example = example!("one-node": "gres.conf", "plugstack.conf", "slurm.conf", "vipu.conf");
 
-/// The example of a Pod64 and a Pod16.
 pub static TWO_MODELS: Example =
     example!("two-models": "plugstack.conf", "pod16.conf", "pod64.conf", "slurm.conf");
 
@@ -36,7 +34,6 @@ pub static TWO_MODELS: Example =
 pub static SECURE: Example = example!("secure": "access", "plugstack.conf", "slurm.conf", "vipu.conf");
 
 impl Example {
-    /// The text of a file, as it is in the tree.
     pub fn file(&self, name: &str) -> Option<&'static str> {
         self.files.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
@@ -47,14 +44,12 @@ impl Example {
 pub enum Here {
     /// The address and port of the controller of this number, counted from 0.
     Controller(usize),
-    /// The cluster's IpuofDir.
     IpuofDir,
     /// The folder in which nodes keep the files that they fetch.
     Steps,
     /// The node of this number, counted from 1. The node's line in slurm.conf also gets the address and the
     /// port.
     Node(u16),
-    /// A folder that the test has made.
     Folder(PathBuf),
 }
 
@@ -70,7 +65,6 @@ impl Here {
     }
 }
 
-/// An example with the replacements for its texts.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     example: &'static Example,
@@ -89,7 +83,6 @@ impl Settings {
 }
 
 impl Site {
-    /// The configuration files by name, with the replacements for this machine.
     pub(crate) fn files(&self, layout: &Layout, at: &Addresses) -> Result<BTreeMap<&'static str, String>> {
         let conf = self.example.files.iter().filter(|(name, _)| name.ends_with(".conf"));
         let mut files: BTreeMap<_, _> = conf.map(|(name, text)| (*name, (*text).to_owned())).collect();

@@ -13,10 +13,7 @@ use crate::{
     say, wait_until,
 };
 
-/// The longest time until the last jobs end.
 const JOBS_LIMIT: Duration = Duration::from_secs(180);
-
-/// The longest time from the end of the last job until the last partition and file are gone.
 const PARTITIONS_LIMIT: Duration = Duration::from_secs(60);
 
 impl<H: Hosts> Cluster<H> {
@@ -37,7 +34,6 @@ impl<H: Hosts> Cluster<H> {
         Ok(())
     }
 
-    /// Cancels all jobs and waits until the jobs, partitions and files are gone.
     fn clear(&self) -> Result<()> {
         self.hosts.slurmctld_lives()?;
         say("cancelling what is left, waiting for the last partitions to go");
@@ -76,7 +72,6 @@ impl<H: Hosts> Cluster<H> {
         violations
     }
 
-    /// The findings on all controllers together.
     fn on_controllers(&self, find: impl Fn(&Mock) -> Result<Vec<String>>) -> Result<Vec<String>> {
         Ok(self.hosts.mocks().iter().map(find).collect::<Result<Vec<_>>>()?.concat())
     }

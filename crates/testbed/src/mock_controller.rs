@@ -24,7 +24,6 @@ use crate::{
     wait_for, wait_until,
 };
 
-/// The longest time until the mock has ended, and until it answers again.
 const RESTART_LIMIT: Duration = Duration::from_secs(30);
 
 /// A running `mock-vipu-server`.
@@ -44,7 +43,6 @@ struct OwnProcess {
     state_file: PathBuf,
 }
 
-/// The ports on which a mock listens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MockPorts {
     pub(crate) api: u16,
@@ -52,7 +50,6 @@ pub(crate) struct MockPorts {
 }
 
 impl Mock {
-    /// Starts the mock of the controller of this number.
     pub(crate) fn start(
         lead: &Lead,
         layout: &Layout,
@@ -115,7 +112,6 @@ impl Mock {
         self.connect(RESTART_LIMIT)
     }
 
-    /// Runs `steer` on the control channel.
     fn control<T>(&self, steer: impl FnOnce(&mut Control) -> Result<T>) -> Result<T> {
         let mut control = locked(&self.control);
         steer(control.as_mut().context("mock-vipu-server was never reached")?)
@@ -125,12 +121,10 @@ impl Mock {
         self.control(|control| control.tell(command))
     }
 
-    /// The port of the mock's API.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The mock's report of everything that it did.
     pub fn report(&self) -> Result<Report> {
         self.control(Control::report)
     }
@@ -155,14 +149,12 @@ impl Mock {
         })
     }
 
-    /// Waits until this partition is gone, and returns its record.
     pub fn await_removed(&self, partition: &str, limit: Duration) -> Result<PartitionRecord> {
         wait_for(&format!("partition {partition} to go"), limit, || {
             Ok(self.report()?.partition(partition).filter(|record| record.removed.is_some()).cloned())
         })
     }
 
-    /// Every case in which an IPU had two owners.
     pub(crate) fn owned_twice(&self) -> Result<Vec<String>> {
         let report = self.report()?;
         let cases = report.ever_double_owned.iter();

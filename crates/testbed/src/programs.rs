@@ -16,13 +16,11 @@ const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 pub const PLUGINS: [&str; 5] =
     ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so", "spank_ipuof.so"];
 
-/// The plugin that is optional.
 pub const OPTIONAL: &str = "gres_vipu.so";
 
 /// The program that a plugin runs, in the plugin's own folder.
 pub const HELPER: &str = "ipuof-fetch";
 
-/// The plugin that has a test build with failpoints.
 pub const WITH_FAILPOINTS: &str = "vipu_slurmctld.so";
 
 /// Finds a program: by its variable (`SLURMCTLD` for `slurmctld`, `MOCK_VIPU_SERVER` for `mock-vipu-server`),
@@ -42,7 +40,6 @@ pub fn find(name: &str) -> Result<PathBuf> {
         .with_context(|| format!("'{name}' is neither in PATH nor named by the variable {variable}"))
 }
 
-/// The release of the Slurm that is installed here.
 pub fn slurm_version() -> Result<Version> {
     let output = Command::new(find("slurmctld")?).arg("-V").output().context("cannot run slurmctld -V")?;
     version_shown(&String::from_utf8_lossy(&output.stdout))
@@ -72,7 +69,6 @@ pub fn own_plugin(name: &str) -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", name, &format!("lib{name}"))
 }
 
-/// The path of [`HELPER`], in the folders in which [`own_plugin`] looks.
 pub fn own_helper() -> Result<PathBuf> {
     built("VIPU_PLUGIN_DIR", "release", HELPER, HELPER)
 }

@@ -18,54 +18,35 @@ pub struct Settings {
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
     pub(crate) slurm_conf: Vec<String>,
-    pub(crate) vipu_conf: VipuConf,
+    /// The lines of vipu.conf after the working keys. `None` leaves out the file.
+    pub(crate) vipu_conf: Option<Vec<String>>,
     pub(crate) delivery: Delivery,
-    /// More words for spank_ipuof.so in plugstack.conf.
     pub(crate) spank: Vec<String>,
-    /// Whether plugstack.conf has a line for spank_ipuof.so.
     pub(crate) spank_line: bool,
     pub(crate) create_time: Duration,
     pub(crate) remove_time: Duration,
     pub(crate) removed_time: Duration,
     pub(crate) mock: Vec<String>,
-    /// Whether controllers keep their state for a restart.
     pub(crate) keeps_state: bool,
     /// The arguments of each controller after the first.
     pub(crate) more_mocks: Vec<Vec<String>>,
-    /// The numbers of the controllers in vipu.conf, in order.
     pub(crate) listed: Vec<usize>,
     pub(crate) models: Vec<OwnConf>,
     pub(crate) gres: Vec<String>,
-    /// The `Gres` of single nodes in place of the common one, by node number.
     pub(crate) node_gres: BTreeMap<u16, String>,
     /// Nodes and Slurm partitions of a cluster without slurmd.
     pub(crate) cloud: Option<String>,
     pub(crate) files: Vec<(&'static str, String)>,
-    /// The example site whose files the cluster has in place of the generated ones.
     pub(crate) site: Option<Site>,
     pub(crate) expected: Vec<String>,
     pub(crate) failpoints: bool,
     pub(crate) small_disk: Option<Disk>,
-    /// Whether a failure names the logs instead of printing their ends.
     pub(crate) logs_stay: bool,
 }
 
-/// The text of `vipu.conf`.
-#[derive(Clone, Debug)]
-pub(crate) enum VipuConf {
-    /// The working keys, then these lines.
-    With(Vec<String>),
-    /// Only this text.
-    Only(String),
-    /// No such file.
-    Absent,
-}
-
-/// A model with a conf file of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnConf {
     pub(crate) model: String,
-    /// The numbers of its controllers, in order.
     pub(crate) listed: Vec<usize>,
     pub(crate) lines: Vec<String>,
 }
@@ -80,7 +61,7 @@ impl Default for Settings {
             selector: "vipu",
             backup: false,
             slurm_conf: Vec::new(),
-            vipu_conf: VipuConf::With(Vec::new()),
+            vipu_conf: Some(Vec::new()),
             delivery: Delivery::File,
             spank: Vec::new(),
             spank_line: true,
@@ -136,7 +117,6 @@ impl Settings {
         self
     }
 
-    /// Adds a backup slurmctld.
     pub fn backup(mut self) -> Self {
         self.backup = true;
         // Slurm logs these while a backup is in standby, does not answer, or takes over.
@@ -162,12 +142,8 @@ impl Settings {
         self
     }
 
-    /// Adds a line to vipu.conf.
     pub fn vipu_conf(mut self, line: &str) -> Self {
-        match &mut self.vipu_conf {
-            VipuConf::With(lines) => lines.push(line.into()),
-            other => *other = VipuConf::With(vec![line.into()]),
-        }
+        self.vipu_conf.get_or_insert_default().push(line.into());
         self
     }
 
@@ -183,21 +159,14 @@ impl Settings {
         self
     }
 
-    /// Leaves out the line of `spank_ipuof.so` in plugstack.conf.
     pub fn without_spank_line(mut self) -> Self {
         self.spank_line = false;
         self
     }
 
-    /// Replaces the whole vipu.conf by this text.
-    pub fn broken_vipu_conf(mut self, text: &str) -> Self {
-        self.vipu_conf = VipuConf::Only(text.into());
-        self
-    }
-
     /// Leaves out vipu.conf, so that pod64.conf is a dangling link.
     pub fn without_vipu_conf(mut self) -> Self {
-        self.vipu_conf = VipuConf::Absent;
+        self.vipu_conf = None;
         self
     }
 
@@ -288,25 +257,18 @@ impl Settings {
         self
     }
 
-    /// Keeps the logs on disk after a failure, and prints only their folder. By default the ends of the logs
-    /// are printed.
+    /// Keeps the logs on disk after a failure, and prints only their folder instead of their ends.
     pub fn logs_stay(mut self) -> Self {
         self.logs_stay = true;
         self
     }
 
-    /// Starts the cluster and waits until all its nodes are idle.
-    ///
-    /// # Errors
-    /// When something does not start. The logs are printed if the nodes do not become idle.
+    /// Starts the cluster and waits until all its nodes are idle. Prints the logs if they do not become idle.
     pub fn start(self) -> Result<Cluster> {
         Cluster::start(self)
     }
 
-    /// Starts the cluster, runs `body` on it, and checks the invariants.
-    ///
-    /// # Errors
-    /// When the start, the body or the checks fail. The logs are printed then.
+    /// Starts the cluster, runs `body` on it, and checks the invariants. Prints the logs on a failure.
     pub fn run<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
         let cluster = self.start()?;
         match body(&cluster) {

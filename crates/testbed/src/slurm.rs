@@ -14,4 +14,4 @@ pub(crate) use command::next_number;
 pub use command::{ClusterCommand, Output, Running};
 pub use job::{JobId, JobView};
 pub use job_record::JobRecord;
-pub use sdiag::{Cycles, Diagnosis};
+pub use sdiag::Diagnosis;

@@ -12,17 +12,13 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
 const FIRST_NOTICE: Duration = Duration::from_secs(3);
 
-/// Prints a line of progress with the seconds since the first line.
 pub fn say(line: impl AsRef<str>) {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
     eprintln!("[{:6.1} s] {}", elapsed.as_secs_f64(), line.as_ref());
 }
 
-/// Waits until `found` has a value, and returns the value.
-///
-/// # Errors
-/// When `found` has no value after `limit`, with `what` in the message, or when `found` fails.
+/// Waits until `found` has a value. After `limit` the error names `what`.
 pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let start = Instant::now();
     let mut pause = SHORTEST_PAUSE;
@@ -44,7 +40,6 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
     }
 }
 
-/// Waits until `holds`.
 pub fn wait_until(what: &str, limit: Duration, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     wait_for(what, limit, || Ok(holds()?.then_some(())))
 }

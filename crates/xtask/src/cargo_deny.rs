@@ -24,7 +24,6 @@ pub fn check() -> Result<()> {
     run::cargo(&["deny", "check", "advisories"])
 }
 
-/// Whether this cargo command succeeds. Its output is not shown.
 fn succeeds(words: &[&str]) -> bool {
     let mut command = run::cargo_command(words);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();

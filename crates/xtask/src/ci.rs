@@ -12,7 +12,6 @@ use crate::{
     valgrind,
 };
 
-/// The time for which each target is fuzzed, in seconds.
 const FUZZ_SECONDS: u32 = 600;
 
 /// Runs all checks. The quick ones come first.

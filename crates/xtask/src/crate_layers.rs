@@ -23,17 +23,14 @@ const TOOLS: &[&str] = &["e2e", "fuzz", "mock-vipu", "simulate", "testbed", "xta
 /// The largest number of modules that may import each other in a circle.
 const LARGEST_CIRCLE: usize = 3;
 
-/// A package of the workspace.
 struct Package {
     licence: String,
     /// The packages that it depends on outside its tests.
     needed: BTreeSet<String>,
 }
 
-/// The packages by their names.
 type Packages = BTreeMap<String, Package>;
 
-/// Checks all rules.
 pub fn check() -> Result<()> {
     let crates = packages()?;
     let mut faults = order_faults(&crates);

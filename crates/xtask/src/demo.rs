@@ -14,7 +14,6 @@ use crate::run;
 /// Jobs behind a waiting job start by backfill, by default every 30 s, which is too long for a demo.
 const BACKFILL: &str = "SchedulerParameters=bf_interval=2";
 
-/// Runs the demo. With `keep`, leaves its cluster up.
 pub fn run(keep: bool) -> Result<ExitCode> {
     say("the demo: four nodes before a Pod64 whose partitions take 2 s to make");
     let cluster = Cluster::settings().slurm_conf(BACKFILL).logs_stay().start()?;
@@ -45,7 +44,6 @@ pub fn run_as_root(keep: bool) -> Result<ExitCode> {
     Ok(if demo.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Shows all parts of the demo, and returns its runs.
 fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
     let mut runs = Vec::new();
     say("sbatch --gres=vipu:pod64:16: CF while its partition is made, then it runs");
@@ -80,7 +78,6 @@ fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
     Ok(runs)
 }
 
-/// Runs a batch job, and says so if the machine is too busy for squeue to show it as CF.
 fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
     let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")])?;
     if !main_job::is_seen_creating(cluster, job)? {
@@ -89,7 +86,6 @@ fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
     main_job::batch_ended(cluster, job, ipus)
 }
 
-/// Shows the job's own output, shortened.
 fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
     let run = run.context("no job ran")?;
     let shown = main_job::Shown::parse(&cluster.job_output(run.job))?;
@@ -103,7 +99,6 @@ fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
     Ok(())
 }
 
-/// Shows the delay of a job behind a job that waits for a full GRES, on stock Slurm.
 fn show_stock_delay() -> Result<()> {
     say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
     let settings = Cluster::settings().nodes(1).without_plugin().extra_gres("token:1").slurm_conf(BACKFILL);

@@ -11,10 +11,8 @@ use crate::{results::Results, run, test_run};
 /// The table of all pairs, which is kept in the tree.
 const TABLE: &str = "docs/faults.md";
 
-/// The table of selected pairs.
 const OF_SOME: &str = "target/faults.md";
 
-/// The number of pairs to run.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Extent {
     /// All; without this option the tests have a part of them

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 
 use crate::run;
 
-/// The targets of crates/fuzz.
 pub const TARGETS: [&str; 7] = ["conf", "gres", "journal", "table", "wire", "ipuof", "jobs"];
 
 /// The compiler options that count the taken branches, as libFuzzer needs it. cargo-fuzz also asks a nightly
@@ -49,7 +48,6 @@ pub fn run(target: &str, seconds: u32, keep: bool) -> Result<()> {
     Ok(())
 }
 
-/// Adds the bytes of a file to the corpus of a target.
 pub fn add(target: &str, input: &Path) -> Result<()> {
     let input = std::fs::read(input).with_context(|| format!("{} cannot be read", input.display()))?;
     let file = corpus(target);

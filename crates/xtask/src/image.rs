@@ -18,7 +18,6 @@ use crate::{build, needed_packages, run};
 /// The programs that run in containers: the mock controller, and the leash of a test's daemons.
 const PROGRAMS: [&str; 2] = ["mock-vipu-server", "testbed-leash"];
 
-/// The default address of Debian's packages.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// A Debian suite, which determines the release of Slurm.
@@ -33,7 +32,6 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Debian's name for the suite.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bookworm => "bookworm",
@@ -42,18 +40,15 @@ impl Suite {
         }
     }
 
-    /// The public name of the base image.
     fn base(self) -> String {
         format!("debian:{}-slim", self.name())
     }
 
-    /// The name of the image for the suite's clusters.
     pub fn image(self) -> String {
         compose::image(self.name())
     }
 }
 
-/// Builds the files that the containers mount, and the image. `mirror` is the address of Debian's packages.
 pub fn make(suite: Suite, mirror: &str) -> Result<()> {
     compose::find_engine()?;
     build::for_tests()?;
@@ -68,7 +63,6 @@ pub fn make(suite: Suite, mirror: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds the image of the suite.
 pub fn build(suite: Suite, mirror: &str) -> Result<()> {
     find_base(suite, mirror)?;
     let mut build =
@@ -127,7 +121,6 @@ fn find_base(suite: Suite, mirror: &str) -> Result<()> {
     made.with_context(|| format!("{base} is neither here nor in a registry, and could not be made"))
 }
 
-/// Makes a minimal Debian as a tar file.
 fn make_root(suite: Suite, mirror: &str, tar: &Path) -> Result<()> {
     let mut mmdebstrap = run::as_root("mmdebstrap");
     // The index of a moving suite on a frozen mirror is past its date.

@@ -11,10 +11,8 @@ use crate::rust_paths::{self, Paths};
 /// A module by its path: `["job", "change"]` for `src/job/change.rs`, empty for `lib.rs`.
 type Module = Vec<String>;
 
-/// The sources of a crate.
 pub type Crate = BTreeMap<Module, Paths>;
 
-/// Reads all modules below `src`.
 pub fn read(src: &Path) -> Result<Crate> {
     let (mut modules, mut folders) = (Crate::new(), vec![src.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -67,7 +65,6 @@ fn reached(imports: &BTreeMap<&Module, BTreeSet<Module>>, from: &Module) -> BTre
     reached
 }
 
-/// The modules that `module` imports.
 fn imports(modules: &Crate, module: &Module) -> BTreeSet<Module> {
     let paths = modules[module].used.iter();
     let found = paths.filter_map(|path| module_of(modules, &absolute(modules, module, path)?, 8));

@@ -26,17 +26,14 @@ pub const TESTS: &str = "cli_layout";
 /// The layouts from which slurm-release is built.
 const LAYOUTS: &str = include_str!("../../slurm-release/layouts.json");
 
-/// Installs the packages that the tests need.
 pub fn prepare_tests() -> Result<()> {
     needed_packages::install_missing(&needed_packages::LAYOUT_TESTS)
 }
 
-/// Whether the program that the tests need is installed.
 pub fn may_test() -> bool {
     programs::find("dpkg-source").is_ok()
 }
 
-/// Measures the tree in `source` and writes the table file `out`.
 pub fn run(source: &Path, out: &Path) -> Result<()> {
     let (source, out) = (Source::open(&absolute(source)?)?, absolute(out)?);
     let measured = program::measure(&source)?;

@@ -22,10 +22,7 @@ use crate::{
 /// The folder of the built files in the containers.
 const INSIDE: &str = "/opt/vipu";
 
-/// The tests that run inside one container.
 const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
-
-/// The tests that drive many containers.
 const DRIVING: &str = "matrix";
 
 /// Files of `tests/e2e` that run in no container, because they would take minutes for each release.
@@ -83,7 +80,6 @@ pub fn run(
     Ok(())
 }
 
-/// Runs these programs inside one container of a suite, then the tests that drive many containers.
 fn run_suite(
     suite: Suite,
     files: &Path,
@@ -116,7 +112,6 @@ fn build(target: &str) -> Result<PathBuf> {
     programs.next_back().with_context(|| format!("cargo built no program of the tests '{target}'"))
 }
 
-/// The command that runs a program in a container of this suite. The container sees the built files.
 fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> Command {
     let mount = format!("{}:{INSIDE}:ro", files.display());
     let mut docker =
@@ -125,15 +120,13 @@ fn container(suite: Suite, files: &Path, options: &[&str], command: &[&str]) -> 
     docker
 }
 
-/// The output of `slurmctld -V` in this suite's image.
 fn slurm_of(suite: Suite) -> Result<String> {
     let output = container(suite, Path::new("/var/empty"), &[], &["slurmctld", "-V"]).output()?;
     ensure!(output.status.success(), "the image {} has no slurmctld", suite.image());
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The command that runs the tests on daemons of one host, in one container. `harness` has the arguments of
-/// the test harness.
+/// Runs the tests on daemons of one host, in one container. `harness` is for the test harness.
 fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Command {
     // The tests need these capabilities: a backup slurmctld needs its own host name, and slurmctld's open
     // files are read.
@@ -146,8 +139,7 @@ fn inside(suite: Suite, files: &Path, program: &str, harness: &[&str]) -> Comman
     container(suite, files, &options, &command)
 }
 
-/// The command that runs the tests on clusters of containers. `harness` has the arguments of the test
-/// harness.
+/// Runs the tests on clusters of containers. `harness` is for the test harness.
 fn driving(suite: Suite, files: &Path, program: &Path, harness: &[&str]) -> Command {
     let mut tests = Command::new(program);
     tests.args(harness);

@@ -7,13 +7,11 @@ use testbed::{programs, say, wait_until};
 
 use crate::run;
 
-/// The longest time to wait for another package manager.
 const LOCK_LIMIT: Duration = Duration::from_secs(600);
 
 /// A needed package: its name, a program in it (empty for Slurm's plugins), the reason.
 type Needed = (&'static str, &'static str, &'static str);
 
-/// The packages for demo and tests.
 pub const SLURM: [Needed; 5] = [
     ("munge", "munged", "Slurm's daemons and commands prove to each other who they are with it"),
     ("slurmctld", "slurmctld", "Slurm's controller, which loads our plugins"),
@@ -22,10 +20,8 @@ pub const SLURM: [Needed; 5] = [
     ("slurm-wlm-basic-plugins", "", "Slurm's own plugins; ours are layered over its selectors"),
 ];
 
-/// The package for `cargo xtask valgrind`.
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
 
-/// The packages for the tests in containers.
 pub const ENGINE: [Needed; 2] = [
     ("docker.io", "docker", "its engine runs the hosts of a cluster as containers"),
     ("docker-compose", "docker-compose", "it starts them together"),
@@ -35,11 +31,9 @@ pub const ENGINE: [Needed; 2] = [
 pub const BASE_IMAGE: [Needed; 1] =
     [("mmdebstrap", "mmdebstrap", "it makes a minimal Debian from Debian's packages")];
 
-/// The package for the tests of `cargo xtask layout`.
 pub const LAYOUT_TESTS: [Needed; 1] =
     [("dpkg-dev", "dpkg-source", "it unpacks Slurm's source package, which tests measure")];
 
-/// Installs the missing needed_packages, and says why.
 pub fn install_missing(needed: &[Needed]) -> Result<()> {
     let is_there = |program: &str| match program {
         "" => programs::stock_plugins().is_ok(),
@@ -49,7 +43,7 @@ pub fn install_missing(needed: &[Needed]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    say("installing from Debian's needed_packages, without touching their configuration:");
+    say("installing from Debian's packages, without touching their configuration:");
     for (package, _, why) in &missing {
         say(format!("  {package}: {why}"));
     }

@@ -5,10 +5,8 @@ use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
 /// The groups that a test's name may begin with. All other tests cover parts of the program alone.
 const GROUPS: [&str; 6] = ["job", "sched", "fault", "user", "matrix", "cli"];
 
-/// The group of all other tests.
 const PARTS: &str = "parts";
 
-/// The numbers of tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub passed: u64,
@@ -16,18 +14,15 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-/// The results on one release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
     by_group: BTreeMap<&'static str, Counts>,
-    /// The tests that failed.
     pub failed: Vec<String>,
     /// The tests that failed, and passed when they were tried again.
     at_second_try: Vec<String>,
 }
 
 impl Results {
-    /// Counts a result line of a test harness.
     pub fn read(&mut self, line: &str) {
         let ended = line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "));
         let Some((name, outcome)) = ended.map(|(name, outcome)| (name.trim_end(), outcome)) else { return };
@@ -43,14 +38,12 @@ impl Results {
         }
     }
 
-    /// The counts of the group of a test with this name.
     pub fn group(&mut self, test: &str) -> &mut Counts {
         let name = test.rsplit("::").next().unwrap_or(test);
         let is_of = |group: &&str| name.strip_prefix(*group).is_some_and(|rest| rest.starts_with('_'));
         self.by_group.entry(GROUPS.into_iter().find(is_of).unwrap_or(PARTS)).or_default()
     }
 
-    /// Counts tests as skipped, by their names.
     pub fn skip<'a>(&mut self, tests: impl IntoIterator<Item = &'a str>) {
         for test in tests {
             self.group(test).skipped += 1;
@@ -97,12 +90,10 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The results on several releases.
 #[derive(Debug, Default)]
 pub struct Table(Vec<(String, Results)>);
 
 impl Table {
-    /// Adds the results on `release`.
     pub fn add(&mut self, release: impl Into<String>, results: Results) {
         self.0.push((release.into(), results));
     }

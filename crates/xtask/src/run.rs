@@ -11,7 +11,6 @@ use anyhow::{Context, Result, ensure};
 use nix::unistd::Uid;
 use testbed::say;
 
-/// The root of the workspace.
 pub fn workspace() -> PathBuf {
     let built_in = env!("CARGO_MANIFEST_DIR");
     let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| built_in.into());
@@ -31,7 +30,6 @@ pub fn cargo_command(args: &[&str]) -> Command {
     command
 }
 
-/// Runs cargo, and fails if it does.
 pub fn cargo(args: &[&str]) -> Result<()> {
     visibly(cargo_command(args))
 }
@@ -43,7 +41,6 @@ pub fn document() -> Result<()> {
     visibly(doc)
 }
 
-/// Shows and runs `command`, and fails if it does.
 pub fn visibly(mut command: Command) -> Result<()> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = [program].into_iter().chain(command.get_args());
@@ -63,7 +60,6 @@ pub fn to_root() -> &'static [&'static str] {
     if is_root() { &[] } else { &["sudo"] }
 }
 
-/// A command that runs `program` as root.
 pub fn as_root(program: &str) -> Command {
     let mut words = to_root().iter().copied().chain([program]);
     let mut command = Command::new(words.next().unwrap_or(program));

@@ -4,16 +4,13 @@
 /// Words joined by `::`.
 pub type Words = Vec<String>;
 
-/// The paths of a file.
 #[derive(Default)]
 pub struct Paths {
-    /// Every path that the file uses, as it is written.
     pub used: Vec<Words>,
     /// Names that the file exports by `pub use`, with the path of each.
     pub re_exported: Vec<(String, Words)>,
 }
 
-/// Reads the paths from a file's text.
 pub fn read(text: &str) -> Paths {
     let (mut paths, mut words) = (Paths::default(), Vec::new());
     let mut is_public = false;

@@ -22,7 +22,6 @@ const ON_DAEMONS: [&str; 7] = ["--workspace", "--test", "clusters", "--test", "e
 /// disk.
 const NEED_CAPABILITY: [&str; 2] = ["_backup_", "_full_at_"];
 
-/// Runs the tests whose name contains `filter` on this machine.
 pub fn run(filter: Option<&str>) -> Result<Results> {
     let mut results = Results::default();
     let mut harness = Vec::new();
@@ -87,7 +86,6 @@ fn leave_out(
     Ok(())
 }
 
-/// Builds the tests of these packages.
 fn build(packages: &[&str]) -> Result<()> {
     let mut build = run::cargo_command(&["test", "--no-run"]);
     build.args(packages);
@@ -105,7 +103,6 @@ pub fn as_root(packages: &[&str]) -> Command {
     tests
 }
 
-/// Runs tests, shows their output, and counts results.
 pub fn count(tests: Command) -> Result<Results> {
     watch(tests, str::to_owned)
 }

@@ -8,7 +8,6 @@ use testbed::programs;
 
 use crate::{build, run};
 
-/// The end-to-end test that plays the jobs.
 const TEST: &str = "fault_valgrind_finds_no_error_of_ours";
 
 /// Builds the plugins with the names of their functions, and runs the test with a slurmctld under valgrind.

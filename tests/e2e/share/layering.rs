@@ -128,11 +128,11 @@ fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Ou
 /// whether no cycle ran meanwhile.
 fn all_up_at_once(cluster: &Cluster) -> Result<bool> {
     cluster.main_cycle()?;
-    let before = cluster.sdiag()?.main.count;
+    let before = cluster.sdiag()?.main_cycles;
     // All commands start at once: one after the other they may take longer on a busy machine.
     let up = PARTITIONS.map(|name| format!("scontrol update PartitionName={name} State=UP &")).join(" ");
     cluster.command("bash").args(&["-c", &format!("{up} wait")]).success()?;
-    Ok(cluster.sdiag()?.main.count == before)
+    Ok(cluster.sdiag()?.main_cycles == before)
 }
 
 /// Submits the jobs, one after the other.

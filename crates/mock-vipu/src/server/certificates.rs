@@ -4,24 +4,18 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Error, IsCa, KeyPair, date_time_ymd,
 };
 
-/// A certificate authority.
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key, in PEM.
 #[derive(Clone, Debug)]
 pub struct Signed {
-    /// The certificate.
     pub certificate: String,
-    /// The private key.
     pub key: String,
 }
 
 impl Authority {
     /// Makes an authority. Several may have the same name.
-    ///
-    /// # Errors
-    /// If there are no random numbers.
     pub fn new(name: &str) -> Result<Self, Error> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -29,24 +23,15 @@ impl Authority {
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }
 
-    /// Returns the authority's own certificate, in PEM.
-    #[must_use]
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
     /// Signs a certificate for this host name, address or client.
-    ///
-    /// # Errors
-    /// If a certificate cannot have this name.
     pub fn sign(&self, name: &str) -> Result<Signed, Error> {
         self.signed(CertificateParams::new([name.to_owned()])?)
     }
 
-    /// Signs a certificate that has expired.
-    ///
-    /// # Errors
-    /// If a certificate cannot have this name.
     pub fn sign_expired(&self, name: &str) -> Result<Signed, Error> {
         let mut params = CertificateParams::new([name.to_owned()])?;
         params.not_after = date_time_ymd(2020, 1, 1);

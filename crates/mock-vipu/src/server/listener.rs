@@ -15,7 +15,6 @@ use tonic::transport::server::Connected;
 
 const BACKLOG: u32 = 1024;
 
-/// Opens and shuts the listener.
 #[derive(Debug)]
 pub(crate) struct Listener {
     wanted: watch::Sender<bool>,
@@ -24,7 +23,6 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Sets whether the server sends noise from now on.
     pub(crate) fn garble(&self, garbles: bool) {
         self.garbles.store(garbles, Ordering::Relaxed);
     }

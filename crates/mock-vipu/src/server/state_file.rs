@@ -16,7 +16,6 @@ impl StateFile {
         Self { path: path.to_owned() }
     }
 
-    /// Reads the state; `None` if there is no file yet.
     pub(crate) fn read(&self) -> io::Result<Option<Saved>> {
         match fs::File::open(&self.path) {
             Ok(file) => Ok(serde_json::from_reader(BufReader::new(file)).map(Some)?),

@@ -7,7 +7,6 @@ use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 pub struct Tls {
     /// The server's certificate, and the certificates between it and its CA.
     pub certificate: String,
-    /// The server's private key.
     pub key: String,
     /// Certificates of the CAs that may sign a client's certificate; `None`: clients need no certificate.
     pub client_ca: Option<String>,

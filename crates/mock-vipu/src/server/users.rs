@@ -9,12 +9,9 @@ use crate::pod::Refusal;
 const USER_ID: &str = "api-user-id";
 const ACCESS_KEY: &str = "api-access-key";
 
-/// A user that may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The user id.
     pub name: String,
-    /// The access key.
     pub key: String,
 }
 

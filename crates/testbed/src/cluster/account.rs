@@ -6,16 +6,12 @@ use nix::unistd::User;
 /// An account of this machine. The testbed never creates one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The name.
     pub name: String,
-    /// The user id.
     pub uid: u32,
-    /// The group id.
     pub gid: u32,
 }
 
 impl Account {
-    /// Looks up an account.
     pub fn named(name: &str) -> Result<Self> {
         let user = User::from_name(name)?.with_context(|| format!("this machine has no user '{name}'"))?;
         Ok(Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })

@@ -16,16 +16,13 @@ use crate::{
     settings::Settings,
 };
 
-/// A daemon that runs in the foreground.
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     program: &'static str,
     args: Vec<String>,
     account: Account,
     hostname: Option<&'static str>,
-    /// The small disk that the daemon holds.
     disk: Option<PathBuf>,
-    /// The name of the log.
     log: String,
 }
 
@@ -53,7 +50,6 @@ impl Daemon {
     }
 }
 
-/// The environment of all processes of the cluster.
 pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_default();
     let conf = layout.conf("slurm.conf").display().to_string();
@@ -97,7 +93,6 @@ pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
     Daemon::new("munged", &args.each_ref().map(String::as_str), account)
 }
 
-/// slurmctld with these additional options.
 pub(crate) fn slurmctld(account: &Account, settings: &Settings, options: &[&str]) -> Daemon {
     let hostname = settings.backup.then_some(CONTROLLERS[0]);
     Daemon { hostname, ..Daemon::new("slurmctld", &[&["-D"], options].concat(), account) }
@@ -120,7 +115,6 @@ pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
     Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
 }
 
-/// slurmd as after a boot of its node.
 pub(crate) fn slurmd_after_boot(account: &Account, index: u16) -> Daemon {
     let mut slurmd = slurmd(account, index);
     slurmd.args.push("-b".into());

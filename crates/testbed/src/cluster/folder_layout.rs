@@ -11,7 +11,6 @@ use tempfile::TempDir;
 
 use crate::Account;
 
-/// The folder of one cluster.
 #[derive(Debug)]
 pub struct Layout {
     root: TempDir,
@@ -45,7 +44,6 @@ impl Layout {
         self.root().join("steps")
     }
 
-    /// Makes the folder of the failpoints, to which the plugin writes as `slurm`.
     pub(crate) fn make_failpoints(&self, slurm: &Account) -> Result<()> {
         Ok(chown(self.make_dir("failpoints", 0o755)?, Some(slurm.uid), Some(slurm.gid))?)
     }
@@ -57,17 +55,14 @@ impl Layout {
         Ok(path)
     }
 
-    /// The path of the folder.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// A file of the configuration, for example `slurm.conf`.
     pub fn conf(&self, name: &str) -> PathBuf {
         self.root().join("etc").join(name)
     }
 
-    /// The folder of the logs.
     pub fn logs(&self) -> PathBuf {
         self.root().join("log")
     }
@@ -87,7 +82,6 @@ impl Layout {
         self.root().join("failpoints")
     }
 
-    /// The folder of our plugins, under the names that Slurm looks for.
     pub fn plugins(&self) -> PathBuf {
         self.root().join("plugins")
     }
@@ -97,7 +91,6 @@ impl Layout {
         self.root().join("jobs")
     }
 
-    /// The socket of munged.
     pub fn munge_socket(&self) -> PathBuf {
         self.root().join("munge/socket")
     }

@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use crate::{ClusterCommand, Mock, Running};
 
-/// A host on which commands run.
 pub trait RunsCommands: Debug {
     fn start(&self, command: &ClusterCommand<'_>) -> Result<Running>;
 }
@@ -35,12 +34,9 @@ pub trait Hosts {
     /// The logs of slurmctld and its backup up to now.
     fn slurmctld_logs(&self) -> Result<String>;
 
-    /// The names of the nodes.
     fn nodes(&self) -> Vec<String>;
 
-    /// The log of the node of this name up to now.
     fn log_of_node(&self, node: &str) -> Result<String>;
 
-    /// The mock controllers.
     fn mocks(&self) -> &[Mock];
 }

@@ -24,12 +24,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failpoint(pub &'static str);
 
-/// A disk that can be filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
-    /// The disk of IpuofDir.
     Ipuof,
-    /// The disk of StateSaveLocation.
     State,
 }
 
@@ -72,25 +69,21 @@ impl Cluster {
         Ok(fs::rename(beside, file)?)
     }
 
-    /// Waits until the plugin is stopped at this failpoint.
     pub fn await_stopped(&self, failpoint: Failpoint) -> Result<()> {
         let reached = self.hosts.layout.failpoints().join(format!("{}.reached", failpoint.0));
         wait_until(&format!("the plugin to come to '{}'", failpoint.0), LIMIT, || Ok(reached.exists()))
     }
 
-    /// Waits until the plugin has begun to panic at this failpoint.
     pub fn await_panic(&self, failpoint: Failpoint) -> Result<()> {
         let wanted = self.hosts.layout.failpoints().join(failpoint.0);
         wait_until(&format!("the plugin to panic at '{}'", failpoint.0), LIMIT, || Ok(!wanted.exists()))
     }
 
-    /// Lets the plugin pass this failpoint.
     pub fn let_pass(&self, failpoint: Failpoint) -> Result<()> {
         fs::remove_file(self.hosts.layout.failpoints().join(failpoint.0))
             .with_context(|| format!("{failpoint:?}"))
     }
 
-    /// Fills a disk that [`crate::Settings::small_disk`] made.
     pub fn fill_disk(&self, disk: Disk) -> Result<()> {
         if disk == Disk::State {
             self.replace_journal()?;
@@ -118,7 +111,6 @@ impl Cluster {
         Ok(fs::rename(beside, journal)?)
     }
 
-    /// Frees the disk that [`Cluster::fill_disk`] has filled.
     pub fn free_disk(&self, disk: Disk) -> Result<()> {
         Ok(fs::remove_file(disk.ballast(&self.hosts.layout))?)
     }

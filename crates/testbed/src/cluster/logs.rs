@@ -4,7 +4,6 @@ use std::{collections::BTreeSet, fs, path::PathBuf, thread};
 
 use crate::Layout;
 
-/// The number of lines of each log that a failed test shows.
 const TAIL_LINES: usize = 60;
 
 /// Parts of lines that are faults in slurmctld's log unless the test expects them. A fault of ours often
@@ -38,13 +37,11 @@ const HARMLESS: [&str; 14] = [
 /// faults there: tests break networks and kill slurmctld, and each release words its complaints differently.
 const NODE_FAULTS: [&str; 4] = ["error: select/vipu", "error: gres/vipu", "error: spank_ipuof", "panicked"];
 
-/// The faults in slurmctld's log, without lines that contain one of the `expected` parts.
 pub(crate) fn faults(log: &str, expected: &[String]) -> Vec<String> {
     let has = |line: &str, parts: &[&str]| parts.iter().any(|part| line.contains(part));
     unexpected(log, expected, |line| has(line, &FAULTS) && !has(line, &HARMLESS))
 }
 
-/// The faults in the log of a node's slurmd and slurmstepd, each line after the node's name.
 pub(crate) fn node_faults(node: &str, log: &str, expected: &[String]) -> Vec<String> {
     let lines = unexpected(log, expected, |line| NODE_FAULTS.iter().any(|fault| line.contains(fault)));
     lines.into_iter().map(|line| format!("{node}: {line}")).collect()
@@ -55,7 +52,6 @@ fn unexpected(log: &str, expected: &[String], is_fault: impl Fn(&str) -> bool) -
     log.lines().filter(|line| is_fault(line) && !is_expected(line)).map(str::to_owned).collect()
 }
 
-/// The logs of one cluster.
 #[derive(Clone, Debug)]
 pub struct Logs {
     dir: PathBuf,
@@ -74,7 +70,6 @@ impl Logs {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The ends of all logs.
     pub fn tails(&self) -> String {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let stem = |file: fs::DirEntry| Some(file.path().file_stem()?.to_string_lossy().into_owned());

@@ -32,7 +32,6 @@ impl Ports {
         bail!("no {BLOCK} free ports in a row between {FIRST} and {LAST}")
     }
 
-    /// Takes the next port.
     pub fn take(&mut self) -> Result<u16> {
         if self.next == self.end {
             bail!("more ports are needed than were reserved");

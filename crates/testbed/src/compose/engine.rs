@@ -30,12 +30,10 @@ pub fn find_compose() -> Result<&'static [&'static str]> {
     found.context("neither `docker compose` nor docker-compose is installed (Debian: docker-compose)")
 }
 
-/// The name of the image for clusters of a Debian suite.
 pub fn image(suite: &str) -> String {
     format!("slurm-vipu:{suite}")
 }
 
-/// The engine's answer to a command, without trailing white space.
 pub(super) fn docker(args: &[&str]) -> Result<String> {
     let words = [&["docker"], args].concat();
     let output = run(&words, &[], ENGINE_LIMIT)?.succeeded(&words.join(" "))?;

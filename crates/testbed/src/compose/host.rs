@@ -13,7 +13,6 @@ use crate::{
     programs,
 };
 
-/// The state that the hosts of one cluster share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Holds the commands that run in containers.
@@ -29,7 +28,6 @@ impl Shared {
     }
 }
 
-/// A host of a cluster.
 #[derive(Clone, Debug)]
 pub struct Host {
     name: String,
@@ -42,7 +40,6 @@ impl Host {
         Self { name: name.into(), id, shared: Arc::clone(shared) }
     }
 
-    /// A command that runs on this host as this account.
     pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
         ClusterCommand::new(self, program, account.clone())
     }
@@ -52,7 +49,6 @@ impl Host {
         docker(&["kill", &self.id]).map(drop)
     }
 
-    /// Shuts the host down.
     pub fn stop(&self) -> Result<()> {
         docker(&["stop", &self.id]).map(drop)
     }
@@ -62,12 +58,10 @@ impl Host {
         docker(&["start", &self.id]).map(drop)
     }
 
-    /// Whether the host is up.
     pub fn runs(&self) -> Result<bool> {
         Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.id])? == "true")
     }
 
-    /// Pulls the network cable of the host.
     pub fn pull_network(&self) -> Result<()> {
         docker(&["network", "disconnect", &self.shared.network, &self.id]).map(drop)
     }

@@ -19,16 +19,12 @@ use super::{
 };
 use crate::{Output, say, slurm::next_number};
 
-/// The longest time that compose may take for all containers.
 const COMPOSE_LIMIT: Duration = Duration::from_secs(180);
-
-/// The number of lines of each log that a failed test shows.
 const TAIL_LINES: &str = "60";
 
 /// The first two bytes of the networks. The third byte is chosen for each cluster.
 const NETWORKS: &str = "172.29";
 
-/// The number of networks that are tried before the start fails.
 const NETWORK_TRIES: u32 = 20;
 
 /// The containers, network and volumes of one cluster. Dropping the value removes them.
@@ -47,7 +43,6 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// Looks for the engine, compose, the image and the plugins.
     fn find(create_time: Duration) -> Result<Self> {
         find_engine()?;
         let compose = find_compose()?;
@@ -106,7 +101,6 @@ impl Project {
         Ok(format!("{}.10:8091", self.subnet).parse()?)
     }
 
-    /// Starts a login host with its own copies of the files, which a test may change.
     pub(super) fn spare_login(&self, name: &str) -> Result<Host> {
         let mounts = [
             format!("{}:/given/etc:ro", self.folder.join("etc").display()),
@@ -127,12 +121,10 @@ impl Project {
         Ok(Host::new(name, docker(&words)?, &self.shared))
     }
 
-    /// The name of the network or of a volume in the engine.
     fn own(&self, what: &str) -> String {
         format!("{}_{what}", self.name)
     }
 
-    /// The label of all containers of the cluster.
     fn label(&self) -> String {
         format!("com.docker.compose.project={}", self.name)
     }
@@ -153,7 +145,6 @@ impl Project {
         self.compose(&["down", "--volumes"], COMPOSE_LIMIT)?.succeeded("compose down").map(drop)
     }
 
-    /// The ends of all logs.
     pub(super) fn log_tails(&self) -> String {
         let output = self.compose(&["logs", "--no-color", "--tail", TAIL_LINES], ENGINE_LIMIT);
         output.map_or_else(|error| format!("no logs: {error:#}"), |output| output.stdout)

@@ -7,26 +7,18 @@ use anyhow::{Result, ensure};
 use super::{IpuRun, SHOW, check_run};
 use crate::{Cluster, JobId, JobView, wait_until};
 
-/// The longest time for the whole array.
 const ARRAY_LIMIT: Duration = Duration::from_secs(600);
 
-/// The observations of an array while it ran.
 #[derive(Clone, Debug)]
 pub struct ArrayWatch {
-    /// The tasks in the order of their numbers.
     pub runs: Vec<IpuRun>,
-    /// The largest number of tasks that had IPUs at one time.
     pub most_at_once: usize,
-    /// The reasons that waiting tasks showed.
     pub reasons: BTreeSet<String>,
 }
 
 /// Runs and watches `tasks` tasks of 16 IPUs each. Calls `meanwhile` once, when four tasks have IPUs and
-/// others wait. No task ends before that.
-///
-/// # Errors
-/// When a task fails its checks, more than four tasks have IPUs at once, or no waiting task names IPUs in its
-/// reason.
+/// others wait. No task ends before that. Fails when more than four tasks have IPUs at once, or no waiting
+/// task names IPUs in its reason.
 pub fn watch_array(
     cluster: &Cluster,
     tasks: u32,
@@ -64,7 +56,6 @@ pub fn watch_array(
     Ok(ArrayWatch { runs, most_at_once, reasons })
 }
 
-/// The largest number of these partitions that existed at one time, by the controller's own history.
 fn most_at_once(cluster: &Cluster, runs: &[IpuRun]) -> Result<usize> {
     let records: Result<Vec<_>> = runs.iter().map(|run| cluster.mock().record(&run.partition)).collect();
     let records = records?;

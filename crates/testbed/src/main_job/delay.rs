@@ -6,10 +6,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::Cluster;
 
-/// The longest time for one job.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Submits a job without IPUs and measures the time until its first command.
 pub fn start_delay(cluster: &Cluster) -> Result<Duration> {
     let submitted = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let job = cluster.sbatch("date +%s%N", &["--job-name=without-ipus"])?;

@@ -4,12 +4,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{Cluster, JobId};
 
-/// A request that is refused at submit.
 #[derive(Clone, Copy, Debug)]
 pub struct BadRequest {
-    /// The GRES that the user asks for.
     pub gres: &'static str,
-    /// The parts that the answer has to contain.
     pub answer: &'static [&'static str],
 }
 
@@ -25,7 +22,6 @@ pub const BAD_REQUESTS: &[BadRequest] = &[
 /// Incomplete requests, and the number of IPUs that they ask for.
 pub const RESOLVED_REQUESTS: &[(&str, u32)] = &[("vipu", 1), ("vipu:4", 4), ("vipu:pod64", 1)];
 
-/// Submits a request that has to be refused, and returns the line of the refusal.
 pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
     let output = cluster.sbatch_command("true", &[&format!("--gres={}", request.gres)])?.output()?;
     ensure!(output.code != 0, "--gres={} was accepted: {}", request.gres, output.stdout);

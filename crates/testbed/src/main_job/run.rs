@@ -11,22 +11,16 @@ use crate::{Cluster, Hosts, JobId, Running, wait_for, wait_until};
 /// times the time of a quiet one.
 const JOB_LIMIT: Duration = Duration::from_secs(600);
 
-/// The outcome of a job with IPUs.
 #[derive(Clone, Debug)]
 pub struct IpuRun {
-    /// The job.
     pub job: JobId,
-    /// The command that submitted the job.
     pub by: &'static str,
-    /// The size of the partition in IPUs.
     pub ipus: u32,
-    /// The name of the partition.
     pub partition: String,
     /// The time from the create call until the partition was ACTIVE.
     pub create: Duration,
     /// The time from ACTIVE until the job's first command.
     pub ready_to_start: Duration,
-    /// The final state of the job.
     pub state: String,
 }
 
@@ -43,18 +37,15 @@ pub fn sbatch<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     batch_ended(cluster, job, ipus)
 }
 
-/// Waits for the end of a batch job that runs [`SHOW`], and checks it by [`check_run`].
 pub fn batch_ended<H: Hosts>(cluster: &Cluster<H>, job: JobId, ipus: u32) -> Result<IpuRun> {
     cluster.await_end(job, JOB_LIMIT)?;
     check_run(cluster, job, "sbatch", ipus, &cluster.job_output(job))
 }
 
-/// Runs a job by `srun`.
 pub fn srun<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "srun", ipus)
 }
 
-/// Runs a job by `salloc`.
 pub fn salloc<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
     attended(cluster, "salloc", ipus)
 }
@@ -82,10 +73,7 @@ pub fn await_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<()> 
 }
 
 /// Asks squeue until the job is CF or its partition is ACTIVE, which may come first on a busy machine.
-/// Returns whether CF was seen.
-///
-/// # Errors
-/// When squeue shows another state, though the partition is not ACTIVE.
+/// Returns whether CF was seen. Any other state is an error while the partition is not ACTIVE.
 pub fn is_seen_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<bool> {
     wait_for(&format!("squeue to show job {job} as CF"), JOB_LIMIT, || {
         let state = cluster.command("squeue").args(&["-h", "-o", "%t", "-j", &job.to_string()]).success()?;

@@ -15,26 +15,18 @@ echo "file $(tr -d '\n' < "$IPUOF_CONFIG_PATH")""#;
 pub struct Shown {
     /// The time of the job's first command, in nanoseconds since the Unix epoch.
     pub started: u64,
-    /// The IPU variables.
     pub environment: BTreeMap<String, String>,
-    /// The parsed file.
     pub file: IpuofFile,
 }
 
 /// The IPUoF file as any reader of the format sees it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IpuofFile {
-    /// The devices, one for each IPU.
     pub devices: Vec<serde_json::Value>,
-    /// The controller's attributes of the partition.
     pub attributes: BTreeMap<String, String>,
 }
 
 impl Shown {
-    /// Parses the output of one task.
-    ///
-    /// # Errors
-    /// When a part is missing or the file cannot be parsed.
     pub fn parse(output: &str) -> Result<Self> {
         let part = |name: &str| output.lines().find_map(|line| line.strip_prefix(name));
         let started = part("started ").with_context(|| format!("the job's output is: {output}"))?;
@@ -47,7 +39,6 @@ impl Shown {
         })
     }
 
-    /// The name of the job's partition.
     pub fn partition(&self) -> Result<&str> {
         self.environment.get("SLURM_VIPU_PARTITION").map(String::as_str).context("the job has no partition")
     }

@@ -7,13 +7,11 @@ use nix::{time::ClockId, unistd::Pid};
 use super::Process;
 
 impl Process {
-    /// Whether the process has loaded the object of this file name.
     pub fn has_loaded(&self, object: &str) -> io::Result<bool> {
         let maps = fs::read_to_string(self.entry("maps"))?;
         Ok(maps.lines().any(|line| line.rsplit('/').next() == Some(object)))
     }
 
-    /// The names of the threads.
     pub fn threads(&self) -> io::Result<Vec<String>> {
         let threads = fs::read_dir(self.entry("task"))?.flatten();
         // A thread may end before its name is read.
@@ -27,7 +25,6 @@ impl Process {
         Ok(files.filter_map(|file| fs::read_link(file.path()).ok()).collect())
     }
 
-    /// Whether the process has a TCP connection to this port, at any address.
     pub fn is_connected_to(&self, port: u16) -> io::Result<bool> {
         let own = self.open_files()?;
         let mut tables = String::new();

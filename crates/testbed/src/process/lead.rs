@@ -29,13 +29,11 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Makes a lead without programs.
     pub fn new() -> Result<Self> {
         let (reader, writer) = io::pipe()?;
         Ok(Self { reader, writer, leash: programs::find("testbed-leash")? })
     }
 
-    /// Starts `program` as `account`. Its output goes to the files `output` and `errors`.
     pub fn start(&self, start: &Start<'_>, output: &Path, errors: &Path) -> Result<Leashed> {
         let Start { program, args, account, hostname, disk, environment, directory } = start;
         let file =
@@ -61,14 +59,10 @@ impl Lead {
     }
 }
 
-/// The program to start, and its surroundings.
 #[derive(Debug)]
 pub struct Start<'a> {
-    /// The path of the program.
     pub program: &'a Path,
-    /// The arguments.
     pub args: &'a [String],
-    /// The account that the program runs as.
     pub account: &'a Account,
     /// The host name that the program sees. `None` for the name of the machine.
     pub hostname: Option<&'a str>,
@@ -76,11 +70,9 @@ pub struct Start<'a> {
     pub disk: Option<&'a Path>,
     /// The whole environment.
     pub environment: &'a [(String, String)],
-    /// The working directory.
     pub directory: &'a Path,
 }
 
-/// A program that runs on a leash.
 #[derive(Debug)]
 pub struct Leashed {
     leash: Child,

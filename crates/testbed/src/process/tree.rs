@@ -7,16 +7,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 /// One process. A pid is used again, but a pid with its start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// The process id.
     pub pid: u32,
-    /// The process id of the parent.
     pub parent: u32,
     /// The start time in clock ticks since boot.
     pub start: u64,
 }
 
 impl Process {
-    /// Looks `pid` up. `None` when there is no such process.
     pub fn look(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The second field is the command in parentheses and may contain any character.
@@ -27,7 +24,6 @@ impl Process {
         Some(Self { pid, parent, start })
     }
 
-    /// Whether this process still exists.
     pub fn exists(&self) -> bool {
         Self::look(self.pid).is_some_and(|now| now.start == self.start)
     }
@@ -54,7 +50,6 @@ pub fn children(pid: u32) -> Vec<Process> {
     found
 }
 
-/// All descendants of `pid`.
 pub fn descendants(pid: u32) -> Vec<Process> {
     let mut by_parent: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
     for process in all() {

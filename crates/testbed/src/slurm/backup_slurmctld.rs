@@ -11,7 +11,6 @@ use crate::{Cluster, cluster::locked, conf_files::CONTROLLERS, process::Process,
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Cluster {
-    /// The process of the waiting backup.
     pub fn backup(&self) -> Result<Process> {
         let mut backup = locked(&self.hosts.backup);
         let leashed = backup.as_mut().context("no backup waits")?;

@@ -23,7 +23,6 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 /// The longest time that one poll waits for the end of a command.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// A command that is not started yet.
 #[derive(Debug)]
 #[must_use]
 pub struct ClusterCommand<'a> {
@@ -34,21 +33,16 @@ pub struct ClusterCommand<'a> {
     pub(crate) environment: Vec<(String, String)>,
 }
 
-/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// The exit code, or 128 plus the number of a signal.
     pub code: i32,
-    /// Standard output.
     pub stdout: String,
-    /// Standard error.
     pub stderr: String,
-    /// The run time of the command.
     pub took: Duration,
 }
 
 impl Output {
-    /// Fails if the command, named by `what`, has failed.
     pub(crate) fn succeeded(self, what: &str) -> Result<Self> {
         let Self { code, stdout, stderr, .. } = &self;
         ensure!(*code == 0, "`{what}` ended with {code}: {stdout}{stderr}");
@@ -56,7 +50,6 @@ impl Output {
     }
 }
 
-/// A command that runs.
 #[derive(Debug)]
 pub struct Running {
     process: Leashed,
@@ -96,45 +89,36 @@ impl<'a> ClusterCommand<'a> {
         Self { host, program: program.into(), args: Vec::new(), account, environment: Vec::new() }
     }
 
-    /// Adds arguments.
     pub fn args(mut self, args: &[&str]) -> Self {
         self.args.extend(args.iter().map(|&arg| arg.to_owned()));
         self
     }
 
-    /// Sets the account that runs the command.
     pub fn account(mut self, account: &Account) -> Self {
         self.account = account.clone();
         self
     }
 
-    /// Adds an environment variable.
     pub fn env(mut self, key: &str, value: &str) -> Self {
         self.environment.push((key.into(), value.into()));
         self
     }
 
-    /// Starts the command.
     pub fn start(self) -> Result<Running> {
         self.host.start(&self)
     }
 
-    /// Runs the command to its end.
     pub fn output(self) -> Result<Output> {
         self.start()?.output(COMMAND_LIMIT)
     }
 
-    /// Runs the command to its end, and fails if the command does.
-    ///
-    /// # Errors
-    /// When the command fails. The message has its output.
+    /// Runs the command to its end, and fails with its output if the command does.
     pub fn success(self) -> Result<Output> {
         self.start()?.success(COMMAND_LIMIT)
     }
 }
 
 impl Running {
-    /// Starts a program on this lead. Its output goes to files in `folder`.
     pub(crate) fn start(lead: &Lead, folder: &Path, start: &Start<'_>) -> Result<Self> {
         let (name, number) = (start.program.file_name().unwrap_or_default().display(), next_number());
         let file = |end: &str| folder.join(format!("{name}-{number}.{end}"));
@@ -146,17 +130,14 @@ impl Running {
         Ok(Self { process, what, started: Instant::now(), stdout, stderr })
     }
 
-    /// The command's standard output up to now.
     pub fn stdout(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stdout)?)
     }
 
-    /// The command's standard error up to now.
     pub fn stderr(&self) -> Result<String> {
         Ok(fs::read_to_string(&self.stderr)?)
     }
 
-    /// Sends a signal to the command.
     pub fn signal(&mut self, signal: Signal) -> Result<()> {
         Ok(self.process.signal(signal)?)
     }
@@ -166,15 +147,11 @@ impl Running {
         Ok(self.process.process()?)
     }
 
-    /// Whether the command still runs.
     pub fn runs(&mut self) -> Result<bool> {
         Ok(self.process.ended()?.is_none())
     }
 
-    /// Waits for the end of the command.
-    ///
-    /// # Errors
-    /// When the command has not ended after `limit`. The message has its output.
+    /// Waits for the end of the command. Fails with its output if it still runs after `limit`.
     pub fn output(mut self, limit: Duration) -> Result<Output> {
         let what = format!("the end of `{}`", self.what);
         let ended = wait_for(&what, limit, || Ok(self.process.ended_within(AT_ONCE)?));
@@ -185,7 +162,6 @@ impl Running {
         Ok(Output { code, stdout, stderr, took })
     }
 
-    /// Waits for the end of the command, and fails if the command does.
     pub fn success(self, limit: Duration) -> Result<Output> {
         let what = self.what.clone();
         self.output(limit)?.succeeded(&what)

@@ -28,28 +28,22 @@ impl FromStr for JobId {
 /// A job as `scontrol show job` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
-    /// The job id.
     pub id: JobId,
-    /// The job id of the array.
     pub array: Option<JobId>,
-    /// The name.
     pub name: String,
     /// The state, for example `CONFIGURING`.
     pub state: String,
     /// The reason for waiting or ending, with underscores for spaces.
     pub reason: String,
-    /// The system comment.
     pub system_comment: String,
     /// The exit code and signal, as `0:0`.
     pub exit_code: String,
-    /// The number of requeues.
     pub restarts: u16,
     /// The nodes in Slurm's notation. Empty while the job has none.
     pub nodes: String,
 }
 
 impl JobView {
-    /// Whether the job is in a final state.
     pub fn is_over(&self) -> bool {
         ![
             "PENDING",
@@ -90,7 +84,6 @@ impl<H: Hosts> Cluster<H> {
         locked(&self.submitted).remove(&job);
     }
 
-    /// The output of a batch job up to now.
     pub fn job_output(&self, job: JobId) -> String {
         self.job_file(&format!("{job}.out"))
     }
@@ -100,7 +93,6 @@ impl<H: Hosts> Cluster<H> {
         self.hosts.job_file(name)
     }
 
-    /// All jobs that slurmctld remembers.
     pub fn jobs(&self) -> Result<Vec<JobView>> {
         JobRecord::parse_all(&self.scontrol(&["show", "job"])?).iter().map(JobRecord::view).collect()
     }
@@ -113,15 +105,11 @@ impl<H: Hosts> Cluster<H> {
         found.with_context(|| format!("scontrol shows no job {job}: {text}"))
     }
 
-    /// The job of this id.
     pub fn job(&self, job: JobId) -> Result<JobView> {
         self.job_record(job)?.view()
     }
 
-    /// Waits until `wanted` accepts the job, and returns the job.
-    ///
-    /// # Errors
-    /// When `wanted` still refuses the job after `limit`. The message has the job's last state.
+    /// Waits until `wanted` accepts the job. After `limit` the error has the job's last state.
     pub fn await_job(
         &self,
         job: JobId,
@@ -144,12 +132,10 @@ impl<H: Hosts> Cluster<H> {
         })
     }
 
-    /// Waits until a job is in this state, and returns the job.
     pub fn await_state(&self, job: JobId, state: &str, limit: Duration) -> Result<JobView> {
         self.await_job(job, &format!("to be {state}"), limit, |job| job.state == state)
     }
 
-    /// Waits until a job is over, and returns the job.
     pub fn await_end(&self, job: JobId, limit: Duration) -> Result<JobView> {
         self.await_job(job, "to end", limit, JobView::is_over)
     }

@@ -14,7 +14,6 @@ const FREE_TEXT: [&str; 2] = ["JobName=", "SystemComment="];
 pub struct JobRecord(BTreeMap<String, String>);
 
 impl JobRecord {
-    /// Parses the records that `scontrol show job` prints.
     pub(crate) fn parse_all(text: &str) -> Vec<Self> {
         let records = text.split("\n\n").filter(|record| record.trim_start().starts_with("JobId="));
         records.map(Self::parse).collect()
@@ -36,12 +35,10 @@ impl JobRecord {
         self.get("JobId").is_ok_and(|shown| shown == job.to_string())
     }
 
-    /// The value of this key as scontrol shows it.
     pub fn get(&self, key: &str) -> Result<&str> {
         self.0.get(key).map(String::as_str).with_context(|| format!("scontrol shows no {key}: {:?}", self.0))
     }
 
-    /// The values that tests usually need.
     pub fn view(&self) -> Result<JobView> {
         let text =
             |key: &str| self.get(key).ok().filter(|text| *text != "(null)").unwrap_or_default().to_owned();

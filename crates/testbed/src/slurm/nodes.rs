@@ -31,7 +31,6 @@ impl Cluster {
         self.start_slurmd(number, &daemon::slurmd(&self.hosts.root, number - 1))
     }
 
-    /// Starts the slurmd of the node of this number, as after a boot.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
         self.start_slurmd(number, &daemon::slurmd_after_boot(&self.hosts.root, number - 1))
     }
@@ -56,7 +55,6 @@ impl Cluster {
         seen.with_context(|| format!("it is {last}"))
     }
 
-    /// Runs `scontrol update` for the node of this number.
     pub fn update_node(&self, number: u16, what: &[&str]) -> Result<()> {
         let name = format!("NodeName={}", node_name(number - 1));
         self.scontrol(&[&["update", &name], what].concat()).map(drop)

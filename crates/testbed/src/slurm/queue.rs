@@ -1,4 +1,5 @@
-//! The answers of squeue, scontrol and `sbatch --test-only` about waiting jobs and reservations.
+//! The answers of squeue, scontrol and `sbatch --test-only` about waiting jobs and reservations. All times
+//! are in seconds since the Unix epoch.
 
 use anyhow::{Context, Result};
 
@@ -15,20 +16,17 @@ impl Cluster {
         Ok(squeue.success()?.stdout.trim().to_owned())
     }
 
-    /// The start of a running job, or the expected start of a waiting job, in seconds since the Unix epoch.
-    /// `None` while Slurm shows none.
+    /// The start, or the expected start of a waiting job. `None` while Slurm shows none.
     pub fn start_of(&self, job: JobId) -> Result<Option<u64>> {
         Ok(self.squeue(job, "%S")?.parse().ok())
     }
 
-    /// The time at which a running job reaches its time limit, in seconds since the Unix epoch.
     pub fn end_of(&self, job: JobId) -> Result<u64> {
         let end = self.squeue(job, "%e")?;
         end.parse().with_context(|| format!("job {job} ends at '{end}'"))
     }
 
-    /// The start that `sbatch --test-only` predicts for a job with these arguments, in seconds since the Unix
-    /// epoch.
+    /// The start that `sbatch --test-only` predicts for a job with these arguments.
     pub fn test_only(&self, args: &[&str]) -> Result<u64> {
         let command = self.sbatch_command("true", &[args, &["--test-only"]].concat())?;
         let told = command.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stderr;
@@ -36,7 +34,6 @@ impl Cluster {
         start.with_context(|| format!("sbatch --test-only said: {told}"))
     }
 
-    /// The end of a reservation, in seconds since the Unix epoch.
     pub fn end_of_reservation(&self, name: &str) -> Result<u64> {
         let show = self.command("scontrol").args(&["show", "reservation", name]);
         let shown = show.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stdout;

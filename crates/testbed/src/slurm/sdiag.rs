@@ -6,25 +6,13 @@ use anyhow::{Context, Result};
 
 use crate::{Cluster, wait_for};
 
-/// The cycles of one scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cycles {
-    /// The number of cycles.
-    pub count: u64,
-}
-
-/// The parsed output of `sdiag`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The cycles of the main scheduler.
-    pub main: Cycles,
-    /// The cycles of backfill.
-    pub backfill: Cycles,
-    /// Whether a cycle of backfill was under way.
+    pub main_cycles: u64,
+    pub backfill_cycles: u64,
     pub backfilling: bool,
     /// The number of jobs that backfill's last cycle went over, or the present cycle up to now.
     pub backfill_depth: u64,
-    /// The number of jobs that backfill has started.
     pub backfilled: u64,
 }
 
@@ -35,8 +23,8 @@ impl Diagnosis {
         let (_, main) =
             main.split_once("\nMain schedule statistics").context("sdiag tells nothing of main")?;
         Ok(Self {
-            main: Cycles { count: number(main, "Total cycles:")? },
-            backfill: Cycles { count: number(backfill, "Total cycles:")? },
+            main_cycles: number(main, "Total cycles:")?,
+            backfill_cycles: number(backfill, "Total cycles:")?,
             backfilling: backfill.lines().next().is_some_and(|rest| rest.contains("in the middle of")),
             backfill_depth: number(backfill, "Last depth cycle:")?,
             backfilled: number(backfill, "Total backfilled jobs (since last slurm start):")?,
@@ -50,14 +38,12 @@ fn number(section: &str, key: &str) -> Result<u64> {
 }
 
 impl Cluster {
-    /// Runs `sdiag` and parses its output.
     pub fn sdiag(&self) -> Result<Diagnosis> {
         Diagnosis::parse(&self.command("sdiag").success()?.stdout)
     }
 
-    /// The number of backfill's cycles.
     pub fn backfill_cycles(&self) -> Result<u64> {
-        Ok(self.sdiag()?.backfill.count)
+        Ok(self.sdiag()?.backfill_cycles)
     }
 
     /// Waits for the end of a cycle of backfill that began after this call or shortly before it.
@@ -65,7 +51,7 @@ impl Cluster {
         let before = self.backfill_cycles()?;
         wait_for("a cycle of backfill", limit, || {
             let now = self.sdiag()?;
-            Ok((now.backfill.count > before).then_some(now))
+            Ok((now.backfill_cycles > before).then_some(now))
         })
     }
 }
@@ -84,8 +70,8 @@ mod tests {
                     \tLast cycle when: Fri Nov 20 18:00:00 2026 (1795197600)\n\tLast cycle: 910\n\tMax cycle:  1112\n\
                     \tLast depth cycle: 13\n\tLast depth cycle (try sched): 4\n";
         let wanted = Diagnosis {
-            main: Cycles { count: 5 },
-            backfill: Cycles { count: 7 },
+            main_cycles: 5,
+            backfill_cycles: 7,
             backfilling: true,
             backfill_depth: 13,
             backfilled: 2,

@@ -13,7 +13,6 @@ use crate::{
 /// The longest time until slurmctld ends: it saves its state first.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// The longest time until slurmctld answers, and until its nodes do.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The longest time until slurmctld saves its state: it waits for five seconds on purpose.
@@ -40,24 +39,20 @@ impl<H: Hosts> Cluster<H> {
         })
     }
 
-    /// Makes slurmctld read its configuration again.
     pub fn reconfigure(&self) -> Result<()> {
         self.scontrol(&["reconfigure"]).map(drop)
     }
 }
 
 impl Cluster {
-    /// The process of slurmctld.
     pub fn slurmctld(&self) -> Result<Process> {
         self.hosts.slurmctld()
     }
 
-    /// Ends slurmctld as an administrator does.
     pub fn stop_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::TERM)
     }
 
-    /// Ends slurmctld as a power cut does.
     pub fn kill_slurmctld(&self) -> Result<()> {
         self.end_slurmctld(Signal::KILL)
     }
@@ -109,12 +104,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// The port that slurmctld listens on.
     pub fn slurmctld_port(&self) -> u16 {
         self.hosts.at.slurmctld
     }
 
-    /// The line of vipu.conf with the controllers of these numbers, in this order.
     pub fn api_host(&self, numbers: &[usize]) -> String {
         self.hosts.at.api_host(numbers)
     }
@@ -132,7 +125,6 @@ impl Cluster {
         self.write_vipu_conf_text(&text)
     }
 
-    /// Writes `text` as the whole vipu.conf.
     pub fn write_vipu_conf_text(&self, text: &str) -> Result<()> {
         Ok(fs::write(self.hosts.layout.conf("vipu.conf"), text)?)
     }

@@ -24,7 +24,6 @@ int main(void) {
 #line 1 "values"
 "#;
 
-/// Measures the values for the table file.
 pub fn measure(source: &Source) -> Result<Measured> {
     let values = values();
     let folder = write(source, &values)
@@ -83,7 +82,6 @@ fn write(source: &Source, values: &[(String, String)]) -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// The compiler's errors in one line.
 fn complaint(said: &str, values: &[(String, String)]) -> String {
     let is_told = |line: usize| said.contains(&format!("values:{line}:"));
     let (mut missing, mut within) = (Vec::new(), String::new());
@@ -112,7 +110,6 @@ fn complaint(said: &str, values: &[(String, String)]) -> String {
 mod tests {
     use super::*;
 
-    /// The error of measuring a tree with only this header.
     fn refused(header: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("src/slurmctld")).unwrap();

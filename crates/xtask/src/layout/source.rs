@@ -24,10 +24,8 @@ const HEADERS: &[&str] = &[
     "src/slurmctld/slurmctld.h",
 ];
 
-/// A Slurm source tree, with the contents of its META file.
 #[derive(Debug)]
 pub struct Source {
-    /// The root of the tree.
     pub root: PathBuf,
     /// The release of the tree, or the next one if it is unreleased.
     pub version: Version,
@@ -61,7 +59,6 @@ impl Source {
         Ok(Self { root, version, name, soname })
     }
 
-    /// Whether the tree is a state between two releases.
     pub fn is_unreleased(&self) -> bool {
         self.name != self.version.to_string()
     }
@@ -72,7 +69,6 @@ impl Source {
     }
 }
 
-/// Reads the release and the soname number from META.
 fn release(meta: &str) -> Result<(Version, u32)> {
     let field = |name: &str| value(meta, name).with_context(|| format!("its META has no {name}"));
     let numbers = format!("{}.{}.{}", field("Major")?, field("Minor")?, field("Micro")?);
