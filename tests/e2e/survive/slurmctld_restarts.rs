@@ -6,11 +6,20 @@ use testbed::{Cluster, main_job, wait_until};
 use crate::{LIMIT, quick, slow};
 
 #[test]
-fn job_reconfigure_and_restart_slurmctld_while_creating() -> Result<()> {
-    slow(6).run(|cluster| {
+fn job_reconfigure_while_creating() -> Result<()> {
+    slow(2).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::await_creating(cluster, job)?;
         cluster.reconfigure()?;
+        main_job::batch_ended(cluster, job, 16).map(drop)
+    })
+}
+
+#[test]
+fn job_restart_slurmctld_while_creating() -> Result<()> {
+    slow(4).run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
+        main_job::await_creating(cluster, job)?;
         restart(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
     })
