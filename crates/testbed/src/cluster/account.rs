@@ -17,7 +17,7 @@ impl Account {
         Ok(Self { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
     }
 
-    /// The account of all daemons but slurmctld.
+    /// The account of all daemons but slurmctld, and by default of jobs.
     pub fn root() -> Result<Self> {
         Self::named("root")
     }
