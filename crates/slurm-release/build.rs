@@ -1,6 +1,6 @@
 //! Turns `layouts.json` into Rust: one `Layout` per distinct struct layout, one `Release` per Slurm release.
 //!
-//! Only what the plugins use is taken over; the JSON holds more.
+//! It takes only the members and constants that the plugins use. The JSON has more.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a build script reports by panicking")]
 
@@ -121,7 +121,7 @@ fn constants(code: &mut String, layouts: &BTreeMap<String, Value>) {
     .unwrap();
 }
 
-/// The same layout, each number asked for by name: for tables that come at run time.
+/// Writes `Layout::from_parts`, which makes a layout from numbers that it asks for by name, as a table file has them.
 fn layout_from_parts(code: &mut String) {
     writeln!(
         code,
@@ -142,11 +142,11 @@ fn layout_from_parts(code: &mut String) {
     writeln!(code, "}}) }} }}").unwrap();
 }
 
-/// What is measured of a release, for who measures another one.
+/// Writes the names of all measured structs and members, for the measurement of another release.
 fn structs(code: &mut String, table: &Value) {
     writeln!(
         code,
-        "/// What the plugins read or write of Slurm's structs.\npub static STRUCTS: &[Struct] = &["
+        "/// The structs of Slurm that the plugins read or write.\npub static STRUCTS: &[Struct] = &["
     )
     .unwrap();
     for (name, members) in MEMBERS {

@@ -1,4 +1,4 @@
-//! Names the build.
+//! Computes the number of the build (`BUILD`).
 
 #![allow(clippy::expect_used, reason = "a build script reports by panicking")]
 
@@ -7,8 +7,8 @@ mod source_hash;
 use std::env;
 use std::path::Path;
 
-/// All that decides how data crosses between the objects: the types of this crate, and the layouts of Slurm's
-/// records.
+/// The sources that decide how data crosses between the objects: the types of this crate, and the layouts of
+/// Slurm's records.
 const SOURCES: [&str; 4] =
     ["src", "../slurm-release/src", "../slurm-release/build.rs", "../slurm-release/layouts.json"];
 

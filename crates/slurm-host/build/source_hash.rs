@@ -1,4 +1,4 @@
-//! A number for the contents of files. Where they lie does not count, nor how they are compiled.
+//! A number for the contents of files. It depends neither on their place nor on how they are compiled.
 
 use std::fs;
 use std::io;
@@ -11,20 +11,20 @@ pub fn of(sources: &[PathBuf], text: &str) -> io::Result<u64> {
     for source in sources {
         for file in files(source)? {
             let content = fs::read(file)?;
-            // With the length, so that two files are not alike after a line moved from one to the next.
+            // The length makes a difference if a line moves from one file to the next.
             hash = fnv(&content, fnv(&content.len().to_le_bytes(), hash));
         }
     }
     Ok(hash)
 }
 
-/// The file, or all Rust files in the folder, in an order that is the same everywhere.
+/// The file, or all Rust files in the folder, in a fixed order.
 fn files(source: &Path) -> io::Result<Vec<PathBuf>> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
     }
     let mut entries = fs::read_dir(source)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    // An editor may leave files of its own there.
+    // Editors may leave other files there.
     entries.retain(|entry| entry.is_dir() || entry.extension().is_some_and(|extension| extension == "rs"));
     entries.sort();
     let nested = entries.iter().map(|entry| files(entry)).collect::<io::Result<Vec<_>>>()?;

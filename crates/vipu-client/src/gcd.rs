@@ -1,4 +1,4 @@
-//! What a Poplar program needs to attach to a partition: the configuration of its GCDs.
+//! The configuration of a partition's GCDs, which a Poplar program needs to attach to it.
 
 use vipu_types::{Device, Gcd};
 

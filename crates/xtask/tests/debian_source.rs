@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Where Debian's sources are. The tests of this project may use the network, and /etc/apt stays as it is.
+/// The address of Debian's sources. Tests may use the network, and /etc/apt stays as it is.
 const DEBIAN: &str = "\
 Types: deb-src
 URIs: http://deb.debian.org/debian
@@ -38,7 +38,7 @@ fn cli_layout_agrees_with_what_is_built_in_for_debians_slurm() -> Result<()> {
     Ok(())
 }
 
-/// The member behind it in the struct moves too, and the file says so.
+/// The next member of the struct moves as well, and the file has its new place.
 fn a_moved_member_is_reported(source: &Path, out: &Path) -> Result<()> {
     edit_slurmctld_header(source, "uint32_t job_id;", "uint64_t added; uint32_t job_id;")?;
     let said = layout(source, out).map_err(anyhow::Error::msg)?;
@@ -54,7 +54,7 @@ fn a_renamed_member_is_named(source: &Path, out: &Path) -> Result<()> {
     refused(source, out, "job_record_t.user_name")
 }
 
-/// The compiler has an error to tell of this; all that is seen of it is our line.
+/// The compiler reports an error, of which the user sees one line of ours.
 fn a_missing_constant_is_named_too(source: &Path, out: &Path) -> Result<()> {
     let header = source.join("slurm/slurm.h");
     fs::write(&header, fs::read_to_string(&header)?.replace("JOB_SUSPENDED,", "JOB_ASLEEP,"))?;
@@ -72,7 +72,7 @@ fn refused(source: &Path, out: &Path, missing: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where 22.05 declares `job_record_t`.
+/// The file in which 22.05 declares `job_record_t`.
 fn edit_slurmctld_header(source: &Path, from: &str, to: &str) -> Result<()> {
     let header = source.join("src/slurmctld/slurmctld.h");
     let text = fs::read_to_string(&header)?;
@@ -81,7 +81,7 @@ fn edit_slurmctld_header(source: &Path, from: &str, to: &str) -> Result<()> {
     Ok(fs::write(&header, format!("{before}struct job_record {{{}", record.replacen(from, to, 1)))?)
 }
 
-/// What the program said, on stdout when it succeeded and on stderr when not.
+/// The output of the program: stdout if it succeeded, otherwise stderr.
 fn layout(source: &Path, out: &Path) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
     let output = command.args(["layout", "--source"]).arg(source).arg("--out").arg(out).output();
