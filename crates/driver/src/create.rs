@@ -16,11 +16,11 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::call_failure::Counts;
-use crate::context::Context;
 use crate::create_deadline::{self, CreateDeadline, Stop};
 use crate::create_messages::CreateProgress;
 use crate::pauses::{Backoff, poll_pause};
-use crate::pod::{PlaceInQueue, Pod};
+use crate::pod_in_use::{PlaceInQueue, PodInUse};
+use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{CallError, Controller, Entry, Environment, Journal, PartitionState, remove};
 
@@ -32,15 +32,15 @@ const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
 /// The time limit of the create for `claim`. It runs from now on.
 pub(crate) fn deadline<W: Environment>(
-    context: &Rc<Context<W>>,
+    shared: &Rc<SharedState<W>>,
     claim: &Claim,
     cancel: CancellationToken,
 ) -> CreateDeadline {
     // Without a Pod the create ends at once.
-    let Ok(pod) = context.pod(claim) else { return CreateDeadline::new(cancel, Duration::ZERO) };
+    let Ok(pod) = shared.pod(claim) else { return CreateDeadline::new(cancel, Duration::ZERO) };
     let deadline =
         CreateDeadline::new(cancel, create_deadline::limit(claim.run, pod.settings.create_timeout));
-    deadline.minds(&context.needs(&pod));
+    deadline.minds(&shared.needs(&pod));
     deadline
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn not_begun(claim: &Claim, deadline: &CreateDeadline, stop: &Stop) -
 
 /// Makes the partition of `claim`. Returns Up, CreateFailed, CreatePutOff or CreateCancelled.
 pub(crate) async fn create<W: Environment>(
-    context: &Rc<Context<W>>,
+    shared: &Rc<SharedState<W>>,
     tracked: &Rc<Tracked>,
     claim: &Claim,
     deadline: CreateDeadline,
@@ -75,19 +75,19 @@ pub(crate) async fn create<W: Environment>(
         }
         Event::CreateFailed { partition: claim.partition.clone(), reason }
     };
-    if !context.environment.journal().is_complete() {
+    if !shared.environment.journal().is_complete() {
         return failed("the journal cannot be read, see slurmctld's log".into());
     }
     if tracked.owner.get() == PartitionOwner::Unknown {
         tracked.owner.set(PartitionOwner::Others);
     }
-    let pod = match context.pod(claim) {
+    let pod = match shared.pod(claim) {
         Ok(pod) => pod,
         Err(why) => return failed(why),
     };
     let progress = CreateProgress::new(claim, pod.usual_create.get());
     let mut create = Create {
-        context,
+        shared,
         pod,
         slot: None,
         tracked,
@@ -103,8 +103,8 @@ pub(crate) async fn create<W: Environment>(
     };
     let made = tokio::select! {
         biased;
-        never = progress.announce(&context.environment) => match never {},
-        never = progress.announce_trouble(context) => match never {},
+        never = progress.announce(&shared.environment) => match never {},
+        never = progress.announce_trouble(shared) => match never {},
         made = create.run() => made,
     };
     match made {
@@ -139,10 +139,10 @@ pub(crate) async fn create<W: Environment>(
 
 /// One create under way.
 struct Create<'a, W: Environment> {
-    context: &'a Rc<Context<W>>,
+    shared: &'a Rc<SharedState<W>>,
     /// The Pod as configured when the create began, or as configured now, if a new configuration ended a
     /// trouble.
-    pod: Rc<Pod<W::Controller>>,
+    pod: Rc<PodInUse<W::Controller>>,
     /// Held until the controller has done its part.
     slot: Option<OwnedSemaphorePermit>,
     tracked: &'a Rc<Tracked>,
@@ -209,7 +209,7 @@ impl<W: Environment> Create<'_, W> {
         // A later slurmctld does not watch for late effects on a partition with this entry. An unanswered
         // call needs that watch.
         if self.tracked.unanswered.get() == 0 {
-            self.context.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
+            self.shared.note(Entry::Created(self.claim.partition.clone()), self.claim).await;
         }
         Ok(())
     }
@@ -217,8 +217,8 @@ impl<W: Environment> Create<'_, W> {
     /// Waits until no resource that all jobs need is in trouble. A new configuration may end the trouble.
     async fn all_well(&mut self) -> Result<(), Stop> {
         loop {
-            let seen = self.context.news().count();
-            let needs = self.context.needs(&self.pod);
+            let seen = self.shared.news().count();
+            let needs = self.shared.needs(&self.pod);
             self.deadline.minds(&needs);
             if needs.iter().all(|need| need.is_well()) {
                 return Ok(());
@@ -228,14 +228,14 @@ impl<W: Environment> Create<'_, W> {
             if self.pod.settings.ipuof_dir != before {
                 continue;
             }
-            self.deadline.hold(self.context.news().after(seen)).await?;
+            self.deadline.hold(self.shared.news().after(seen)).await?;
         }
     }
 
     /// Adopts the configuration in force, unless that would take away files that the job was promised.
     fn reconfigured(&mut self) {
-        let has_files = |pod: &Pod<_>| pod.settings.ipuof_dir.is_some();
-        if let Ok(now) = self.context.pod(self.claim)
+        let has_files = |pod: &PodInUse<_>| pod.settings.ipuof_dir.is_some();
+        if let Ok(now) = self.shared.pod(self.claim)
             && has_files(&now) == has_files(&self.pod)
         {
             self.pod = now;
@@ -266,14 +266,14 @@ impl<W: Environment> Create<'_, W> {
             };
             self.trouble = trouble;
             if counts == Counts::IfOthersAreAnswered {
-                self.context.survey(&self.claim.pod());
+                self.shared.survey(&self.claim.pod());
             }
             let pause = backoff.next_pause();
             self.progress.failed(backoff.tries(), &self.trouble);
             if backoff.worth_a_line() {
                 let (run, tries, trouble) = (self.claim.run, backoff.tries(), &self.trouble);
                 tracing::warn!("{run}: try {tries}: {trouble}; trying again");
-                self.context.environment.tell(run, self.progress.line());
+                self.shared.environment.tell(run, self.progress.line());
             }
             self.deadline.pause(pause).await?;
             // The pause gave the survey time to show whether the controller answers others.
@@ -297,9 +297,9 @@ impl<W: Environment> Create<'_, W> {
     async fn wait_for_consent(&mut self, trouble: Cow<'static, str>) -> Result<(), Stop> {
         self.trouble = trouble;
         if self.progress.refused(&self.trouble) {
-            self.context.environment.tell(self.claim.run, self.progress.line());
+            self.shared.environment.tell(self.claim.run, self.progress.line());
         }
-        let (observed, news) = (Rc::clone(&self.pod.observed), self.context.news());
+        let (observed, news) = (Rc::clone(&self.pod.observed), self.shared.news());
         let seen = news.count();
         let consent = async {
             tokio::select! {
@@ -310,7 +310,7 @@ impl<W: Environment> Create<'_, W> {
             }
         };
         let has_waited = self.deadline.hold_unhurried(consent).await?;
-        if has_waited && self.context.has_other(&self.claim.pod()) {
+        if has_waited && self.shared.has_other(&self.claim.pod()) {
             return Err(Stop::PutOff(self.trouble.to_string()));
         }
         self.reconfigured();

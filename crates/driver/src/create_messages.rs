@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use vipu_types::Ipus;
 
 use crate::Environment;
-use crate::context::Context;
+use crate::shared_state::SharedState;
 
 /// A create is not late before this time, however fast the one before was.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -100,19 +100,19 @@ impl<'a> CreateProgress<'a> {
 
     /// Tells the user about each new trouble that all jobs wait for. Other changes appear in squeue only. Never
     /// returns.
-    pub async fn announce_trouble<W: Environment>(&self, context: &Rc<Context<W>>) -> Infallible {
+    pub async fn announce_trouble<W: Environment>(&self, shared: &Rc<SharedState<W>>) -> Infallible {
         let mut told = None;
         loop {
-            let seen = context.news().count();
-            let trouble = context.trouble_of(self.claim);
+            let seen = shared.news().count();
+            let trouble = shared.trouble_of(self.claim);
             let before = self.waits_for.replace(trouble.clone());
             if before != trouble && trouble.is_some() && trouble != told {
-                context.environment.tell(self.claim.run, self.line());
+                shared.environment.tell(self.claim.run, self.line());
                 told = trouble;
             } else if before != trouble {
-                context.environment.show(self.claim.run, self.line());
+                shared.environment.show(self.claim.run, self.line());
             }
-            context.news().after(seen).await;
+            shared.news().after(seen).await;
         }
     }
 }

@@ -6,9 +6,9 @@ use ledger::{Claim, DriverAction, Event};
 use tokio::task::{LocalSet, spawn_local};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::Context;
 use crate::handle::Order;
 use crate::restart_on_panic::restarted_on_panic;
+use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{
     Entry, Environment, Journal, JournalError, LiveRecord, Orders, create, refresh, remove, run_records,
@@ -16,14 +16,14 @@ use crate::{
 };
 
 /// The executor of orders: see [`Driver::run`].
-pub struct Driver<W: Environment>(Rc<Context<W>>);
+pub struct Driver<W: Environment>(Rc<SharedState<W>>);
 
 impl<W: Environment> Driver<W> {
     /// A driver that knows the partitions `live` from the journal of an earlier driver.
     ///
     /// It does not act on them before the ledger gives an order.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
-        Self(Rc::new(Context::new(environment, live)))
+        Self(Rc::new(SharedState::new(environment, live)))
     }
 
     /// Carries out orders until every [`crate::Handle`] is dropped. Work under way at that time, or when this
@@ -50,76 +50,76 @@ impl<W: Environment> Driver<W> {
     }
 
     fn take(&self, order: Order<W::Controller>) {
-        let context = &self.0;
+        let shared = &self.0;
         match order {
             Order::Do(action) => self.carry_out(action),
-            Order::Pods(setups) => context.configure(setups),
+            Order::Pods(setups) => shared.configure(setups),
             Order::Launched(claim, at) => {
-                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    run_records::launched(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), at)
+                    run_records::launched(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), at)
                 }));
             }
         }
     }
 
     fn carry_out(&self, action: DriverAction) {
-        let context = &self.0;
+        let shared = &self.0;
         match action {
             DriverAction::Create(claim) => self.create(claim),
             DriverAction::CancelCreate(partition) => {
-                if let Some(tracked) = context.known(&partition) {
+                if let Some(tracked) = shared.known(&partition) {
                     tracked.cancel.borrow().cancel();
                 }
             }
             DriverAction::Remove(claim) => self.remove(claim),
             DriverAction::Bind(claim) => {
-                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    run_records::bind(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
+                    run_records::bind(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
                 }));
             }
             DriverAction::Keep(claim, until) => {
-                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(async move {
                     let task =
-                        || run_records::keep(Rc::clone(&context), Rc::clone(&tracked), claim.clone(), until);
+                        || run_records::keep(Rc::clone(&shared), Rc::clone(&tracked), claim.clone(), until);
                     restarted_on_panic(claim.partition.clone(), task).await;
-                    context.environment.report(Event::KeepRecorded(claim.partition.clone()));
+                    shared.environment.report(Event::KeepRecorded(claim.partition.clone()));
                 });
             }
             DriverAction::Survey(pod) => {
-                if !context.survey(&pod) {
+                if !shared.survey(&pod) {
                     let reason = format!("model {} is not configured", pod.model);
-                    context.environment.report(Event::Unreachable { pod, reason });
+                    shared.environment.report(Event::Unreachable { pod, reason });
                 }
             }
             DriverAction::Unclaimed { pod, seen } => {
-                spawn_local(unclaimed::settle_once(Rc::clone(context), pod, seen));
+                spawn_local(unclaimed::settle_once(Rc::clone(shared), pod, seen));
             }
             DriverAction::Refresh(claim) => {
-                let (context, tracked) = (Rc::clone(context), context.tracked(&claim.partition));
+                let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {
-                    refresh::refresh(Rc::clone(&context), Rc::clone(&tracked), claim.clone())
+                    refresh::refresh(Rc::clone(&shared), Rc::clone(&tracked), claim.clone())
                 }));
             }
         }
     }
 
     fn create(&self, claim: Claim) {
-        let context = Rc::clone(&self.0);
-        let tracked = context.tracked(&claim.partition);
+        let shared = Rc::clone(&self.0);
+        let tracked = shared.tracked(&claim.partition);
         let cancel = CancellationToken::new();
         tracked.cancel.replace(cancel.clone());
         // The time limit begins with the order, whatever the order waits for first.
-        let deadline = create::deadline(&context, &claim, cancel);
+        let deadline = create::deadline(&shared, &claim, cancel);
         spawn_local(async move {
             let answer = match deadline.hold(tracked.turn.lock()).await {
                 Ok(_turn) => {
                     let work = {
-                        let (context, tracked, claim) =
-                            (Rc::clone(&context), Rc::clone(&tracked), claim.clone());
-                        async move { create::create(&context, &tracked, &claim, deadline).await }
+                        let (shared, tracked, claim) =
+                            (Rc::clone(&shared), Rc::clone(&tracked), claim.clone());
+                        async move { create::create(&shared, &tracked, &claim, deadline).await }
                     };
                     // Every create has one answer, even after a fault in this program.
                     let answer = spawn_local(work).await.unwrap_or_else(|broken| Event::CreateFailed {
@@ -129,26 +129,26 @@ impl<W: Environment> Driver<W> {
                     if tracked.owner.get() == PartitionOwner::Others && tracked.recorded.replace(false) {
                         // The intent came to nothing. A partition of others must not be removed because of
                         // it.
-                        context.note(Entry::Gone(claim.partition.clone()), &claim).await;
+                        shared.note(Entry::Gone(claim.partition.clone()), &claim).await;
                     }
                     answer
                 }
                 Err(stop) => create::not_begun(&claim, &deadline, &stop),
             };
-            context.environment.report(answer);
+            shared.environment.report(answer);
         });
     }
 
     fn remove(&self, claim: Claim) {
-        let context = Rc::clone(&self.0);
-        let tracked = context.tracked(&claim.partition);
+        let shared = Rc::clone(&self.0);
+        let tracked = shared.tracked(&claim.partition);
         spawn_local(async move {
             let partition = claim.partition.clone();
-            let task = || remove::remove(Rc::clone(&context), Rc::clone(&tracked), claim.clone());
+            let task = || remove::remove(Rc::clone(&shared), Rc::clone(&tracked), claim.clone());
             // The removal of a partition is never given up.
             restarted_on_panic(&partition, task).await;
-            context.environment.report(Event::Gone(partition));
-            remove::watch(&context, tracked, &claim).await;
+            shared.environment.report(Event::Gone(partition));
+            remove::watch(&shared, tracked, &claim).await;
         });
     }
 }

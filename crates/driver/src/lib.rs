@@ -13,7 +13,6 @@
 
 mod call_failure;
 mod client;
-mod context;
 mod controller;
 mod create;
 mod create_deadline;
@@ -26,7 +25,7 @@ mod inventory;
 mod ipuof_files;
 pub mod journal;
 mod pauses;
-mod pod;
+mod pod_in_use;
 mod refresh;
 mod refusing_controller;
 mod remove;
@@ -35,6 +34,7 @@ mod resource_probes;
 mod restart_on_panic;
 mod run_records;
 mod settings;
+mod shared_state;
 mod shown_as_removed;
 mod survey;
 mod tracked;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use ledger::Claim;
 use tokio::time::sleep;
 
-use crate::context::Context;
 use crate::pauses::Backoff;
+use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Files};
 
@@ -18,12 +18,12 @@ const RETRY_CAP: Duration = Duration::from_secs(5);
 const TRIES: u32 = 5;
 
 /// Writes the files of a running job's partition anew.
-pub(crate) async fn refresh<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
+pub(crate) async fn refresh<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let (run, partition) = (claim.run, &claim.partition);
     let mut backoff = Backoff::new(partition.as_str(), RETRY_CAP);
     let _turn = tracked.turn.lock().await;
     while tracked.owner.get() == PartitionOwner::Ours {
-        let Err(trouble) = rewritten(&context, &tracked, &claim).await else {
+        let Err(trouble) = rewritten(&shared, &tracked, &claim).await else {
             return tracing::info!(
                 "{run}: partition {partition} was relocated; the files it has are written anew"
             );
@@ -39,11 +39,11 @@ pub(crate) async fn refresh<W: Environment>(context: Rc<Context<W>>, tracked: Rc
 }
 
 async fn rewritten<W: Environment>(
-    context: &Rc<Context<W>>,
+    shared: &Rc<SharedState<W>>,
     tracked: &Tracked,
     claim: &Claim,
 ) -> Result<(), String> {
-    let pod = context.pod(claim)?;
+    let pod = shared.pod(claim)?;
     let Some(directory) = tracked.directory.borrow().clone().or_else(|| pod.settings.ipuof_dir.clone())
     else {
         return Ok(());
@@ -51,6 +51,6 @@ async fn rewritten<W: Environment>(
     let config = pod.controller.ipuof_config(&claim.partition).await.map_err(|error| error.message)?;
     let _alone = tracked.files.lock().await;
     let delivered =
-        context.with_files(&directory, context.environment.files().deliver(&directory, claim, config)).await;
+        shared.with_files(&directory, shared.environment.files().deliver(&directory, claim, config)).await;
     delivered.map_err(|trouble| trouble.words)
 }

@@ -10,11 +10,11 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vipu_types::PartitionId;
 
-use crate::context::Context;
 use crate::pauses::{Backoff, poll_pause};
-use crate::pod::Pod;
+use crate::pod_in_use::PodInUse;
 use crate::resource::SLOW;
 use crate::resource_probes::FilesTrouble;
+use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{CallError, Controller, Entry, Environment, Files, PartitionState};
 
@@ -36,10 +36,10 @@ const LATE_CALL: Duration = Duration::from_secs(600);
 
 /// Removes the partition of `claim` and its files when its turn comes. Returns when both are gone. A
 /// partition of others stays.
-pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
+pub(crate) async fn remove<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     let began = Instant::now();
-    let (context, tracked, claim) = (&context, &tracked, &claim);
+    let (shared, tracked, claim) = (&shared, &tracked, &claim);
     let (run, partition) = (claim.run, &claim.partition);
     match tracked.owner.get() {
         PartitionOwner::Ours | PartitionOwner::Late(_) => {}
@@ -49,9 +49,9 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
             return;
         }
     }
-    context.note(Entry::Remove { claim: claim.clone() }, claim).await;
+    shared.note(Entry::Remove { claim: claim.clone() }, claim).await;
     let pod = insist(claim, async || {
-        let pod = context.pod(&tracked.at_home(claim))?;
+        let pod = shared.pod(&tracked.at_home(claim))?;
         removed(&pod, tracked, partition).await.map(|()| pod)
     })
     .await;
@@ -59,13 +59,13 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
         tracked.directory.replace(pod.settings.ipuof_dir.clone());
     }
     // No task waits for a directory that is away. Only the journal entry stays until the files are deleted.
-    let _ = timeout(SLOW, delete_files(context, tracked, claim, None)).await;
+    let _ = timeout(SLOW, delete_files(shared, tracked, claim, None)).await;
     failpoints::hold!("cleared");
     if tracked.may_come_late() || !tracked.fileless.get() {
         tracked.owner.set(PartitionOwner::Late(run));
     } else {
         if !tracked.unanswered_remove.get() {
-            context.note(Entry::Gone(partition.clone()), claim).await;
+            shared.note(Entry::Gone(partition.clone()), claim).await;
         }
         tracked.owner.set(PartitionOwner::Unknown);
     }
@@ -74,21 +74,21 @@ pub(crate) async fn remove<W: Environment>(context: Rc<Context<W>>, tracked: Rc<
 
 /// Handles the remains of a partition that is gone: files in a directory that was away, and calls that may
 /// still take effect.
-pub(crate) async fn watch<W: Environment>(context: &Rc<Context<W>>, tracked: Rc<Tracked>, claim: &Claim) {
+pub(crate) async fn watch<W: Environment>(shared: &Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: &Claim) {
     let gone = Instant::now();
     if matches!(tracked.owner.get(), PartitionOwner::Late(_)) || tracked.unanswered_remove.get() {
-        files_gone(context, &tracked, claim).await;
+        files_gone(shared, &tracked, claim).await;
         if tracked.may_come_late() || tracked.unanswered_remove.get() {
             sleep_until(gone + LATE_CALL).await;
-            while context.is_seen_to(&claim.partition) {
+            while shared.is_seen_to(&claim.partition) {
                 sleep(RETRY_CAP).await;
             }
         }
         let _turn = tracked.turn.lock().await;
-        context.note(Entry::Gone(claim.partition.clone()), claim).await;
+        shared.note(Entry::Gone(claim.partition.clone()), claim).await;
         tracked.owner.set(PartitionOwner::Unknown);
     }
-    context.close(&claim.partition, tracked);
+    shared.close(&claim.partition, tracked);
 }
 
 /// Repeats `attempt` until it succeeds. Logs failures ever more rarely.
@@ -109,10 +109,10 @@ async fn insist<T>(claim: &Claim, mut attempt: impl AsyncFnMut() -> Result<T, St
 }
 
 /// Repeats the deletion of the files until it succeeds.
-async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Tracked>, claim: &Claim) {
+async fn files_gone<W: Environment>(shared: &Rc<SharedState<W>>, tracked: &Rc<Tracked>, claim: &Claim) {
     let mut backoff = Backoff::new(claim.partition.as_str(), RETRY_CAP);
     while !tracked.fileless.get() {
-        let Err(trouble) = delete_files(context, tracked, claim, None).await else { return };
+        let Err(trouble) = delete_files(shared, tracked, claim, None).await else { return };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
             let (partition, words) = (&claim.partition, &trouble.words);
@@ -130,18 +130,18 @@ async fn files_gone<W: Environment>(context: &Rc<Context<W>>, tracked: &Rc<Track
 /// Tries once to delete the files, after any write under way. They are in `directory`, or in the directory
 /// that they were last written to. The deletion runs to its end even if the caller stops waiting.
 pub(crate) fn delete_files<W: Environment>(
-    context: &Rc<Context<W>>,
+    shared: &Rc<SharedState<W>>,
     tracked: &Rc<Tracked>,
     claim: &Claim,
     directory: Option<Arc<Path>>,
 ) -> impl Future<Output = Result<(), FilesTrouble>> + use<W> {
-    let (context, tracked, claim) = (Rc::clone(context), Rc::clone(tracked), claim.clone());
+    let (shared, tracked, claim) = (Rc::clone(shared), Rc::clone(tracked), claim.clone());
     let deleting = spawn_local(async move {
         let _alone = tracked.files.lock().await;
         let directory =
             directory.or_else(|| tracked.directory.borrow().clone().filter(|_| !tracked.fileless.get()));
         if let Some(directory) = directory {
-            context.with_files(&directory, context.environment.files().withdraw(&directory, &claim)).await?;
+            shared.with_files(&directory, shared.environment.files().withdraw(&directory, &claim)).await?;
         }
         tracked.fileless.set(true);
         Ok(())
@@ -159,7 +159,7 @@ pub(crate) fn delete_files<W: Environment>(
 /// # Errors
 /// If the partition stays, with a text for people.
 pub(crate) async fn removed<C: Controller>(
-    pod: &Pod<C>,
+    pod: &PodInUse<C>,
     tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), String> {
@@ -170,7 +170,7 @@ pub(crate) async fn removed<C: Controller>(
 
 /// Sends a remove call, and remembers if it was not answered.
 pub(crate) async fn call<C: Controller>(
-    pod: &Pod<C>,
+    pod: &PodInUse<C>,
     tracked: &Tracked,
     partition: &PartitionId,
 ) -> Result<(), CallError> {
@@ -185,7 +185,10 @@ pub(crate) async fn call<C: Controller>(
 ///
 /// # Errors
 /// If the partition stays, with a text for people.
-pub(crate) async fn confirm_gone<C: Controller>(pod: &Pod<C>, partition: &PartitionId) -> Result<(), String> {
+pub(crate) async fn confirm_gone<C: Controller>(
+    pod: &PodInUse<C>,
+    partition: &PartitionId,
+) -> Result<(), String> {
     let (controller, force) = (&pod.controller, pod.settings.force_remove);
     let (began, mut removed) = (Instant::now(), None);
     loop {

@@ -16,10 +16,10 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{error, info};
 use vipu_types::ModelName;
 
-use crate::context::Context;
-use crate::pod::Pod;
+use crate::pod_in_use::PodInUse;
 use crate::resource::{Health, News, PERIOD, Resource, SLOW};
 use crate::restart_on_panic::restarted_on_panic;
+use crate::shared_state::SharedState;
 use crate::{Entry, Environment, Files, FilesError, Journal, JournalError};
 
 /// The resources of a driver.
@@ -55,14 +55,14 @@ pub(crate) struct FilesTrouble {
     pub directory: Rc<Resource>,
 }
 
-impl<W: Environment> Context<W> {
+impl<W: Environment> SharedState<W> {
     /// Probes the resources of the configured Pods, and stops the probes of resources that are not needed any
     /// more.
     pub(crate) fn probe_what_is_needed(self: &Rc<Self>) {
         let probes = &self.resources;
         probes.journal_probes.borrow_mut().get_or_insert_with(|| {
-            let probe = async |context: &Context<W>| {
-                let confirmed = context.unless_final(context.environment.journal().confirm()).await;
+            let probe = async |shared: &SharedState<W>| {
+                let confirmed = shared.unless_final(shared.environment.journal().confirm()).await;
                 confirmed.map_err(|error| words_of(&error))
             };
             self.watch(&probes.journal, probe)
@@ -89,7 +89,7 @@ impl<W: Environment> Context<W> {
         let resource = Rc::new(Resource::new(name, Health::Unknown));
         self.resources.directories.borrow_mut().insert(Arc::clone(path), Rc::clone(&resource));
         let directory = Arc::clone(path);
-        let probe = async move |context: &Context<W>| context.usable(&directory).await;
+        let probe = async move |shared: &SharedState<W>| shared.usable(&directory).await;
         self.resources.probes.borrow_mut().insert(Arc::clone(path), self.watch(&resource, probe));
         resource
     }
@@ -101,16 +101,16 @@ impl<W: Environment> Context<W> {
     fn watch(
         self: &Rc<Self>,
         resource: &Rc<Resource>,
-        probe: impl AsyncFn(&Context<W>) -> Result<(), String> + 'static,
+        probe: impl AsyncFn(&SharedState<W>) -> Result<(), String> + 'static,
     ) -> AbortOnDropHandle<()> {
-        let (context, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
+        let (shared, resource, probe) = (Rc::clone(self), Rc::clone(resource), Rc::new(probe));
         let work = move || {
-            let (context, resource, probe) = (Rc::clone(&context), Rc::clone(&resource), Rc::clone(&probe));
+            let (shared, resource, probe) = (Rc::clone(&shared), Rc::clone(&resource), Rc::clone(&probe));
             async move {
                 tokio::select! {
                     biased;
-                    () = resource.watch_over(async || probe(&context).await) => {}
-                    () = tell(&context, &resource) => {}
+                    () = resource.watch_over(async || probe(&shared).await) => {}
+                    () = tell(&shared, &resource) => {}
                 }
             }
         };
@@ -118,14 +118,14 @@ impl<W: Environment> Context<W> {
     }
 
     /// The resources that the partitions of a Pod need.
-    pub(crate) fn needs(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Vec<Rc<Resource>> {
+    pub(crate) fn needs(self: &Rc<Self>, pod: &PodInUse<W::Controller>) -> Vec<Rc<Resource>> {
         let directory = pod.settings.ipuof_dir.as_ref().map(|path| self.directory(path));
         [Rc::clone(&self.resources.journal)].into_iter().chain(directory).collect()
     }
 
     /// The reason why partitions of a Pod can have no files or no record, if there is one. An error while
     /// that is unknown.
-    fn trouble_on(self: &Rc<Self>, pod: &Pod<W::Controller>) -> Result<Option<Rc<str>>, ()> {
+    fn trouble_on(self: &Rc<Self>, pod: &PodInUse<W::Controller>) -> Result<Option<Rc<str>>, ()> {
         let mut healths = self.needs(pod).into_iter().map(|need| need.health());
         match healths.find(|health| *health != Health::Well) {
             Some(Health::Trouble(words)) => Ok(Some(words)),
@@ -217,7 +217,7 @@ impl<W: Environment> Context<W> {
 }
 
 /// Logs the health of a resource and tells the ledger.
-async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
+async fn tell<W: Environment>(shared: &Rc<SharedState<W>>, resource: &Resource) {
     let mut health = Health::Unknown;
     loop {
         health = resource.changed(&health).await;
@@ -228,7 +228,7 @@ async fn tell<W: Environment>(context: &Rc<Context<W>>, resource: &Resource) {
             }
             Health::Well => info!("{} can be written", resource.name()),
         }
-        context.tell_trouble();
+        shared.tell_trouble();
     }
 }
 

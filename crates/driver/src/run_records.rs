@@ -5,48 +5,48 @@ use std::rc::Rc;
 
 use ledger::{Claim, Seconds};
 
-use crate::context::Context;
+use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Entry, Environment};
 
 /// Records that a run has begun on a prepared partition. No task waits for the entry. If slurmctld is killed
 /// before, the next one finds the partition prepared, and its job waiting or running. Either way the
 /// partition is that job's.
-pub(crate) async fn bind<W: Environment>(context: Rc<Context<W>>, tracked: Rc<Tracked>, claim: Claim) {
+pub(crate) async fn bind<W: Environment>(shared: Rc<SharedState<W>>, tracked: Rc<Tracked>, claim: Claim) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() != PartitionOwner::Ours {
         return;
     }
     let ipuof_dir = tracked.directory.borrow().as_deref().map(Path::to_path_buf);
-    context.note(Entry::Create { claim: claim.clone(), ipuof_dir }, &claim).await;
+    shared.note(Entry::Create { claim: claim.clone(), ipuof_dir }, &claim).await;
     if tracked.unanswered.get() == 0 {
-        context.note(Entry::Created(claim.partition.clone()), &claim).await;
+        shared.note(Entry::Created(claim.partition.clone()), &claim).await;
     }
 }
 
 /// Records that a batch script was launched. Slurm saves that seconds later, and the slurmctld after a crash
 /// must not launch the script again.
 pub(crate) async fn launched<W: Environment>(
-    context: Rc<Context<W>>,
+    shared: Rc<SharedState<W>>,
     tracked: Rc<Tracked>,
     claim: Claim,
     at: Seconds,
 ) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() == PartitionOwner::Ours {
-        context.note(Entry::Launched { partition: claim.partition.clone(), at }, &claim).await;
+        shared.note(Entry::Launched { partition: claim.partition.clone(), at }, &claim).await;
     }
 }
 
 /// Records that the partition of a failed run is kept. A later slurmctld may find no trace of the job.
 pub(crate) async fn keep<W: Environment>(
-    context: Rc<Context<W>>,
+    shared: Rc<SharedState<W>>,
     tracked: Rc<Tracked>,
     claim: Claim,
     until: Seconds,
 ) {
     let _turn = tracked.turn.lock().await;
     if tracked.owner.get() == PartitionOwner::Ours {
-        context.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
+        shared.note(Entry::Kept { partition: claim.partition.clone(), until }, &claim).await;
     }
 }

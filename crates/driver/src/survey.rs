@@ -12,9 +12,9 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use vipu_types::PodId;
 
-use crate::context::Context;
-use crate::pod::Pod;
+use crate::pod_in_use::PodInUse;
 use crate::restart_on_panic::restarted_on_panic;
+use crate::shared_state::SharedState;
 use crate::{CallError, Controller, Environment, Listing, PartitionState};
 
 /// The time between two surveys while jobs may wait for a change that is near: the return of a silent
@@ -34,11 +34,15 @@ pub(crate) struct Surveyor {
 
 impl Surveyor {
     /// Starts the surveys, the first one at once.
-    pub fn start<W: Environment>(context: &Rc<Context<W>>, id: &PodId, pod: &Rc<Pod<W::Controller>>) -> Self {
+    pub fn start<W: Environment>(
+        shared: &Rc<SharedState<W>>,
+        id: &PodId,
+        pod: &Rc<PodInUse<W::Controller>>,
+    ) -> Self {
         let wake = Rc::new(Notify::new());
         let task = {
-            let (context, id, pod, wake) = (Rc::clone(context), id.clone(), Rc::clone(pod), Rc::clone(&wake));
-            let work = move || surveys(Rc::clone(&context), id.clone(), Rc::clone(&pod), Rc::clone(&wake));
+            let (shared, id, pod, wake) = (Rc::clone(shared), id.clone(), Rc::clone(pod), Rc::clone(&wake));
+            let work = move || surveys(Rc::clone(&shared), id.clone(), Rc::clone(&pod), Rc::clone(&wake));
             AbortOnDropHandle::new(spawn_local(restarted_on_panic("surveys", work)))
         };
         Self { wake, _task: task }
@@ -51,25 +55,25 @@ impl Surveyor {
 }
 
 async fn surveys<W: Environment>(
-    context: Rc<Context<W>>,
+    shared: Rc<SharedState<W>>,
     id: PodId,
-    pod: Rc<Pod<W::Controller>>,
+    pod: Rc<PodInUse<W::Controller>>,
     wake: Rc<Notify>,
 ) {
     let mut contact = Contact::default();
     // A job must not start before it is known whether its files can be written.
-    for need in context.needs(&pod) {
+    for need in shared.needs(&pod) {
         need.known().await;
     }
     loop {
         // Requests until now are answered by this survey.
         pin!(wake.notified()).enable();
-        let asked = context.environment.now();
-        let mut answer = pod.survey(|partition| context.known(partition).is_some()).await;
+        let asked = shared.environment.now();
+        let mut answer = pod.survey(|partition| shared.known(partition).is_some()).await;
         let answers = match &mut answer {
             Ok(listing) => {
-                say_what_is_wrong(&context, &pod, listing).await
-                    && add_what_is_not_shown(&context, &id, &pod, listing).await
+                say_what_is_wrong(&shared, &pod, listing).await
+                    && add_what_is_not_shown(&shared, &id, &pod, listing).await
             }
             Err(_) => false,
         };
@@ -85,7 +89,7 @@ async fn surveys<W: Environment>(
             Ok(listing) => listing.partitions.iter().any(|seen| seen.leaving),
             Err(_) => true,
         };
-        context.environment.report(match answer {
+        shared.environment.report(match answer {
             Ok(listing) => Event::Inventory {
                 pod: id.clone(),
                 asked,
@@ -106,12 +110,12 @@ async fn surveys<W: Environment>(
 /// Asks for the fault of each unusable partition of ours, because a listing does not give it. Returns false
 /// if the controller falls silent, because each further call could then last until its deadline.
 async fn say_what_is_wrong<W: Environment>(
-    context: &Context<W>,
-    pod: &Pod<W::Controller>,
+    shared: &SharedState<W>,
+    pod: &PodInUse<W::Controller>,
     listing: &mut Listing,
 ) -> bool {
     let faulty = listing.partitions.iter_mut().filter_map(|it| Some((&it.partition, it.fault.as_mut()?)));
-    for (partition, fault) in faulty.filter(|(partition, _)| context.known(partition).is_some()) {
+    for (partition, fault) in faulty.filter(|(partition, _)| shared.known(partition).is_some()) {
         match pod.status(partition).await {
             Ok(PartitionState::Failed(words)) => *fault = words,
             Err(error) if error.failure.is_silence() => return false,
@@ -125,14 +129,14 @@ async fn say_what_is_wrong<W: Environment>(
 /// may be of one allocation, and not the one in which the job began. The places of these IPUs are unknown.
 /// Returns false if the controller falls silent. The partitions that were not asked for count as existing.
 async fn add_what_is_not_shown<W: Environment>(
-    context: &Context<W>,
+    shared: &SharedState<W>,
     id: &PodId,
-    pod: &Pod<W::Controller>,
+    pod: &PodInUse<W::Controller>,
     listing: &mut Listing,
 ) -> bool {
     let mut answers = true;
     let shown: HashSet<_> = listing.partitions.iter().map(|seen| seen.partition.clone()).collect();
-    for partition in context.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
+    for partition in shared.partitions_of_ours(id).into_iter().filter(|ours| !shown.contains(ours)) {
         if answers {
             match pod.status(&partition).await {
                 Ok(PartitionState::Absent | PartitionState::Removed) => continue,

@@ -12,11 +12,11 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 use vipu_types::PodId;
 
-use crate::context::Context;
 use crate::pauses::Backoff;
-use crate::pod::Pod;
+use crate::pod_in_use::PodInUse;
 use crate::remove::removed;
 use crate::restart_on_panic::restarted_on_panic;
+use crate::shared_state::SharedState;
 use crate::tracked::{PartitionOwner, Tracked};
 use crate::{Controller, Environment, Journal};
 
@@ -25,37 +25,37 @@ const RETRY_CAP: Duration = Duration::from_secs(30);
 
 /// Settles a partition without a claim, unless that is under way. A partition that cannot be removed is found
 /// again at each reconfigure.
-pub(crate) async fn settle_once<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
+pub(crate) async fn settle_once<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, seen: SeenPartition) {
     let which = (id.clone(), seen.partition.clone());
-    if context.unclaimed.borrow_mut().insert(which.clone()) {
-        restarted_on_panic(&which.1, || settle(Rc::clone(&context), id.clone(), seen.clone())).await;
-        context.unclaimed.borrow_mut().remove(&which);
+    if shared.unclaimed.borrow_mut().insert(which.clone()) {
+        restarted_on_panic(&which.1, || settle(Rc::clone(&shared), id.clone(), seen.clone())).await;
+        shared.unclaimed.borrow_mut().remove(&which);
     }
 }
 
 /// Removes the partition if it is ours to remove, or else reports it.
-async fn settle<W: Environment>(context: Rc<Context<W>>, id: PodId, seen: SeenPartition) {
-    let tracked = context.tracked(&seen.partition);
+async fn settle<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, seen: SeenPartition) {
+    let tracked = shared.tracked(&seen.partition);
     let mut backoff = Backoff::new(seen.partition.as_str(), RETRY_CAP);
-    while let Some(pod) = context.configured(&id) {
+    while let Some(pod) = shared.configured(&id) {
         // Between two tries other tasks get their turn, for example a new job with this id.
-        let Err(why) = settled(&context, &id, &pod, &tracked, &seen).await else { break };
+        let Err(why) = settled(&shared, &id, &pod, &tracked, &seen).await else { break };
         let pause = backoff.next_pause();
         if backoff.worth_a_line() {
             warn!("partition {}, which no job has, is not removed: {why}; trying again", seen.partition);
         }
         sleep(pause).await;
     }
-    context.survey(&id);
+    shared.survey(&id);
     if tracked.owner.get() == PartitionOwner::Unknown {
-        context.close(&seen.partition, tracked);
+        shared.close(&seen.partition, tracked);
     }
 }
 
 async fn settled<W: Environment>(
-    context: &Context<W>,
+    shared: &SharedState<W>,
     id: &PodId,
-    pod: &Pod<W::Controller>,
+    pod: &PodInUse<W::Controller>,
     tracked: &Tracked,
     seen: &SeenPartition,
 ) -> Result<(), String> {
@@ -65,20 +65,20 @@ async fn settled<W: Environment>(
     let is_home = tracked.home.borrow().as_ref() == Some(id);
     match tracked.owner.get() {
         PartitionOwner::Late(run) if is_home => {
-            in_charge(context).await?;
+            in_charge(shared).await?;
             removed(pod, tracked, partition).await?;
             info!("{run}: partition {partition} was made after its create was given up; it is removed");
         }
         PartitionOwner::Unknown | PartitionOwner::Late(_)
-            if pod.settings.remove_unknown && context.environment.journal().is_complete() =>
+            if pod.settings.remove_unknown && shared.environment.journal().is_complete() =>
         {
-            in_charge(context).await?;
+            in_charge(shared).await?;
             removed(pod, tracked, partition).await?;
             warn!(
                 "controller {controller}: partition {partition}, which no job had, is removed (RemoveUnknown)"
             );
         }
-        PartitionOwner::Unknown | PartitionOwner::Late(_) if context.environment.journal().is_complete() => {
+        PartitionOwner::Unknown | PartitionOwner::Late(_) if shared.environment.journal().is_complete() => {
             report(pod, seen)
         }
         PartitionOwner::Unknown | PartitionOwner::Late(_) => report_unread(pod, seen),
@@ -90,11 +90,11 @@ async fn settled<W: Environment>(
 
 /// Confirms that this slurmctld is in charge. A successor's job may have the partition by now, and our
 /// journal does not show that.
-async fn in_charge<W: Environment>(context: &Context<W>) -> Result<(), String> {
-    context.confirm().await.map_err(|error| error.to_string())
+async fn in_charge<W: Environment>(shared: &SharedState<W>) -> Result<(), String> {
+    shared.confirm().await.map_err(|error| error.to_string())
 }
 
-fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
+fn report<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition) {
     let SeenPartition { partition, places, .. } = seen;
     let size = size(places.len());
     warn!(
@@ -106,7 +106,7 @@ fn report<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
 }
 
 /// Reports a partition without a claim while the journal cannot be read. It may be one of ours and in use.
-fn report_unread<C: Controller>(pod: &Pod<C>, seen: &SeenPartition) {
+fn report_unread<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition) {
     let SeenPartition { partition, places, .. } = seen;
     let size = size(places.len());
     warn!(

@@ -256,7 +256,7 @@ pub(crate) fn wait(frontend: &Frontend, job: impl Job, why: String) -> Verdict {
 
 pub(crate) fn wish(job: impl Job, wanted: &Resolved) -> Wish {
     let rank = Rank {
-        reserved: job.is_in_reservation(),
+        in_reservation: job.is_in_reservation(),
         tier: job.priority_tier(),
         priority: job.priority(),
         job: std::cmp::Reverse(job.id()),

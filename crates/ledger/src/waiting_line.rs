@@ -12,7 +12,7 @@ use crate::{Jobs, Seconds};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     /// Whether the job asks for an advance reservation.
-    pub reserved: bool,
+    pub in_reservation: bool,
     /// PriorityTier of the Slurm partition in which the job was looked at.
     pub tier: u16,
     /// The job's priority.

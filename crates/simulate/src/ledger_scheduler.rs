@@ -62,7 +62,7 @@ impl LedgerScheduler {
         let wish = Wish {
             model: self.facts.model.clone(),
             size: size(job.size),
-            rank: Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job.id) },
+            rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job.id) },
             duration: span(job.limit),
         };
         let verdict = match self.has_line {

@@ -210,7 +210,7 @@ impl<'lock> JobRef<'lock> {
     }
 
     /// Whether the job waits for its turn: it is not held, and not behind a dependency or a limit. Slurm may
-    /// have taken the reason from the code that refused the job ([`crate::differences::refusal`]); backfill
+    /// have taken the reason from the code that refused the job ([`crate::differences::refused_start`]); backfill
     /// leaves none.
     pub fn waits_in_line(self) -> bool {
         let reasons = [

@@ -11,7 +11,6 @@
 //! comments depend.
 
 pub mod boundary;
-pub mod clock;
 pub mod conf;
 pub mod differences;
 mod gates;
@@ -19,6 +18,7 @@ pub mod gres;
 pub mod job;
 pub mod job_test;
 mod list;
+pub mod local_time;
 pub mod locks;
 pub mod log;
 pub mod nodes;

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
 use frontend::Verdict;
-use slurm_host::differences::refusal;
+use slurm_host::differences::refused_start;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
 use slurm_host::plugin_table::{ANSWERED, BUILD, PluginTable};
@@ -55,14 +55,14 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
             let refused = is_start(mode) && unsafe { request_without_layout::wants_ipus(job) };
             return if refused { ESLURM_NODES_BUSY.cast_signed() } else { 0 };
         };
-        if let Some(code) = refusal::of_test(*job, mode) {
+        if let Some(code) = refused_start::of_test(*job, mode) {
             return code;
         }
         let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
         match frontend::before(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go => 0,
             Verdict::Answered => ANSWERED,
-            Verdict::Wait if is_start(mode) => refusal::of_start(job.0, &test.0),
+            Verdict::Wait if is_start(mode) => refused_start::of_start(job.0, &test.0),
             Verdict::Wait => ESLURM_NODES_BUSY.cast_signed(),
             Verdict::Never => ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE.cast_signed(),
         }
@@ -81,7 +81,7 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
             Verdict::Go | Verdict::Answered => code,
             Verdict::Wait if is_run_now(mode) => {
                 job.give_up_resources();
-                refusal::of_start(job.0, &test.0)
+                refused_start::of_start(job.0, &test.0)
             }
             Verdict::Wait | Verdict::Never => ESLURM_NODES_BUSY.cast_signed(),
         }

@@ -11,7 +11,7 @@ use frontend::{Frontend, HostTask, Outside};
 use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
-use slurm_host::{clock, selfcheck};
+use slurm_host::{local_time, selfcheck};
 use tracing::error;
 use vipu_client::Client;
 use vipu_conf::{InForce, SavedConf};
@@ -65,7 +65,7 @@ impl Outside for Threads {
     }
 
     fn local_time(&self, at: Seconds) -> String {
-        clock::local(at.0)
+        local_time::text(at.0)
     }
 
     fn carry_out(&self, actions: Vec<Action>) {

@@ -8,10 +8,10 @@ use tokio::time::timeout;
 use vipu_types::PodId;
 
 use super::{Create, REFUSED_PAUSE, Setback};
-use crate::context::Context;
 use crate::create_deadline::Stop;
-use crate::pod::Pod;
+use crate::pod_in_use::PodInUse;
 use crate::refusing_controller::Fault;
+use crate::shared_state::SharedState;
 use crate::tracked::PartitionOwner;
 use crate::{Controller, CreateRequest, Environment, Failure};
 
@@ -53,10 +53,10 @@ impl<W: Environment> Create<'_, W> {
             // Nothing was sent, so there is no effect.
             Failure::NotSent => {}
             // No job is at fault. The survey holds back the other jobs, and this one has its CreateTimeout.
-            Failure::Stranger => drop(self.context.survey(&self.claim.pod())),
+            Failure::Stranger => drop(self.shared.survey(&self.claim.pod())),
             Failure::NoRoom => {
-                self.context.environment.report(Event::NoRoom(self.claim.partition.clone()));
-                self.context.survey(&self.claim.pod());
+                self.shared.environment.report(Event::NoRoom(self.claim.partition.clone()));
+                self.shared.survey(&self.claim.pod());
             }
             Failure::Unclear => {
                 self.look_first();
@@ -78,7 +78,7 @@ impl<W: Environment> Create<'_, W> {
                 "{words}; it refuses all jobs: they wait, and of each user one asks again now and then"
             );
             spawn_local(say_refused(
-                Rc::clone(self.context),
+                Rc::clone(self.shared),
                 Rc::clone(&self.pod),
                 self.claim.pod(),
                 words.clone(),
@@ -109,15 +109,15 @@ impl<W: Environment> Create<'_, W> {
 
 /// Reports that a controller refuses all jobs, and repeats the report until that is over.
 async fn say_refused<W: Environment>(
-    context: Rc<Context<W>>,
-    pod: Rc<Pod<W::Controller>>,
+    shared: Rc<SharedState<W>>,
+    pod: Rc<PodInUse<W::Controller>>,
     id: PodId,
     words: String,
 ) {
     loop {
-        context.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
+        shared.environment.report(Event::Refuses { pod: id.clone(), reason: Some(words.clone()) });
         if timeout(REFUSED_PAUSE, pod.observed.refusals.over()).await.is_ok() {
-            return context.environment.report(Event::Refuses { pod: id, reason: None });
+            return shared.environment.report(Event::Refuses { pod: id, reason: None });
         }
     }
 }

@@ -30,12 +30,12 @@ impl<W: Environment> Create<'_, W> {
             ipuof_dir: directory.as_deref().map(Path::to_path_buf),
         };
         self.tracked.recorded.set(true);
-        let recorded = self.deadline.hold(self.context.record(intent)).await?;
+        let recorded = self.deadline.hold(self.shared.record(intent)).await?;
         recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();
         failpoints::hold!("intent");
         if is_first {
-            self.context.environment.report(Event::CreateStarted(self.claim.partition.clone()));
+            self.shared.environment.report(Event::CreateStarted(self.claim.partition.clone()));
         }
         Ok(())
     }
@@ -55,9 +55,9 @@ impl<W: Environment> Create<'_, W> {
 
     /// Deletes the files in a directory that may be away. The time while it is away does not count.
     async fn withdraw(&mut self, directory: &Arc<Path>) -> Result<(), Setback> {
-        let needs = self.context.needs(&self.pod).into_iter().chain([self.context.directory(directory)]);
+        let needs = self.shared.needs(&self.pod).into_iter().chain([self.shared.directory(directory)]);
         self.deadline.minds(&needs.collect::<Vec<_>>());
-        let files = remove::delete_files(self.context, self.tracked, self.claim, Some(Arc::clone(directory)));
+        let files = remove::delete_files(self.shared, self.tracked, self.claim, Some(Arc::clone(directory)));
         let withdrawn = self.deadline.hold(files).await?;
         withdrawn.map_err(|trouble| {
             Setback::Again(
@@ -71,14 +71,13 @@ impl<W: Environment> Create<'_, W> {
     /// deletion of these files.
     pub(super) async fn files(&mut self, directory: Arc<Path>, config: Config<W>) -> Result<(), Setback> {
         self.trouble = format!("its IPUoF files are still being written to {}", directory.display()).into();
-        let (context, tracked, claim) =
-            (Rc::clone(self.context), Rc::clone(self.tracked), self.claim.clone());
+        let (shared, tracked, claim) = (Rc::clone(self.shared), Rc::clone(self.tracked), self.claim.clone());
         let writing = spawn_local(async move {
             let _alone = tracked.files.lock().await;
             // An earlier slurmctld may have written some files. A failed write may leave these in place.
             let none_before = tracked.fileless.replace(false);
-            let written = context
-                .with_files(&directory, context.environment.files().deliver(&directory, &claim, config));
+            let written =
+                shared.with_files(&directory, shared.environment.files().deliver(&directory, &claim, config));
             let written = written.await;
             tracked.fileless.set(none_before && written.is_err());
             written

@@ -34,7 +34,7 @@ impl<W: Environment> Create<'_, W> {
     /// Confirms that this slurmctld is in charge, before a removal without a journal entry. A successor may
     /// have made a partition of this id by now.
     pub(super) async fn still_in_charge(&mut self) -> Result<(), Setback> {
-        let confirmed = self.deadline.hold(self.context.confirm()).await?;
+        let confirmed = self.deadline.hold(self.shared.confirm()).await?;
         confirmed.map_err(|error| Setback::Again(error.to_string().into(), Counts::Never))
     }
 }

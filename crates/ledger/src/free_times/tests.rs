@@ -16,7 +16,7 @@ fn wish(job: u32, size: u32, duration: i64) -> Wish {
     Wish {
         model: ModelName::new("pod").unwrap(),
         size: IpuCount::new(size.into()).unwrap(),
-        rank: Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) },
+        rank: Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job) },
         duration: span(duration),
     }
 }

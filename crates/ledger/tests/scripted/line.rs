@@ -49,7 +49,7 @@ fn slurms_order_decides_which_job_yields() {
         assert_eq!(told, expected, "tier {tier}, priority {priority}, job {job}");
     }
     let mut reserved = ranked(1, 1, 11);
-    reserved.rank.reserved = true;
+    reserved.rank.in_reservation = true;
     assert_eq!(start(&mut scripted, &reserved, 0, &ends), "go");
 }
 

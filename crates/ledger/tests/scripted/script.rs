@@ -157,7 +157,7 @@ pub fn jobs(now: i64, ends: &[(u32, i64)]) -> KnownJobs {
 
 /// Returns the wish of a job on pod64. Jobs with a lower id go first.
 pub fn wish(job: u32, ipus: u64, duration: i64) -> Wish {
-    let rank = Rank { reserved: false, tier: 1, priority: 1, job: Reverse(job) };
+    let rank = Rank { in_reservation: false, tier: 1, priority: 1, job: Reverse(job) };
     Wish {
         model: ModelName::new("pod64").unwrap(),
         size: IpuCount::new(ipus).unwrap(),

@@ -11,5 +11,5 @@ pub mod jobs_read;
 pub(crate) mod lock_struct;
 pub mod other_cons_tres;
 pub mod plugin_id;
-pub mod refusal;
+pub mod refused_start;
 pub(crate) mod requeue;

@@ -104,7 +104,7 @@ impl<'lock> JobMut<'lock> {
     }
 
     /// Shows a job in line as waiting for its turn, without a text. Slurm took the earlier reason, for
-    /// example a missing licence, from the code that refused the job ([`crate::differences::refusal`]).
+    /// example a missing licence, from the code that refused the job ([`crate::differences::refused_start`]).
     pub fn wait_for_its_turn(&mut self) {
         self.record.write(self.layout().job_record.state_reason, facts::WAIT_PRIORITY);
         self.clear_reason();

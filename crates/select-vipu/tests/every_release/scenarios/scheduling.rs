@@ -100,7 +100,7 @@ impl Selector {
         assert_eq!(self.of_job("select_p_job_begin", job), -1, "the job stays pending");
     }
 
-    /// Checks that the refusal keeps no other job off the nodes; see `differences/refusal.rs`.
+    /// Checks that the refusal keeps no other job off the nodes; see `differences/refused_start.rs`.
     fn leaves_the_line_to_others(&self, job: Record) {
         let busy = self.host.release.constant("ESLURM_NODES_BUSY").cast_signed();
         if self.host.release.series < 2302 {

@@ -15,7 +15,7 @@ use crate::shown_as_removed::ShownAsRemoved;
 use crate::{CallError, Controller, Listing, ModelSettings, PartitionState, PodSetup};
 
 /// A Pod in use. A task keeps the Pod with which it began. A new configuration makes new Pods.
-pub(crate) struct Pod<C> {
+pub(crate) struct PodInUse<C> {
     pub settings: ModelSettings,
     pub controller: C,
     /// One permit for each create that may be under way.
@@ -23,7 +23,7 @@ pub(crate) struct Pod<C> {
     /// The time that the controller took for the partition that was ready last.
     pub usual_create: Cell<Option<Duration>>,
     pub observed: Rc<ObservedController>,
-    /// Cancelled when the controller has answered the last create in the order of [`Pod::next_place`].
+    /// Cancelled when the controller has answered the last create in the order of [`PodInUse::next_place`].
     last: RefCell<CancellationToken>,
 }
 
@@ -66,7 +66,7 @@ impl PlaceInQueue {
     }
 }
 
-impl<C> Pod<C> {
+impl<C> PodInUse<C> {
     /// The next place in the order of create calls on this controller.
     ///
     /// Jobs that begin together are requested in that order. Otherwise the controller might break up the
@@ -108,7 +108,7 @@ impl<C> Pod<C> {
     }
 }
 
-impl<C: Controller> Pod<C> {
+impl<C: Controller> PodInUse<C> {
     /// A Pod of the same model whose controller is not in the model's list. It may still have claims.
     pub fn beside(
         &self,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ledger::Claim;
 use vipu_types::{PartitionId, PodId};
 
-use crate::pod::{ObservedController, Pod};
+use crate::pod_in_use::{ObservedController, PodInUse};
 use crate::resource_probes::ResourceProbes;
 use crate::survey::Surveyor;
 use crate::tracked::{PartitionOwner, Tracked};
@@ -17,11 +17,11 @@ use crate::{Environment, LiveRecord, PodSetup, Stage};
 /// a few observed effects do not bring it to zero.
 const NOBODY_COUNTED: u32 = 1 << 30;
 
-pub(crate) struct Context<W: Environment> {
+pub(crate) struct SharedState<W: Environment> {
     pub environment: W,
-    pods: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
+    pods: RefCell<BTreeMap<PodId, Rc<PodInUse<W::Controller>>>>,
     /// Pods that have claims but are not configured any more.
-    unlisted: RefCell<BTreeMap<PodId, Rc<Pod<W::Controller>>>>,
+    unlisted: RefCell<BTreeMap<PodId, Rc<PodInUse<W::Controller>>>>,
     /// Observations of each controller that was ever in use.
     observed: RefCell<BTreeMap<PodId, Rc<ObservedController>>>,
     tracked_partitions: RefCell<HashMap<PartitionId, Rc<Tracked>>>,
@@ -32,8 +32,8 @@ pub(crate) struct Context<W: Environment> {
     pub unclaimed: RefCell<HashSet<(PodId, PartitionId)>>,
 }
 
-impl<W: Environment> Context<W> {
-    /// The context of a driver that knows the partitions of an earlier driver.
+impl<W: Environment> SharedState<W> {
+    /// The state of a driver that knows the partitions of an earlier driver.
     pub fn new(environment: W, live: Vec<LiveRecord>) -> Self {
         let tracked_partitions = live.into_iter().map(|record| {
             let before = Some(record.claim.clone());
@@ -64,7 +64,7 @@ impl<W: Environment> Context<W> {
         let before = std::mem::take(&mut *pods);
         for setup in setups {
             let id = setup.pod.clone();
-            let pod = Pod::new(setup, self.observed(&id), before.get(&id).map(Rc::as_ref));
+            let pod = PodInUse::new(setup, self.observed(&id), before.get(&id).map(Rc::as_ref));
             pods.insert(id, Rc::new(pod));
         }
         self.unlisted.take();
@@ -79,7 +79,7 @@ impl<W: Environment> Context<W> {
     ///
     /// # Errors
     /// If the model is not configured, with a text for people.
-    pub fn pod(&self, claim: &Claim) -> Result<Rc<Pod<W::Controller>>, String> {
+    pub fn pod(&self, claim: &Claim) -> Result<Rc<PodInUse<W::Controller>>, String> {
         let id = claim.pod();
         let (pods, mut unlisted) = (self.pods.borrow(), self.unlisted.borrow_mut());
         if let Some(pod) = pods.get(&id).or_else(|| unlisted.get(&id)) {
@@ -104,7 +104,7 @@ impl<W: Environment> Context<W> {
     }
 
     /// The Pod of a controller in its model's list.
-    pub fn configured(&self, id: &PodId) -> Option<Rc<Pod<W::Controller>>> {
+    pub fn configured(&self, id: &PodId) -> Option<Rc<PodInUse<W::Controller>>> {
         self.pods.borrow().get(id).cloned()
     }
 
@@ -167,7 +167,7 @@ impl<W: Environment> Context<W> {
     }
 
     /// All Pods of the configured models, each with the model's settings.
-    pub fn listed(&self) -> BTreeMap<PodId, Rc<Pod<W::Controller>>> {
+    pub fn listed(&self) -> BTreeMap<PodId, Rc<PodInUse<W::Controller>>> {
         self.pods.borrow().clone()
     }
 }

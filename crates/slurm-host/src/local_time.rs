@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
 /// Returns a time in seconds since the Unix epoch as Slurm's commands show it: local, `2026-11-21T12:34:56`.
-pub fn local(seconds: i64) -> String {
+pub fn text(seconds: i64) -> String {
     let mut parts = MaybeUninit::<libc::tm>::uninit();
     // SAFETY: no lock needed; localtime_r reads `seconds` and fills in `parts`, which is used only after
     // success.
@@ -22,11 +22,11 @@ pub fn local(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::local;
+    use super::text;
 
     #[test]
     fn a_time_is_written_as_slurm_does() {
-        let text = local(1_800_000_000);
+        let text = text(1_800_000_000);
         let zeros: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
         assert_eq!(zeros, "0000-00-00T00:00:00", "{text}");
         assert!(text.starts_with("2027-01-1"), "{text}");
