@@ -5,9 +5,7 @@ use std::fmt::Display;
 use vipu_client::{Client, Endpoint, ErrorClass, OperationState, PartitionStatus, ReadyState, Requirements};
 use vipu_types::{ControllerName, Gcd, PartitionId};
 
-use crate::{
-    CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, inventory,
-};
+use crate::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState, listing};
 
 impl Controller for Client {
     type Config = Vec<Gcd>;
@@ -56,7 +54,7 @@ impl Controller for Client {
 
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
         failpoints::io!("a controller");
-        Ok(inventory::listing(self, settings).await?)
+        Ok(listing::ask(self, settings).await?)
     }
 }
 

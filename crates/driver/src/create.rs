@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call_failure::Counts;
 use crate::create_deadline::{self, CreateDeadline, Stop};
-use crate::create_messages::CreateProgress;
+use crate::create_progress::CreateProgress;
 use crate::pauses::{Backoff, poll_pause};
 use crate::pod_in_use::{PlaceInQueue, PodInUse};
 use crate::shared_state::SharedState;

@@ -34,6 +34,7 @@ pub mod slurm;
 mod slurm_partition_ipus;
 mod submission;
 mod sync;
+mod waiting_job;
 
 pub use adopt_jobs::adopt;
 pub use adopt_partitions::take_over;

@@ -7,10 +7,10 @@
 
 mod access;
 mod directory;
-pub mod environment;
 mod error;
 mod json;
 mod names;
+pub mod variables;
 
 pub use access::Access;
 pub use directory::IpuofDir;

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ipuof::environment::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES};
 use ipuof::file_name;
+use ipuof::variables::{API_GCD_ID, API_HOST, API_PARTITION_ID, API_PORT, CONFIG_PATH, FAMILIES};
 use vipu_types::{ControllerName, Delivery, Grant};
 
 use crate::arguments::{Arguments, BadArguments};

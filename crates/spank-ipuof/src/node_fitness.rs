@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use ipuof::environment::CONFIG_PATH;
+use ipuof::variables::CONFIG_PATH;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
 use crate::arguments::Preflight;

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use ipuof::environment::CONFIG_PATH;
+use ipuof::variables::CONFIG_PATH;
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::arguments::{Arguments, BadArguments};
@@ -188,7 +188,7 @@ mod tests {
         std::fs::write(&file, "{}").unwrap();
         let mut task = Fake::new(&[GRANT, ("SLURM_VIPU_PARTITION", "slurm_41")]);
         task.set("SLURM_JOB_NODELIST", OsStr::new("a b")).unwrap();
-        for name in ipuof::environment::FAMILIES {
+        for name in ipuof::variables::FAMILIES {
             task.set(name, OsStr::new("inherited")).unwrap();
         }
         prepare(&mut task, &arguments(directory.path())).unwrap();

@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod after_failure;
-mod controller;
+mod controller_name;
 mod count;
 mod delivery;
 mod gcd;
@@ -21,7 +21,7 @@ mod shape;
 mod shown;
 
 pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes};
-pub use controller::ControllerName;
+pub use controller_name::ControllerName;
 pub use count::{IpuCount, NotASize};
 pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};

@@ -12,7 +12,8 @@ use crate::{
     valgrind,
 };
 
-const FUZZ_SECONDS: u32 = 600;
+/// The time for each fuzz target.
+const FUZZ_SECONDS: u32 = 300;
 
 /// Runs all checks. The quick ones come first.
 pub fn run(full: bool) -> Result<ExitCode> {

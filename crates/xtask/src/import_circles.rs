@@ -21,7 +21,8 @@ pub fn read(src: &Path) -> Result<Crate> {
             if path.is_dir() {
                 folders.push(path);
             } else if let Some(module) = module(path.strip_prefix(src)?) {
-                modules.insert(module, rust_paths::read(&fs::read_to_string(&path)?));
+                let paths = rust_paths::read(&fs::read_to_string(&path)?);
+                modules.insert(module, paths.with_context(|| path.display().to_string())?);
             }
         }
     }
@@ -106,7 +107,8 @@ mod tests {
     use super::*;
 
     fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        let read = |(path, text): &(&str, &str)| Some((module(Path::new(path))?, rust_paths::read(text)));
+        let read =
+            |(path, text): &(&str, &str)| Some((module(Path::new(path))?, rust_paths::read(text).unwrap()));
         find(&files.iter().filter_map(read).collect())
     }
 
@@ -116,8 +118,8 @@ mod tests {
             ("lib.rs", "mod a; mod b; mod c; mod d;"),
             ("a.rs", "use crate::{b::{self, B}, d as x};"),
             ("b.rs", "fn f() { crate::c::g(); }"),
-            ("c/mod.rs", "pub mod deep; fn g() { deep::h() }"),
-            ("c/deep.rs", "use super::super::a;"),
+            ("c/mod.rs", "pub mod deep; use deep::*;"),
+            ("c/deep.rs", "pub(super) fn f() {} fn g() { h!(super::super::a::f(), 1) }"),
             ("d.rs", "fn f() { let text = \"crate::a\"; } // crate::a"),
         ];
         assert_eq!(circles(&files), [["a", "b", "c", "c::deep"]]);

@@ -34,11 +34,11 @@ use crate::results::Table;
 enum Task {
     /// Run the main job on a real Slurm cluster of its own, and show it.
     Demo {
-        /// Leave the cluster up, and say how to use and how to stop it.
+        /// Leave the cluster up and print how to use and stop it.
         #[arg(long)]
         keep: bool,
     },
-    /// The part of the demo that has to be root.
+    /// The part of the demo that needs root.
     #[command(hide = true)]
     DemoAsRoot {
         #[arg(long)]
@@ -48,34 +48,34 @@ enum Task {
     Test {
         /// Part of a test's name.
         filter: Option<String>,
-        /// Instead, run every step of a job x every fault, and write the table of docs/faults.md.
+        /// Run every fault at every step of a job instead, and write the table of docs/faults.md.
         #[arg(long, value_enum, conflicts_with = "matrix")]
         faults: Option<faults::Extent>,
         /// Run the end-to-end tests in containers, on the Slurm of each Debian suite, with the same plugin files.
         #[arg(long)]
         matrix: bool,
-        /// With --matrix: on these suites only.
+        /// With --matrix: run on these suites only.
         #[arg(long, value_enum, requires = "matrix")]
         suite: Vec<image::Suite>,
-        /// With --matrix: where Debian's packages are, should base images have to be made from them.
+        /// With --matrix: the address of Debian's packages, from which missing base images are made.
         #[arg(long, default_value = image::MIRROR, requires = "matrix")]
         mirror: String,
     },
-    /// Make what docker/compose.yaml starts a cluster of: an image with Slurm, and a folder with our plugins and the mock.
+    /// Make an image with Slurm, and a folder with our plugins and the mock, for docker/compose.yaml.
     Image {
-        /// Of which Debian suite, and so with which Slurm.
+        /// The Debian suite, which decides the release of Slurm.
         #[arg(long, value_enum, default_value = "bookworm")]
         suite: image::Suite,
-        /// Where Debian's packages are, should the base image have to be made from them.
+        /// The address of Debian's packages, from which a missing base image is made.
         #[arg(long, default_value = image::MIRROR)]
         mirror: String,
     },
-    /// Measure a Slurm source tree, so that the plugins know a release that is not built in, or was patched.
+    /// Measure a Slurm source tree, for a release that is not built in or was patched.
     ///
-    /// Needs a C compiler; builds nothing of Slurm and writes nothing into its tree. The file belongs beside slurm.conf
-    /// on every host that has the plugins. Says too whether the release is built in, and what differs from that.
+    /// Needs a C compiler. Builds nothing of Slurm and writes nothing into its tree. The file belongs beside
+    /// slurm.conf on every host that has the plugins. If the release is built in, prints the differences.
     Layout {
-        /// The source tree, as it is after unpacking: with META, slurm/ and src/ in it.
+        /// The unpacked source tree, with META, slurm/ and src/.
         #[arg(long, value_name = "DIR")]
         source: PathBuf,
         /// The file to write.
@@ -84,32 +84,32 @@ enum Task {
     },
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
-        /// For the simulation; `-- --help` shows them.
+        /// Arguments of the simulation; `-- --help` lists them.
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Have libFuzzer feed a target of crates/fuzz.
+    /// Run a target of crates/fuzz under libFuzzer.
     Fuzz {
         /// The target.
         #[arg(value_parser = fuzz::TARGETS)]
         target: String,
-        /// For how long.
+        /// The duration.
         #[arg(long, default_value_t = 600)]
         seconds: u32,
-        /// Take what it found into crates/fuzz/corpus, and leave there only what reaches something of its own.
+        /// Add the inputs that were found to crates/fuzz/corpus, and keep the smallest set that reaches the same code.
         #[arg(long)]
         keep: bool,
-        /// Do not fuzz, but add the bytes of this file to crates/fuzz/corpus.
+        /// Add the bytes of this file to crates/fuzz/corpus instead.
         #[arg(long, value_name = "FILE", conflicts_with = "keep")]
         add: Option<std::path::PathBuf>,
     },
-    /// Run the life of jobs under valgrind's memcheck, and show what it says of our objects in slurmctld.
+    /// Run jobs with slurmctld under valgrind's memcheck, and show its errors in our objects.
     Valgrind,
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
     /// those in containers of each Debian suite.
     Ci {
-        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, ten minutes of each
-        /// fuzz target.
+        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, five minutes of
+        /// each fuzz target.
         #[arg(long)]
         full: bool,
     },

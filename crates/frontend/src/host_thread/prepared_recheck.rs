@@ -7,8 +7,8 @@ use tracing::info;
 
 use super::watch_list::{WatchList, since};
 use crate::frontend::Frontend;
-use crate::jobs_before::Waiting;
 use crate::slurm::Slurm;
+use crate::waiting_job::WaitingJob;
 
 /// The time between two looks at a prepared partition.
 pub(super) const POLL: Duration = Duration::from_millis(250);
@@ -23,7 +23,7 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
         return;
     }
     let jobs: Vec<u32> = due.iter().map(|claim| claim.run.job).collect();
-    let waiting = slurm.look_at(&jobs, |job| Waiting::of(job));
+    let waiting = slurm.look_at(&jobs, |job| WaitingJob::of(job));
     for (claim, waiting) in due.into_iter().zip(waiting) {
         let (why, in_vain) = match waiting.flatten() {
             Some(waiting) if !frontend.models(|models| waiting.wants(models, &claim)) => {

@@ -15,7 +15,7 @@ use crate::{Listing, ModelSettings};
 const PARTITION: &str = "ipuof partition id";
 
 /// Asks for the listing that these settings need.
-pub(crate) async fn listing(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
+pub(crate) async fn ask(client: &Client, settings: &ModelSettings) -> Result<Listing, Error> {
     let agents = &settings.allocation_agents;
     let (ipus, all) = (client.list_ipus(agents), client.list_partitions(None));
     let Some(allocation) = settings.allocation.as_deref() else {
