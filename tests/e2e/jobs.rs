@@ -5,6 +5,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
+use mock_vipu::PartitionRecord;
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
 use crate::{LIMIT, quick};
@@ -23,9 +24,12 @@ pub(crate) fn roomy() -> Settings {
     quick().cpus(64).remove_time(Duration::ZERO)
 }
 
-/// Submits a batch job that shows its IPUs and then stays until [`let_go`].
+/// Lets a script stay until [`let_go`], or until [`crate::let_go`].
+const STAY: &str = "while [ ! -e go ] && [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done\necho went";
+
+/// Submits a batch job that shows its IPUs and then stays.
 pub(crate) fn staying(cluster: &Cluster, ipus: u32, more: &[&str]) -> Result<JobId> {
-    let script = format!("{}\nwhile [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done", main_job::SHOW);
+    let script = format!("{}\n{STAY}", main_job::SHOW);
     cluster.sbatch(&script, &[more, &[&format!("--gres=vipu:pod64:{ipus}")]].concat())
 }
 
@@ -36,9 +40,9 @@ pub(crate) fn running(cluster: &Cluster, ipus: u32, more: &[&str]) -> Result<Job
     Ok(job)
 }
 
-/// Submits a batch job that stays until [`let_go`].
+/// Submits a batch job that stays.
 pub(crate) fn submit(cluster: &Cluster, args: &[&str]) -> Result<JobId> {
-    cluster.sbatch("while [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done", args)
+    cluster.sbatch(STAY, args)
 }
 
 /// Submits a job for this number of IPUs, with a time limit in minutes.
@@ -62,12 +66,15 @@ pub(crate) fn is_pending_after(job: &JobView, restarts: u16) -> bool {
     job.state == "PENDING" && job.restarts == restarts
 }
 
+/// Waits until a job is back in the queue after this number of requeues.
+pub(crate) fn waits_again(cluster: &Cluster, job: JobId, restarts: u16) -> Result<JobView> {
+    cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, restarts))
+}
+
 /// Lets one job end, and waits until nothing is left of it.
 pub(crate) fn let_go(cluster: &Cluster, job: JobId) -> Result<()> {
     std::fs::write(cluster.layout().jobs().join(format!("go-{job}")), "")?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
-    Ok(())
+    ended(cluster, job, "COMPLETED").map(drop)
 }
 
 /// Waits for the end of a job in this state.
@@ -86,13 +93,23 @@ pub(crate) fn update(cluster: &Cluster, job: JobId, what: &[&str]) -> Result<()>
     cluster.scontrol(&[&["update", &format!("JobId={job}")], what].concat()).map(drop)
 }
 
+/// The time since 1970.
+pub(crate) fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
+}
+
 /// Lets a requeued job begin now instead of after Slurm's two minutes. Waits for the next second first: the
 /// node refuses a launch in the second in which it heard of the previous end.
 pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
-    let second = || anyhow::Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs());
-    let told = second()?;
-    wait_until("the next second", LIMIT, || Ok(second()? > told))?;
+    let told = now()?.as_secs();
+    wait_until("the next second", LIMIT, || Ok(now()?.as_secs() > told))?;
     update(cluster, job, &["StartTime=now"])
+}
+
+/// Stops slurmctld in order, and starts it again.
+pub(crate) fn restart_slurmctld(cluster: &Cluster) -> Result<()> {
+    cluster.stop_slurmctld()?;
+    cluster.start_slurmctld()
 }
 
 /// The partition of a job's first run.
@@ -139,6 +156,20 @@ pub(crate) fn there_are(cluster: &Cluster, runs: &[(JobId, u16)]) -> Result<()> 
     Ok(())
 }
 
+/// Returns the highest number of partitions at one time.
+pub(crate) fn most_at_once(records: &[PartitionRecord]) -> usize {
+    let there = |at| {
+        records.iter().filter(move |it| it.create_request <= at && it.removed.is_none_or(|gone| gone > at))
+    };
+    records.iter().map(|one| there(one.create_request).count()).max().unwrap_or(0)
+}
+
+/// Waits until slurmctld says that a job's partition is made.
+pub(crate) fn made(cluster: &Cluster, job: JobId, ipus: u32) -> Result<()> {
+    let words = format!("partition slurm_{job} of {ipus} IPUs made");
+    wait_until(&words, LIMIT, || Ok(cluster.slurmctld_log().contains(&words)))
+}
+
 /// Waits until the reason of a waiting job has these words.
 pub(crate) fn waits(cluster: &Cluster, job: JobId, words: &str) -> Result<()> {
     let told = |job: &JobView| job.state == "PENDING" && job.reason.replace('_', " ").contains(words);
@@ -161,7 +192,7 @@ pub(crate) fn looked_at(cluster: &Cluster, job: JobId, times: u64) -> Result<()>
     let wanted = cluster.backfill_cycles()? + times;
     wait_until(&format!("{times} more looks at the queue"), LIMIT + Duration::from_secs(2 * times), || {
         let cycles = cluster.backfill_cycles()?;
-        cluster.scontrol(&["update", &format!("JobId={job}"), &format!("Comment=cycle-{cycles}")])?;
+        update(cluster, job, &[&format!("Comment=cycle-{cycles}")])?;
         Ok(cycles >= wanted)
     })
 }

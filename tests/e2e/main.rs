@@ -13,7 +13,7 @@ mod wait;
 use std::time::Duration;
 
 use anyhow::Result;
-use testbed::{Cluster, JobId, Settings, main_job};
+use testbed::{Cluster, JobId, Settings};
 
 /// Longer than any wait that succeeds.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -28,15 +28,12 @@ fn slow(seconds: u64) -> Settings {
     Cluster::settings().nodes(1).create_time(Duration::from_secs(seconds))
 }
 
-/// Starts a batch job that shows its IPUs and then stays until [`let_go`].
+/// Starts a batch job that shows its IPUs and then stays.
 fn stay(cluster: &Cluster, ipus: u32) -> Result<JobId> {
-    let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done\necho went", main_job::SHOW);
-    let job = cluster.sbatch(&script, &[&format!("--gres=vipu:pod64:{ipus}")])?;
-    cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
-    Ok(job)
+    jobs::running(cluster, ipus, &[])
 }
 
-/// Lets the jobs of [`stay`] end.
+/// Lets all jobs end that stay.
 fn let_go(cluster: &Cluster) -> Result<()> {
     Ok(std::fs::write(cluster.layout().jobs().join("go"), "")?)
 }

@@ -82,11 +82,10 @@ fn settings(case: Case) -> Settings {
         Fault::NodeDeath => quick.slurm_conf("SlurmdTimeout=6"),
         Fault::Panic => quick.expect_log("panic"),
         Fault::SlowRemove => quick.slurm_conf("CompleteWait=30").remove_time(Duration::from_secs(8)),
-        Fault::IpuofDirFull | Fault::StateFull => match stopped_job::disk(case.fault) {
+        fault => match stopped_job::disk(fault) {
             Some(disk) => quick.small_disk(disk),
             None => quick,
         },
-        _ => quick,
     }
 }
 
@@ -149,10 +148,4 @@ fn leaked(cluster: &Cluster) -> Result<Vec<String>> {
         |name: &str, job: &JobView| main_job::is_of_run(name.trim_end_matches(".conf"), job.id, job.restarts);
     found.retain(|name| !live.iter().any(|job| is_of(name, job)));
     Ok(found)
-}
-
-/// Returns the failure in one line, for the table.
-pub fn in_short(error: &anyhow::Error) -> String {
-    let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
-    causes.join(": ").lines().next().unwrap_or_default().chars().take(160).collect()
 }

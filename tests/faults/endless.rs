@@ -49,24 +49,15 @@ impl Endless {
         }
     }
 
-    /// Returns how many jobs of each kind can run, and the reason of the others.
-    fn outcome(self) -> ([usize; 3], &'static str) {
+    /// Returns how many jobs of each kind can run, the reason of the others, and the state of the first job
+    /// that meets the fault. A disk is no fault of the controller: the job waits on its nodes.
+    fn outcome(self) -> ([usize; 3], &'static str, &'static str) {
         match self {
-            Self::ControllerAway => ([0, 12, 12], "vipu: pod64: controller 127.0.0.1:"),
+            Self::ControllerAway => ([0, 12, 12], "vipu: pod64: controller 127.0.0.1:", "PENDING"),
             // The partitions of these 8 jobs use all IPUs.
-            Self::RemovalFails => ([8, 12, 12], "vipu: 8 IPUs of pod64 needed, 0 free"),
-            Self::IpuofDirGone => ([0, 12, 12], "IpuofDir: "),
-            Self::JournalUnwritable => ([0, 0, 12], "journal"),
-        }
-    }
-
-    /// Returns the state of the first job that meets the fault. A disk is no fault of the controller: the job
-    /// waits on its nodes.
-    fn first_state(self) -> &'static str {
-        match self {
-            Self::ControllerAway => "PENDING",
-            Self::RemovalFails => "COMPLETED",
-            Self::IpuofDirGone | Self::JournalUnwritable => "CONFIGURING",
+            Self::RemovalFails => ([8, 12, 12], "vipu: 8 IPUs of pod64 needed, 0 free", "COMPLETED"),
+            Self::IpuofDirGone => ([0, 12, 12], "IpuofDir: ", "CONFIGURING"),
+            Self::JournalUnwritable => ([0, 0, 12], "journal", "CONFIGURING"),
         }
     }
 
@@ -154,11 +145,10 @@ pub fn run(fault: Endless) -> Result<()> {
     settings().run(|cluster| {
         let queue = Queue::submit(cluster)?;
         let first = queue.jobs[0][0];
-        let (can_run, words) = fault.outcome();
+        let (can_run, words, state) = fault.outcome();
         let is_told = |job: &JobView| job.reason.replace('_', " ").contains(words);
         fault.begin(cluster)?;
         queue.release([first].into_iter())?;
-        let state = fault.first_state();
         cluster.await_job(first, &format!("to be {state} with the reason"), LIMIT, |job| {
             job.state == state && (is_told(job) || state == "COMPLETED")
         })?;

@@ -11,13 +11,7 @@ use std::{
 use anyhow::Result;
 use testbed::programs;
 
-use crate::{
-    Case,
-    case::{self, Outcome},
-    fault::Fault,
-    prepare_mode::PrepareMode,
-    step::Step,
-};
+use crate::{Case, case::Outcome, fault::Fault, prepare_mode::PrepareMode, step::Step};
 
 const HEAD: &str = "\
 # Every step, every fault
@@ -53,7 +47,10 @@ type Outcomes = BTreeMap<Case, Result<Outcome, String>>;
 
 impl Report {
     pub fn add(&self, case: Case, outcome: &Result<Outcome>) {
-        let outcome = outcome.as_ref().cloned().map_err(case::in_short);
+        // A failure is one short line in the report.
+        let outcome = outcome.as_ref().cloned().map_err(|error| {
+            format!("{error:#}").lines().next().unwrap_or_default().chars().take(160).collect()
+        });
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(case, outcome);
     }
 

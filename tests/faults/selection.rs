@@ -61,35 +61,20 @@ const SMOKE: [(Step, Fault); 4] = [
 const SMOKE_PREPARED: [(Step, Fault); 2] =
     [(Step::CreateSent, Fault::Cancel), (Step::FilesWritten, Fault::Kill)];
 
-/// A list of pairs.
-type Pairs = &'static [(Step, Fault)];
-
-/// A choice of cases.
-pub enum Selection {
-    Full,
-    These { configuring: Pairs, prepared: Pairs },
-}
-
-impl Selection {
-    pub fn has(&self, case: Case) -> bool {
-        let pairs = match (self, case.mode) {
-            (Self::Full, _) => return true,
-            (Self::These { configuring, .. }, PrepareMode::Configuring) => configuring,
-            (Self::These { prepared, .. }, PrepareMode::Prepared) => prepared,
-        };
-        pairs.contains(&(case.step, case.fault))
-    }
-}
-
-/// Returns the selection that `VIPU_FAULT_CASES` names.
-pub fn from_environment() -> Result<Selection> {
+/// Returns the cases that `VIPU_FAULT_CASES` names.
+pub fn from_environment() -> Result<Vec<Case>> {
     let said = env::var("VIPU_FAULT_CASES").unwrap_or_default();
-    Ok(match said.as_str() {
-        "full" => Selection::Full,
-        "smoke" => Selection::These { configuring: &SMOKE, prepared: &SMOKE_PREPARED },
-        "" => Selection::These { configuring: &REDUCED, prepared: &REDUCED_PREPARED },
+    let (configuring, prepared): (&[_], &[_]) = match said.as_str() {
+        "full" => return Ok(Case::all().collect()),
+        "smoke" => (&SMOKE, &SMOKE_PREPARED),
+        "" => (&REDUCED, &REDUCED_PREPARED),
         other => bail!("VIPU_FAULT_CASES is '{other}': neither full nor smoke"),
-    })
+    };
+    let is_chosen = |case: &Case| {
+        let pairs = if case.mode == PrepareMode::Configuring { configuring } else { prepared };
+        pairs.contains(&(case.step, case.fault))
+    };
+    Ok(Case::all().filter(is_chosen).collect())
 }
 
 /// Checks that the shipped plugins have no failpoints, and that the test build has them.

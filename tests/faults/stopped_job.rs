@@ -278,9 +278,7 @@ impl<'a> StoppedJob<'a> {
         if !on_reply {
             self.pass()?;
         }
-        self.take_number()?;
-        self.go_on()?;
-        self.await_notice(seen)?;
+        self.go_on_until_notice(seen)?;
         mock.clear()
     }
 
@@ -294,14 +292,15 @@ impl<'a> StoppedJob<'a> {
         let Some(disk) = disk(self.fault) else { return Ok(()) };
         cluster.fill_disk(disk)?;
         self.pass()?;
-        self.take_number()?;
-        self.go_on()?;
-        self.await_notice(seen)?;
+        self.go_on_until_notice(seen)?;
         cluster.free_disk(disk)
     }
 
-    /// Waits until the plugin has met the fault, or the job has passed a disk that it did not need.
-    fn await_notice(&self, seen: usize) -> Result<()> {
+    /// Lets the job go on until the plugin has met the fault, or the job has passed a disk that it did not
+    /// need.
+    fn go_on_until_notice(&mut self, seen: usize) -> Result<()> {
+        self.take_number()?;
+        self.go_on()?;
         let Some(job) = self.job else { return Ok(()) };
         let is_notice =
             |line: &str| line.contains("select/vipu") && NOTICES.iter().any(|notice| line.contains(notice));

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use testbed::main_job;
 
+use crate::jobs::{cancel, ended, gone, running};
 use crate::{LIMIT, quick, slow};
 
 #[test]
@@ -14,7 +15,7 @@ fn job_cancel_while_creating() -> Result<()> {
         main_job::await_creating(cluster, job)?;
         let record = cluster.mock().await_created(&format!("slurm_{job}"), LIMIT)?;
         let cancelled = Instant::now();
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cancel(cluster, job)?;
         let ended = cluster.await_end(job, LIMIT)?;
         println!("the job was over {:?} after scancel", cancelled.elapsed());
         ensure!(ended.state == "CANCELLED" && !ended.reason.contains("vipu"), "{ended:?}");
@@ -28,10 +29,9 @@ fn job_cancel_while_creating() -> Result<()> {
 #[test]
 fn job_cancel_while_running() -> Result<()> {
     quick().run(|cluster| {
-        let job = cluster.sbatch("sleep 1000", &["--gres=vipu:pod64:16"])?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "CANCELLED");
-        cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT).map(drop)
+        let job = running(cluster, 16, &[])?;
+        cancel(cluster, job)?;
+        ended(cluster, job, "CANCELLED")?;
+        gone(cluster, job, 0)
     })
 }

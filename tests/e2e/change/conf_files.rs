@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::{Cluster, main_job, wait_until};
 
+use crate::jobs::{ended, restart_slurmctld};
 use crate::{LIMIT, quick};
 
 /// Slurm and jobs without IPUs run. An IPU job says why it waits, and starts once vipu.conf is mended.
@@ -30,8 +31,7 @@ fn await_kept(cluster: &Cluster) -> Result<()> {
 /// Runs an IPU job and checks that its partition has this prefix.
 fn runs_with_prefix(cluster: &Cluster, prefix: &str) -> Result<()> {
     let job = cluster.sbatch("true", &["--gres=vipu:pod64:2"])?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    ended(cluster, job, "COMPLETED")?;
     cluster.mock().record(&format!("{prefix}_{job}")).map(drop)
 }
 
@@ -56,14 +56,12 @@ fn job_conf_broken_later_or_at_a_restart_keeps_the_last_good_settings() -> Resul
         cluster.reconfigure()?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, mistake)?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, mistake)?;
         // A missing file counts as broken, too. The saved text outlives every restart.
         fs::remove_file(cluster.layout().conf("vipu.conf"))?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         runs_with_prefix(cluster, "last")?;
         tells_what_holds(cluster, "does not exist")
     })

@@ -6,18 +6,20 @@ use anyhow::{Result, ensure};
 use testbed::{JobView, main_job};
 
 use crate::LIMIT;
-use crate::jobs::{begin_again, brisk, ended, gone, is_pending_after, let_go, running, runs, there_are};
+use crate::jobs::{
+    begin_again, brisk, ended, gone, is_pending_after, let_go, running, runs, staying, there_are, waits_again,
+};
 
 /// The number of requeues.
 const TIMES: u16 = 4;
 
 #[test]
 fn job_requeue_again_and_again() -> Result<()> {
-    brisk().remove_time(Duration::ZERO).run(|cluster| {
+    brisk().run(|cluster| {
         let job = running(cluster, 64, &["--requeue"])?;
         for restarts in 1..=TIMES {
             cluster.scontrol(&["requeue", &job.to_string()])?;
-            cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, restarts))?;
+            waits_again(cluster, job, restarts)?;
             begin_again(cluster, job)?;
             runs(cluster, job)?;
             there_are(cluster, &[(job, restarts)])?;
@@ -34,7 +36,7 @@ fn job_requeue_again_and_again() -> Result<()> {
 #[test]
 fn job_requeuehold_while_creating() -> Result<()> {
     brisk().create_time(Duration::from_secs(2)).run(|cluster| {
-        let job = crate::jobs::staying(cluster, 32, &["--requeue"])?;
+        let job = staying(cluster, 32, &["--requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.scontrol(&["requeuehold", &job.to_string()])?;
         let is_held = |job: &JobView| is_pending_after(job, 1) && job.reason.contains("held");
@@ -63,7 +65,7 @@ fn job_requeue_of_an_ended_or_ending_job() -> Result<()> {
                 _ => cluster.await_job(job, "to be ending", LIMIT, |job| job.state == "COMPLETING")?,
             };
             cluster.scontrol(&["requeue", &job.to_string()])?;
-            cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, restarts))?;
+            waits_again(cluster, job, restarts)?;
             gone(cluster, job, restarts - 1)?;
             begin_again(cluster, job)?;
         }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
-use testbed::{Cluster, JobId, main_job, wait_until};
+use testbed::{Cluster, JobId, main_job};
 
 use crate::LIMIT;
 use crate::jobs::{
-    begin_again, brisk, cancel, ended, gone, is_pending_after, let_go, running, runs, staying, there_are,
+    begin_again, brisk, cancel, ended, gone, let_go, made, restart_slurmctld, running, runs, staying,
+    there_are, waits_again,
 };
 
 fn suspend(cluster: &Cluster, job: JobId) -> Result<()> {
@@ -26,7 +27,7 @@ fn job_suspended_may_be_cancelled_or_requeued() -> Result<()> {
         ended(cluster, cancelled, "CANCELLED")?;
         gone(cluster, cancelled, 0)?;
         cluster.scontrol(&["requeue", &requeued.to_string()])?;
-        cluster.await_job(requeued, "to wait again", LIMIT, |job| is_pending_after(job, 1))?;
+        waits_again(cluster, requeued, 1)?;
         gone(cluster, requeued, 0)?;
         // Slurm holds a job that was suspended.
         begin_again(cluster, requeued)?;
@@ -48,7 +49,7 @@ fn job_suspended_while_creating_may_be_cancelled() -> Result<()> {
         // One job is cancelled before it has its partition, the other after.
         cancel(cluster, before)?;
         ended(cluster, before, "CANCELLED")?;
-        await_made(cluster, after)?;
+        made(cluster, after, 8)?;
         ensure!(cluster.job(after)?.state == "SUSPENDED");
         cancel(cluster, after)?;
         ended(cluster, after, "CANCELLED")?;
@@ -66,34 +67,27 @@ fn job_suspended_while_creating_runs_when_resumed() -> Result<()> {
     brisk().create_time(Duration::from_secs(3)).run(|cluster| {
         let jobs = [(); 4].map(|()| cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:8"]));
         let jobs: Vec<_> = jobs.into_iter().collect::<Result<_>>()?;
-        let [before, after, made, not_made] = jobs[..] else { unreachable!("four were submitted") };
+        let [before, after, ready, not_ready] = jobs[..] else { unreachable!("four were submitted") };
         // The create of the last job takes longer than the restart.
         let slow = Fault::new(Effect::SlowCreate { factor: 5.0 });
-        cluster.mock().inject(slow.on(&main_job::partition_name(not_made, 0)))?;
-        for job in [before, after, made, not_made] {
+        cluster.mock().inject(slow.on(&main_job::partition_name(not_ready, 0)))?;
+        for job in [before, after, ready, not_ready] {
             main_job::await_creating(cluster, job)?;
             suspend(cluster, job)?;
         }
         cluster.scontrol(&["resume", &before.to_string()])?;
-        await_made(cluster, after)?;
-        await_made(cluster, made)?;
+        made(cluster, after, 8)?;
+        made(cluster, ready, 8)?;
         cluster.scontrol(&["resume", &after.to_string()])?;
         for job in [before, after] {
             main_job::batch_ended(cluster, job, 8)?;
         }
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
-        for job in [made, not_made] {
+        restart_slurmctld(cluster)?;
+        for job in [ready, not_ready] {
             ensure!(cluster.job(job)?.state == "SUSPENDED");
             cluster.scontrol(&["resume", &job.to_string()])?;
             main_job::batch_ended(cluster, job, 8)?;
         }
         Ok(())
     })
-}
-
-/// Waits until a suspended job has its partition.
-fn await_made(cluster: &Cluster, job: JobId) -> Result<()> {
-    let made = format!("partition slurm_{job} of 8 IPUs made");
-    wait_until(&format!("the partition of job {job}"), LIMIT, || Ok(cluster.slurmctld_log().contains(&made)))
 }

@@ -1,16 +1,16 @@
 //! Time limits.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, main_job, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, ended, gone, runs, there_are, update};
+use crate::jobs::{brisk, ended, gone, now, runs, there_are, update};
 
 /// Ends a job's time soon. Limits are in minutes, and the tests need shorter ones.
 fn time_is_up(cluster: &Cluster, job: JobId) -> Result<()> {
-    let soon = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() + 1;
+    let soon = now()?.as_secs() + 1;
     update(cluster, job, &[&format!("EndTime=uts{soon}")])
 }
 
@@ -48,7 +48,7 @@ fn job_time_limit_of_a_job_that_ignores_signals() -> Result<()> {
         runs(cluster, job)?;
         there_are(cluster, &[(job, 0)])?;
         time_is_up(cluster, job)?;
-        let up = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let up = now()?;
         ended(cluster, job, "TIMEOUT")?;
         gone(cluster, job, 0)?;
         let record = cluster.mock().record(&main_job::partition_name(job, 0))?;

@@ -3,20 +3,11 @@
 use anyhow::{Result, ensure};
 use testbed::{Account, Cluster, JobId, main_job};
 
+use super::{other, owner};
+use crate::jobs::{cancel, restart_slurmctld};
 use crate::{LIMIT, quick};
 
 const LOOK: &str = "cat $IPUOF_CONFIG_PATH && echo looked && sleep 1000";
-
-struct Users {
-    owner: Account,
-    other: Account,
-}
-
-impl Users {
-    fn new() -> Result<Self> {
-        Ok(Self { owner: Account::named("nobody")?, other: Account::named("daemon")? })
-    }
-}
 
 /// Submits a job with IPUs that reads its file and stays.
 fn look(cluster: &Cluster, account: &Account) -> Result<JobId> {
@@ -34,7 +25,7 @@ fn look(cluster: &Cluster, account: &Account) -> Result<JobId> {
 fn user_forged_variables_give_nothing() -> Result<()> {
     // If a forged grant keeps a task from starting, the node's log says this.
     quick().expect_log("no IPUs: partition slurm_1").run(|cluster| {
-        let Users { owner, other } = Users::new()?;
+        let (owner, other) = (owner()?, other()?);
         let victim = look(cluster, &owner)?;
         let file = cluster.layout().ipuof().join(format!("slurm_{victim}.conf")).display().to_string();
         let script = "cat $IPUOF_CONFIG_PATH; cat $FILE; env | grep -E '^(SPANK|SLURM_VIPU|IPUOF)_'; true";
@@ -67,8 +58,7 @@ fn user_forged_variables_give_nothing() -> Result<()> {
         ensure!(cluster.submit(command.env(&format!("SLURM_VIPU_JOB_{job}"), &forged))? == job);
         cluster.await_end(job, LIMIT)?;
         cluster.await_saved()?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         ensure!(cluster.job(victim)?.state == "RUNNING");
         ensure!(cluster.mock().partitions()? == [format!("slurm_{victim}")]);
         let read = cluster.command("cat").args(&[&file]).account(&other).output()?;
@@ -80,7 +70,7 @@ fn user_forged_variables_give_nothing() -> Result<()> {
 #[test]
 fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
     quick().run(|cluster| {
-        let Users { owner, other } = Users::new()?;
+        let (owner, other) = (owner()?, other()?);
         let long = "x".repeat(1 << 20);
         // With 1 MiB of commas, sbatch does not return within a minute.
         let commas = ",".repeat(1 << 12);
@@ -118,16 +108,13 @@ fn user_odd_requests_are_refused_in_few_words() -> Result<()> {
 #[test]
 fn user_strange_requests_switch_nothing_off() -> Result<()> {
     quick().run(|cluster| {
-        let Users { owner, .. } = Users::new()?;
+        let owner = owner()?;
         let far = ["--begin=uts2000000000000"];
         let mut begins = vec![cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?];
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         begins.push(cluster.submit(cluster.sbatch_command("true", &far)?.account(&owner))?);
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:4"])?;
         main_job::batch_ended(cluster, job, 4)?;
-        begins
-            .iter()
-            .try_for_each(|job| cluster.command("scancel").args(&[&job.to_string()]).success().map(drop))
+        begins.into_iter().try_for_each(|job| cancel(cluster, job))
     })
 }

@@ -3,7 +3,8 @@
 use anyhow::{Result, ensure};
 use testbed::main_job;
 
-use crate::{LIMIT, quick};
+use crate::jobs::{ended, runs, update, waits_again};
+use crate::quick;
 
 #[test]
 fn job_user_env_replaced() -> Result<()> {
@@ -28,7 +29,7 @@ fn job_beyond_one_domain_has_a_file_for_each_gcd() -> Result<()> {
     settings.run(|cluster| {
         let script = "srun --ntasks=2 bash -c 'echo \"$SLURM_PROCID $IPUOF_CONFIG_PATH $(wc -c <$IPUOF_CONFIG_PATH)\"'";
         let job = cluster.sbatch(script, &["--gres=vipu:pod128:128", "--ntasks=2"])?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         let output = cluster.job_output(job);
         for rank in ["0", "1"] {
             let line = output.lines().find(|line| line.starts_with(rank));
@@ -45,14 +46,12 @@ fn job_that_drops_its_ipus_runs_without() -> Result<()> {
         let script =
             "env | grep -c -E '^(IPUOF_|SLURM_VIPU_)' || true\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000";
         let job = cluster.sbatch(script, &["--gres=vipu:pod64:8", "--requeue"])?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        let id = job.to_string();
-        cluster.scontrol(&["requeuehold", &id])?;
-        cluster.await_job(job, "to wait again", LIMIT, |job| job.state == "PENDING" && job.restarts == 1)?;
-        cluster.scontrol(&["update", &format!("JobId={id}"), "Gres=", "StartTime=now"])?;
-        cluster.scontrol(&["release", &id])?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        runs(cluster, job)?;
+        cluster.scontrol(&["requeuehold", &job.to_string()])?;
+        waits_again(cluster, job, 1)?;
+        update(cluster, job, &["Gres=", "StartTime=now"])?;
+        cluster.scontrol(&["release", &job.to_string()])?;
+        ended(cluster, job, "COMPLETED")?;
         ensure!(cluster.job_output(job) == "0\n", "{}", cluster.job_output(job));
         Ok(())
     })

@@ -6,18 +6,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use testbed::{Account, Cluster, JobId, Output, Settings, wait_until};
+use testbed::{Cluster, JobId, Output, Settings, wait_until};
 use vipu_types::Delivery;
 
+use super::{other, owner};
+use crate::jobs::{cancel, ended};
 use crate::{LIMIT, let_go, quick};
-
-fn owner() -> Result<Account> {
-    Account::named("nobody")
-}
-
-fn other() -> Result<Account> {
-    Account::named("daemon")
-}
 
 /// Starts a batch job of the owner that runs `script` and then stays until [`let_go`].
 fn stay(cluster: &Cluster, script: &str, env: &[(&str, &str)]) -> Result<JobId> {
@@ -69,7 +63,7 @@ fn user_delivery_by_api() -> Result<()> {
         cluster.await_end(JobId(job.0 + 1), LIMIT)?;
         ensure!(fs::read_to_string(cluster.layout().jobs().join("inside.out"))?.is_empty());
         let_go(cluster)?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT).map(drop)
     })
 }
@@ -112,14 +106,14 @@ fn user_delivery_by_node() -> Result<()> {
         fs::remove_file(cluster.layout().jobs().join("go"))?;
         let cancelled = stay(cluster, "true", &[])?;
         ensure!(steps(cluster)?.len() == 1);
-        cluster.command("scancel").args(&[&cancelled.to_string()]).success()?;
+        cancel(cluster, cancelled)?;
         nothing_stays(cluster)?;
 
         let killed = stay(cluster, "true", &[])?;
         // The slurmstepd dies with it.
         cluster.kill_slurmd(1)?;
         ensure!(steps(cluster)?.len() == 1);
-        cluster.command("scancel").args(&[&killed.to_string()]).success()?;
+        cancel(cluster, killed)?;
         cluster.boot_slurmd(1)?;
         nothing_stays(cluster)?;
         cluster.await_end(killed, LIMIT).map(drop)

@@ -1,11 +1,11 @@
 //! `--ipu-keep` and `--ipu-requeue-on`, for jobs that fail.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use testbed::{Cluster, JobId, JobView, main_job};
+use testbed::{Cluster, JobId, main_job};
 
-use crate::jobs::begin_again;
+use crate::jobs::{begin_again, cancel, ended, now, running, waits, waits_again};
 use crate::{LIMIT, quick};
 
 /// Submits a batch job of 16 IPUs that fails.
@@ -35,32 +35,26 @@ fn stayed(cluster: &Cluster, job: JobId, ended: Duration) -> Result<Duration> {
     Ok(removed.saturating_sub(ended))
 }
 
-fn now() -> Result<Duration> {
-    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
-}
-
 #[test]
 fn user_keep_leaves_the_partition_of_a_failed_job_for_a_while() -> Result<()> {
     quick().vipu_conf("MaxKeep=60").run(|cluster| {
         let job = failing(cluster, "8s")?;
         is_kept(cluster, job)?;
-        let ended = now()?;
+        let failed = now()?;
         let states = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
         ensure!(states == "idle\n", "the node is {states}");
         let waiting = cluster.sbatch(main_job::SHOW, &["--ipus=64"])?;
-        let told = |job: &JobView| job.reason.contains("48_free,_largest_block_32;_16_kept_of_failed_jobs");
-        cluster.await_job(waiting, "to say why it waits", LIMIT, told)?;
-        let stayed = stayed(cluster, job, ended)?;
+        waits(cluster, waiting, "48 free, largest block 32; 16 kept of failed jobs")?;
+        let stayed = stayed(cluster, job, failed)?;
         ensure!((5..12).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
         main_job::batch_ended(cluster, waiting, 64)?;
         ensure!(!cluster.ipuof_files()?.contains(&format!("slurm_{job}.conf")));
 
         // A job that does not fail keeps nothing.
         let done = cluster.sbatch("true", &["--ipus=4", "--ipu-keep=60s"])?;
-        ensure!(cluster.await_end(done, LIMIT)?.state == "COMPLETED");
-        let cancelled = cluster.sbatch("sleep 1000", &["--ipus=4", "--ipu-keep=60s"])?;
-        cluster.await_job(cancelled, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        cluster.command("scancel").args(&[&cancelled.to_string()]).success()?;
+        ended(cluster, done, "COMPLETED")?;
+        let cancelled = running(cluster, 4, &["--ipu-keep=60s"])?;
+        cancel(cluster, cancelled)?;
         for job in [done, cancelled] {
             cluster.mock().await_removed(&format!("slurm_{job}"), LIMIT)?;
         }
@@ -73,24 +67,18 @@ fn user_keep_outlives_slurmctld_killed() -> Result<()> {
     quick().vipu_conf("MaxKeep=60").run(|cluster| {
         let job = failing(cluster, "16s")?;
         is_kept(cluster, job)?;
-        let ended = now()?;
+        let failed = now()?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
         cluster.start_slurmctld()?;
         let waiting = cluster.sbatch("true", &["--ipus=64"])?;
-        let told = |job: &JobView| job.reason.contains("16_kept_of_failed_jobs");
-        cluster.await_job(waiting, "to say why it waits", LIMIT, told)?;
+        waits(cluster, waiting, "16 kept of failed jobs")?;
         is_there(cluster, job)?;
-        cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
-        let stayed = stayed(cluster, job, ended)?;
+        cancel(cluster, waiting)?;
+        let stayed = stayed(cluster, job, failed)?;
         ensure!((13..21).contains(&stayed.as_secs()), "it stayed for {stayed:?}");
         Ok(())
     })
-}
-
-fn waits_again(cluster: &Cluster, job: JobId, restarts: u16) -> Result<JobView> {
-    let is_pending = |job: &JobView| job.state == "PENDING" && job.restarts == restarts;
-    cluster.await_job(job, "to wait again", LIMIT, is_pending)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident, Rpc};
-use testbed::{Cluster, wait_until};
+use testbed::{Cluster, JobId, Running, wait_until};
 use vipu_client::Call;
 
 use crate::LIMIT;
@@ -45,9 +45,7 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
     // With `Prepare`, the job has no nodes yet and waits in line.
     brisk().expect_log("no room").run(|cluster| {
         appears(cluster)?;
-        let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
-        let srun = cluster.command("srun").args(&args).start()?;
-        let job = cluster.await_job_named("attended", LIMIT)?;
+        let (srun, job) = start_srun(cluster)?;
         waits(cluster, job, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
         vanishes(cluster)?;
         cluster.reconfigure()?;
@@ -58,9 +56,7 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
         // The partition appears after the job has its nodes: no listing shows it before.
         let late = Effect::SlowRpc { rpc: Some(Rpc(Call::CreatePartition)), delay_ms: 2000 };
         cluster.mock().inject(Fault::new(late).times(1))?;
-        let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
-        let srun = cluster.command("srun").args(&args).start()?;
-        let job = cluster.await_job_named("attended", LIMIT)?;
+        let (srun, job) = start_srun(cluster)?;
         cluster.await_job(job, "to have nodes", LIMIT, |job| job.state == "CONFIGURING")?;
         appears(cluster)?;
         let srun = srun.output(LIMIT)?;
@@ -70,6 +66,13 @@ fn sched_foreign_partition_in_the_way_of_srun() -> Result<()> {
         ensure!(causes.iter().any(|cause| srun.stderr.contains(cause)), "{srun:?}");
         vanishes(cluster)
     })
+}
+
+/// Starts a job of all IPUs that prints `ran`.
+fn start_srun(cluster: &Cluster) -> Result<(Running, JobId)> {
+    let args = ["--gres=vipu:pod64:64", "--job-name=attended", "echo", "ran"];
+    let srun = cluster.command("srun").args(&args).start()?;
+    Ok((srun, cluster.await_job_named("attended", LIMIT)?))
 }
 
 /// Returns how often the controller was asked for a partition.

@@ -7,13 +7,14 @@ mod outcome;
 
 use std::{
     env, thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
 use slurm_release::Series;
 use testbed::{Cluster, programs::slurm_version, say};
 
+use crate::jobs::now;
 use cluster::{PARTITIONS, Pace, Selector};
 use ipus::{Nodes, Taken};
 use jobs::Job;
@@ -59,7 +60,7 @@ fn differ_in_nothing(waiting: Option<Nodes>) -> Result<()> {
     let (jobs, limits) = jobs::draw(seed, count, waiting);
     println!("LAYERING_SEED={seed} LAYERING_JOBS={count}: {} submits", jobs.len());
     for pace in [1, 4].map(|patience| Pace::of(count, patience)) {
-        let begin = now()? + 60 * limits.between();
+        let begin = now()?.as_secs() + 60 * limits.between();
         let play = |selector| {
             let settings = cluster::settings(selector, pace, limits);
             settings.run(|cluster| {
@@ -92,16 +93,11 @@ fn number(name: &str) -> Result<Option<u64>> {
     env::var(name).ok().map(|text| text.parse().with_context(|| format!("{name}={text}"))).transpose()
 }
 
-/// Seconds since 1970.
-fn now() -> Result<u64> {
-    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
-}
-
 /// Lets the main scheduler and backfill take turns with jobs that were submitted while all Slurm partitions
 /// were down. Returns `None` if one scheduler did not wait for the other.
 fn play(cluster: &Cluster, mut outcome: Outcome, pace: Pace) -> Result<Option<Outcome>> {
     cluster.backfill_cycle(LIMIT)?;
-    let (mut rests, origin) = (Instant::now(), now()?);
+    let (mut rests, origin) = (Instant::now(), now()?.as_secs());
     if !all_up_at_once(cluster)? {
         return Ok(None);
     }
@@ -154,18 +150,14 @@ fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<Outcome
 /// Runs the main scheduler until it starts nothing more. After that it does not matter how many more cycles
 /// run.
 fn settle(cluster: &Cluster) -> Result<()> {
-    let waiting = || {
-        Ok::<_, anyhow::Error>(
-            cluster.command("squeue").args(&["-h", "-r", "-t", "PD", "-o", "%i"]).success()?.stdout,
-        )
-    };
-    let mut before = waiting()?;
+    let mut before = None;
     loop {
-        cluster.main_cycle()?;
-        let after = waiting()?;
-        if after == before {
+        let squeue = cluster.command("squeue").args(&["-h", "-r", "-t", "PD", "-o", "%i"]);
+        let waiting = Some(squeue.success()?.stdout);
+        if waiting == before {
             return Ok(());
         }
-        before = after;
+        before = waiting;
+        cluster.main_cycle()?;
     }
 }

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Incident;
-use testbed::{Cluster, JobId, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::jobs::{ended, runs_on};
+use crate::jobs::{cancel, ended, partition, restart_slurmctld, runs_on, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
 /// A cluster with a separate Pod16, behind the second controller, beside the Pod64.
@@ -19,7 +19,7 @@ fn two_controllers() -> Settings {
 
 /// Checks that the controller of this number has the partition of this job, and no other controller has it.
 fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
-    let partition = main_job::partition_name(job, 0);
+    let partition = partition(job);
     for other in 0..2 {
         let has = cluster.controller(other).partitions()?.contains(&partition);
         ensure!(has == (other == number), "controller {other} has {partition}: {has}");
@@ -28,10 +28,9 @@ fn is_on(cluster: &Cluster, job: JobId, number: usize) -> Result<()> {
 }
 
 /// Submits a job and waits until its reason has these words.
-fn waits(cluster: &Cluster, gres: &str, reason: &str) -> Result<JobId> {
-    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres={gres}")])?;
-    let says = |told: &str| told.replace('_', " ").contains(reason);
-    cluster.await_job(job, &format!("to say '{reason}'"), LIMIT, |job| says(&job.reason))?;
+fn waiting(cluster: &Cluster, ipus: u32, reason: &str) -> Result<JobId> {
+    let job = cluster.sbatch(main_job::SHOW, &[&format!("--gres=vipu:pod64:{ipus}")])?;
+    waits(cluster, job, reason)?;
     Ok(job)
 }
 
@@ -53,10 +52,9 @@ fn sched_second_controller_takes_jobs_without_room_on_the_first() -> Result<()> 
         let (first, second) = (stay(cluster, 64)?, stay(cluster, 32)?);
         is_on(cluster, first, 0)?;
         is_on(cluster, second, 1)?;
-        let third = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        let third = waiting(cluster, 64, "64 IPUs of pod64 needed, 32 free, largest block 32")?;
         // The next slurmctld knows the controller of each job.
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         let_go(cluster)?;
         for job in [first, second, third] {
             ended(cluster, job, "COMPLETED")?;
@@ -76,17 +74,14 @@ fn sched_second_controller_takes_jobs_that_the_first_refuses() -> Result<()> {
         wait_until("a job to go to the first controller", LIMIT, || {
             let job = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
             ended(cluster, job, "COMPLETED")?;
-            Ok(cluster.controller(0).record(&main_job::partition_name(job, 0)).is_ok())
+            Ok(cluster.controller(0).record(&partition(job)).is_ok())
         })?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
         ended(cluster, job, "COMPLETED")?;
         let restarts = cluster.job(job)?.restarts;
         ensure!(restarts == 1, "{restarts} restarts");
-        cluster
-            .controller(1)
-            .record(&main_job::partition_name(job, 1))
-            .context("on the second controller")?;
-        Ok(())
+        let second = cluster.controller(1).record(&main_job::partition_name(job, 1));
+        second.context("on the second controller").map(drop)
     })
 }
 
@@ -101,14 +96,10 @@ fn sched_one_of_two_controllers_down() -> Result<()> {
         })?;
         let first = stay(cluster, 64)?;
         is_on(cluster, first, 1)?;
-        let second =
-            waits(cluster, "vipu:pod64:64", "0 free, largest block 0; 1 controller does not answer")?;
+        let second = waiting(cluster, 64, "0 free, largest block 0; 1 controller does not answer")?;
         cluster.controller(0).clear()?;
         ended(cluster, second, "COMPLETED")?;
-        cluster
-            .controller(0)
-            .record(&main_job::partition_name(second, 0))
-            .context("on the first controller")?;
+        cluster.controller(0).record(&partition(second)).context("on the first controller")?;
         let_go(cluster)?;
         ended(cluster, first, "COMPLETED").map(drop)
     })
@@ -128,18 +119,18 @@ fn sched_allocation_alone_counts() -> Result<()> {
     let settings = settings.slurm_conf("SchedulerParameters=bf_interval=1").vipu_conf("Allocation=b");
     settings.vipu_conf(&agents).run(|cluster| {
         // All of the other allocation is free at first. Then a part of it is used.
-        let whole = waits(cluster, "vipu:pod64:64", "64 IPUs of pod64 needed, 32 free, largest block 32")?;
-        cluster.command("scancel").args(&[&whole.to_string()]).success()?;
+        let whole = waiting(cluster, 64, "64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        cancel(cluster, whole)?;
         theirs(cluster, "in_a", 16, 0)?;
         let half = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:32"])?;
         main_job::batch_ended(cluster, half, 32)?;
-        let record = cluster.mock().record(&main_job::partition_name(half, 0))?;
+        let record = cluster.mock().record(&partition(half))?;
         ensure!(record.tenures[0].ipus.iter().all(|ipu| (32..64).contains(ipu)), "{record:?}");
         // Partitions of others in this cluster's allocation count, at their place.
         let job = stay(cluster, 16)?;
         theirs(cluster, "in_b", 1, 48)?;
         theirs(cluster, "in_b_too", 1, 56)?;
-        waits(cluster, "vipu:pod64:8", "8 IPUs of pod64 needed, 14 free, largest block 4")?;
+        waiting(cluster, 8, "8 IPUs of pod64 needed, 14 free, largest block 4")?;
         let_go(cluster)?;
         ended(cluster, job, "COMPLETED").map(drop)
     })
@@ -147,7 +138,9 @@ fn sched_allocation_alone_counts() -> Result<()> {
 
 #[test]
 fn sched_allocation_that_is_missing_is_the_reason() -> Result<()> {
-    quick()
-        .vipu_conf("Allocation=c")
-        .run(|cluster| waits(cluster, "vipu:pod64:1", "allocation 'c'").map(drop))
+    quick().vipu_conf("Allocation=c").run(|cluster| {
+        let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:1"])?;
+        let is_told = |job: &JobView| job.reason.replace('_', " ").contains("allocation 'c'");
+        cluster.await_job(job, "to have the reason", LIMIT, is_told).map(drop)
+    })
 }

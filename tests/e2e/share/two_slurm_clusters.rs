@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use testbed::{Cluster, JobView, Settings, main_job};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, let_go, running, there_are, waits};
+use crate::jobs::{brisk, ended, let_go, restart_slurmctld, running, there_are, waits};
 
 /// A second cluster with the controller of the first.
 fn second(first: &Cluster) -> Settings {
@@ -28,8 +28,7 @@ fn job_of_two_clusters_with_one_prefix() -> Result<()> {
             second.write_vipu_conf(&[&first.api_host(&[0]), "PartitionPrefix=other"])?;
             second.reconfigure()?;
             second.scontrol(&["release", &theirs.to_string()])?;
-            let ended = second.await_end(theirs, LIMIT)?;
-            ensure!(ended.state == "COMPLETED", "{ended:?}");
+            ended(second, theirs, "COMPLETED")?;
             let shown = main_job::Shown::parse(&second.job_output(theirs))?;
             ensure!(shown.environment["SLURM_VIPU_PARTITION"] == format!("other_{theirs}r1"), "{shown:?}");
             let_go(first, ours)?;
@@ -55,8 +54,7 @@ fn job_of_two_clusters_with_two_prefixes() -> Result<()> {
                 waits(cluster, waiting, "1 IPU of pod64 needed, 0 free")?;
             }
             // Neither cluster removes partitions of the other, not even when it looks for its own orphans.
-            second.stop_slurmctld()?;
-            second.start_slurmctld()?;
+            restart_slurmctld(second)?;
             let_go(second, theirs)?;
             first.mock().await_removed(&format!("second_{theirs}"), LIMIT)?;
             let still = first.mock().record(&format!("slurm_{ours}"))?;

@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use mock_vipu::PartitionRecord;
 use testbed::{Cluster, JobView};
 use vipu_client::Call;
 
-use crate::jobs::brisk;
+use crate::jobs::{brisk, most_at_once};
 
 /// One less than Slurm's default MaxArraySize of 1001.
 const TASKS: usize = 1000;
@@ -17,7 +16,7 @@ const ARRAY_LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
 fn job_array_of_1000() -> Result<()> {
-    let settings = brisk().forgetful().create_time(Duration::from_millis(20)).remove_time(Duration::ZERO);
+    let settings = brisk().forgetful().create_time(Duration::from_millis(20));
     settings.run(|cluster| {
         let began = Instant::now();
         let all = format!("--array=0-{}", TASKS - 1);
@@ -49,16 +48,4 @@ fn each_had_its_own(cluster: &Cluster, tasks: &[JobView]) -> Result<()> {
     println!("at most {most} partitions at a time");
     ensure!((8..=64).contains(&most), "{most} at a time");
     Ok(())
-}
-
-fn most_at_once(records: &[PartitionRecord]) -> usize {
-    let begun = records.iter().map(|record| (record.create_request, 1));
-    let over = records.iter().filter_map(|record| Some((record.removed?, -1)));
-    let mut changes: Vec<(_, isize)> = begun.chain(over).collect();
-    changes.sort_unstable();
-    let counts = changes.iter().scan(0, |count, (_, change)| {
-        *count += change;
-        Some(*count)
-    });
-    counts.max().unwrap_or_default().unsigned_abs()
 }

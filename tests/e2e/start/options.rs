@@ -2,13 +2,19 @@
 
 use anyhow::{Context, Result, ensure};
 use mock_vipu::Made;
-use testbed::{Cluster, JobId, main_job};
+use testbed::{Cluster, JobId, Output, main_job};
 use vipu_types::JobOption;
 
-use crate::jobs::begin_again;
+use crate::jobs::{begin_again, ended, restart_slurmctld, runs, waits_again};
 use crate::{LIMIT, quick};
 
 const SUBMITTERS: [&str; 3] = ["sbatch", "srun", "salloc"];
+
+/// Runs `true` as a job by sbatch, srun or salloc.
+pub(super) fn run_true(cluster: &Cluster, by: &str, options: &[&str]) -> Result<Output> {
+    let what = if by == "sbatch" { "--wrap=true" } else { "true" };
+    cluster.command(by).args(options).args(&[what]).output()
+}
 
 /// Returns the number of IPUs and the shape of the partition of a job's run.
 fn made(cluster: &Cluster, job: JobId, restarts: u16) -> Result<(usize, Made)> {
@@ -44,7 +50,7 @@ fn user_options_shape_the_partition() -> Result<()> {
         ];
         let script: String = directives.map(|option| format!("#SBATCH {option}\n")).concat() + "true";
         let job = cluster.sbatch(&script, &[])?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         let wanted = Made {
             gcds: 4,
             replicas: 8,
@@ -77,7 +83,7 @@ fn user_reconfigurable_overrides_the_site() -> Result<()> {
             (&["--ipus=2", "--ipu-gcds=2"], false),
         ] {
             let job = cluster.sbatch("true", options)?;
-            ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+            ended(cluster, job, "COMPLETED")?;
             let (_, made) = made(cluster, job, 0)?;
             ensure!(made.reconfigurable == reconfigurable, "{options:?}: {made:?}");
         }
@@ -98,11 +104,7 @@ fn user_bad_options_leave_no_job_behind() -> Result<()> {
             ),
         ] {
             for by in SUBMITTERS {
-                let command = match by {
-                    "sbatch" => cluster.sbatch_command("true", options)?,
-                    _ => cluster.command(by).args(options).args(&["true"]),
-                };
-                let output = command.output()?;
+                let output = run_true(cluster, by, options)?;
                 ensure!(output.code != 0 && output.stderr.contains(line), "{by} {options:?}: {output:?}");
             }
         }
@@ -117,12 +119,11 @@ fn user_options_survive_a_requeue() -> Result<()> {
     quick().run(|cluster| {
         let job =
             cluster.sbatch("[ \"$SLURM_RESTART_COUNT\" ] || sleep 1000", &["--ipus=4", "--ipu-gcds=2"])?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        runs(cluster, job)?;
         cluster.await_saved()?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         cluster.scontrol(&["requeue", &job.to_string()])?;
-        cluster.await_job(job, "to wait again", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
+        waits_again(cluster, job, 1)?;
         begin_again(cluster, job)?;
         cluster.await_job(job, "to end", LIMIT, |job| job.state == "COMPLETED")?;
         for restarts in [0, 1] {
@@ -161,7 +162,7 @@ fn user_steps_share_the_partition() -> Result<()> {
              sbatch --parsable --wait --output=/dev/null --wrap true"
         );
         let job = cluster.sbatch(&script, &["--ipus=16", "--gres=token:1"])?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         let output = cluster.job_output(job);
         let ours = format!("slurm_{job} slurm_{job}.conf");
         ensure!(output.lines().filter(|line| *line == ours).count() == 6, "{output}");

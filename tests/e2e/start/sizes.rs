@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
+use crate::jobs::{ended, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
 const ROUNDED: &str = "vipu: 3 IPUs are rounded up to 4, as partitions have 1, 2, 4 ... IPUs";
@@ -29,7 +30,7 @@ pub(crate) fn accepted(cluster: &Cluster, job: JobId, change: &str) -> Result<()
 }
 
 /// Asks for an update that has to be refused: with this line, if the Slurm release can show one.
-fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()> {
+pub(crate) fn refused(cluster: &Cluster, job: JobId, change: &str, line: &str) -> Result<()> {
     let told = updated(cluster, job, change)?.with_context(|| format!("{change} was accepted"))?;
     let has_no_place = testbed::programs::slurm_version()?.series() < slurm_release::Series::new(23, 2);
     ensure!(has_no_place || told.contains(line), "{change}: {told}");
@@ -51,7 +52,7 @@ fn user_size_is_rounded_up_with_a_notice() -> Result<()> {
         let words = output.stdout.split_whitespace();
         let job = JobId(words.last().context("no job id")?.parse()?);
         ensure!(shown(cluster, job)?.contains("vipu:pod64:4"), "{}", shown(cluster, job)?);
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         Ok(())
     })
 }
@@ -70,8 +71,7 @@ fn user_limits_lowered_later_keep_a_job_waiting() -> Result<()> {
         let elsewhere = cluster.sbatch(main_job::SHOW, &["--ipus=16", "-p", "v-ipu,large"])?;
         main_job::batch_ended(cluster, elsewhere, 16)?;
         cluster.scontrol(&["release", &job.to_string()])?;
-        let reason = "vipu:_a_job_in_Slurm_partition_v-ipu_gets_at_most_8_IPUs_of_pod64";
-        cluster.await_job(job, "to say why it waits", LIMIT, |job| job.reason.starts_with(reason))?;
+        waits(cluster, job, "vipu: a job in Slurm partition v-ipu gets at most 8 IPUs of pod64")?;
         let other = cluster.sbatch(main_job::SHOW, &["--ipus=8"])?;
         main_job::batch_ended(cluster, other, 8)?;
         accepted(cluster, job, "Gres=vipu:8")?;
@@ -103,7 +103,7 @@ fn user_update_is_checked_as_a_submit_is() -> Result<()> {
         // slurm-vipu does not judge changes that do not concern IPUs.
         accepted(cluster, job, "TimeLimit=5")?;
         cluster.scontrol(&["release", &job.to_string()])?;
-        ensure!(cluster.await_end(job, LIMIT)?.state == "COMPLETED");
+        ended(cluster, job, "COMPLETED")?;
         ensure!(cluster.job_output(job) == "8\n", "{}", cluster.job_output(job));
         // A job that has its IPUs cannot get others.
         let job = stay(cluster, 16)?;

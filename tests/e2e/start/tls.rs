@@ -3,7 +3,6 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, chown},
-    path::Path,
 };
 
 use anyhow::{Result, ensure};
@@ -127,29 +126,21 @@ fn renewed(cluster: &Cluster, site: &Site) -> Result<()> {
 }
 
 fn nobody_learns(cluster: &Cluster, output: &str) -> Result<()> {
-    let jobs = cluster.scontrol(&["--details", "show", "job"])?;
-    let mut told = vec![("the job's output", output.to_owned()), ("scontrol show job", jobs)];
-    told.push(("slurmctld's log", cluster.slurmctld_log()));
-    let state = bytes_in(&cluster.layout().state())?;
-    told.push(("StateSaveLocation", String::from_utf8_lossy(&state).into_owned()));
-    for (place, text) in told {
+    // slurmctld replaces the files of its state while it runs.
+    let state = fs::read_dir(cluster.layout().state())?
+        .map(|file| Ok(fs::read(file?.path()).unwrap_or_default()))
+        .collect::<Result<Vec<_>>>()?
+        .concat();
+    for (place, text) in [
+        ("the job's output", output),
+        ("scontrol show job", &cluster.scontrol(&["--details", "show", "job"])?),
+        ("slurmctld's log", &cluster.slurmctld_log()),
+        ("StateSaveLocation", &String::from_utf8_lossy(&state)),
+    ] {
         ensure!(!text.is_empty(), "{place} is empty");
         for secret in [ACCESS_KEY, "Sesame-Shut", "PRIVATE KEY"] {
             ensure!(!text.contains(secret), "{place} has {secret}");
         }
     }
     Ok(())
-}
-
-/// Returns the content of all files of a folder.
-fn bytes_in(folder: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() {
-            // slurmctld replaces these files while it runs.
-            bytes.extend(fs::read(&path).unwrap_or_default());
-        }
-    }
-    Ok(bytes)
 }

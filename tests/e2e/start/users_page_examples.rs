@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::{Context, Result, ensure};
 use testbed::Cluster;
 
-use crate::{LIMIT, quick};
+use crate::{jobs::ended, quick};
 
 const PAGE: &str = include_str!("../../../docs/users.md");
 
@@ -70,8 +70,7 @@ fn play(cluster: &Cluster, example: &Example) -> Result<()> {
 /// Returns the notes of the programs, once all jobs have completed.
 fn outcome(cluster: &Cluster) -> Result<Vec<String>> {
     for job in cluster.jobs()? {
-        let ended = cluster.await_end(job.id, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, job.id, "COMPLETED")?;
     }
     let ran = cluster.layout().jobs().join("ran");
     let notes = fs::read_dir(&ran)?.map(|note| Ok(fs::read_to_string(note?.path())?.trim().to_owned()));

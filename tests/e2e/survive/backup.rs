@@ -6,7 +6,7 @@ use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
 use super::slurmctld_crashes::NO_NODES_LEFT;
-use crate::{LIMIT, let_go, quick, stay};
+use crate::{LIMIT, jobs::cancel, let_go, quick, stay};
 
 /// The traces of the plugins in a slurmctld.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,12 +89,10 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
         let second = stay(cluster, 16)?;
         cluster.await_saved()?;
         cluster.return_control()?;
-        wait_until("the first slurmctld to act", LIMIT, || {
-            Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE)
-        })?;
+        acts(cluster)?;
         let (third, ending) = (stay(cluster, 16)?, stay(cluster, 1)?);
         cluster.mock().inject(Fault::new(Effect::RemoveStuck).times(1))?;
-        cluster.command("scancel").args(&[&ending.to_string()]).success()?;
+        cancel(cluster, ending)?;
         cluster.await_job(ending, "to be ending", LIMIT, |job| job.state == "COMPLETING")?;
         cluster.await_saved()?;
         cluster.kill_slurmctld()?;
@@ -117,9 +115,11 @@ fn job_backup_controller_takes_over_twice() -> Result<()> {
 /// Waits until the backup has taken over and acts.
 fn taken_over(cluster: &Cluster) -> Result<()> {
     cluster.await_takeover()?;
-    wait_until(
-        "the backup to act",
-        LIMIT,
-        || Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE),
-    )
+    acts(cluster)
+}
+
+/// Waits until the slurmctld in charge acts.
+fn acts(cluster: &Cluster) -> Result<()> {
+    let is_active = || Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE);
+    wait_until("the slurmctld in charge to act", LIMIT, is_active)
 }

@@ -6,7 +6,8 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
 
-use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
+use crate::jobs::{begin_again, cancel, ended, partition, waits, waits_again};
+use crate::{LIMIT, let_go, quick, slow, stay};
 
 /// A cluster that surveys its controller every second.
 fn watchful() -> Settings {
@@ -25,8 +26,7 @@ fn job_unknown_partition_is_left_alone_until_the_site_says_otherwise() -> Result
             Ok(cluster.slurmctld_log().contains("slurm_999 (16 IPUs) is named as ours are"))
         })?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        let named = |reason: &str| reason.contains("48_free");
-        cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        waits(cluster, job, "48 free")?;
         ensure!(cluster.mock().record("slurm_999")?.remove_request.is_none());
         cluster.write_vipu_conf(&["ReconcileInterval=1", "RemoveUnknown=1"])?;
         cluster.reconfigure()?;
@@ -48,10 +48,8 @@ const FAULT: &str = "IPU 0 of ag1 is in error";
 fn job_partition_that_fails_requeues_its_job_if_the_site_wants_that() -> Result<()> {
     watchful().vipu_conf("OnPartitionError=requeue").expect_log(FAULT).run(|cluster| {
         let job = fails_under_a_job(cluster)?;
-        cluster
-            .await_job(job, "to wait in line", LIMIT, |job| job.restarts == 1 && job.state == "PENDING")?;
-        // Slurm delays a requeued job by two minutes.
-        cluster.scontrol(&["update", &format!("jobid={job}"), "starttime=now"])?;
+        waits_again(cluster, job, 1)?;
+        begin_again(cluster, job)?;
         cluster.await_job(job, "to run again", LIMIT, |job| job.restarts == 1 && job.state == "RUNNING")?;
         let_go(cluster)?;
         let ended = cluster.await_end(job, LIMIT)?;
@@ -102,12 +100,10 @@ fn job_leaves_completing_though_its_partition_cannot_be_removed() -> Result<()> 
     quick().vipu_conf("RemoveWait=2").expect_log("still there").expect_log("not removed").run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::RemoveFail { text: "agent busy".into() }))?;
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, job, "COMPLETED")?;
         ensure!(cluster.mock().partitions()? == [partition(job)]);
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        let named = |reason: &str| reason.contains("48_free");
-        cluster.await_job(next, "to say why it waits", LIMIT, |job| named(&job.reason))?;
+        waits(cluster, next, "48 free")?;
         cluster.mock().clear()?;
         main_job::batch_ended(cluster, next, 64).map(drop)
     })
@@ -121,7 +117,7 @@ fn job_with_too_many_failed_creates_is_held() -> Result<()> {
         let held = cluster.await_job(job, "to be held", LIMIT, |job| says(job, "bad cable"))?;
         ensure!(says(&held, "failed 2 times"), "{held:?}");
         cluster.await_job(job, "to be pending", LIMIT, |job| job.state == "PENDING")?;
-        cluster.command("scancel").args(&[&job.to_string()]).success().map(drop)
+        cancel(cluster, job)
     })
 }
 
@@ -134,11 +130,10 @@ fn job_waits_in_line_again_when_its_controller_goes_away() -> Result<()> {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--no-requeue"])?;
         main_job::await_creating(cluster, job)?;
         cluster.mock().refuse()?;
-        let sent_back = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
-        cluster.await_job(job, "to wait in line", LIMIT, sent_back)?;
+        waits_again(cluster, job, 1)?;
         let named = |reason: &str| reason.contains("vipu") && !reason.contains("held");
         cluster.await_job(job, "to say why it waits", LIMIT, |job| named(&job.reason))?;
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cancel(cluster, job)?;
         cluster.mock().clear()?;
         cluster.mock().await_removed(&partition(job), LIMIT).map(drop)
     })

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, JobId, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, Settings, main_job};
 
-use crate::LIMIT;
 use crate::jobs::{
-    begin_again, brisk, ended, gone, is_pending_after, let_go, running, runs, staying, there_are,
+    begin_again, brisk, cancel, ended, gone, let_go, made, restart_slurmctld, running, runs, staying,
+    there_are, waits_again,
 };
 
 const FIRST: &str = "--nodelist=ipu-pod64-001";
@@ -16,16 +16,12 @@ fn two() -> Settings {
     brisk().nodes(2)
 }
 
-fn drain(cluster: &Cluster, number: u16) -> Result<()> {
-    cluster.update_node(number, &["State=DRAIN", "Reason=test"])
-}
-
 #[test]
 fn job_on_a_node_that_is_drained() -> Result<()> {
     two().create_time(Duration::from_secs(2)).run(|cluster| {
         let early = staying(cluster, 16, &[FIRST])?;
         main_job::await_creating(cluster, early)?;
-        drain(cluster, 1)?;
+        cluster.update_node(1, &["State=DRAIN", "Reason=test"])?;
         // The job that has the node keeps it.
         runs(cluster, early)?;
         let waiting = cluster.sbatch(main_job::SHOW, &[FIRST, "--gres=vipu:pod64:16"])?;
@@ -56,7 +52,7 @@ fn dies(cluster: &Cluster) -> Result<()> {
 
 /// Checks that a job that the node's death requeued runs on the other node.
 fn runs_elsewhere(cluster: &Cluster, job: JobId) -> Result<()> {
-    cluster.await_job(job, "to wait again", LIMIT, |job| is_pending_after(job, 1))?;
+    waits_again(cluster, job, 1)?;
     gone(cluster, job, 0)?;
     begin_again(cluster, job)?;
     runs(cluster, job)?;
@@ -101,7 +97,7 @@ fn job_on_two_nodes_of_which_one_dies() -> Result<()> {
         gone(cluster, both, 0)?;
         // The job that goes on with the other node keeps its IPUs.
         there_are(cluster, &[(job, 0)])?;
-        crate::jobs::cancel(cluster, job)?;
+        cancel(cluster, job)?;
         gone(cluster, job, 0)
     })
 }
@@ -129,24 +125,18 @@ fn boots(cluster: &Cluster) -> Result<()> {
     cluster.boot_slurmd(1)
 }
 
-fn made(cluster: &Cluster, job: JobId) -> Result<()> {
-    let words = format!("partition slurm_{job} of 16 IPUs made");
-    wait_until("the partition to be made", LIMIT, || Ok(cluster.slurmctld_log().contains(&words)))
-}
-
 #[test]
 fn job_on_a_node_that_is_powered_up_for_it() -> Result<()> {
     powered().run(|cluster| {
         power_down(cluster)?;
         let job = staying(cluster, 16, &[])?;
         // The partition is made while the node boots.
-        made(cluster, job)?;
+        made(cluster, job, 16)?;
         ensure!(cluster.job(job)?.state == "CONFIGURING");
         boots(cluster)?;
         runs(cluster, job)?;
         // Slurm has let the job's time begin when the node was up. To the next slurmctld it is still one run.
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         there_are(cluster, &[(job, 0)])?;
         let_go(cluster, job)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
@@ -170,8 +160,8 @@ fn job_cancelled_while_its_node_is_powered_up() -> Result<()> {
     powered().run(|cluster| {
         power_down(cluster)?;
         let job = staying(cluster, 16, &[])?;
-        made(cluster, job)?;
-        crate::jobs::cancel(cluster, job)?;
+        made(cluster, job, 16)?;
+        cancel(cluster, job)?;
         ended(cluster, job, "CANCELLED")?;
         gone(cluster, job, 0)
     })

@@ -5,7 +5,8 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 use testbed::{main_job, programs};
 
-use crate::{LIMIT, quick};
+use crate::jobs::{ended, restart_slurmctld};
+use crate::quick;
 
 /// The objects that squeue, sinfo, srun and slurmstepd load, with the most bytes and relocations of each.
 const LOADED_BY_CLIENTS: [(&str, u64, usize); 3] = [
@@ -46,8 +47,7 @@ fn job_waits_when_the_plugin_is_switched_off() -> Result<()> {
         let job = cluster.sbatch("echo it ran", &["--gres=vipu:pod64:4", "--hold"])?;
         let object = cluster.layout().plugins().join("vipu_slurmctld.so");
         fs::rename(&object, object.with_extension("away"))?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
+        restart_slurmctld(cluster)?;
         for request in ["--ipus=4", "--gres=vipu:pod64:4"] {
             let refused = cluster.command("sbatch").args(&[request, "--wrap=true"]).output()?;
             let why = "no job with IPUs can start: slurmctld cannot use vipu_slurmctld.so";
@@ -58,10 +58,7 @@ fn job_waits_when_the_plugin_is_switched_off() -> Result<()> {
         let waiting = cluster.job(job)?;
         ensure!(waiting.state == "PENDING", "{waiting:?}");
         fs::rename(object.with_extension("away"), &object)?;
-        cluster.stop_slurmctld()?;
-        cluster.start_slurmctld()?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
-        Ok(())
+        restart_slurmctld(cluster)?;
+        ended(cluster, job, "COMPLETED").map(drop)
     })
 }

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint, JobId, JobView, Settings, main_job, wait_until};
 
+use crate::jobs::{ended, restart_slurmctld, update};
 use crate::{LIMIT, quick, stay};
 
 const WORDS: &str = "as the test wants it";
@@ -38,16 +39,11 @@ fn is_held(job: &JobView) -> bool {
     job.state == "PENDING" && job.system_comment.contains("internal error") && job.reason.contains(&hint)
 }
 
-/// Checks that a job with IPUs runs, and that its partition goes.
-fn all_is_well(cluster: &Cluster) -> Result<()> {
-    main_job::sbatch(cluster, 16).map(drop)
-}
-
 /// Submits a job that panics at this place and still ends normally.
-fn survives(cluster: &Cluster, place: &'static str) -> Result<()> {
+fn survives(cluster: &Cluster, place: &'static str, caught_by: &str) -> Result<()> {
     arm(cluster, place)?;
     let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-    was_caught(cluster, place, &format!("job {job}"))?;
+    was_caught(cluster, caught_by, &format!("job {job}"))?;
     main_job::batch_ended(cluster, job, 16)?;
     ensure!(!is_armed(cluster, place), "{place} was not reached");
     Ok(())
@@ -60,8 +56,7 @@ fn waits_with_a_reason(cluster: &Cluster, place: &'static str, caught_by: &str) 
     cluster.await_job(job, "to say why it waits", LIMIT, says_internal_error)?;
     was_caught(cluster, caught_by, &format!("job {job}"))?;
     let plain = cluster.sbatch("true", &[])?;
-    let ended = cluster.await_end(plain, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    ended(cluster, plain, "COMPLETED")?;
     cluster.let_pass(Failpoint(place))?;
     main_job::batch_ended(cluster, job, 16).map(drop)
 }
@@ -77,10 +72,10 @@ fn fault_panic_in_each_callback() -> Result<()> {
         {
             waits_with_a_reason(cluster, place, caught_by)?;
         }
-        for place in ["job_tested", "job_fini"] {
-            survives(cluster, place)?;
-        }
-        between_gate_and_ledger(cluster)?;
+        survives(cluster, "job_tested", "job_tested")?;
+        survives(cluster, "job_fini", "job_fini")?;
+        // This place is between the raise of the completion gate and the event for the ledger.
+        survives(cluster, "fini", "job_fini")?;
         arm(cluster, "job_ready")?;
         main_job::srun(cluster, 16)?;
         ensure!(!is_armed(cluster, "job_ready"));
@@ -89,34 +84,22 @@ fn fault_panic_in_each_callback() -> Result<()> {
         wait_until("reconfigure to panic", LIMIT, || Ok(!is_armed(cluster, "reconfigure")))?;
         // If a new slurmctld panicked, this reconfigure repairs it.
         cluster.reconfigure()?;
-        all_is_well(cluster)
+        main_job::sbatch(cluster, 16).map(drop)
     })
-}
-
-/// Panics between the raise of the completion gate and the event for the ledger.
-fn between_gate_and_ledger(cluster: &Cluster) -> Result<()> {
-    arm(cluster, "fini")?;
-    let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-    was_caught(cluster, "job_fini", &format!("job {job}"))?;
-    main_job::batch_ended(cluster, job, 16).map(drop)
 }
 
 #[test]
 fn fault_panic_on_the_host_thread() -> Result<()> {
     settings().run(|cluster| {
-        survives(cluster, "open_completion")?;
+        survives(cluster, "open_completion", "open_completion")?;
         arm(cluster, "open_launch")?;
         let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
         cluster.await_job(job, "to be held with the reason", LIMIT, is_held)?;
         was_caught(cluster, "open_launch", &format!("job {job}"))?;
         cluster.scontrol(&["release", &job.to_string()])?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, job, "COMPLETED")?;
         // The job's launch gate was already open: the job goes on.
-        arm(cluster, "launch")?;
-        let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-        main_job::batch_ended(cluster, job, 16)?;
-        was_caught(cluster, "open_launch", &format!("job {job}"))
+        survives(cluster, "launch", "open_launch")
     })
 }
 
@@ -144,7 +127,7 @@ fn fault_panic_in_the_ledger_as_a_partition_is_up() -> Result<()> {
         crate::let_go(cluster)?;
         main_job::batch_ended(cluster, running, 4)?;
         // Slurm delays a requeued job by two minutes.
-        cluster.scontrol(&["update", &format!("JobId={job}"), "StartTime=now"])?;
+        update(cluster, job, &["StartTime=now"])?;
         cluster.scontrol(&["release", &job.to_string()])?;
         only_others_run(cluster, job)
     })
@@ -155,8 +138,7 @@ fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
     settings().expect_log("ended while slurmctld was away").run(|cluster| {
         arm(cluster, "told_end")?;
         let job = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, job, "COMPLETED")?;
         was_caught(cluster, "told_end", &format!("job {job}"))?;
         let waiting = cluster.sbatch(main_job::SHOW, &[SIXTEEN])?;
         cluster.await_job(waiting, "to wait with the reason", LIMIT, says_internal_error)?;
@@ -168,15 +150,11 @@ fn fault_panic_in_the_ledger_as_a_job_ends() -> Result<()> {
 /// Checks that only jobs without IPUs run until slurmctld is restarted. After the restart this job runs, too.
 fn only_others_run(cluster: &Cluster, job: JobId) -> Result<()> {
     let plain = cluster.sbatch("true", &[])?;
-    let ended = cluster.await_end(plain, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
+    ended(cluster, plain, "COMPLETED")?;
     cluster.await_job(job, "to wait with the reason", LIMIT, |job| {
         job.state == "PENDING" && job.reason.contains("restart_slurmctld")
     })?;
     cluster.await_saved()?;
-    cluster.stop_slurmctld()?;
-    cluster.start_slurmctld()?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
-    Ok(())
+    restart_slurmctld(cluster)?;
+    ended(cluster, job, "COMPLETED").map(drop)
 }

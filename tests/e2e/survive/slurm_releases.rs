@@ -11,7 +11,8 @@ use slurm_release::{
 };
 use testbed::{Cluster, Settings, main_job, programs};
 
-use crate::{LIMIT, quick};
+use crate::jobs::{cancel, restart_slurmctld};
+use crate::quick;
 
 /// The log lines of slurmctld, and of the plugin, when slurmctld cannot load the plugin.
 fn refusing() -> Settings {
@@ -86,18 +87,6 @@ fn write_table(cluster: &Cluster, version: Version, measured: &Measured) -> Resu
     Ok(fs::write(table_path(cluster), table_file::render(version, 99, measured))?)
 }
 
-fn restart(cluster: &Cluster) -> Result<()> {
-    cluster.stop_slurmctld()?;
-    cluster.start_slurmctld()
-}
-
-fn runs_an_ipu_job(cluster: &Cluster) -> Result<()> {
-    let job = cluster.sbatch("echo it ran", &["--gres=vipu:pod64:4"])?;
-    let ended = cluster.await_end(job, LIMIT)?;
-    ensure!(ended.state == "COMPLETED", "{ended:?}");
-    Ok(())
-}
-
 #[test]
 fn job_unknown_release_is_refused() -> Result<()> {
     refusing().run(|cluster| {
@@ -127,16 +116,16 @@ fn job_unknown_release_is_refused() -> Result<()> {
 fn job_table_file_is_used_unless_it_is_damaged() -> Result<()> {
     quick().expect_log("it is damaged").run(|cluster| {
         write_table(cluster, programs::slurm_version()?, &measured()?)?;
-        restart(cluster)?;
+        restart_slurmctld(cluster)?;
         let used = format!("the layout of Slurm {} is read from", programs::slurm_version()?);
         ensure!(cluster.slurmctld_log().contains(&used), "nothing said of the table file");
-        runs_an_ipu_job(cluster)?;
+        main_job::sbatch(cluster, 4)?;
         let text = fs::read_to_string(table_path(cluster))?;
         fs::write(table_path(cluster), &text[..text.len() / 2])?;
-        restart(cluster)?;
+        restart_slurmctld(cluster)?;
         let log = cluster.slurmctld_log();
         ensure!(log.contains("what is built in for Slurm"), "nothing said of the damaged file");
-        runs_an_ipu_job(cluster)
+        main_job::sbatch(cluster, 4).map(drop)
     })
 }
 
@@ -151,7 +140,7 @@ fn does_not_start(cluster: &Cluster) -> Result<()> {
     };
     let waiting = cluster.job(job)?;
     ensure!(waiting.state == "PENDING", "{waiting:?}");
-    cluster.command("scancel").args(&[&job.to_string()]).success().map(drop)
+    cancel(cluster, job)
 }
 
 /// Each table is wrong in another member for the running slurmctld.
@@ -169,12 +158,12 @@ fn job_wrong_table_file_switches_the_plugin_off() -> Result<()> {
             let place = right[other].split_once(' ').context("place and kind")?.0;
             wrong.insert(member.into(), format!("{place} {kind}"));
             write_table(cluster, programs::slurm_version()?, &wrong)?;
-            restart(cluster)?;
+            restart_slurmctld(cluster)?;
             does_not_start(cluster).with_context(|| format!("with {member} at {place}"))?;
         }
         fs::remove_file(table_path(cluster))?;
-        restart(cluster)?;
-        runs_an_ipu_job(cluster)
+        restart_slurmctld(cluster)?;
+        main_job::sbatch(cluster, 4).map(drop)
     })
 }
 
@@ -182,11 +171,11 @@ fn job_wrong_table_file_switches_the_plugin_off() -> Result<()> {
 #[test]
 fn job_alias_name_allows_dynamic_nodes() -> Result<()> {
     quick().alias().slurm_conf("MaxNodeCount=8").run(|cluster| {
-        runs_an_ipu_job(cluster)?;
+        main_job::sbatch(cluster, 4)?;
         let scontrol = |words: &[&str]| cluster.command("scontrol").args(words).success();
         scontrol(&["create", "NodeName=dynamic-1", "CPUs=2", "State=CLOUD"])?;
         // The command fails if the node does not exist.
         scontrol(&["delete", "NodeName=dynamic-1"])?;
-        runs_an_ipu_job(cluster)
+        main_job::sbatch(cluster, 4).map(drop)
     })
 }

@@ -8,7 +8,8 @@ use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, main_job, process::Process, wait_until};
 use vipu_client::Call;
 
-use crate::{LIMIT, jobs::partition, let_go, quick, slow, stay};
+use crate::jobs::{cancel, ended, partition, waits};
+use crate::{LIMIT, let_go, quick, slow, stay};
 
 /// The log line of Slurm when it restores a COMPLETING job whose nodes are done with it.
 pub(crate) const NO_NODES_LEFT: &str = "allocated no nodes to be killed on";
@@ -38,9 +39,8 @@ fn job_kill_slurmctld_while_running() -> Result<()> {
         ensure!(cluster.mock().partitions()? == [partition(job)]);
         // The IPUs of the running job still count as used.
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
-        let named = |reason: &str| reason.contains("48_free");
-        cluster.await_job(waiting, "to say why it waits", LIMIT, |job| named(&job.reason))?;
-        cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+        waits(cluster, waiting, "48 free")?;
+        cancel(cluster, waiting)?;
         let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16)?;
         made_one_partition(cluster)
@@ -81,11 +81,10 @@ fn job_kill_slurmctld_while_removing() -> Result<()> {
             Ok(())
         })?;
         let next = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:64"])?;
-        cluster.await_job(next, "to say why it waits", LIMIT, |job| job.reason.contains("48_free"))?;
+        waits(cluster, next, "48 free")?;
         cluster.mock().cause(Incident::Vanish { partition: partition(job) })?;
         main_job::batch_ended(cluster, next, 64)?;
-        let ended = cluster.await_end(job, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, job, "COMPLETED")?;
         // A third create would mean that one was tried while there was no room for it.
         let report = cluster.mock().report()?;
         let creates = report.calls(Call::CreatePartition);

@@ -1,9 +1,10 @@
 //! slurmctld reads its configuration again or is restarted.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, main_job, wait_until};
+use testbed::{main_job, wait_until};
 
-use crate::{LIMIT, quick, slow};
+use crate::jobs::{ended, restart_slurmctld, runs};
+use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
 fn job_reconfigure_while_creating() -> Result<()> {
@@ -20,7 +21,7 @@ fn job_restart_slurmctld_while_creating() -> Result<()> {
     slow(4).run(|cluster| {
         let job = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16"])?;
         main_job::await_creating(cluster, job)?;
-        restart(cluster)?;
+        restart_slurmctld(cluster)?;
         main_job::batch_ended(cluster, job, 16).map(drop)
     })
 }
@@ -49,8 +50,8 @@ fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
             let log = cluster.slurmctld_log();
             Ok(log.lines().any(|line| line.contains(&again) && line.contains("it is not launched again")))
         })?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
-        std::fs::write(cluster.layout().jobs().join("go"), "")?;
+        runs(cluster, job)?;
+        let_go(cluster)?;
         main_job::batch_ended(cluster, job, 16)?;
         ensure!(std::fs::read_to_string(&times)? == "began\n", "it was launched twice");
         let nodes = cluster.command("sinfo").args(&["-h", "-o", "%T"]).success()?.stdout;
@@ -62,22 +63,14 @@ fn job_restart_slurmctld_that_did_not_save_a_launch() -> Result<()> {
 #[test]
 fn job_restart_slurmctld_with_other_limits_and_names() -> Result<()> {
     quick().run(|cluster| {
-        let script = format!("{}\nwhile [ ! -e go ]; do sleep 0.1; done", main_job::SHOW);
-        let job = cluster.sbatch(&script, &["--gres=vipu:pod64:32"])?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        let job = stay(cluster, 32)?;
         // The job keeps its IPUs and the name of its partition, although a new job would get others.
         cluster.write_vipu_conf(&["MaxIpusPerJob=16", "PartitionPrefix=other"])?;
-        restart(cluster)?;
+        restart_slurmctld(cluster)?;
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:16"])?;
-        let ended = cluster.await_end(waiting, LIMIT)?;
-        ensure!(ended.state == "COMPLETED", "{ended:?}");
+        ended(cluster, waiting, "COMPLETED")?;
         ensure!(cluster.mock().partitions()? == [format!("slurm_{job}")]);
-        std::fs::write(cluster.layout().jobs().join("go"), "")?;
+        let_go(cluster)?;
         main_job::batch_ended(cluster, job, 32).map(drop)
     })
-}
-
-fn restart(cluster: &Cluster) -> Result<()> {
-    cluster.stop_slurmctld()?;
-    cluster.start_slurmctld()
 }

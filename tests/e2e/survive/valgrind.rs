@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, main_job};
 
+use crate::jobs::{cancel, restart_slurmctld, waits};
 use crate::{LIMIT, let_go, quick, stay};
 
 const OURS: [&str; 2] = ["select_vipu.so", "vipu_slurmctld.so"];
@@ -34,25 +35,23 @@ fn lives(cluster: &Cluster) -> Result<()> {
     ensure!(refused.code != 0);
     let running = stay(cluster, 32)?;
     let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:64"])?;
-    cluster.await_job(waiting, "to say why it waits", LIMIT, |job| job.reason.contains("32_free"))?;
-    cluster.command("scancel").args(&[&waiting.to_string()]).success()?;
+    waits(cluster, waiting, "32 free")?;
+    cancel(cluster, waiting)?;
     cluster.reconfigure()?;
     cluster.scontrol(&["requeue", &running.to_string()])?;
     cluster
         .await_job(running, "to run again", 3 * LIMIT, |job| job.restarts == 1 && job.state == "RUNNING")?;
     cluster.await_saved()?;
-    cluster.stop_slurmctld()?;
-    cluster.start_slurmctld()?;
+    restart_slurmctld(cluster)?;
     let_go(cluster)?;
     cluster.await_end(running, LIMIT)?;
     cluster.mock().inject(Fault::new(Effect::CreateError { text: "link training".into() }))?;
     let failing = cluster.sbatch("true", &["--gres=vipu:pod64:1"])?;
     cluster.await_job(failing, "to be held", LIMIT, |job| !job.system_comment.is_empty())?;
     cluster.mock().clear()?;
-    cluster.command("scancel").args(&[&failing.to_string()]).success()?;
+    cancel(cluster, failing)?;
     main_job::sbatch(cluster, 1)?;
-    cluster.stop_slurmctld()?;
-    cluster.start_slurmctld()
+    restart_slurmctld(cluster)
 }
 
 /// Returns valgrind's reports about our objects. A report is ours if the innermost function on its stack,

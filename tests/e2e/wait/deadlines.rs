@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId, main_job};
 
+use crate::jobs::{runs, update};
 use crate::{LIMIT, slow};
 
 #[test]
@@ -12,7 +13,7 @@ fn user_deadline_ends_a_job_without_its_partition() -> Result<()> {
     slow(600).run(|cluster| {
         // At submit, Slurm refuses a deadline less than a minute from now. An update may set one.
         let job = cluster.sbatch("echo it ran", &["--ipus=16", "--time=UNLIMITED", "--hold"])?;
-        cluster.scontrol(&["update", &format!("JobId={job}"), "Deadline=now+12seconds"])?;
+        update(cluster, job, &["Deadline=now+12seconds"])?;
         cluster.scontrol(&["release", &job.to_string()])?;
         main_job::await_creating(cluster, job)?;
         let ended = cluster.await_end(job, Duration::from_secs(30))?;
@@ -39,7 +40,7 @@ fn user_deadline_is_not_put_off_by_the_making_of_the_partition() -> Result<()> {
         // would end after the deadline.
         let options = ["--ipus=16", "--time=1", "--deadline=now+78seconds"];
         let job = cluster.sbatch("sleep 1000", &options)?;
-        cluster.await_job(job, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        runs(cluster, job)?;
         let (end, deadline) = (time(cluster, job, "EndTime")?, time(cluster, job, "Deadline")?);
         ensure!(end == deadline, "it is to end at {end}, its deadline is {deadline}");
         Ok(())

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use testbed::{Cluster, JobId, JobView, Settings, wait_for};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, waits, without_backfill};
+use crate::jobs::{brisk, cancel, expected_at, ipus, let_go, running_for, runs, waits, without_backfill};
 
 /// The number of jobs that come while one job waits.
 const STREAM: usize = 5;
@@ -82,7 +82,7 @@ fn sched_line_is_left_by_held_and_cancelled_jobs() -> Result<()> {
         waits(cluster, large, "64 IPUs of pod64 needed, 30 free")?;
         let second = ipus(cluster, 1, 600, &[])?;
         waits(cluster, second, &kept_for(large))?;
-        cluster.command("scancel").args(&[&large.to_string()]).success()?;
+        cancel(cluster, large)?;
         running_for(cluster, 1, 600, &[])?;
         runs(cluster, second)
     })

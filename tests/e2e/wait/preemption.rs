@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
-use testbed::{Cluster, JobId, JobView, Settings, main_job, wait_until};
+use testbed::{Cluster, JobId, Settings, main_job, wait_until};
 
 use crate::LIMIT;
-use crate::jobs::{brisk, came_after, ipus, looked_at, partition, running_for, runs, submit, waits};
+use crate::jobs::{
+    brisk, came_after, ended, ipus, let_go, looked_at, partition, running_for, runs, submit, waits,
+    waits_again,
+};
 
 /// The Slurm partition whose jobs preempt those of the other.
 const FIRST: &str = "--partition=first";
@@ -48,8 +51,7 @@ fn sched_preemption_of_the_fewest() -> Result<()> {
         runs(cluster, first)?;
         came_after(cluster, first, half)?;
         ensure!(victims(cluster, &small)?.is_empty(), "one would have been enough");
-        let requeued = cluster.await_job(half, "to be back", LIMIT, |job| job.state == "PENDING")?;
-        ensure!(requeued.restarts == 1, "{requeued:?}");
+        waits_again(cluster, half, 1)?;
         // The next job takes the IPUs of one small job.
         let second = ipus(cluster, 4, 60, &[FIRST])?;
         runs(cluster, second)?;
@@ -93,7 +95,7 @@ fn sched_preemption_by_suspending_frees_no_ipus() -> Result<()> {
         cluster.await_job(low, "to be suspended", LIMIT, |job| job.state == "SUSPENDED")?;
         runs(cluster, plain)?;
         ensure!(cluster.mock().partitions()? == [partition(low)], "who is suspended keeps its IPUs");
-        crate::jobs::let_go(cluster, plain)?;
+        let_go(cluster, plain)?;
         runs(cluster, low)
     })
 }
@@ -110,11 +112,10 @@ fn sched_preemption_for_nodes_and_ipus() -> Result<()> {
         // The end of the other jobs would not help while a job of the same tier has a CPU.
         looked_at(cluster, first, 3)?;
         ensure!(cluster.job(first)?.state == "PENDING" && cluster.job(whole)?.state == "RUNNING");
-        crate::jobs::let_go(cluster, same_tier)?;
+        let_go(cluster, same_tier)?;
         runs(cluster, first)?;
         for job in [plain, whole] {
-            let ended = cluster.await_end(job, LIMIT)?;
-            ensure!(ended.state == "PREEMPTED", "{ended:?}");
+            ended(cluster, job, "PREEMPTED")?;
         }
         came_after(cluster, first, whole)
     })
@@ -127,9 +128,8 @@ fn job_preempted_while_creating_is_requeued() -> Result<()> {
         main_job::await_creating(cluster, victim)?;
         let first = running_for(cluster, 64, 60, &[FIRST])?;
         came_after(cluster, first, victim)?;
-        let back = |job: &JobView| job.state == "PENDING" && job.restarts == 1;
-        cluster.await_job(victim, "to wait again", LIMIT, back)?;
-        crate::jobs::let_go(cluster, first)?;
+        waits_again(cluster, victim, 1)?;
+        let_go(cluster, first)?;
         runs(cluster, victim)
     })
 }

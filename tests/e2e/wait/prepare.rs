@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, JobView, main_job, wait_until};
 
+use crate::jobs::{cancel, most_at_once, runs, update};
 use crate::{LIMIT, quick, slow};
 
 /// The reason of a job whose partition is being made.
@@ -69,16 +70,16 @@ fn user_prepare_leaves_nothing_of_a_job_that_does_not_want_it() -> Result<()> {
             Ok(job)
         };
         let cancelled = submit(&[])?;
-        cluster.command("scancel").args(&[&cancelled.to_string()]).success()?;
+        cancel(cluster, cancelled)?;
         there_are(cluster, &[])?;
         let held = submit(&[])?;
         cluster.scontrol(&["hold", &held.to_string()])?;
         there_are(cluster, &[])?;
         // The request is smaller by the time that the job may start.
-        cluster.scontrol(&["update", &format!("JobId={held}"), "Gres=vipu:pod64:8"])?;
+        update(cluster, held, &["Gres=vipu:pod64:8"])?;
         cluster.scontrol(&["release", &held.to_string()])?;
         preparing(cluster, held)?;
-        cluster.scontrol(&["update", &format!("JobId={held}"), "Gres=vipu:pod64:4"])?;
+        update(cluster, held, &["Gres=vipu:pod64:4"])?;
         main_job::batch_ended(cluster, held, 4)?;
         there_are(cluster, &[])
     })
@@ -109,21 +110,12 @@ fn user_prepare_gives_way() -> Result<()> {
         ensure!(waits == JobId(3), "{waits}");
         preparing(cluster, waits)?;
         let other = cluster.sbatch("sleep 1000", &["--exclusive"])?;
-        cluster.await_job(other, "to run", LIMIT, |job| job.state == "RUNNING")?;
+        runs(cluster, other)?;
         cluster.mock().await_removed(&main_job::partition_name(waits, 0), LIMIT)?;
         there_are(cluster, &[])?;
-        cluster.command("scancel").args(&[&other.to_string()]).success()?;
+        cancel(cluster, other)?;
         main_job::batch_ended(cluster, waits, 64).map(drop)
     })
-}
-
-/// Returns the highest number of partitions at one time.
-fn most_at_once(cluster: &Cluster) -> Result<usize> {
-    let records = cluster.mock().report()?.partitions;
-    let there = |at| {
-        records.iter().filter(move |it| it.create_request <= at && it.removed.is_none_or(|gone| gone > at))
-    };
-    Ok(records.iter().map(|one| there(one.create_request).count()).max().unwrap_or(0))
 }
 
 #[test]
@@ -138,10 +130,10 @@ fn user_prepare_is_not_hoarded() -> Result<()> {
         }
         there_are(cluster, &[])?;
         // One partition exists or is being made, and one is being removed.
-        let most = most_at_once(cluster)?;
+        let made = cluster.mock().report()?.partitions;
+        let most = most_at_once(&made);
         ensure!(most <= 2, "{most} partitions at once for jobs of which one can run");
-        let made = cluster.mock().report()?.partitions.len();
-        ensure!(made == jobs.len(), "{made} partitions for {} jobs", jobs.len());
+        ensure!(made.len() == jobs.len(), "{} partitions for {} jobs", made.len(), jobs.len());
         // Of jobs that find nodes beside each other, PrepareMax are prepared. The next ones start the
         // ordinary way.
         let jobs: Vec<JobId> = (0..3).map(|_| submit(&[])).collect::<Result<_>>()?;
@@ -164,7 +156,7 @@ fn user_prepare_failure_leaves_jobs_as_they_are() -> Result<()> {
         let is_held = |job: &JobView| job.state == "PENDING" && words(job).contains(TEXT);
         cluster.await_job(job, "to be held", LIMIT, is_held)?;
         cluster.mock().clear()?;
-        cluster.command("scancel").args(&[&job.to_string()]).success()?;
+        cancel(cluster, job)?;
         there_are(cluster, &[])?;
         // The tasks of an array are not prepared either, because they have no ids of their own yet.
         let array = cluster.sbatch("true", &["--array=1-3", "--gres=vipu:pod64:8"])?;

@@ -1,16 +1,11 @@
 //! Advance reservations of nodes.
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, Settings};
+use testbed::Cluster;
 
 use crate::jobs::{brisk, expected_at, ipus, let_go, running_for, runs, submit, waits};
 
 const NODE: &str = "ipu-pod64-001";
-
-/// Two nodes and one Pod64.
-fn two_nodes() -> Settings {
-    brisk().nodes(2)
-}
 
 fn reserve(cluster: &Cluster, what: &[&str]) -> Result<()> {
     let create = ["create", "reservation", "ReservationName=ours", "Users=root"];
@@ -19,7 +14,7 @@ fn reserve(cluster: &Cluster, what: &[&str]) -> Result<()> {
 
 #[test]
 fn sched_reservation_goes_first() -> Result<()> {
-    two_nodes().run(|cluster| {
+    brisk().nodes(2).run(|cluster| {
         reserve(cluster, &[&format!("Nodes={NODE}"), "StartTime=now", "Duration=300"])?;
         let half = running_for(cluster, 32, 60, &[])?;
         ensure!(cluster.job(half)?.nodes != NODE, "it is reserved");
@@ -42,7 +37,7 @@ fn sched_reservation_goes_first() -> Result<()> {
 
 #[test]
 fn sched_reservation_keeps_others_from_its_nodes() -> Result<()> {
-    two_nodes().run(|cluster| {
+    brisk().nodes(2).run(|cluster| {
         reserve(cluster, &["Nodes=ALL", "StartTime=now+30minutes", "Duration=60"])?;
         let late = ipus(cluster, 64, 60, &[])?;
         expected_at(cluster, late, cluster.end_of_reservation("ours")?)?;

@@ -12,6 +12,7 @@ use std::{env, time::Duration};
 use anyhow::{Context, Result, ensure};
 use mock_vipu::{Effect, Fault, Rpc};
 use testbed::{Cluster, Settings, say, wait_for};
+use vipu_client::Call;
 
 /// The target for slurmctld's processor time under our selector, as a ratio to that under the stock one.
 const TARGET: f64 = 1.05;
@@ -115,8 +116,7 @@ fn measure(is_ours: bool, nodes: u32) -> Result<Duration> {
 /// Submits both waves to a Slurm partition that is down, and lets slurmctld schedule them. Returns `None` if backfill
 /// started jobs of the first wave.
 fn schedule(cluster: &Cluster, nodes: u32) -> Result<Option<Duration>> {
-    let create = Rpc::try_from("CreatePartition".to_owned()).map_err(anyhow::Error::msg)?;
-    cluster.mock().inject(Fault::new(Effect::Hang { rpc: Some(create) }))?;
+    cluster.mock().inject(Fault::new(Effect::Hang { rpc: Some(Rpc(Call::CreatePartition)) }))?;
     for index in 0..2 * jobs(nodes) {
         let options = options(index, nodes);
         let options: Vec<_> = options.iter().map(String::as_str).collect();

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use mock_vipu::{Effect, Fault};
 use testbed::{Cluster, JobId, main_job};
 
-use crate::{LIMIT, let_go, quick};
+use crate::{LIMIT, jobs::submit, let_go, quick};
 
 const TEXT: &str = "link training failed on ag3";
 
@@ -18,8 +18,7 @@ fn squeue(cluster: &Cluster, job: JobId) -> Result<String> {
 fn user_phase_of_the_partition_is_shown_all_through() -> Result<()> {
     quick().vipu_conf("RemoveWait=60").expect_log(TEXT).expect_log("try").run(|cluster| {
         cluster.mock().inject(Fault::new(Effect::CreateError { text: TEXT.into() }))?;
-        let script = "while [ ! -e go ]; do sleep 0.1; done";
-        let job = cluster.sbatch(script, &["--ipus=4"])?;
+        let job = submit(cluster, &["--ipus=4"])?;
         let partition = main_job::partition_name(job, 0);
         let creating = format!("vipu: creating partition {partition}: 4 IPUs on pod64");
         cluster.await_job(job, "to say what is wrong", LIMIT, |job| {

@@ -6,7 +6,8 @@ use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 
 use super::{preparing, there_are, was_never_configuring};
-use crate::{LIMIT, jobs::runs, let_go, slow, stay};
+use crate::jobs::{cancel, runs, submit};
+use crate::{LIMIT, let_go, slow, stay};
 
 /// A cluster in which only the main scheduler starts jobs, and runs often. A job that backfill starts is not
 /// prepared.
@@ -30,8 +31,7 @@ fn user_prepare_leaves_the_nodes_to_others() -> Result<()> {
         let ours = cluster.sbatch(main_job::SHOW, &["--gres=vipu:pod64:16", "--exclusive"])?;
         preparing(cluster, ours)?;
         // A job behind it in the order of both schedulers.
-        let script = "while [ ! -e go ]; do sleep 0.1; done";
-        let short = cluster.sbatch(script, &["--exclusive", "--time=1", "--nice=1000"])?;
+        let short = submit(cluster, &["--exclusive", "--time=1", "--nice=1000"])?;
         runs(cluster, short)?;
         let partition = main_job::partition_name(ours, 0);
         let is_there =
@@ -75,7 +75,7 @@ fn user_prepare_after_preemption() -> Result<()> {
         main_job::batch_ended(cluster, first, 64)?;
         was_never_configuring(cluster, first)?;
         ensure!(cluster.job(victim)?.restarts == 1, "{:?}", cluster.job(victim)?);
-        cluster.command("scancel").args(&[&victim.to_string()]).success()?;
+        cancel(cluster, victim)?;
         cluster.await_end(waits, LIMIT)?;
         there_are(cluster, &[])?;
         // Preemption for nodes: the victim has no IPUs, so no partition has to be awaited first.
@@ -85,7 +85,7 @@ fn user_prepare_after_preemption() -> Result<()> {
         let first = cluster.sbatch(main_job::SHOW, &args)?;
         main_job::batch_ended(cluster, first, 16)?;
         there_are(cluster, &[])?;
-        cluster.command("scancel").args(&[&plain.to_string()]).success().map(drop)
+        cancel(cluster, plain)
     })
 }
 
