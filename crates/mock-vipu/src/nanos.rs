@@ -12,7 +12,6 @@ pub struct Nanos(pub u64);
 
 impl Nanos {
     /// Returns the time from `earlier` to `self`; zero if `self` is before `earlier`.
-    #[must_use]
     pub fn since(self, earlier: Nanos) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -17,7 +17,7 @@ pub use one_host::OneHost;
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs, mem,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU32},
     time::Duration,
@@ -129,7 +129,7 @@ impl Cluster {
         mocks.iter().try_for_each(|mock| mock.connect(START_LIMIT))?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
-        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index)).map(Some));
+        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index, &[])).map(Some));
         let expected = settings.expected.clone();
         let hosts = OneHost {
             verdict: Verdict::pending(Logs::new(&layout)),
@@ -164,12 +164,12 @@ impl Cluster {
     }
 
     pub fn slurmctld_log(&self) -> String {
-        self.hosts.verdict.logs().read("slurmctld")
+        self.hosts.verdict.logs.read("slurmctld")
     }
 
     /// The node is counted from 1. Its log has the lines of slurmd and slurmstepd.
     pub fn node_log(&self, number: u16) -> String {
-        self.hosts.verdict.logs().read(&node_name(number - 1))
+        self.hosts.verdict.logs.read(&node_name(number - 1))
     }
 
     /// Does [`Cluster::check_all`]. Without slurmd, checks only slurmctld and its log, because jobs on nodes
@@ -208,18 +208,10 @@ impl Cluster {
         fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
         let kept = KeptCluster { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
         layout.keep();
-        let controllers =
-            [slurmctld, backup].map(|daemon| daemon.into_inner().unwrap_or_else(PoisonError::into_inner));
-        let slurmd = slurmd.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let others = slurmd
-            .into_iter()
-            .flatten()
-            .chain(disk)
-            .chain(mocks.into_iter().filter_map(Mock::into_process))
-            .chain([munged]);
-        for daemon in controllers.into_iter().flatten().chain(others) {
-            daemon.let_run();
-        }
+        let controllers = [slurmctld, backup].into_iter().filter_map(|daemon| locked(&daemon).take());
+        let slurmd = mem::take(&mut *locked(&slurmd)).into_iter().flatten();
+        let mocks = mocks.into_iter().filter_map(Mock::into_process);
+        controllers.chain(slurmd).chain(mocks).chain(disk).chain([munged]).for_each(Leashed::let_run);
         Ok(kept)
     }
 }

@@ -1,6 +1,10 @@
 //! The configuration files of a cluster, as a site would write them.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use slurm_release::Series;
@@ -45,9 +49,14 @@ pub(crate) fn node_name(index: u16) -> String {
 }
 
 pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<()> {
-    let write = |name: &str, text: &str| put(&layout.conf(name), text);
+    let write = |name: &str, text: &str| {
+        let path = layout.conf(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
     let series = programs::slurm_version()?.series();
-    write("cgroup.conf", &format!("CgroupPlugin={}\n", no_cgroups(series)))?;
+    // This keeps slurmd from looking for cgroups, which a container may not have. Nothing here constrains jobs.
+    let no_cgroups = if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" };
+    write("cgroup.conf", &format!("CgroupPlugin={no_cgroups}\n"))?;
     let slurm_conf = slurm_conf(layout, settings, at)?;
     let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
     write("slurm.conf", &slurm_conf)?;
@@ -110,26 +119,22 @@ fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
     format!("required {} {directory} {}\n", spank.display(), settings.spank.join(" "))
 }
 
-fn put(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
 fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
+    let copy = |from: PathBuf, name: &str| {
+        fs::copy(&from, dir.join(name)).map(drop).with_context(|| format!("cannot copy {}", from.display()))
+    };
     let wanted = |name: &&str| settings.gres_plugin || *name != programs::OPTIONAL;
     for name in programs::PLUGINS.into_iter().filter(wanted) {
         let from = match settings.failpoints && name == programs::WITH_FAILPOINTS {
             true => programs::test_plugin()?,
             false => programs::own_plugin(name)?,
         };
-        let wanted = name.replace("select_vipu", &format!("select_{}", settings.selector));
-        fs::copy(&from, dir.join(wanted)).with_context(|| format!("cannot copy {}", from.display()))?;
+        copy(from, &name.replace("select_vipu", &format!("select_{}", settings.selector)))?;
     }
-    if settings.delivery == Delivery::Node {
-        let from = programs::own_helper()?;
-        let to = dir.join(programs::HELPER);
-        fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    match settings.delivery {
+        Delivery::Node => copy(programs::own_helper()?, programs::HELPER),
+        Delivery::File | Delivery::Api => Ok(()),
     }
-    Ok(())
 }
 
 /// The lines of the documented single-Pod64 example that a site puts into a separate file.
@@ -143,12 +148,6 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
          JobSubmitPlugins=vipu\n"
     );
     own + &node_lines(settings, at)
-}
-
-/// The CgroupPlugin that keeps slurmd from looking for cgroups, which a container may not have. Nothing here
-/// constrains jobs.
-fn no_cgroups(series: Series) -> &'static str {
-    if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" }
 }
 
 fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {

@@ -17,7 +17,7 @@ use rustix::process::Signal;
 
 use crate::{
     Account, Layout,
-    cluster::daemon::Daemon,
+    cluster::daemon::{self, Daemon},
     cluster::locked,
     process::{Lead, Leashed},
     settings::Settings,
@@ -71,11 +71,7 @@ impl Mock {
         let state = settings.keeps_state.then(|| format!("--state-file={}", state_file.display()));
         let more = number.checked_sub(1).map_or(&settings.mock, |later| &settings.more_mocks[later]);
         let args: Vec<_> = own.iter().chain(&state).chain(more).map(String::as_str).collect();
-        let daemon = Daemon::new("mock-vipu-server", &args, account);
-        let daemon = match number {
-            0 => daemon,
-            _ => daemon.logging_as(format!("mock-vipu-server-{number}")),
-        };
+        let daemon = daemon::mock(account, number, &args);
         let process = Mutex::new(daemon.start(lead, layout)?);
         let own = Some(OwnProcess { daemon, process, state_file });
         Ok(Self { own, ..Self::at(control_at, ports.api) })

@@ -5,4 +5,5 @@ mod lead;
 mod tree;
 
 pub use lead::{Lead, Leashed, Start};
-pub use tree::{Process, children, descendants};
+use tree::oldest_child;
+pub use tree::{Process, descendants};

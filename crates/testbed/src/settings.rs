@@ -88,33 +88,28 @@ impl Default for Settings {
 
 impl Settings {
     /// Sets the number of nodes. They are named `ipu-pod64-001` and so on.
-    pub fn nodes(mut self, nodes: u16) -> Self {
-        self.nodes = nodes;
-        self
+    pub fn nodes(self, nodes: u16) -> Self {
+        Self { nodes, ..self }
     }
 
     /// Sets the number of CPUs of each node, without regard to the machine.
-    pub fn cpus(mut self, cpus: u32) -> Self {
-        self.cpus = cpus;
-        self
+    pub fn cpus(self, cpus: u32) -> Self {
+        Self { cpus, ..self }
     }
 
     /// Runs stock Slurm without our plugins, for comparison.
-    pub fn without_plugin(mut self) -> Self {
-        self.plugin = false;
-        self
+    pub fn without_plugin(self) -> Self {
+        Self { plugin: false, ..self }
     }
 
     /// Leaves out `gres_vipu.so`, which is optional.
-    pub fn without_gres_plugin(mut self) -> Self {
-        self.gres_plugin = false;
-        self
+    pub fn without_gres_plugin(self) -> Self {
+        Self { gres_plugin: false, ..self }
     }
 
     /// Names our selector `vipu_cons_tres`, which passes Slurm's tests for "cons_tres" in SelectType.
-    pub fn alias(mut self) -> Self {
-        self.selector = "vipu_cons_tres";
-        self
+    pub fn alias(self) -> Self {
+        Self { selector: "vipu_cons_tres", ..self }
     }
 
     pub fn backup(mut self) -> Self {
@@ -148,9 +143,8 @@ impl Settings {
     }
 
     /// Sets the delivery. Only `Delivery=file` has an IpuofDir.
-    pub fn delivery(mut self, delivery: Delivery) -> Self {
-        self.delivery = delivery;
-        self
+    pub fn delivery(self, delivery: Delivery) -> Self {
+        Self { delivery, ..self }
     }
 
     /// Adds a word to the line of `spank_ipuof.so` in plugstack.conf.
@@ -159,40 +153,34 @@ impl Settings {
         self
     }
 
-    pub fn without_spank_line(mut self) -> Self {
-        self.spank_line = false;
-        self
+    pub fn without_spank_line(self) -> Self {
+        Self { spank_line: false, ..self }
     }
 
     /// Leaves out vipu.conf, so that pod64.conf is a dangling link.
-    pub fn without_vipu_conf(mut self) -> Self {
-        self.vipu_conf = None;
-        self
+    pub fn without_vipu_conf(self) -> Self {
+        Self { vipu_conf: None, ..self }
     }
 
     /// Sets the time that the controller needs to make a partition.
-    pub fn create_time(mut self, time: Duration) -> Self {
-        self.create_time = time;
-        self
+    pub fn create_time(self, time: Duration) -> Self {
+        Self { create_time: time, ..self }
     }
 
     /// Sets the time that the controller needs to remove a partition.
-    pub fn remove_time(mut self, time: Duration) -> Self {
-        self.remove_time = time;
-        self
+    pub fn remove_time(self, time: Duration) -> Self {
+        Self { remove_time: time, ..self }
     }
 
     /// Sets the time for which the controller shows a removed partition as removed before it is gone.
-    pub fn removed_time(mut self, time: Duration) -> Self {
-        self.removed_time = time;
-        self
+    pub fn removed_time(self, time: Duration) -> Self {
+        Self { removed_time: time, ..self }
     }
 
     /// Keeps no controller state for a restart. At each change the mock writes its whole history, which is
     /// too much for thousands of partitions.
-    pub fn forgetful(mut self) -> Self {
-        self.keeps_state = false;
-        self
+    pub fn forgetful(self) -> Self {
+        Self { keeps_state: false, ..self }
     }
 
     /// Adds a controller, a mock-vipu-server with these arguments. Controllers are counted from 0, the first.
@@ -202,9 +190,8 @@ impl Settings {
     }
 
     /// Lists the controllers of these numbers in vipu.conf, in this order.
-    pub fn controllers(mut self, numbers: &[usize]) -> Self {
-        self.listed = numbers.into();
-        self
+    pub fn controllers(self, numbers: &[usize]) -> Self {
+        Self { listed: numbers.into(), ..self }
     }
 
     /// Adds a model with its own conf file, which has these controllers and these lines.
@@ -246,21 +233,18 @@ impl Settings {
     }
 
     /// Uses the test build of the plugin, which can be stopped at failpoints: [`Cluster::arm`].
-    pub fn failpoints(mut self) -> Self {
-        self.failpoints = true;
-        self
+    pub fn failpoints(self) -> Self {
+        Self { failpoints: true, ..self }
     }
 
     /// Mounts a small disk at this folder, which can be filled: [`Cluster::fill_disk`].
-    pub fn small_disk(mut self, disk: Disk) -> Self {
-        self.small_disk = Some(disk);
-        self
+    pub fn small_disk(self, disk: Disk) -> Self {
+        Self { small_disk: Some(disk), ..self }
     }
 
     /// Keeps the logs on disk after a failure, and prints only their folder instead of their ends.
-    pub fn logs_stay(mut self) -> Self {
-        self.logs_stay = true;
-        self
+    pub fn logs_stay(self) -> Self {
+        Self { logs_stay: true, ..self }
     }
 
     /// Starts the cluster and waits until all its nodes are idle. Prints the logs if they do not become idle.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
@@ -28,9 +28,7 @@ pub fn wait_for<T>(what: &str, limit: Duration, mut found: impl FnMut() -> Resul
             return Ok(value);
         }
         let waited = start.elapsed();
-        if waited >= limit {
-            bail!("gave up after {:.1} s waiting for {what}", waited.as_secs_f64());
-        }
+        ensure!(waited < limit, "gave up after {:.1} s waiting for {what}", waited.as_secs_f64());
         if waited >= notice {
             say(format!("still waiting for {what}"));
             notice += notice;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use vipu_client::Call;
 use vipu_client::wire::CreatePartitionRequest;
 
-use super::faults::{CallFate, Effect};
+use super::faults::Effect;
 use super::other_hands::LATEST_EFFECT;
 use super::partition::{Partition, State, Step};
 use super::placement::Block;
@@ -15,9 +14,6 @@ use crate::nanos::Nanos;
 
 impl Pod {
     /// CreatePartition. The partition has its IPUs from now on, and becomes ACTIVE later.
-    ///
-    /// # Errors
-    /// An invalid request, a name in use, an unknown allocation or cluster, or no room.
     pub fn create(&mut self, request: &CreatePartitionRequest, now: Nanos) -> Result<String, Refusal> {
         self.advance(now);
         let spec = Spec::of(request, &self.ipus.hardware)?;
@@ -63,7 +59,7 @@ impl Pod {
         now: Nanos,
         foreign: bool,
     ) {
-        self.ipus.take(block);
+        self.ipus.free.remove(block);
         let mut record = PartitionRecord {
             id: spec.id.clone(),
             foreign,
@@ -95,9 +91,6 @@ impl Pod {
 
     /// RemovePartition. The IPUs are free once the partition is gone. A repeated call changes nothing,
     /// except the first one with `force`.
-    ///
-    /// # Errors
-    /// No such partition.
     pub fn remove(&mut self, id: &str, force: bool, now: Nanos) -> Result<(), Refusal> {
         self.advance(now);
         let Some(hands) = &mut self.other_hands else { return self.begin_removal(id, force, now) };
@@ -133,11 +126,6 @@ impl Pod {
         partition.plan(step.map(|step| (due, step)), &mut self.agenda);
         self.advance(now);
         Ok(())
-    }
-
-    /// Returns the effect of the faults in force on a call.
-    pub(crate) fn on_call(&mut self, call: Call, partition: &str) -> CallFate {
-        self.faults.on_call(call, partition)
     }
 }
 

@@ -19,7 +19,6 @@ const MAX_IPUS: u32 = 65_536;
 /// The parts of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// The cluster's name.
     pub cluster: String,
     /// The number of all IPUs, in whole IPU-Machines.
     pub ipus: u32,
@@ -30,7 +29,6 @@ pub struct Hardware {
 /// Agents that share their partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// The allocation's name.
     pub name: String,
     /// The allocation's agents, counted from 0.
     pub agents: RangeInclusive<u32>,
@@ -38,7 +36,6 @@ pub struct Allocation {
 
 impl Hardware {
     /// Returns `ipus` IPUs in domains of up to 64, with one allocation `default` of all agents.
-    #[must_use]
     pub fn new(ipus: u32) -> Self {
         Self {
             cluster: "cluster".to_owned(),
@@ -51,7 +48,6 @@ impl Hardware {
     }
 
     /// Returns the system sold as `pod4`, `pod16`, `pod64` or `pod128`.
-    #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         let ipus = match name {
             "pod4" => 4,
@@ -96,12 +92,10 @@ impl Hardware {
     }
 }
 
-/// Returns the name of an agent.
 pub(crate) fn agent_name(agent: u32) -> String {
     format!("ag{}", agent + 1)
 }
 
-/// Returns the agent of an IPU.
 pub(crate) fn agent_of(ipu: u32) -> u32 {
     ipu / MACHINE
 }

@@ -7,7 +7,6 @@ use crate::nanos::Nanos;
 /// The life of one partition. A later partition of the same name has a record of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionRecord {
-    /// The partition's name.
     pub id: String,
     /// Whether it appeared by [`super::Incident::Foreign`] instead of by a call.
     pub foreign: bool,
@@ -23,7 +22,6 @@ pub struct PartitionRecord {
     pub removed: Option<Nanos>,
     /// Its IPUs and their times. There is more than one tenure only if the partition was moved.
     pub tenures: Vec<Tenure>,
-    /// Every change of the partition's state.
     pub events: Vec<StateChange>,
 }
 
@@ -36,11 +34,8 @@ pub struct Made {
     pub replicas: u32,
     /// Whether programs may use parts of it.
     pub reconfigurable: bool,
-    /// `SyncType`
     pub sync_type: i32,
-    /// `IpuLinkRoutingType`
     pub ipulink_routing: i32,
-    /// `GatewayRoutingType`
     pub gateway_routing: i32,
 }
 
@@ -49,16 +44,13 @@ pub struct Made {
 pub struct Tenure {
     /// The IPUs, numbered through the Pod, in routing order.
     pub ipus: Vec<u32>,
-    /// The beginning.
     pub from: Nanos,
     /// The end; `None`: the partition still has them.
     pub until: Option<Nanos>,
 }
 
-/// A change of a partition's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
-    /// The time of the change.
     pub at: Nanos,
     /// The new ready state by its name in the API, for example `PS_ACTIVE`.
     pub ready: String,
@@ -69,7 +61,6 @@ pub struct StateChange {
 /// An IPU that two partitions had at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoubleOwner {
-    /// The IPU.
     pub ipu: u32,
     /// The partition that had the IPU.
     pub first: String,
@@ -81,7 +72,6 @@ pub struct DoubleOwner {
 
 impl PartitionRecord {
     /// Returns the IPUs that it has, or last had.
-    #[must_use]
     pub fn ipus(&self) -> &[u32] {
         self.tenures.last().map_or(&[], |tenure| &tenure.ipus)
     }
@@ -99,7 +89,6 @@ impl PartitionRecord {
 }
 
 /// Returns every case in which an IPU had two owners, from the records alone.
-#[must_use]
 pub fn double_owners(records: &[PartitionRecord]) -> Vec<DoubleOwner> {
     let mut tenures: Vec<(u32, Nanos, Nanos, &str)> = Vec::new();
     for record in records {

@@ -14,57 +14,23 @@ use crate::nanos::Nanos;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Incident {
-    /// An agent stops answering. Its IPUs cannot be used, and active partitions on them break.
-    AgentDown {
-        /// The agent, for example `ag1`.
-        agent: String,
-    },
-    /// An agent answers again.
-    AgentUp {
-        /// The agent.
-        agent: String,
-    },
-    /// An IPU breaks for good.
-    IpuFault {
-        /// The IPU's agent.
-        agent: String,
-        /// The IPU's hardware id, 0 to 3.
-        ipu: u32,
-    },
-    /// An active partition breaks.
-    PartitionError {
-        /// The partition.
-        partition: String,
-        /// The error in the partition's status.
-        text: String,
-    },
-    /// A partition of another client appears, ACTIVE.
-    Foreign {
-        /// The partition's name, any text.
-        id: String,
-        /// The number of its IPUs.
-        size: u32,
-        /// The partition's first IPU; `None`: any place with room.
-        #[serde(default)]
-        first: Option<u32>,
-    },
+    /// An agent stops answering for good. Its IPUs cannot be used, and active partitions on them break.
+    AgentDown { agent: String },
+    /// The IPU of an agent that has this hardware id (0 to 3) breaks for good.
+    IpuFault { agent: String, ipu: u32 },
+    /// An active partition breaks. Its status has the text.
+    PartitionError { partition: String, text: String },
+    /// A partition of another client appears, ACTIVE. Its name can be any text. Its first IPU is `first`, or
+    /// it lies in any place with room.
+    Foreign { id: String, size: u32, first: Option<u32> },
     /// An administrator resets a partition. It moves to other IPUs if its own do not work.
-    Relocate {
-        /// The partition.
-        partition: String,
-    },
+    Relocate { partition: String },
     /// A partition is gone at once: another client removed it, or a stuck removal is complete.
-    Vanish {
-        /// The partition.
-        partition: String,
-    },
+    Vanish { partition: String },
 }
 
 impl Pod {
     /// Brings an incident about.
-    ///
-    /// # Errors
-    /// An unknown agent, IPU or partition, a partition in the wrong state, or an impossible foreign one.
     pub fn cause(&mut self, incident: &Incident, now: Nanos) -> Result<(), Refusal> {
         self.advance(now);
         match incident {
@@ -72,7 +38,6 @@ impl Pod {
                 self.ipus.agent_down(self.agent(agent)?);
                 self.break_unsound(now);
             }
-            Incident::AgentUp { agent } => self.ipus.agent_up(self.agent(agent)?),
             Incident::IpuFault { agent, ipu } => {
                 let found = ipu_of(self.agent(agent)?, *ipu);
                 self.ipus.ipu_fault(found.ok_or_else(|| Refusal::not_found("IPU", &ipu.to_string()))?);
@@ -87,7 +52,12 @@ impl Pod {
             }
             Incident::Foreign { id, size, first } => self.foreign(id, *size, *first, now)?,
             Incident::Relocate { partition } => self.relocate(partition, now)?,
-            Incident::Vanish { partition } => self.taken_away(partition, now)?,
+            Incident::Vanish { partition } => {
+                let gone = self.partitions.get_mut(partition);
+                let gone = gone.ok_or_else(|| Refusal::not_found("partition", partition))?;
+                gone.plan(None, &mut self.agenda);
+                self.vanish(partition, now);
+            }
         }
         self.advance(now);
         Ok(())
@@ -124,13 +94,6 @@ impl Pod {
         }
         let place = self.ipus.place(&spec)?;
         self.settle(spec, place, Some((now, Step::ComeUp)), now, true);
-        Ok(())
-    }
-
-    fn taken_away(&mut self, id: &str, now: Nanos) -> Result<(), Refusal> {
-        let partition = self.partitions.get_mut(id).ok_or_else(|| Refusal::not_found("partition", id))?;
-        partition.plan(None, &mut self.agenda);
-        self.vanish(id, now);
         Ok(())
     }
 

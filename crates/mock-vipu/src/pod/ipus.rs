@@ -12,7 +12,7 @@ pub(crate) struct Ipus {
     pub(crate) hardware: Hardware,
     placement: Placement,
     /// The IPUs that no partition has.
-    free: IpuSet,
+    pub(crate) free: IpuSet,
     /// The IPUs that work and whose agents work.
     sound: IpuSet,
     allocations: Vec<(String, IpuSet)>,
@@ -37,10 +37,6 @@ impl Ipus {
             hardware,
             placement,
         }
-    }
-
-    pub(crate) fn free(&self) -> u32 {
-        self.free.len()
     }
 
     /// Returns a block for the partition, and the block's allocation.
@@ -69,18 +65,6 @@ impl Ipus {
         }))
     }
 
-    pub(crate) fn is_free(&self, block: Block) -> bool {
-        self.free.contains(block)
-    }
-
-    pub(crate) fn take(&mut self, block: Block) {
-        self.free.remove(block);
-    }
-
-    pub(crate) fn release(&mut self, block: Block) {
-        self.free.insert(block);
-    }
-
     /// Returns the trouble with the IPUs of a block, if there is any.
     pub(crate) fn trouble(&self, block: Block) -> Option<String> {
         if self.sound.contains(block) {
@@ -102,26 +86,11 @@ impl Ipus {
 
     pub(crate) fn agent_down(&mut self, agent: u32) {
         self.down_agents.insert(agent);
-        self.find_sound();
-    }
-
-    pub(crate) fn agent_up(&mut self, agent: u32) {
-        self.down_agents.remove(&agent);
-        self.find_sound();
+        self.sound.remove(Block { first: agent * MACHINE, size: MACHINE });
     }
 
     pub(crate) fn ipu_fault(&mut self, ipu: u32) {
         self.faulty_ipus.insert(ipu);
-        self.find_sound();
-    }
-
-    fn find_sound(&mut self) {
-        self.sound = IpuSet::of(self.hardware.ipus, 0..self.hardware.ipus);
-        for &ipu in &self.faulty_ipus {
-            self.sound.remove(Block { first: ipu, size: 1 });
-        }
-        for &agent in &self.down_agents {
-            self.sound.remove(Block { first: agent * MACHINE, size: MACHINE });
-        }
+        self.sound.remove(Block { first: ipu, size: 1 });
     }
 }

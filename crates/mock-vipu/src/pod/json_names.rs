@@ -1,4 +1,4 @@
-//! The API's words in JSON: methods and status codes by their gRPC names, and patterns of names.
+//! The API's words in JSON: methods and status codes by their gRPC names.
 
 use serde::{Deserialize, Serialize};
 use tonic::Code;
@@ -13,22 +13,6 @@ pub struct Rpc(pub Call);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StatusCode(pub Code);
-
-/// A name, or the beginning of names followed by `*`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Pattern(pub String);
-
-impl Pattern {
-    /// Returns whether the whole of `name` matches the pattern.
-    #[must_use]
-    pub fn matches(&self, name: &str) -> bool {
-        match self.0.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
-            None => name == self.0,
-        }
-    }
-}
 
 impl TryFrom<String> for Rpc {
     type Error = String;

@@ -31,7 +31,7 @@ pub use hardware::{Allocation, Hardware};
 pub use history::{DoubleOwner, Made, PartitionRecord, StateChange, Tenure, double_owners};
 pub use incident::Incident;
 use ipus::Ipus;
-pub use json_names::{Pattern, Rpc, StatusCode};
+pub use json_names::{Rpc, StatusCode};
 use other_hands::OtherHands;
 use partition::Partition;
 pub use placement::Placement;
@@ -41,11 +41,9 @@ pub use saved::Saved;
 /// The behaviour of a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The choice of places for partitions.
     pub placement: Placement,
     /// The duration of a create or a reset.
     pub create: Duration,
-    /// The duration of a removal.
     pub remove: Duration,
     /// The time for which a removed partition is shown as PS_REMOVED, with its name and IPUs still in use.
     pub removed: Duration,
@@ -71,15 +69,11 @@ pub struct Pod {
     /// The time of the next step of each partition.
     agenda: BTreeSet<(Nanos, String)>,
     records: Vec<PartitionRecord>,
-    faults: Faults,
+    pub(crate) faults: Faults,
     other_hands: Option<OtherHands>,
 }
 
 impl Pod {
-    /// Makes a Pod without partitions.
-    ///
-    /// # Errors
-    /// Impossible hardware.
     pub fn new(hardware: Hardware, settings: Settings) -> anyhow::Result<Self> {
         hardware.check()?;
         Ok(Self {
@@ -93,20 +87,16 @@ impl Pod {
         })
     }
 
-    /// Returns the number of all IPUs.
-    #[must_use]
     pub fn ipus(&self) -> u32 {
         self.ipus.hardware.ipus
     }
 
     /// Returns the number of IPUs that no partition has, broken IPUs included.
-    #[must_use]
     pub fn free_ipus(&self) -> u32 {
-        self.ipus.free()
+        self.ipus.free.len()
     }
 
     /// Returns the history up to the time last handed in, oldest partition first.
-    #[must_use]
     pub fn records(&self) -> &[PartitionRecord] {
         &self.records
     }
@@ -115,13 +105,13 @@ impl Pod {
     pub fn inject(&mut self, fault: Fault) {
         match fault.effect {
             Effect::OtherHands { seed } => self.other_hands = Some(OtherHands::new(seed)),
-            _ => self.faults.add(fault),
+            _ => self.faults.armed.push(fault),
         }
     }
 
     /// Clears all faults. Partitions that a fault has already struck stay as they are.
     pub fn clear_faults(&mut self) {
-        self.faults.clear();
+        self.faults.armed.clear();
         self.other_hands = None;
     }
 }

@@ -35,7 +35,6 @@ pub(crate) enum Step {
     Vanish,
 }
 
-/// The states of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     Creating,

@@ -20,9 +20,6 @@ const IPU_ARCHITECTURE: u32 = 2;
 
 impl Pod {
     /// ListPartitions.
-    ///
-    /// # Errors
-    /// No such allocation.
     pub fn list(&mut self, allocation: &str, now: Nanos) -> Result<Vec<WirePartition>, Refusal> {
         self.advance(now);
         if !allocation.is_empty() && self.ipus.hardware.allocation(allocation).is_none() {
@@ -38,9 +35,6 @@ impl Pod {
     }
 
     /// GetPartitionStatus.
-    ///
-    /// # Errors
-    /// No such partition.
     pub fn status(&mut self, id: &str, now: Nanos) -> Result<PartitionStatus, Refusal> {
         self.advance(now);
         let partition = self.partitions.get(id);
@@ -59,9 +53,6 @@ impl Pod {
     }
 
     /// GetPartitionIpuofConfig, for all GCDs.
-    ///
-    /// # Errors
-    /// No such partition, or the partition is not ACTIVE.
     pub fn config(&mut self, id: &str, now: Nanos) -> Result<PartitionConfig, Refusal> {
         self.advance(now);
         let empty = |effect: &Effect| matches!(effect, Effect::ConfigEmpty).then_some(());
@@ -84,9 +75,6 @@ impl Pod {
     }
 
     /// ListIPUAttributes, for the agents named or for all.
-    ///
-    /// # Errors
-    /// No such agent.
     pub fn ipu_attributes(&mut self, agents: &[String], now: Nanos) -> Result<Vec<Entry>, Refusal> {
         self.advance(now);
         let find =

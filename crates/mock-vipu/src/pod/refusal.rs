@@ -7,9 +7,7 @@ use vipu_client::code;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} ({})", code::name(*.code))]
 pub struct Refusal {
-    /// The status code.
     pub code: Code,
-    /// The status message.
     pub text: String,
 }
 

@@ -23,7 +23,6 @@ pub struct Saved {
 
 impl Pod {
     /// Returns the state for [`Pod::restore`].
-    #[must_use]
     pub fn save(&self) -> Saved {
         Saved {
             partitions: self.partitions.values().cloned().collect(),
@@ -35,9 +34,6 @@ impl Pod {
 
     /// Restores the state of another Pod of the same hardware. Steps that have been due since then take place
     /// at their times, as without the restart.
-    ///
-    /// # Errors
-    /// If the state belongs to other hardware. The Pod is useless then.
     pub fn restore(&mut self, saved: Saved) -> anyhow::Result<()> {
         let ipus = self.ipus();
         let agents_there = saved.down_agents.iter().all(|&agent| agent < agent_of(ipus));
@@ -47,9 +43,9 @@ impl Pod {
         saved.faulty_ipus.into_iter().for_each(|ipu| self.ipus.ipu_fault(ipu));
         self.records = saved.records;
         for mut partition in saved.partitions {
-            let is_ours = self.ipus.is_free(partition.block) && partition.record < self.records.len();
+            let is_ours = self.ipus.free.contains(partition.block) && partition.record < self.records.len();
             ensure!(is_ours, OTHER_HARDWARE);
-            self.ipus.take(partition.block);
+            self.ipus.free.remove(partition.block);
             let next = partition.next.clone();
             partition.plan(next, &mut self.agenda);
             self.partitions.insert(partition.spec.id.clone(), partition);

@@ -18,7 +18,6 @@ pub(crate) struct Spec {
     pub(crate) id: String,
     pub(crate) size: u32,
     /// The allocation, if the request names one.
-    #[serde(default)]
     pub(crate) allocation: Option<String>,
     /// The block, if the request names its IPUs.
     pub(crate) chosen: Option<Block>,

@@ -63,8 +63,8 @@ impl Pod {
         }
         partition.spec.chosen = None;
         let Ok((block, allocation)) = self.ipus.place(&partition.spec) else { return false };
-        self.ipus.release(partition.block);
-        self.ipus.take(block);
+        self.ipus.free.insert(partition.block);
+        self.ipus.free.remove(block);
         partition.block = block;
         partition.allocation = allocation;
         if let Some(record) = self.records.get_mut(partition.record) {
@@ -114,7 +114,7 @@ impl Pod {
         if let Some(hands) = &mut self.other_hands {
             hands.show_removed(shown, at);
         }
-        self.ipus.release(partition.block);
+        self.ipus.free.insert(partition.block);
         if let Some(record) = self.records.get_mut(partition.record) {
             record.leaves(at);
             record.removed = Some(at);

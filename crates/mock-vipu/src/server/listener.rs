@@ -117,27 +117,18 @@ async fn until(wanted: &mut watch::Receiver<bool>, open: bool) {
 /// A connection that can be cut.
 pub(crate) struct Connection {
     stream: TcpStream,
-    cut: Cut,
+    /// Cuts the connection when it is cancelled. Bytes that were not sent yet are lost.
+    cut: CancellationToken,
     is_cut: Pin<Box<WaitForCancellationFutureOwned>>,
     garbles: Arc<AtomicBool>,
 }
 
-/// Cuts a connection. Bytes that were not sent yet are lost.
-#[derive(Clone, Debug)]
-pub(crate) struct Cut(CancellationToken);
-
-impl Cut {
-    pub(crate) fn cut(&self) {
-        self.0.cancel();
-    }
-}
-
 impl Connection {
-    fn new(stream: TcpStream, token: CancellationToken, garbles: Arc<AtomicBool>) -> Self {
+    fn new(stream: TcpStream, cut: CancellationToken, garbles: Arc<AtomicBool>) -> Self {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "answers on this connection may be delayed");
         }
-        Self { stream, is_cut: Box::pin(token.clone().cancelled_owned()), cut: Cut(token), garbles }
+        Self { stream, is_cut: Box::pin(cut.clone().cancelled_owned()), cut, garbles }
     }
 
     fn poll_cut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
@@ -149,8 +140,8 @@ impl Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = Cut;
-    fn connect_info(&self) -> Cut {
+    type ConnectInfo = CancellationToken;
+    fn connect_info(&self) -> CancellationToken {
         self.cut.clone()
     }
 }

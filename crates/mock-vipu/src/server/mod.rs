@@ -1,8 +1,5 @@
 //! A Pod on the network.
 
-// Only tests and mock-vipu-server use this module: comments stand where a name does not say it all.
-#![allow(missing_docs)]
-
 mod certificates;
 mod listener;
 mod service;
@@ -12,7 +9,7 @@ mod users;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
@@ -32,7 +29,6 @@ use crate::pod::{
 };
 pub use certificates::{Authority, Signed};
 use service::Service;
-use state_file::StateFile;
 pub use tls::Tls;
 pub use users::User;
 
@@ -52,7 +48,6 @@ pub struct Options {
 
 impl Options {
     /// Serves `hardware` with the default behaviour, on a free port of the loopback address.
-    #[must_use]
     pub fn new(hardware: Hardware) -> Self {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let settings = Settings::default();
@@ -77,9 +72,8 @@ impl MockServer {
             api = api.tls_config(tls.into()).context("a certificate or key for TLS is of no use")?;
         }
         let mut pod = Pod::new(options.hardware, options.settings)?;
-        let state_file = options.state_file.as_deref().map(StateFile::new);
-        if let (Some(file), Some(path)) = (&state_file, options.state_file) {
-            recall(&mut pod, file).with_context(|| format!("state file {}", path.display()))?;
+        if let Some(file) = &options.state_file {
+            recall(&mut pod, file).with_context(|| format!("state file {}", file.display()))?;
         }
         let stop = CancellationToken::new();
         let opened = listener::open(options.listen, stop.clone());
@@ -87,7 +81,7 @@ impl MockServer {
             opened.with_context(|| format!("cannot listen at {}", options.listen))?;
         let shared = Shared { pod, rpcs: BTreeMap::new() };
         let (shared, clock, cleared) = (Mutex::new(shared), Clock::start(), Arc::default());
-        let users = options.users;
+        let (state_file, users) = (options.state_file, options.users);
         let mock = Arc::new(Mock { shared, clock, listener, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
@@ -117,11 +111,11 @@ impl MockServer {
 }
 
 /// Reads the state that an earlier server left, and checks that the file can be written.
-fn recall(pod: &mut Pod, file: &StateFile) -> Result<()> {
-    if let Some(saved) = file.read()? {
+fn recall(pod: &mut Pod, file: &Path) -> Result<()> {
+    if let Some(saved) = state_file::read(file)? {
         pod.restore(saved)?;
     }
-    Ok(file.write(&pod.save())?)
+    Ok(state_file::write(file, &pod.save())?)
 }
 
 /// The means to steer a server and to look inside.
@@ -130,7 +124,7 @@ pub struct Mock {
     shared: Mutex<Shared>,
     clock: Clock,
     listener: listener::Listener,
-    state_file: Option<StateFile>,
+    state_file: Option<PathBuf>,
     users: Vec<User>,
     /// Notified whenever the faults are cleared.
     cleared: Arc<Notify>,
@@ -210,7 +204,7 @@ impl Mock {
     fn arrived(&self, call: Call, partition: &str) -> CallFate {
         let mut shared = self.shared();
         *shared.rpcs.entry(Rpc(call)).or_default() += 1;
-        shared.pod.on_call(call, partition)
+        shared.pod.faults.on_call(call, partition)
     }
 
     fn look<T>(&self, look: impl FnOnce(&mut Pod, Nanos) -> T) -> T {
@@ -222,7 +216,7 @@ impl Mock {
         let mut shared = self.shared();
         let answer = change(&mut shared.pod, self.clock.now());
         if let Some(file) = &self.state_file
-            && let Err(error) = file.write(&shared.pod.save())
+            && let Err(error) = state_file::write(file, &shared.pod.save())
         {
             tracing::error!(%error, "the state file cannot be written");
         }

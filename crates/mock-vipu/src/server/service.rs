@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::futures::OwnedNotified;
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use vipu_client::Call;
 use vipu_client::wire::user_service_server::UserService;
@@ -14,7 +15,6 @@ use vipu_client::wire::{
 };
 
 use super::Mock;
-use super::listener::Cut;
 use super::users;
 use crate::nanos::Nanos;
 use crate::pod::{CallFate, Effect, Pod, Refusal};
@@ -54,7 +54,7 @@ impl Service {
         (fate, cleared): (CallFate, OwnedNotified),
         carry_out: impl FnOnce(&mut Pod, &Q, Nanos) -> Result<R, Refusal>,
     ) -> Result<Response<R>, Status> {
-        let cut = request.extensions().get::<Cut>().cloned();
+        let cut = request.extensions().get::<CancellationToken>().cloned();
         let known = users::check(&self.0.users, request.metadata());
         let request = request.into_inner();
         match &fate.end {
@@ -70,7 +70,7 @@ impl Service {
         };
         match (fate.end, cut) {
             (Some(Effect::LostReply { .. }), Some(cut)) => {
-                cut.cut();
+                cut.cancel();
                 return std::future::pending().await;
             }
             (Some(Effect::HeldReply { .. }), _) => cleared.await,

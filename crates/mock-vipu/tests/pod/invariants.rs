@@ -18,7 +18,7 @@ enum Move {
     Create { id: u8, power: u32 },
     Remove { id: u8, force: bool },
     Relocate { id: u8 },
-    Agent { agent: u32, up: bool },
+    Agent { agent: u32 },
     Ipu { agent: u32, ipu: u32 },
     Inject(Effect),
     Wait { millis: u64 },
@@ -36,7 +36,7 @@ fn moves() -> impl Strategy<Value = Move> {
         8 => (0..40_u8, 0..8_u32).prop_map(|(id, power)| Move::Create { id, power }),
         6 => (0..40_u8, any::<bool>()).prop_map(|(id, force)| Move::Remove { id, force }),
         1 => (0..40_u8).prop_map(|id| Move::Relocate { id }),
-        1 => (1..=40_u32, any::<bool>()).prop_map(|(agent, up)| Move::Agent { agent, up }),
+        1 => (1..=40_u32).prop_map(|agent| Move::Agent { agent }),
         1 => (1..=40_u32, 0..4_u32).prop_map(|(agent, ipu)| Move::Ipu { agent, ipu }),
         1 => effects.prop_map(Move::Inject),
         4 => (0..3000_u64).prop_map(|millis| Move::Wait { millis }),
@@ -56,10 +56,7 @@ fn play(pod: &mut Pod, one: &Move, now: &mut Nanos) {
         }
         Move::Remove { id, force } => drop(pod.remove(&name(id), *force, *now)),
         Move::Relocate { id } => drop(pod.cause(&Incident::Relocate { partition: name(id) }, *now)),
-        Move::Agent { agent, up: true } => {
-            pod.cause(&Incident::AgentUp { agent: agent_name(agent) }, *now).unwrap();
-        }
-        Move::Agent { agent, up: false } => {
+        Move::Agent { agent } => {
             pod.cause(&Incident::AgentDown { agent: agent_name(agent) }, *now).unwrap();
         }
         Move::Ipu { agent, ipu } => {

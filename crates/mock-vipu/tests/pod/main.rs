@@ -26,10 +26,9 @@ fn gone_after(seconds: u64) -> Nanos {
     after(seconds) + Duration::from_millis(300)
 }
 
-/// Makes a Pod with creates of 2 s, removals of 1 s, and 300 ms in which a removed partition is shown.
+/// Makes a Pod with the default times: creates of 2 s, removals of 1 s, and 300 ms in which a removed partition is shown.
 fn pod(hardware: Hardware) -> Pod {
-    let settings = Settings { create: Duration::from_secs(2), ..Settings::default() };
-    Pod::new(hardware, settings).unwrap()
+    Pod::new(hardware, Settings::default()).unwrap()
 }
 
 fn pod64() -> Pod {

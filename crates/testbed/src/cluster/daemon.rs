@@ -27,13 +27,9 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    pub(crate) fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
+    fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
         Self { program, args, account: account.clone(), hostname: None, disk: None, log: program.into() }
-    }
-
-    pub(crate) fn logging_as(self, log: String) -> Self {
-        Self { log, ..self }
     }
 
     pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
@@ -75,7 +71,7 @@ pub(crate) fn write_munge_key(layout: &Layout) -> Result<()> {
     permit(&path, 0o400)
 }
 
-fn munge_key(layout: &Layout) -> std::path::PathBuf {
+fn munge_key(layout: &Layout) -> PathBuf {
     layout.root().join("munge/key")
 }
 
@@ -110,13 +106,15 @@ pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
     Daemon { hostname, log: BACKUP.into(), ..Daemon::new("slurmctld", &["-D", "-f", &conf], account) }
 }
 
-pub(crate) fn slurmd(account: &Account, index: u16) -> Daemon {
+pub(crate) fn slurmd(account: &Account, index: u16, options: &[&str]) -> Daemon {
     let name = node_name(index);
-    Daemon { log: name.clone(), ..Daemon::new("slurmd", &["-D", "-N", &name], account) }
+    let args = [&["-D", "-N", &name], options].concat();
+    Daemon { log: name.clone(), ..Daemon::new("slurmd", &args, account) }
 }
 
-pub(crate) fn slurmd_after_boot(account: &Account, index: u16) -> Daemon {
-    let mut slurmd = slurmd(account, index);
-    slurmd.args.push("-b".into());
-    slurmd
+/// The mock controller of this number, counted from 0.
+pub(crate) fn mock(account: &Account, number: usize, args: &[&str]) -> Daemon {
+    let program = "mock-vipu-server";
+    let log = if number == 0 { program.to_owned() } else { format!("{program}-{number}") };
+    Daemon { log, ..Daemon::new(program, args, account) }
 }

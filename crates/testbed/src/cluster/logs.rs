@@ -88,17 +88,13 @@ impl Logs {
 /// Fails the test of a cluster that is dropped without a verdict.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    logs: Logs,
+    pub(crate) logs: Logs,
     given: bool,
 }
 
 impl Verdict {
     pub(crate) fn pending(logs: Logs) -> Self {
         Self { logs, given: false }
-    }
-
-    pub(crate) fn logs(&self) -> &Logs {
-        &self.logs
     }
 
     pub(crate) fn passed(mut self) {

@@ -96,7 +96,7 @@ impl Hosts for OneHost {
     }
 
     fn slurmctld_logs(&self) -> Result<String> {
-        let logs = self.verdict.logs();
+        let logs = &self.verdict.logs;
         Ok(logs.read("slurmctld") + &logs.read(BACKUP))
     }
 
@@ -105,7 +105,7 @@ impl Hosts for OneHost {
     }
 
     fn log_of_node(&self, node: &str) -> Result<String> {
-        Ok(self.verdict.logs().read(node))
+        Ok(self.verdict.logs.read(node))
     }
 
     fn mocks(&self) -> &[Mock] {

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 /// A range of ports that is reserved while this value lives.
 ///
@@ -33,9 +33,7 @@ impl Ports {
     }
 
     pub fn take(&mut self) -> Result<u16> {
-        if self.next == self.end {
-            bail!("more ports are needed than were reserved");
-        }
+        ensure!(self.next < self.end, "more ports are needed than were reserved");
         self.next += 1;
         Ok(self.next - 1)
     }

@@ -29,10 +29,14 @@ pub fn watch_array(
     let script = format!("{SHOW}\nuntil [ -e '{}' ]; do sleep 0.2; done", seen.display());
     let array = format!("--array=0-{last}");
     let first = cluster.sbatch(&script, &["--gres=vipu:pod64:16", &array, "--output=%j.out"])?;
+    let array_jobs = || {
+        let jobs = cluster.jobs()?.into_iter();
+        anyhow::Ok(jobs.filter(|job| job.array == Some(first)).collect::<Vec<_>>())
+    };
     let mut meanwhile = Some(meanwhile);
     let mut reasons = BTreeSet::new();
     wait_until(&format!("the {tasks} tasks of array {first}"), ARRAY_LIMIT, || {
-        let all: Vec<_> = cluster.jobs()?.into_iter().filter(|job| job.array == Some(first)).collect();
+        let all = array_jobs()?;
         let with_ipus =
             all.iter().filter(|job| ["CONFIGURING", "RUNNING"].contains(&job.state.as_str())).count();
         ensure!(with_ipus <= 4, "{with_ipus} tasks of 16 IPUs have IPUs at once");
@@ -46,10 +50,8 @@ pub fn watch_array(
         Ok(all.len() == usize::try_from(tasks)? && all.iter().all(JobView::is_over))
     })?;
     ensure!(reasons.iter().any(|reason| reason.contains("IPU")), "no reason names IPUs: {reasons:?}");
-    let mut ids: Vec<JobId> =
-        cluster.jobs()?.into_iter().filter(|job| job.array == Some(first)).map(|job| job.id).collect();
-    ids.sort_unstable();
-    let runs = ids.iter().map(|&job| check_run(cluster, job, "array", 16, &cluster.job_output(job)));
+    let ids: BTreeSet<JobId> = array_jobs()?.iter().map(|job| job.id).collect();
+    let runs = ids.into_iter().map(|job| check_run(cluster, job, "array", 16, &cluster.job_output(job)));
     let runs: Vec<_> = runs.collect::<Result<_>>()?;
     let most_at_once = most_at_once(cluster, &runs)?;
     ensure!(most_at_once == 4, "{most_at_once} tasks of 16 IPUs had IPUs at once, there is room for four");

@@ -42,10 +42,9 @@ pub fn refuse(cluster: &Cluster, request: &BadRequest) -> Result<String> {
 /// Submits an incomplete request as a held job, and checks the GRES that slurmctld has completed.
 pub fn resolve(cluster: &Cluster, gres: &str, ipus: u32) -> Result<JobId> {
     let job = cluster.sbatch("true", &[&format!("--gres={gres}"), "--hold"])?;
-    let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
-    let expected = format!("vipu:pod64:{ipus}");
-    let taken = shown.split_ascii_whitespace().find_map(|word| word.strip_prefix("TresPerNode="));
-    ensure!(taken.is_some_and(|taken| taken.ends_with(&expected)), "--gres={gres} was taken for {taken:?}");
+    let record = cluster.job_record(job)?;
+    let taken = record.get("TresPerNode")?;
+    ensure!(taken.ends_with(&format!("vipu:pod64:{ipus}")), "--gres={gres} was taken for {taken}");
     cluster.command("scancel").args(&[&job.to_string()]).success()?;
     Ok(job)
 }

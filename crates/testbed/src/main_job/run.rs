@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::{SHOW, Shown};
-use crate::{Cluster, Hosts, JobId, Running, wait_for, wait_until};
+use crate::{Cluster, Hosts, JobId, wait_for, wait_until};
 
 /// The longest time for a job on an idle cluster, with the create of its partition. A busy machine needs many
 /// times the time of a quiet one.
@@ -55,11 +55,8 @@ pub fn salloc<H: Hosts>(cluster: &Cluster<H>, ipus: u32) -> Result<IpuRun> {
 fn attended<H: Hosts>(cluster: &Cluster<H>, by: &'static str, ipus: u32) -> Result<IpuRun> {
     let name = format!("{by}-{ipus}");
     let command = cluster.command(by).args(&[&gres(ipus), &format!("--job-name={name}")]);
-    let shell = ["bash", "-c", SHOW];
-    let running: Running = match by {
-        "salloc" => command.args(&["srun"]).args(&shell).start()?,
-        _ => command.args(&shell).start()?,
-    };
+    let step: &[&str] = if by == "salloc" { &["srun"] } else { &[] };
+    let running = command.args(step).args(&["bash", "-c", SHOW]).start()?;
     let job = cluster.await_job_named(&name, JOB_LIMIT)?;
     let output = running.success(JOB_LIMIT)?;
     cluster.await_end(job, JOB_LIMIT)?;
@@ -76,8 +73,7 @@ pub fn await_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<()> 
 /// Returns whether CF was seen. Any other state is an error while the partition is not ACTIVE.
 pub fn is_seen_creating<H: Hosts>(cluster: &Cluster<H>, job: JobId) -> Result<bool> {
     wait_for(&format!("squeue to show job {job} as CF"), JOB_LIMIT, || {
-        let state = cluster.command("squeue").args(&["-h", "-o", "%t", "-j", &job.to_string()]).success()?;
-        match state.stdout.trim() {
+        match cluster.squeue(job, "%t")?.as_str() {
             "CF" => Ok(Some(true)),
             "PD" => Ok(None),
             state => {

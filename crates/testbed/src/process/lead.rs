@@ -16,7 +16,7 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open},
 };
 
-use super::{Process, children};
+use super::{Process, oldest_child};
 use crate::{Account, programs};
 
 /// The holder's end of the leash. When it is dropped, or its holder dies in any way, all programs that were
@@ -82,8 +82,8 @@ impl Leashed {
     /// The process of the program, not of its leash. `None` when the program has ended.
     pub fn process(&mut self) -> io::Result<Option<Process>> {
         loop {
-            if let Some(oldest) = children(self.leash.id()).first() {
-                return Ok(Some(*oldest));
+            if let Some(program) = oldest_child(self.leash.id()) {
+                return Ok(Some(program));
             }
             if self.ended()?.is_some() {
                 return Ok(None);

@@ -43,11 +43,8 @@ impl Process {
     }
 }
 
-/// The children of `pid`, oldest first.
-pub fn children(pid: u32) -> Vec<Process> {
-    let mut found: Vec<_> = all().filter(|process| process.parent == pid).collect();
-    found.sort_by_key(|process| process.start);
-    found
+pub fn oldest_child(pid: u32) -> Option<Process> {
+    all().filter(|process| process.parent == pid).min_by_key(|process| process.start)
 }
 
 pub fn descendants(pid: u32) -> Vec<Process> {

@@ -104,6 +104,11 @@ impl<'a> ClusterCommand<'a> {
         self
     }
 
+    /// Makes Slurm's command show times in seconds since the Unix epoch.
+    pub(crate) fn in_seconds(self) -> Self {
+        self.env("SLURM_TIME_FORMAT", "%s")
+    }
+
     pub fn start(self) -> Result<Running> {
         self.host.start(&self)
     }

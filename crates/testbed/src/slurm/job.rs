@@ -100,7 +100,7 @@ impl<H: Hosts> Cluster<H> {
     /// The record of one job as scontrol shows it, with times in seconds since the Unix epoch.
     pub fn job_record(&self, job: JobId) -> Result<JobRecord> {
         let (show, number) = (self.command("scontrol"), job.to_string());
-        let text = show.args(&["show", "job", &number]).env("SLURM_TIME_FORMAT", "%s").success()?.stdout;
+        let text = show.args(&["show", "job", &number]).in_seconds().success()?.stdout;
         let found = JobRecord::parse_all(&text).into_iter().find(|record| record.is_of(job));
         found.with_context(|| format!("scontrol shows no job {job}: {text}"))
     }

@@ -7,8 +7,7 @@ use rustix::process::Signal;
 
 use crate::{
     Cluster,
-    cluster::daemon::{self, Daemon},
-    cluster::locked,
+    cluster::{daemon, locked},
     conf_files::node_name,
     wait_until,
 };
@@ -28,14 +27,16 @@ impl Cluster {
 
     /// Starts the slurmd of the node of this number again, on a node that stayed up.
     pub fn start_node(&self, number: u16) -> Result<()> {
-        self.start_slurmd(number, &daemon::slurmd(&self.hosts.root, number - 1))
+        self.start_slurmd(number, &[])
     }
 
+    /// Starts the slurmd of the node of this number again, on a node that has booted.
     pub fn boot_slurmd(&self, number: u16) -> Result<()> {
-        self.start_slurmd(number, &daemon::slurmd_after_boot(&self.hosts.root, number - 1))
+        self.start_slurmd(number, &["-b"])
     }
 
-    fn start_slurmd(&self, number: u16, slurmd: &Daemon) -> Result<()> {
+    fn start_slurmd(&self, number: u16, options: &[&str]) -> Result<()> {
+        let slurmd = daemon::slurmd(&self.hosts.root, number - 1, options);
         let slurmd = slurmd.start(&self.hosts.lead, &self.hosts.layout)?;
         locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())

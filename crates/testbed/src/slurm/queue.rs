@@ -3,16 +3,13 @@
 
 use anyhow::{Context, Result};
 
-use crate::{Cluster, JobId};
+use crate::{Cluster, Hosts, JobId};
 
-/// The variable that makes Slurm's commands show times in seconds since the Unix epoch.
-const IN_SECONDS: (&str, &str) = ("SLURM_TIME_FORMAT", "%s");
-
-impl Cluster {
+impl<H: Hosts> Cluster<H> {
     /// One column of squeue for a job that has not ended, in squeue's notation, for example `%r`.
     pub fn squeue(&self, job: JobId, column: &str) -> Result<String> {
         let args = ["--noheader", "--jobs", &job.to_string(), "--format", column];
-        let squeue = self.command("squeue").args(&args).env(IN_SECONDS.0, IN_SECONDS.1);
+        let squeue = self.command("squeue").args(&args).in_seconds();
         Ok(squeue.success()?.stdout.trim().to_owned())
     }
 
@@ -29,14 +26,14 @@ impl Cluster {
     /// The start that `sbatch --test-only` predicts for a job with these arguments.
     pub fn test_only(&self, args: &[&str]) -> Result<u64> {
         let command = self.sbatch_command("true", &[args, &["--test-only"]].concat())?;
-        let told = command.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stderr;
+        let told = command.in_seconds().success()?.stderr;
         let start = told.split("to start at ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         start.with_context(|| format!("sbatch --test-only said: {told}"))
     }
 
     pub fn end_of_reservation(&self, name: &str) -> Result<u64> {
         let show = self.command("scontrol").args(&["show", "reservation", name]);
-        let shown = show.env(IN_SECONDS.0, IN_SECONDS.1).success()?.stdout;
+        let shown = show.in_seconds().success()?.stdout;
         let end = shown.split_whitespace().find_map(|word| word.strip_prefix("EndTime=")?.parse().ok());
         end.with_context(|| format!("scontrol said: {shown}"))
     }

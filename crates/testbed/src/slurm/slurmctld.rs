@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use rustix::process::Signal;
 
 use crate::{
@@ -58,9 +58,7 @@ impl Cluster {
     }
 
     fn end_slurmctld(&self, signal: Signal) -> Result<()> {
-        let Some(mut leashed) = locked(&self.hosts.slurmctld).take() else {
-            bail!("slurmctld is not running")
-        };
+        let mut leashed = locked(&self.hosts.slurmctld).take().context("slurmctld is not running")?;
         leashed.signal(signal)?;
         wait_until("the end of slurmctld", END_LIMIT, || Ok(leashed.ended()?.is_some()))
     }
