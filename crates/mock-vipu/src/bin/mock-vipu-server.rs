@@ -11,38 +11,38 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use mock_vipu::{Allocation, Hardware, MockServer, Options, Placement, Settings, Tls, User};
 
-/// A mock V-IPU controller: CreatePartition and the rest of the public user API over gRPC.
+/// A mock V-IPU controller with the public user API over gRPC.
 #[derive(Parser)]
 #[command(name = "mock-vipu-server", version)]
 struct Arguments {
     /// A Pod as sold: pod4, pod16, pod64 or pod128
     #[arg(long, value_parser = parse_preset, default_value = "pod64")]
     preset: Hardware,
-    /// A system of this many IPUs instead, 4 to 65536 in whole machines of 4
+    /// The number of IPUs instead of a preset, 4 to 65536, in machines of 4
     #[arg(long)]
     ipus: Option<u32>,
-    /// The agents of an allocation, as in a=1-8; repeat for more [default: one of all agents]
+    /// An allocation and its agents, for example a=1-8; may be repeated [default: one with all agents]
     #[arg(long = "allocation", value_name = "NAME=FIRST-LAST", value_parser = parse_allocation)]
     allocations: Vec<Allocation>,
-    /// Where partitions go: the lowest place that fits, or far from the others
+    /// The place of a new partition: the lowest that fits, or far from the others
     #[arg(long, value_enum, default_value = "lowest")]
     placement: Placement,
-    /// How long making a partition takes, as in 2s or 150ms
+    /// The time that a create takes, for example 2s or 150ms
     #[arg(long, default_value = "2s", value_parser = parse_time)]
     create_latency: Duration,
-    /// How long removing a partition takes
+    /// The time that a removal takes
     #[arg(long, default_value = "1s", value_parser = parse_time)]
     remove_latency: Duration,
-    /// How long a removed partition is shown as PS_REMOVED, with its name and IPUs in use, before it is gone
+    /// The time for which a removed partition is shown as PS_REMOVED and keeps its name and IPUs
     #[arg(long, default_value = "300ms", value_parser = parse_time)]
     removed_latency: Duration,
-    /// Keep partitions and history in this file, and go on from it
+    /// The file that keeps partitions and history over a restart
     #[arg(long)]
     state_file: Option<PathBuf>,
-    /// Where to serve the API; port 0 for any free one
+    /// The address of the API; port 0 chooses a free port
     #[arg(long, default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// Serve the API over TLS, with this certificate chain (PEM)
+    /// The certificate chain (PEM) with which the API is served over TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of the certificate (PEM)
@@ -51,10 +51,10 @@ struct Arguments {
     /// Serve only clients whose certificate one of these CAs (PEM) has signed
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// Serve only users with their access key; repeat for more
+    /// A user and the access key; with it, other users are refused; may be repeated
     #[arg(long = "user", value_name = "NAME:KEY", value_parser = parse_user)]
     users: Vec<User>,
-    /// Where to be steered by tests; port 0 for any free one
+    /// The address at which tests inject faults; port 0 chooses a free port
     #[arg(long)]
     control: Option<SocketAddr>,
 }
