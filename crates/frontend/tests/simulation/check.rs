@@ -25,8 +25,6 @@ pub struct Check {
     lines: RefCell<VecDeque<String>>,
     /// The digest of all lines so far. Two runs of a seed have the same digest.
     digest: Cell<u64>,
-    /// The number of events that ledgers were told.
-    pub events: Cell<u64>,
     /// Whether all lines are kept, not only the last ones.
     keeps_all: bool,
 }

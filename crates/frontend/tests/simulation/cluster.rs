@@ -95,7 +95,7 @@ impl Config {
         ModelSettings {
             create_timeout: CREATE_TIMEOUT,
             reconcile_interval: RECONCILE_INTERVAL,
-            domain_size: domain_size(),
+            domain_size: IpuCount::new(64).unwrap(),
             force_remove: self.force_remove,
             cluster: (self.placement == Placement::Explicit).then(|| "cluster".to_owned()),
             max_concurrent_creates: self.max_concurrent_creates,
@@ -105,22 +105,20 @@ impl Config {
     }
 }
 
-fn domain_size() -> IpuCount {
-    IpuCount::new(64).unwrap()
-}
-
-/// The numbers of runs and partitions, by their outcome.
-#[derive(Default)]
+/// The numbers of events, runs and partitions.
+#[derive(Clone, Copy, Default)]
 pub struct Counts {
-    pub launched: Cell<u64>,
+    /// Events that ledgers were told.
+    pub events: u64,
+    pub launched: u64,
     /// Launches on prepared partitions.
-    pub at_once: Cell<u64>,
+    pub at_once: u64,
     /// Partitions that stayed after their failed jobs.
-    pub kept: Cell<u64>,
+    pub kept: u64,
     /// Runs that were ended because their partition could not be made. The second number has those that were
     /// held.
-    pub failed: Cell<u64>,
-    pub held: Cell<u64>,
+    pub failed: u64,
+    pub held: u64,
 }
 
 type Work = Pin<Box<dyn Future<Output = ()>>>;
@@ -130,7 +128,7 @@ pub struct Cluster {
     pub schedule: Schedule,
     pub random: RefCell<StdRng>,
     pub check: Check,
-    pub counts: Counts,
+    pub counts: RefCell<Counts>,
     pub disk: Disk,
     pub shelf: Shelf,
     pub machines: Vec<Rc<Machine>>,
@@ -157,7 +155,7 @@ impl Cluster {
         Rc::new(Self {
             random: RefCell::new(schedule.random()),
             check: Check::new(keeps_all),
-            counts: Counts::default(),
+            counts: RefCell::default(),
             disk: Disk::default(),
             shelf: Shelf::default(),
             machines: machines.collect(),

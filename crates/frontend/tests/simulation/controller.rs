@@ -37,7 +37,7 @@ pub type Machine = network::Machine<State>;
 pub type Line = network::Line<Rc<Slurmctld>>;
 
 /// The way in which a controller treats calls at the moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mood {
     #[default]
     Well,
@@ -52,16 +52,16 @@ pub enum Mood {
     /// The controller does not know this cluster.
     Stranger,
     /// Some creates take effect up to [`LATE`] after their caller has given up.
-    Late,
+    CreatesLate,
     /// Some creates take effect up to [`VERY_LATE`] after their caller has given up.
-    VeryLate,
+    CreatesVeryLate,
     /// Some removes take effect up to [`VERY_LATE`] after their caller has given up.
     RemovesLate,
-    /// No call gets an answer or has an effect.
-    Silent,
     /// The answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
     OtherHands,
-    /// Removes are accepted and have no effect.
+    /// No call gets an answer or has an effect. Only in `endless.rs`.
+    Silent,
+    /// Removes are accepted and have no effect. Only in `endless.rs`.
     RemovesNothing,
 }
 
@@ -159,8 +159,8 @@ impl Network for Rc<Slurmctld> {
             }
             Mood::LosesReplies if often => Fate::Unclear("connection reset"),
             Mood::Silent => unclear(API_TIMEOUT, "no answer"),
-            Mood::Late if often && creates => Fate::Late(cluster.up_to(LATE)),
-            Mood::VeryLate if often && creates => Fate::Late(cluster.up_to(VERY_LATE)),
+            Mood::CreatesLate if often && creates => Fate::Late(cluster.up_to(LATE)),
+            Mood::CreatesVeryLate if often && creates => Fate::Late(cluster.up_to(VERY_LATE)),
             Mood::RemovesLate if often && removes => Fate::Late(cluster.up_to(VERY_LATE)),
             _ if creates || removes => Fate::After(cluster.up_to(USUAL)),
             _ => Fate::After(Duration::ZERO),

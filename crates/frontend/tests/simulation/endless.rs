@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 use vipu_types::ModelName;
 
 use crate::cluster::Cluster;
+use crate::controller::Mood;
 use crate::end::{self, Leaving};
 use crate::faults::Kind;
 use crate::play;
@@ -27,7 +28,7 @@ pub async fn outlast(cluster: &Rc<Cluster>) -> Result<(), String> {
         return end::drain(cluster, Leaving::MayStay).await;
     }
     sleep(LOOK).await;
-    let ended = cluster.counts.failed.get();
+    let ended = cluster.counts.borrow().failed;
     if waits_in_cf(&cluster.schedule) && ended > 0 {
         return Err(format!("{ended} runs were ended that had no part in the fault"));
     }
@@ -76,23 +77,23 @@ fn wrong(cluster: &Cluster, job: &Job) -> Option<String> {
 fn outlasts(seed: u64, faults: &[(Kind, usize)]) {
     let outcome = play::play(Schedule::endless(seed, faults), None);
     let outcome = outcome.unwrap_or_else(|why| panic!("{why}\n\nseed {seed} of {faults:?}"));
-    assert_eq!(outcome.held, 0, "seed {seed} of {faults:?}");
+    assert_eq!(outcome.counts.held, 0, "seed {seed} of {faults:?}");
 }
 
 #[test]
 fn jobs_go_to_the_other_controller_while_one_is_out_for_ever() {
-    for kind in [Kind::Silent, Kind::Refuses, Kind::Stranger, Kind::RemovesNothing] {
+    for mood in [Mood::Silent, Mood::Refuses, Mood::Stranger, Mood::RemovesNothing] {
         for seed in 0..4 {
-            outlasts(seed, &[(kind, 0)]);
+            outlasts(seed, &[(Kind::InMood(mood), 0)]);
         }
     }
 }
 
 #[test]
 fn jobs_wait_with_the_reason_while_all_controllers_of_their_model_are_out_for_ever() {
-    for kind in [Kind::Silent, Kind::Refuses, Kind::Stranger] {
+    for mood in [Mood::Silent, Mood::Refuses, Mood::Stranger] {
         for seed in 0..4 {
-            outlasts(seed, &POD64.map(|controller| (kind, controller)));
+            outlasts(seed, &POD64.map(|controller| (Kind::InMood(mood), controller)));
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::controller::Mood;
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -19,28 +21,8 @@ pub enum Kind {
     JournalFull,
     /// IPUoF files can be neither written nor deleted.
     FilesRefused,
-    /// A controller refuses connections.
-    Refuses,
-    /// A controller does not answer some calls, which have no effect.
-    Hangs,
-    /// A controller answers with errors that do not say whether the call took effect.
-    Garbles,
-    /// A controller carries out calls, and its replies are lost.
-    LosesReplies,
-    /// A controller does not know this cluster.
-    Stranger,
-    /// A create takes effect late, but while the driver still expects it.
-    CreatedLate,
-    /// A create takes effect long after it was given up.
-    CreatedVeryLate,
-    /// A remove takes effect long after it was sent.
-    RemovedLate,
-    /// A controller gives answers that the interface allows and the mock never gives.
-    OtherHands,
-    /// A controller answers no call as long as the fault lasts. Not drawn, see `endless.rs`.
-    Silent,
-    /// A controller accepts removes and removes nothing. Not drawn, see `endless.rs`.
-    RemovesNothing,
+    /// A controller treats calls in this way.
+    InMood(Mood),
     /// A controller ends and comes back with all its partitions.
     Restarts,
     /// A controller ends and comes back without any partition.
@@ -66,6 +48,7 @@ pub enum Kind {
 }
 
 use Kind::*;
+use Mood::*;
 
 /// The kinds that are drawn, each with its weight.
 pub const KINDS: [(Kind, u32); 26] = [
@@ -75,15 +58,15 @@ pub const KINDS: [(Kind, u32); 26] = [
     (Reconfigured, 3),
     (JournalFull, 2),
     (FilesRefused, 2),
-    (Refuses, 2),
-    (Hangs, 2),
-    (Garbles, 2),
-    (LosesReplies, 2),
-    (Stranger, 1),
-    (OtherHands, 2),
-    (CreatedLate, 2),
-    (CreatedVeryLate, 2),
-    (RemovedLate, 2),
+    (InMood(Refuses), 2),
+    (InMood(Hangs), 2),
+    (InMood(Garbles), 2),
+    (InMood(LosesReplies), 2),
+    (InMood(Stranger), 1),
+    (InMood(OtherHands), 2),
+    (InMood(CreatesLate), 2),
+    (InMood(CreatesVeryLate), 2),
+    (InMood(RemovesLate), 2),
     (Restarts, 2),
     (Forgets, 1),
     (CreatesFail, 2),

@@ -27,13 +27,13 @@ mod slurm;
 mod slurmctld;
 mod words;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use cluster::Counts;
 use schedule::Schedule;
 
 /// The number of seeds that are played.
@@ -48,14 +48,11 @@ fn play(seed: u64, story: Option<&Path>) -> play::Outcome {
     let kinds = schedule.kinds();
     play::play(schedule, story).unwrap_or_else(|why| {
         panic!(
-            "{why}\n\nseed {seed}, faults {kinds:?}; again, with the whole story: {COMMAND}{seed} {REPLAY}"
+            "{why}\n\nseed {seed}, faults {kinds:?}; again, with the whole story: SIMULATION_SEED={seed} \
+             cargo test -p frontend --test simulation nothing_leaks -- --nocapture"
         )
     })
 }
-
-/// The beginning of the command that plays one seed again.
-const COMMAND: &str = "SIMULATION_SEED=";
-const REPLAY: &str = "cargo test -p frontend --test simulation nothing_leaks -- --nocapture";
 
 #[test]
 fn nothing_leaks_whatever_dies() {
@@ -63,10 +60,10 @@ fn nothing_leaks_whatever_dies() {
         let story = std::env::temp_dir().join(format!("simulation-{seed}.log"));
         println!("what happens is left in {}", story.display());
         let outcome = play(seed.parse().expect("SIMULATION_SEED is a number"), Some(&story));
-        return println!("{} events", outcome.events);
+        return println!("{} events", outcome.counts.events);
     }
     let (next, began) = (AtomicU64::new(0), Instant::now());
-    let outcomes = Mutex::new(BTreeMap::new());
+    let outcomes = Mutex::new(Vec::new());
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -74,26 +71,26 @@ fn nothing_leaks_whatever_dies() {
                 return;
             }
             let outcome = play(seed, None);
-            outcomes.lock().unwrap().insert(seed, outcome);
+            outcomes.lock().unwrap().push(outcome);
         }
     };
     let threads = thread::available_parallelism().map_or(1, |count| count.get());
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     let outcomes = outcomes.into_inner().unwrap();
-    let sum = |of: fn(&play::Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
+    let sum = |of: fn(&Counts) -> u64| outcomes.iter().map(|outcome| of(&outcome.counts)).sum::<u64>();
     println!(
         "{SEEDS} seeds: {} events, {} launched, {} of them at once, {} kept, {} not made, {} s of virtual time, last trace after {:?}; {:.1} s",
-        sum(|outcome| outcome.events),
-        sum(|outcome| outcome.launched),
-        sum(|outcome| outcome.at_once),
-        sum(|outcome| outcome.kept),
-        sum(|outcome| outcome.failed),
-        sum(|outcome| outcome.virtual_time.as_secs()),
-        outcomes.values().map(|outcome| outcome.last_trace).max().unwrap_or_default(),
+        sum(|counts| counts.events),
+        sum(|counts| counts.launched),
+        sum(|counts| counts.at_once),
+        sum(|counts| counts.kept),
+        sum(|counts| counts.failed),
+        outcomes.iter().map(|outcome| outcome.virtual_time.as_secs()).sum::<u64>(),
+        outcomes.iter().map(|outcome| outcome.last_trace).max().unwrap_or_default(),
         began.elapsed().as_secs_f64(),
     );
-    assert!(sum(|outcome| outcome.events) >= EVENTS, "too few events to say anything");
-    assert!(sum(|outcome| outcome.kept) >= SEEDS, "too few partitions stayed after their jobs");
+    assert!(sum(|counts| counts.events) >= EVENTS, "too few events to say anything");
+    assert!(sum(|counts| counts.kept) >= SEEDS, "too few partitions stayed after their jobs");
 }
 
 #[test]

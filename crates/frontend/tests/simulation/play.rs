@@ -15,7 +15,7 @@ use vipu_client::wire::PartitionRequirements;
 use vipu_types::{IpuCount, ModelName, PartitionId};
 
 use crate::check;
-use crate::cluster::{Cluster, Config, PREFIX};
+use crate::cluster::{Cluster, Config, Counts, PREFIX};
 use crate::controller::{Machine, Maker, Mood};
 use crate::end::{self, Leaving};
 use crate::endless;
@@ -25,13 +25,8 @@ use crate::slurm::Next;
 
 /// The result of a seed.
 pub struct Outcome {
-    pub events: u64,
     pub digest: u64,
-    pub launched: u64,
-    pub at_once: u64,
-    pub kept: u64,
-    pub failed: u64,
-    pub held: u64,
+    pub counts: Counts,
     pub virtual_time: Duration,
     /// The time from the end of all faults and jobs until the last trace was gone.
     pub last_trace: Duration,
@@ -58,13 +53,8 @@ pub fn play(schedule: Schedule, story: Option<&Path>) -> Result<Outcome, String>
             last_trace = whole(&cluster) => last_trace,
         };
         let outcome = |last_trace| Outcome {
-            events: cluster.check.events.get(),
             digest: cluster.check.digest(),
-            launched: cluster.counts.launched.get(),
-            at_once: cluster.counts.at_once.get(),
-            kept: cluster.counts.kept.get(),
-            failed: cluster.counts.failed.get(),
-            held: cluster.counts.held.get(),
+            counts: *cluster.counts.borrow(),
             virtual_time: began.elapsed(),
             last_trace,
         };
@@ -147,17 +137,8 @@ async fn suffer(cluster: &Rc<Cluster>, fault: &Fault) {
         Kind::FilesRefused => {
             for_a_while(cluster, fault, |cluster, refuses| cluster.shelf.refuses.set(refuses))
         }
-        Kind::Refuses | Kind::Restarts => in_mood(cluster, machine, fault, Mood::Refuses),
-        Kind::Hangs => in_mood(cluster, machine, fault, Mood::Hangs),
-        Kind::Garbles => in_mood(cluster, machine, fault, Mood::Garbles),
-        Kind::LosesReplies => in_mood(cluster, machine, fault, Mood::LosesReplies),
-        Kind::Stranger => in_mood(cluster, machine, fault, Mood::Stranger),
-        Kind::CreatedLate => in_mood(cluster, machine, fault, Mood::Late),
-        Kind::CreatedVeryLate => in_mood(cluster, machine, fault, Mood::VeryLate),
-        Kind::RemovedLate => in_mood(cluster, machine, fault, Mood::RemovesLate),
-        Kind::OtherHands => in_mood(cluster, machine, fault, Mood::OtherHands),
-        Kind::Silent => in_mood(cluster, machine, fault, Mood::Silent),
-        Kind::RemovesNothing => in_mood(cluster, machine, fault, Mood::RemovesNothing),
+        Kind::InMood(mood) => in_mood(cluster, machine, fault, mood),
+        Kind::Restarts => in_mood(cluster, machine, fault, Mood::Refuses),
         Kind::Forgets => {
             check::double_owners(&cluster.check, machine);
             machine.forget();

@@ -96,11 +96,8 @@ fn large_partitions_take_any_whole_domains() {
     let mut pod = Timeline::new(256, IpuCount::new(64).unwrap(), []);
     pod.occupy(0..1, after(100));
     pod.occupy(70..71, after(50));
-    assert_eq!(pod.earliest(IpuCount::new(128).unwrap(), span(10), NOW, 0).map(|slot| slot.start), Some(NOW));
-    assert_eq!(
-        pod.earliest(IpuCount::new(256).unwrap(), span(10), NOW, 0).map(|slot| slot.start),
-        Some(after(100))
-    );
+    let start = |size| pod.earliest(IpuCount::new(size).unwrap(), span(10), NOW, 0).map(|slot| slot.start);
+    assert_eq!([128, 256].map(start), [Some(NOW), Some(after(100))]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 128, 10)]);
     assert_eq!(
         free_times.start(&wish(2, 64, 90), NOW),
@@ -142,8 +139,7 @@ fn all_places(pod: &Timeline, size: usize) -> Vec<Ipus> {
     let blocks = (0..16 / size).map(|n| n * size..(n + 1) * size);
     let free = pod.without_plans();
     let is_free = |block: &std::ops::Range<usize>| {
-        let mut only = Timeline::new(16, IpuCount::new(8).unwrap(), []);
-        only.clone_from(&free);
+        let mut only = free.clone();
         if block.start > 0 {
             only.occupy(0..block.start, NEVER);
         }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::script::{Scripted, asks, empty_pod, event_of, id, listing, pod, seen};
-use ledger::{Awaits, Claim, ClaimView, Event, ModelFacts};
+use crate::script::{Scripted, asks, empty_pod, event_of, id, listing, pod, run_of, seen};
+use ledger::{Awaits, ClaimView, Event, ModelFacts};
 use proptest::prelude::*;
 
 const JOBS: std::ops::Range<u32> = 1..6;
@@ -183,10 +183,6 @@ impl Outside {
         }
         panic!("still under way: {:?}, {:?}", self.under_way, self.scripted.ledger.view().claims);
     }
-}
-
-fn run_of(claim: &Claim) -> String {
-    claim.partition.as_str().trim_start_matches("slurm_").to_owned()
 }
 
 fn job_of(run: &str) -> u32 {

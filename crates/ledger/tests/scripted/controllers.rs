@@ -1,16 +1,8 @@
 //! A model with several controllers.
 
-use crate::script::{Scripted, claim, earliest, id, pod};
-use ledger::{Claim, Event, ModelFacts, Place, SeenPartition, Wait};
-use vipu_types::{IpuCount, ModelName, PartitionId};
-
-fn model() -> ModelName {
-    ModelName::new("pod64").unwrap()
-}
-
-fn size(ipus: u64) -> IpuCount {
-    IpuCount::new(ipus).unwrap()
-}
+use crate::script::{Scripted, claim, earliest, id, pod, seen};
+use ledger::{Claim, Event, ModelFacts, Wait};
+use vipu_types::IpuCount;
 
 /// The configuration of pod64 with the controllers on these hosts, in this order.
 fn on(hosts: &[&str]) -> Event {
@@ -28,10 +20,7 @@ fn fresh(hosts: &[&str]) -> Scripted {
 /// Tells a listing of the controller on `host`, asked for just now. The first `used` IPUs have a foreign
 /// partition.
 fn list(scripted: &mut Scripted, host: &str, ipus: u32, used: u32) -> String {
-    let places = (0..used).map(|index| Place { domain: 0, index }).collect();
-    let theirs =
-        SeenPartition { partition: PartitionId::new("theirs").unwrap(), places, fault: None, leaving: false };
-    let partitions = if used == 0 { vec![] } else { vec![theirs] };
+    let partitions = if used == 0 { vec![] } else { vec![seen("theirs", 0..used)] };
     let (pod, asked) = (id("pod64", host), scripted.now);
     scripted.tell(Event::Inventory { pod, asked, ipus, faulty: 0, partitions })
 }
@@ -43,17 +32,14 @@ fn lose(scripted: &mut Scripted, host: &str) {
 
 /// Returns the host of the controller that would get a partition of this many IPUs, or the reason to wait.
 fn taken_by(scripted: &Scripted, ipus: u64) -> String {
-    let answer = scripted.ledger.fits_now(&model(), size(ipus));
+    let answer = scripted.ledger.fits_now(&pod("pod64").model, IpuCount::new(ipus).unwrap());
     answer.map_or_else(|wait| wait.to_string(), |controller| controller.host().to_owned())
 }
 
 /// Begins a job of 16 IPUs on the controller of `host`.
 fn begin(scripted: &mut Scripted, job: &str, host: &str) -> String {
-    scripted.tell(Event::Begin(claim_on(job, host)))
-}
-
-fn claim_on(job: &str, host: &str) -> Claim {
-    Claim { controller: id("pod64", host).controller, ..claim(job) }
+    let controller = id("pod64", host).controller;
+    scripted.tell(Event::Begin(Claim { controller, ..claim(job) }))
 }
 
 #[test]
@@ -117,12 +103,10 @@ fn each_partition_counts_on_its_own_controller() {
         |scripted: &Scripted| scripted.ledger.view().models[0].pods.iter().map(|pod| pod.free).collect();
     let (before, after): (Vec<u32>, Vec<u32>) = (free(&scripted), vec![64, 48]);
     assert_eq!(before, after);
-    // A partition of that name on the other controller is foreign.
-    let places = (0..4).map(|index| Place { domain: 0, index }).collect();
-    let stranger = SeenPartition { partition: claim("1").partition, places, fault: None, leaving: false };
-    let asked = scripted.now;
-    let pod = id("pod64", "a");
-    scripted.tell(Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions: vec![stranger] });
+    // A partition of that name on the other controller is foreign. The claim explains its name.
+    let (pod, asked, partitions) = (id("pod64", "a"), scripted.now, vec![seen("slurm_1", 0..4)]);
+    let strange = Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions };
+    assert_eq!(scripted.tell(strange), "");
     assert_eq!(free(&scripted), [60, 48]);
     assert_eq!(scripted.ledger.view().models[0].pods[0].foreign, 1);
     scripted.play("up 1 -> launch 1, survey pod64 at b");
@@ -146,6 +130,9 @@ fn the_forecast_covers_all_controllers() {
     assert_eq!(earliest(&mut scripted, 64, &ends), None, "no controller has that many");
     lose(&mut scripted, "b");
     assert_eq!(earliest(&mut scripted, 16, &ends), Some(301));
+    // Answers are kept until the next event.
+    list(&mut scripted, "a", 16, 0);
+    assert_eq!(earliest(&mut scripted, 16, &ends[1..]), Some(1), "job 1 has ended, its partition goes");
 }
 
 #[test]

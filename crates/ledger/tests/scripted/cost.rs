@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::script::{Scripted, claim, id, jobs, wish};
+use crate::script::{Scripted, claim, id, jobs, seen, wish};
 use ledger::{AdoptedAs, Claim, Event, KnownJobs, Place, Seconds, SeenPartition};
 use vipu_types::IpuCount;
 
@@ -12,13 +12,8 @@ fn busy(ipus: u32) -> (Scripted, KnownJobs) {
     let running = || (1..=ipus).filter(|job| job % 43 != 0);
     let slurm = jobs(0, &running().map(|job| (job, 61 + i64::from(job) * 1009 % 3600)).collect::<Vec<_>>());
     let claim = |job: u32| Claim { size: IpuCount::ONE, ..claim(&job.to_string()) };
-    let place = |job: u32| vec![Place { domain: (job - 1) / 64, index: (job - 1) % 64 }];
-    let seen = |job| SeenPartition {
-        partition: claim(job).partition,
-        places: place(job),
-        fault: None,
-        leaving: false,
-    };
+    let place = |job: u32| Place { domain: (job - 1) / 64, index: (job - 1) % 64 };
+    let seen = |job| SeenPartition { places: vec![place(job)], ..seen(&format!("slurm_{job}"), []) };
     let (pod, asked, partitions) = (id("pod64", "vipu"), scripted.now, running().map(seen).collect());
     let adopted = running().map(|job| Event::Adopt(claim(job), AdoptedAs::Running));
     for event in adopted.chain([Event::Inventory { pod, asked, ipus, faulty: 0, partitions }]) {

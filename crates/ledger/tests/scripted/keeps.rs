@@ -1,6 +1,8 @@
 //! Partitions of failed runs that stay for a while.
 
-use crate::script::{Scripted, asks, earliest, empty_pod, id, listing, play, seen};
+use ledger::SeenPartition;
+
+use crate::script::{asks, earliest, empty_pod, id, play, seen};
 
 #[test]
 fn user_keep_is_a_life_of_its_own() {
@@ -90,8 +92,7 @@ fn user_keep_counts_as_used_and_is_shown() {
          fails 7           -> keep 7 until 100, end-keep 7
          recorded 7        ->",
     );
-    let there = listing(&pod, 64, vec![seen("slurm_7", 0..16)]);
-    pod.tell(there);
+    pod.lists(vec![seen("slurm_7", 0..16)]);
     assert_eq!(
         asks(&pod, "pod64", 64),
         "vipu: 64 IPUs of pod64 needed, 48 free, largest block 32; 16 kept of failed jobs"
@@ -109,20 +110,11 @@ fn user_keep_ends_when_the_partition_is_removed_on_its_controller() {
         "adopt-kept 7      -> keep 7 until 100, end-keep 7
          recorded 7        ->",
     );
-    let broken = |pod: &Scripted| {
-        let mut partition = seen("slurm_7", 0..16);
-        partition.fault = Some("an IPU is in error".into());
-        listing(pod, 64, vec![partition])
-    };
-    pod.now.0 += 1;
-    let listed = broken(&pod);
-    assert_eq!(pod.tell(listed), "", "it is there to be looked at, broken or not");
-    pod.now.0 += 1;
-    let gone = listing(&pod, 64, vec![]);
-    assert_eq!(pod.tell(gone), "");
+    let broken = SeenPartition { fault: Some("an IPU is in error".into()), ..seen("slurm_7", 0..16) };
+    assert_eq!(pod.lists(vec![broken]), "", "it is there to be looked at, broken or not");
+    assert_eq!(pod.lists(vec![]), "");
     pod.now.0 += 30_000;
-    let gone = listing(&pod, 64, vec![]);
-    assert_eq!(pod.tell(gone), "await-nodes 7");
+    assert_eq!(pod.lists(vec![]), "await-nodes 7");
     pod.play(
         "nodes-done 7      -> remove 7
          gone 7            -> kick, survey pod64",

@@ -18,13 +18,18 @@ fn a_job_that_runs() {
              gone 7        -> complete 7, kick, survey pod64",
         ),
         (
-            "Slurm does not wait for its end",
-            "begin 7       -> create 7
-             up 7          -> launch 7, survey pod64
-             launched 7    ->
-             fini 7        -> await-nodes 7
-             nodes-done 7  -> remove 7
-             gone 7        -> kick, survey pod64",
+            "requeued, without waiting for its partition",
+            "begin 7         -> create 7
+             up 7            -> launch 7, survey pod64
+             launched 7      ->
+             fini 7          -> await-nodes 7
+             begin 7r1       -> create 7r1
+             nodes-done 7    -> remove 7
+             up 7r1          -> launch 7r1, survey pod64
+             gone 7          -> kick, survey pod64
+             fini 7 held     -> await-nodes 7r1
+             nodes-done 7r1  -> remove 7r1
+             gone 7r1        -> complete 7r1, kick, survey pod64",
         ),
         (
             "it ends while its launch gate is being opened",
@@ -189,38 +194,6 @@ fn unknown_or_repeated_events_change_nothing() {
 }
 
 #[test]
-fn a_job_that_runs_again() {
-    play(&[
-        (
-            "after a requeue that did not wait for its partition",
-            "begin 7         -> create 7
-             up 7            -> launch 7, survey pod64
-             launched 7      ->
-             fini 7          -> await-nodes 7
-             begin 7r1       -> create 7r1
-             nodes-done 7    -> remove 7
-             up 7r1          -> launch 7r1, survey pod64
-             gone 7          -> kick, survey pod64
-             fini 7 held     -> await-nodes 7r1
-             nodes-done 7r1  -> remove 7r1
-             gone 7r1        -> complete 7r1, kick, survey pod64",
-        ),
-        (
-            "although nobody told the end of the first run",
-            "begin 7         -> create 7
-             begin 7r1       -> drop 7, cancel 7, create 7r1
-             cancelled 7     -> await-nodes 7
-             nodes-done 7    -> remove 7
-             gone 7          -> kick, survey pod64
-             up 7r1          -> launch 7r1, survey pod64
-             fini 7          -> await-nodes 7r1
-             nodes-done 7r1  -> remove 7r1
-             gone 7r1        -> kick, survey pod64",
-        ),
-    ]);
-}
-
-#[test]
 fn a_run_that_begins_again_under_another_id() {
     play(&[
         (
@@ -338,19 +311,4 @@ fn a_job_of_an_earlier_slurmctld() {
              gone 7r1          -> complete 7r1, kick, survey pod64",
         ),
     ]);
-}
-
-#[test]
-fn the_run_that_a_fini_would_end_can_be_asked_for() {
-    let mut scripted = Scripted::new();
-    let live = |scripted: &Scripted| scripted.ledger.live_claim(7).map(|claim| claim.partition.to_string());
-    assert_eq!(live(&scripted), None);
-    scripted.play("begin 7 -> create 7");
-    assert_eq!(live(&scripted).as_deref(), Some("slurm_7"));
-    scripted.play("fini 7 -> drop 7, cancel 7");
-    assert_eq!(live(&scripted), None);
-    scripted.play("begin 7r1 -> create 7r1");
-    assert_eq!(live(&scripted).as_deref(), Some("slurm_7r1"));
-    assert!(scripted.ledger.holder(&crate::script::claim("7").partition).is_some());
-    assert!(scripted.ledger.holder(&crate::script::claim("7r2").partition).is_none());
 }

@@ -1,6 +1,6 @@
 //! Listings and configuration, and the room that the ledger computes from them.
 
-use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, row_of, seen};
+use crate::script::{Scripted, asks, claim, earliest, empty_pod, id, listing, pod, seen};
 use ledger::{Event, ModelFacts, Violation};
 use vipu_types::IpuCount;
 
@@ -15,8 +15,7 @@ fn nothing_fits_before_the_controller_answered() {
     assert_eq!(asks(&scripted, "pod99", 1), "vipu: no model pod99 (models: pod64)");
     assert_eq!(scripted.tell(unreachable()), "");
     assert_eq!(asks(&scripted, "pod64", 1), "vipu: pod64: connection refused");
-    let nothing = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(nothing), "kick");
+    assert_eq!(scripted.lists(vec![]), "kick");
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
     assert_eq!(asks(&scripted, "pod64", 128), "vipu: 128 IPUs wanted, a job on pod64 gets at most 64");
 }
@@ -45,12 +44,10 @@ fn a_listing_tells_where_claims_are() {
     let mut scripted = empty_pod();
     scripted.play("begin 1 -> create 1");
     assert_eq!(asks(&scripted, "pod64", 32), "fits");
-    let middle = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
-    assert_eq!(scripted.tell(middle), "");
+    assert_eq!(scripted.lists(vec![seen("slurm_1", 24..40)]), "");
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
     // A claim that is listed without places is placed by the forecast again.
-    let hidden = listing(&scripted, 64, vec![seen("slurm_1", [])]);
-    assert_eq!(scripted.tell(hidden), "kick");
+    assert_eq!(scripted.lists(vec![seen("slurm_1", [])]), "kick");
     let view = scripted.ledger.view();
     let pod = &view.models[0].pods[0];
     assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (48, 32, 16, 0));
@@ -60,14 +57,11 @@ fn a_listing_tells_where_claims_are() {
 fn the_partition_of_an_earlier_run_counts_beside_that_of_the_next() {
     let mut scripted = empty_pod();
     let free = |scripted: &Scripted| scripted.ledger.view().models[0].pods[0].free;
-    let early = |scripted: &Scripted| listing(scripted, 64, vec![seen("slurm_1", 0..16)]);
     scripted.play("begin 1 -> create 1");
-    let listed = early(&scripted);
-    scripted.tell(listed);
+    scripted.lists(vec![seen("slurm_1", 0..16)]);
     scripted.play("begin 1p1 -> drop 1, cancel 1, create 1p1");
     assert_eq!(free(&scripted), 32);
-    let listed = early(&scripted);
-    scripted.tell(listed);
+    scripted.lists(vec![seen("slurm_1", 0..16)]);
     assert_eq!(free(&scripted), 32);
     scripted.play("up 1 -> await-nodes 1");
     scripted.play("nodes-done 1 -> remove 1");
@@ -79,9 +73,7 @@ fn the_partition_of_an_earlier_run_counts_beside_that_of_the_next() {
 #[test]
 fn partitions_of_others_count() {
     let mut scripted = empty_pod();
-    let others = vec![seen("theirs", [0, 1, 2]), seen("hidden", [])];
-    let listed = listing(&scripted, 64, others);
-    scripted.tell(listed);
+    scripted.lists(vec![seen("theirs", [0, 1, 2]), seen("hidden", [])]);
     let view = scripted.ledger.view();
     let pod = &view.models[0].pods[0];
     assert_eq!((pod.free, pod.largest_free, pod.claimed, pod.foreign), (60, 32, 0, 2));
@@ -102,8 +94,7 @@ fn a_partition_just_removed_is_not_somebody_elses() {
     scripted.play("begin 1 -> create 1");
     scripted.tell(before);
     assert_eq!(asks(&scripted, "pod64", 32), "fits");
-    let after = listing(&scripted, 64, vec![seen("slurm_1", 24..40)]);
-    scripted.tell(after);
+    scripted.lists(vec![seen("slurm_1", 24..40)]);
     assert_eq!(asks(&scripted, "pod64", 32), "vipu: 32 IPUs of pod64 needed, 48 free, largest block 16");
 }
 
@@ -111,9 +102,7 @@ fn a_partition_just_removed_is_not_somebody_elses() {
 fn an_older_listing_is_ignored() {
     let mut scripted = empty_pod();
     let old = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-    scripted.now.0 += 5;
-    let new = listing(&scripted, 64, vec![]);
-    scripted.tell(new);
+    scripted.lists(vec![]);
     assert_eq!(scripted.tell(old), "");
     assert_eq!(asks(&scripted, "pod64", 64), "fits");
 }
@@ -124,28 +113,12 @@ fn the_scheduler_looks_again_when_more_fits() {
     for (indexes, kick) in
         [(0..64, ""), (0..48, "kick"), (0..48, ""), (0..40, ""), (0..32, "kick"), (0..33, ""), (0..0, "kick")]
     {
-        let used: Vec<u32> = indexes.collect();
-        let partitions = if used.is_empty() { vec![] } else { vec![seen("theirs", used.clone())] };
-        let listed = listing(&scripted, 64, partitions);
-        assert_eq!(scripted.tell(listed), kick, "{} used", used.len());
+        let used = indexes.len();
+        let partitions = if used == 0 { vec![] } else { vec![seen("theirs", indexes)] };
+        assert_eq!(scripted.lists(partitions), kick, "{used} used");
     }
     assert_eq!(scripted.tell(unreachable()), "");
-    let again = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(again), "kick");
-}
-
-#[test]
-fn faulty_ipus_are_not_free() {
-    let mut scripted = empty_pod();
-    let asked = scripted.now;
-    scripted.tell(Event::Inventory {
-        pod: id("pod64", "vipu"),
-        asked,
-        ipus: 64,
-        faulty: 4,
-        partitions: vec![],
-    });
-    assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 60 free, largest block 32");
+    assert_eq!(scripted.lists(vec![]), "kick");
 }
 
 #[test]
@@ -174,8 +147,7 @@ fn configuration_comes_and_goes() {
     let domains_of_4 = ModelFacts { domain_size: IpuCount::new(4).unwrap(), ..pod("pod64") };
     assert_eq!(scripted.tell(models(domains_of_4)), "survey pod64, kick");
     // 15 of the 16 domains are whole.
-    let touched = listing(&scripted, 64, vec![seen("theirs", [0])]);
-    scripted.tell(touched);
+    scripted.lists(vec![seen("theirs", [0])]);
     assert_eq!(asks(&scripted, "pod64", 64), "vipu: 64 IPUs of pod64 needed, 63 free, largest block 32");
 
     scripted.play("begin 1 -> create 1");
@@ -184,8 +156,7 @@ fn configuration_comes_and_goes() {
     scripted.play("fini 1 held -> cancel 1");
     scripted.play("up 1 -> await-nodes 1");
     assert_eq!(scripted.tell(models(pod("pod64"))), "survey pod64");
-    let back = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(back), "kick");
+    assert_eq!(scripted.lists(vec![]), "kick");
     assert_eq!(scripted.ledger.view().models[0].pods[0].free, 48);
     scripted.play("nodes-done 1 -> remove 1");
     scripted.play("gone 1 -> complete-both 1, kick, survey pod64");
@@ -211,26 +182,11 @@ fn impossible_states_are_reported() {
 }
 
 #[test]
-fn the_forecast_waits_for_a_block_not_for_a_count() {
-    // Jobs 1 and 2 have one half, 3 and 4 the other. A block of 32 needs the ends of both jobs of one half.
-    let mut scripted = row_of(&[(1, 16), (2, 16), (3, 16), (4, 16)]);
-    let ends = [(1, 100), (3, 200), (2, 300), (4, 400)];
-    assert_eq!(earliest(&mut scripted, 16, &ends), Some(101));
-    assert_eq!(earliest(&mut scripted, 32, &ends), Some(301));
-    assert_eq!(earliest(&mut scripted, 64, &ends), Some(401));
-    assert_eq!(earliest(&mut scripted, 128, &ends), None, "there are not that many");
-    let mut scripted = row_of(&[(1, 16), (2, 16), (3, 16), (4, 16)]);
-    assert_eq!(earliest(&mut scripted, 16, &ends[1..]), Some(1), "job 1 has ended, its partition goes");
-}
-
-#[test]
 fn the_forecast_expects_no_end_of_foreign_partitions() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Begin(claim("1")));
     scripted.tell(Event::Begin(claim("2")));
-    let there = vec![seen("slurm_1", 0..16), seen("slurm_2", 32..48), seen("theirs", 48..49)];
-    let listed = listing(&scripted, 64, there);
-    scripted.tell(listed);
+    scripted.lists(vec![seen("slurm_1", 0..16), seen("slurm_2", 32..48), seen("theirs", 48..49)]);
     let ends = [(1, 500), (2, 100)];
     assert_eq!(earliest(&mut scripted, 32, &ends), Some(501), "job 2 is in one half with theirs");
     assert_eq!(earliest(&mut scripted, 64, &ends), None);

@@ -1,9 +1,9 @@
 //! Partitions that are made while their jobs still wait, event by event.
 
-use ledger::{Action, Claim, Event, HostAction, Seconds, SeenPartition};
+use ledger::{Claim, Event, Seconds, SeenPartition};
 use vipu_types::IpuCount;
 
-use crate::script::{Scripted, asks, claim, empty_pod, jobs, listing, play, seen, wish};
+use crate::script::{Scripted, asks, claim, empty_pod, jobs, play, seen, wish};
 
 #[test]
 fn a_job_begins_with_its_prepared_partition() {
@@ -32,15 +32,6 @@ fn a_job_begins_with_its_prepared_partition() {
 fn a_preparation_in_vain_leaves_nothing() {
     play(&[
         (
-            "it goes while its partition is made",
-            "prepare 7     -> create 7
-             started 7     ->
-             forgo 7       -> cancel 7
-             cancelled 7   -> await-nodes 7
-             nodes-done 7  -> remove 7
-             gone 7        -> kick, survey pod64",
-        ),
-        (
             "it goes when its partition is there",
             "prepare 7     -> create 7
              up 7          -> kick, survey pod64
@@ -58,15 +49,9 @@ fn a_preparation_in_vain_leaves_nothing() {
              gone 7        -> kick, survey pod64",
         ),
         (
-            "the create fails, and nobody is ended for it",
-            "prepare 7     -> create 7
-             failed 7      -> await-nodes 7, survey pod64
-             nodes-done 7  -> remove 7
-             gone 7        -> kick, survey pod64",
-        ),
-        (
-            "it is prepared once more before the first partition is gone",
+            "it goes while its partition is made, and is prepared once more before that is gone",
             "prepare 7       -> create 7
+             started 7       ->
              forgo 7         -> cancel 7
              prepare 7       ->
              prepare 7p1     -> create 7p1
@@ -137,16 +122,13 @@ fn a_prepared_partition_that_fails_is_given_up() {
     for listed in [vec![broken], vec![seen("slurm_7", 16..32)]] {
         let mut scripted = empty_pod();
         scripted.play("prepare 7 -> create 7\n up 7 -> kick, survey pod64\n launched 7 ->");
-        let well = listing(&scripted, 64, vec![seen("slurm_7", 0..16)]);
-        assert_eq!(scripted.tell(well), "");
-        let now = listing(&scripted, 64, listed);
-        assert_eq!(scripted.tell(now), "await-nodes 7");
+        assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "");
+        assert_eq!(scripted.lists(listed), "await-nodes 7");
     }
     let mut scripted = empty_pod();
     scripted.play("prepare 7 -> create 7\n up 7 -> kick, survey pod64\n launched 7 ->");
     for todo in ["", "await-nodes 7"] {
-        let missing = listing(&scripted, 64, vec![]);
-        assert_eq!(scripted.tell(missing), todo);
+        assert_eq!(scripted.lists(vec![]), todo);
         scripted.now.0 += 30_000;
     }
 }
@@ -166,8 +148,6 @@ fn a_prepared_partition_counts_as_used_and_is_no_plan_any_more() {
 fn a_create_without_hope_ends_and_the_job_waits() {
     let mut scripted = empty_pod();
     scripted.play("prepare 7 -> create 7\n started 7 ->\n no-room 7 ->");
-    let full = listing(&scripted, 64, vec![seen("foreign", 0..64)]);
-    assert_eq!(scripted.tell(full), "cancel 7");
-    let todo = scripted.ledger.apply(scripted.now, Event::CreateCancelled(claim("7").partition));
-    assert!(matches!(&todo[..], [Action::Host(HostAction::AwaitNodes(_))]), "{todo:?}");
+    assert_eq!(scripted.lists(vec![seen("foreign", 0..64)]), "cancel 7");
+    scripted.play("cancelled 7 -> await-nodes 7");
 }

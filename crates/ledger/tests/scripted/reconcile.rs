@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{Event, ModelFacts, SeenPartition};
 
-use crate::script::{Scripted, empty_pod, id, listing, pod, seen};
+use crate::script::{Scripted, empty_pod, listing, pod, seen};
 
 /// Returns a ledger in which job 7 has its partition and is about to be launched.
 fn ready() -> Scripted {
@@ -20,22 +20,14 @@ fn ready() -> Scripted {
 fn launched() -> Scripted {
     let mut scripted = ready();
     scripted.play("launched 7 -> ");
-    scripted.now.0 += 1;
     scripted
 }
 
 /// Returns a ledger in which job 7 runs on a partition that a listing showed.
 fn running() -> Scripted {
     let mut scripted = launched();
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "");
     scripted
-}
-
-/// Tells a listing of these partitions and returns the actions.
-fn lists(scripted: &mut Scripted, partitions: Vec<SeenPartition>) -> String {
-    scripted.now.0 += 1;
-    let event = listing(scripted, 64, partitions);
-    scripted.tell(event)
 }
 
 fn broken(words: &str) -> SeenPartition {
@@ -46,16 +38,16 @@ fn broken(words: &str) -> SeenPartition {
 fn an_unclaimed_partition_is_reported_once() {
     let mut scripted = running();
     let theirs = || vec![seen("slurm_7", 0..16), seen("slurm_8", 16..20), seen("slurm_9r2", 20..21)];
-    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 8, unclaimed 9r2");
-    assert_eq!(lists(&mut scripted, theirs()), "");
+    assert_eq!(scripted.lists(theirs()), "unclaimed 8, unclaimed 9r2");
+    assert_eq!(scripted.lists(theirs()), "");
     let view = scripted.ledger.view().models[0].pods[0].clone();
     assert_eq!(view.unclaimed.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["slurm_8", "slurm_9r2"]);
     assert_eq!((view.foreign, view.free), (2, 43));
     // A partition is reported again after it was missing, and after a change of the configuration.
-    assert_eq!(lists(&mut scripted, theirs()[..2].to_vec()), "");
-    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 9r2");
+    assert_eq!(scripted.lists(theirs()[..2].to_vec()), "");
+    assert_eq!(scripted.lists(theirs()), "unclaimed 9r2");
     scripted.tell(Event::Models(vec![pod("pod64")]));
-    assert_eq!(lists(&mut scripted, theirs()), "unclaimed 8, unclaimed 9r2");
+    assert_eq!(scripted.lists(theirs()), "unclaimed 8, unclaimed 9r2");
 }
 
 #[test]
@@ -63,34 +55,21 @@ fn a_partition_with_another_name_is_left_alone() {
     let mut scripted = running();
     let theirs = ["slurm", "slurm_x", "other_8", "slurm_08"].into_iter().zip(16..);
     let theirs = theirs.map(|(id, ipu)| seen(id, [ipu])).chain([seen("slurm_7", 0..16)]).collect();
-    assert_eq!(lists(&mut scripted, theirs), "");
+    assert_eq!(scripted.lists(theirs), "");
 }
 
 #[test]
 fn a_partition_under_removal_or_gone_is_not_reported() {
     let mut scripted = running();
-    let stale = listing(&scripted, 64, vec![seen("slurm_7", 0..16)]);
     scripted.play("fini 7 -> await-nodes 7");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
-    assert_eq!(lists(&mut scripted, vec![]), "");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "");
+    assert_eq!(scripted.lists(vec![]), "");
     scripted.play(
         "nodes-done 7 -> remove 7
          gone 7       -> kick, survey pod64",
     );
-    let Event::Inventory { pod, ipus, faulty, partitions, .. } = stale else { panic!("no listing") };
-    let asked = scripted.now;
-    assert_eq!(scripted.tell(Event::Inventory { pod, asked, ipus, faulty, partitions }), "");
-}
-
-#[test]
-fn a_claim_on_another_controller_explains_the_name() {
-    let mut scripted = running();
-    let mut two = pod("pod64");
-    two.controllers.push(id("pod64", "vipu2").controller);
-    scripted.tell(Event::Models(vec![two]));
-    let (pod, asked, partitions) = (id("pod64", "vipu2"), scripted.now, vec![seen("slurm_7", 0..16)]);
-    let event = Event::Inventory { pod, asked, ipus: 64, faulty: 0, partitions };
-    assert_eq!(scripted.tell(event), "");
+    let stale = listing(&scripted, 64, vec![seen("slurm_7", 0..16)]);
+    assert_eq!(scripted.tell(stale), "");
 }
 
 const VANISHED: &str = "broken 7 (its controller does not know it any more)";
@@ -98,14 +77,14 @@ const VANISHED: &str = "broken 7 (its controller does not know it any more)";
 /// Tells a listing of these partitions after this many seconds and returns the actions.
 fn later(scripted: &mut Scripted, seconds: u64, partitions: Vec<SeenPartition>) -> String {
     scripted.now.0 += 1000 * seconds;
-    lists(scripted, partitions)
+    scripted.lists(partitions)
 }
 
 #[test]
 fn a_partition_missing_in_two_listings_has_vanished() {
     let mut scripted = running();
     let there = || vec![seen("slurm_7", 0..16)];
-    assert_eq!(lists(&mut scripted, vec![]), "");
+    assert_eq!(scripted.lists(vec![]), "");
     assert_eq!(later(&mut scripted, 30, there()), "");
     assert_eq!(later(&mut scripted, 30, vec![]), "");
     for _ in 0..5 {
@@ -133,10 +112,10 @@ fn two_listings_count_only_ten_seconds_apart() {
 #[test]
 fn a_controller_that_was_away_is_asked_twice_anew() {
     let mut scripted = running();
-    assert_eq!(lists(&mut scripted, vec![]), "");
+    assert_eq!(scripted.lists(vec![]), "");
     scripted.now.0 += 60_000;
     scripted.play("away 7 ->");
-    assert_eq!(lists(&mut scripted, vec![]), "kick", "it may not have loaded what it knows");
+    assert_eq!(scripted.lists(vec![]), "kick", "it may not have loaded what it knows");
     assert_eq!(later(&mut scripted, 29, vec![]), "");
     assert_eq!(later(&mut scripted, 1, vec![]), VANISHED);
 }
@@ -161,36 +140,36 @@ fn a_controller_that_suddenly_lists_nothing_is_asked_twice_anew() {
 fn a_partition_shown_as_removed_counts_as_missing() {
     let mut scripted = running();
     let removed = || vec![SeenPartition { leaving: true, ..seen("slurm_7", 0..16) }];
-    assert_eq!(lists(&mut scripted, removed()), "");
+    assert_eq!(scripted.lists(removed()), "");
     assert_eq!(later(&mut scripted, 30, removed()), VANISHED);
     let theirs = || vec![SeenPartition { leaving: true, ..seen("slurm_8", 16..20) }];
-    assert_eq!(lists(&mut scripted, theirs()), "", "soon it is nobody's");
+    assert_eq!(scripted.lists(theirs()), "", "soon it is nobody's");
 }
 
 #[test]
 fn a_changed_error_is_reported() {
     let mut scripted = running();
-    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
-    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "");
-    assert_eq!(lists(&mut scripted, vec![broken("agent gone")]), "broken 7 (agent gone)");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "");
-    assert_eq!(lists(&mut scripted, vec![broken("agent gone")]), "broken 7 (agent gone)");
+    assert_eq!(scripted.lists(vec![broken("link down")]), "broken 7 (link down)");
+    assert_eq!(scripted.lists(vec![broken("link down")]), "");
+    assert_eq!(scripted.lists(vec![broken("agent gone")]), "broken 7 (agent gone)");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "");
+    assert_eq!(scripted.lists(vec![broken("agent gone")]), "broken 7 (agent gone)");
 }
 
 #[test]
 fn a_partition_elsewhere_is_relocated() {
     let mut scripted = running();
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", (16..32).rev())]), "");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", [])]), "");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", (16..32).rev())]), "");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", [])]), "");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
 }
 
 #[test]
 fn a_partition_moved_to_mend_it_is_relocated() {
     let mut scripted = launched();
-    assert_eq!(lists(&mut scripted, vec![broken("link down")]), "broken 7 (link down)");
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
+    assert_eq!(scripted.lists(vec![broken("link down")]), "broken 7 (link down)");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 16..32)]), "refresh 7, relocated 7");
 }
 
 #[test]
@@ -201,8 +180,7 @@ fn a_partition_renumbered_without_an_agent_has_not_moved() {
         let seen = listing(&scripted, ipus, vec![seen("slurm_7", places)]);
         assert_eq!(scripted.tell(seen), follows);
     }
-    scripted.now.0 += 1;
-    assert_eq!(lists(&mut scripted, vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
+    assert_eq!(scripted.lists(vec![seen("slurm_7", 0..16)]), "refresh 7, relocated 7");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Controllers that refuse a partition for want of room, although the ledger or their listing shows room.
 
-use crate::script::{Scripted, asks, claim, empty_pod, id, listing, pod, seen};
+use crate::script::{Scripted, asks, claim, empty_pod, id, pod, seen};
 use ledger::{Claim, Event, Millis, ModelFacts, Place, Placement, SeenPartition};
 use vipu_types::IpuCount;
 
@@ -21,8 +21,7 @@ fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
         there.push(seen(id, first..first + ipus));
         first += ipus;
     }
-    let listed = listing(&scripted, 64, there);
-    scripted.tell(listed)
+    scripted.lists(there)
 }
 
 #[test]
@@ -35,24 +34,9 @@ fn a_create_goes_on_while_there_is_hope_of_room() {
 }
 
 #[test]
-fn a_job_for_which_there_is_no_room_waits_in_line_again() {
-    let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.play("no-room 1 ->");
-    let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-    scripted.tell(full);
-    scripted.play(
-        "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64
-        fini 1 held -> await-nodes 1
-        nodes-done 1 -> remove 1
-        gone 1 -> complete-both 1, kick, survey pod64",
-    );
-    assert_eq!(scripted.ledger.view().claims, []);
-}
-
-#[test]
-fn a_create_that_worked_out_after_all_is_used_unless_its_job_has_ended() {
+fn a_job_without_room_waits_in_line_again_unless_it_ended_or_its_create_worked_out_after_all() {
     for rest in [
+        "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64",
         "up 1 -> launch 1, survey pod64",
         "fini 1 held -> \n cancelled 1 -> await-nodes 1",
         "fini 1 -> drop 1 \n up 1 -> await-nodes 1",
@@ -60,8 +44,7 @@ fn a_create_that_worked_out_after_all_is_used_unless_its_job_has_ended() {
         let mut scripted = empty_pod();
         scripted.tell(Event::Begin(claim("1")));
         scripted.play("no-room 1 ->");
-        let full = listing(&scripted, 64, vec![seen("theirs", 0..64)]);
-        scripted.tell(full);
+        scripted.lists(vec![seen("theirs", 0..64)]);
         scripted.play(rest);
     }
 }
@@ -217,11 +200,9 @@ fn removals_elsewhere_explain_a_refusal_only_for_a_while() {
     let mut scripted = empty_pod();
     scripted.tell(Event::Begin(claim("1")));
     let there = [SeenPartition { leaving: true, ..seen("theirs", 32..48) }];
-    let mut seconds = 0;
-    while seconds < 60 {
+    for seconds in (0..60).step_by(5) {
         scripted.play("no-room 1 ->");
         assert_eq!(lists(&mut scripted, 0, &there), "", "after {seconds} s");
-        seconds += 5;
         scripted.now.0 += 5_000;
     }
     scripted.play("no-room 1 ->");

@@ -39,6 +39,12 @@ impl Scripted {
         actions.iter().map(short).collect::<Vec<_>>().join(", ")
     }
 
+    /// Tells a listing of a pod64 with 64 IPUs, asked for after all events so far. Returns the actions in words.
+    pub fn lists(&mut self, partitions: Vec<SeenPartition>) -> String {
+        self.now.0 += 1;
+        self.tell(listing(self, 64, partitions))
+    }
+
     /// Returns the largest size that fits on pod64.
     fn largest(&self) -> Option<u64> {
         (0..7).rev().map(|order| 1 << order).find(|&size| asks(self, "pod64", size) == "fits")
@@ -120,8 +126,7 @@ pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
         scripted.tell(Event::Begin(Claim { size, ..claim(&job.to_string()) }));
         there.push(seen(&format!("slurm_{job}"), first..first + ipus));
     }
-    let listed = listing(&scripted, 64, there);
-    scripted.tell(listed);
+    scripted.lists(there);
     scripted
 }
 
@@ -144,8 +149,7 @@ pub fn asks(scripted: &Scripted, name: &str, size: u64) -> String {
 /// Returns a Pod64 without partitions whose controller answered.
 pub fn empty_pod() -> Scripted {
     let mut scripted = Scripted::new();
-    let nothing = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(nothing), "kick");
+    assert_eq!(scripted.lists(vec![]), "kick");
     scripted
 }
 
@@ -208,45 +212,41 @@ pub fn event_of(text: &str) -> Event {
     }
 }
 
+/// Returns the run of a claim as scripts write it.
+pub fn run_of(claim: &Claim) -> String {
+    run(&claim.partition)
+}
+
+fn run(partition: &PartitionId) -> String {
+    partition.as_str().trim_start_matches("slurm_").to_owned()
+}
+
 fn short(action: &Action) -> String {
-    let run = |id: &PartitionId| id.as_str().trim_start_matches("slurm_").to_owned();
+    use Action::{Driver, Host};
     match action {
-        Action::Driver(DriverAction::Create(claim)) => format!("create {}", run(&claim.partition)),
-        Action::Driver(DriverAction::CancelCreate(id)) => format!("cancel {}", run(id)),
-        Action::Driver(DriverAction::Remove(claim)) => format!("remove {}", run(&claim.partition)),
-        Action::Driver(DriverAction::Bind(claim)) => format!("bind {}", run(&claim.partition)),
-        Action::Driver(DriverAction::Keep(claim, until)) => {
-            format!("keep {} until {}", run(&claim.partition), until.0)
-        }
-        Action::Host(HostAction::OpenLaunch(claim)) => format!("launch {}", run(&claim.partition)),
-        Action::Host(HostAction::FailRun(claim, reason)) => {
-            format!("fail {} ({reason})", run(&claim.partition))
-        }
-        Action::Host(HostAction::SendBack(claim, reason)) => {
-            format!("back {} ({reason})", run(&claim.partition))
-        }
-        Action::Host(HostAction::AwaitNodes(claim)) => format!("await-nodes {}", run(&claim.partition)),
-        Action::Host(HostAction::OpenCompletion { claim, launch_raised: false }) => {
-            format!("complete {}", run(&claim.partition))
-        }
-        Action::Host(HostAction::OpenCompletion { claim, .. }) => {
-            format!("complete-both {}", run(&claim.partition))
-        }
-        Action::Host(HostAction::DropLaunch(claim)) => format!("drop {}", run(&claim.partition)),
-        Action::Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
-        Action::Host(HostAction::Broken(claim, words)) => {
-            format!("broken {} ({words})", run(&claim.partition))
-        }
-        Action::Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run(&claim.partition)),
-        Action::Host(HostAction::EndKeep(claim, _)) => format!("end-keep {}", run(&claim.partition)),
-        Action::Host(HostAction::TellRelocated(claim)) => format!("relocated {}", run(&claim.partition)),
-        Action::Host(HostAction::KickScheduler) => "kick".into(),
-        Action::Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
+        Driver(DriverAction::Create(claim)) => format!("create {}", run_of(claim)),
+        Driver(DriverAction::CancelCreate(id)) => format!("cancel {}", run(id)),
+        Driver(DriverAction::Remove(claim)) => format!("remove {}", run_of(claim)),
+        Driver(DriverAction::Bind(claim)) => format!("bind {}", run_of(claim)),
+        Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", run_of(claim), until.0),
+        Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
+        Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run_of(claim)),
+        Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
             format!("survey {}", pod.model)
         }
-        Action::Driver(DriverAction::Survey(pod)) => {
-            format!("survey {} at {}", pod.model, pod.controller.host())
+        Driver(DriverAction::Survey(pod)) => format!("survey {} at {}", pod.model, pod.controller.host()),
+        Host(HostAction::OpenLaunch(claim)) => format!("launch {}", run_of(claim)),
+        Host(HostAction::FailRun(claim, reason)) => format!("fail {} ({reason})", run_of(claim)),
+        Host(HostAction::SendBack(claim, reason)) => format!("back {} ({reason})", run_of(claim)),
+        Host(HostAction::AwaitNodes(claim)) => format!("await-nodes {}", run_of(claim)),
+        Host(HostAction::OpenCompletion { claim, launch_raised }) => {
+            format!("{} {}", if *launch_raised { "complete-both" } else { "complete" }, run_of(claim))
         }
+        Host(HostAction::DropLaunch(claim)) => format!("drop {}", run_of(claim)),
+        Host(HostAction::Broken(claim, words)) => format!("broken {} ({words})", run_of(claim)),
+        Host(HostAction::EndKeep(claim, _)) => format!("end-keep {}", run_of(claim)),
+        Host(HostAction::TellRelocated(claim)) => format!("relocated {}", run_of(claim)),
+        Host(HostAction::KickScheduler) => "kick".into(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! Trouble and refusals that no job has caused.
 
-use std::cmp::Reverse;
-
-use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, listing, pod, wish};
-use ledger::{Claim, Event, Jobs, KnownJobs, Rank, Seconds, Wish};
+use crate::script::{Scripted, asks, claim, empty_pod, id, jobs, pod, wish};
+use ledger::{Claim, Event, Jobs, KnownJobs, Seconds};
 use vipu_types::IpuCount;
 
 const FULL: &str = "IpuofDir: cannot write to /ipuof: No space left on device";
@@ -34,8 +32,7 @@ fn trouble_of_a_model_to_come_is_not_forgotten() {
     let mut scripted = Scripted { ledger: ledger::Ledger::new(), now: ledger::Millis(1000) };
     scripted.tell(trouble(Some(FULL)));
     scripted.tell(Event::Models(vec![pod("pod64")]));
-    let nothing = listing(&scripted, 64, vec![]);
-    assert_eq!(scripted.tell(nothing), "");
+    assert_eq!(scripted.lists(vec![]), "");
     assert_eq!(asks(&scripted, "pod64", 1), format!("vipu: pod64: {FULL}"));
 }
 
@@ -73,9 +70,7 @@ impl Jobs for Users {
 }
 
 fn may_start(scripted: &mut Scripted, job: u32) -> Result<(), String> {
-    let rank = Rank { job: Reverse(job), ..wish(job, 1, 60).rank };
-    let wish = Wish { rank, size: IpuCount::ONE, ..wish(job, 1, 60) };
-    let answer = scripted.ledger.may_start(&wish, &Users(jobs(0, &[])));
+    let answer = scripted.ledger.may_start(&wish(job, 1, 60), &Users(jobs(0, &[])));
     answer.map(drop).map_err(|why| why.to_string())
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ const SELECTORS: [(&str, u32); 2] = [("cons_tres", 109), ("linear", 102)];
 /// A folder with our plugins, and with a fake Slurm for each requested series.
 pub struct FakeSlurms {
     folder: TempDir,
-    installations: Mutex<usize>,
+    installations: AtomicUsize,
 }
 
 impl FakeSlurms {
@@ -38,17 +39,13 @@ impl FakeSlurms {
         }
         let series: BTreeSet<_> = releases.into_iter().map(|release| release.series).collect();
         in_parallel(series, |series| build(&folder.path().join(series.to_string()), series))?;
-        Ok(Self { folder, installations: Mutex::new(0) })
+        Ok(Self { folder, installations: AtomicUsize::new(0) })
     }
 
     /// Makes an installation with a fake Slurm of this release and our plugins, installed and configured as
     /// the README says.
     pub fn install(&self, release: &Release) -> Result<Installation> {
-        let number = {
-            let mut installations = self.installations.lock().unwrap();
-            *installations += 1;
-            *installations
-        };
+        let number = self.installations.fetch_add(1, Ordering::Relaxed);
         let installation =
             Installation(self.folder.path().join(format!("installation-{number}-{}", release.name)));
         for folder in

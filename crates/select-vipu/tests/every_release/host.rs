@@ -3,6 +3,9 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
+
+use testbed::wait_until;
 
 use crate::installation::Installation;
 use crate::object::{Object, Plugin};
@@ -169,6 +172,15 @@ impl Host {
         let code = self
             .under_locks(|| unsafe { call(function, message.address(), job.address(), 1000, &raw mut told) });
         (code, text_at(told))
+    }
+
+    /// Waits until the plugin has written a reason with this part for a job to wait. Returns the reason.
+    pub fn reason(self, job: Record, part: &str) -> String {
+        let read = || self.under_locks(|| job.text("state_desc"));
+        let is_told = || Ok(read().is_some_and(|reason| reason.contains(part)));
+        let told = wait_until("the reason to be written", Duration::from_secs(30), is_told);
+        told.unwrap_or_else(|late| panic!("{late:#}: '{part}' is not in {:?}", read()));
+        read().unwrap()
     }
 
     fn function<F: Copy>(self, name: &str) -> F {

@@ -62,7 +62,8 @@ impl Record {
         self.release.member(self.kind, member).is_some()
     }
 
-    fn member<T>(self, member: &str) -> *mut T {
+    /// Returns the address of a member.
+    pub fn address_of<T>(self, member: &str) -> *mut T {
         let (kind, name) = (self.kind, &self.release.name);
         let place = self.release.member(kind, member);
         let (offset, size) = place.unwrap_or_else(|| panic!("{kind} of {name} has no {member}"));
@@ -71,19 +72,14 @@ impl Record {
         unsafe { self.at.add(offset) }.cast()
     }
 
-    /// Returns the address of a member.
-    pub fn address_of<T>(self, member: &str) -> *mut T {
-        self.member(member)
-    }
-
     pub fn put<T>(self, member: &str, value: T) {
         // SAFETY: the member has this size and is aligned as in C.
-        unsafe { self.member::<T>(member).write(value) };
+        unsafe { self.address_of::<T>(member).write(value) };
     }
 
     pub fn get<T: Copy>(self, member: &str) -> T {
         // SAFETY: the member has this size, is aligned as in C, and was set.
-        unsafe { self.member::<T>(member).read() }
+        unsafe { self.address_of::<T>(member).read() }
     }
 
     /// Returns the text of a `char *` member.

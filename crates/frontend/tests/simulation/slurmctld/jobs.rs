@@ -65,11 +65,10 @@ impl Slurmctld {
     /// Gives a job its nodes.
     fn begin(self: &Rc<Self>, id: u32) {
         let now = self.cluster.seconds();
-        let begin = |job: &mut Job| {
+        self.with_job(id, |job| {
             job.start = now;
             job.reason = None;
-        };
-        self.with_job(id, begin);
+        });
         let Some(job) = JobChange::new(&self.cluster, id) else { return };
         if !self.ask(|frontend| frontend::job_begin(frontend, job)) {
             self.with_job(id, |job| job.start = 0);
@@ -83,7 +82,7 @@ impl Slurmctld {
             job.launch_gates > 0
         });
         if is_held == Some(false) {
-            self.cluster.counts.at_once.set(self.cluster.counts.at_once.get() + 1);
+            self.cluster.counts.borrow_mut().at_once += 1;
             self.launch(id);
         }
     }
@@ -119,7 +118,7 @@ impl Slurmctld {
             job.ends = ends;
             job.enter(State::Running);
         });
-        self.cluster.counts.launched.set(self.cluster.counts.launched.get() + 1);
+        self.cluster.counts.borrow_mut().launched += 1;
         self.end_in_time(job.run(), ends);
     }
 

@@ -196,7 +196,7 @@ impl Slurmctld {
             match outgoing {
                 Outgoing::Actions(actions) => {
                     told = true;
-                    self.cluster.check.events.set(self.cluster.check.events.get() + 1);
+                    self.cluster.counts.borrow_mut().events += 1;
                     actions.iter().for_each(|action| self.note(action));
                     self.driver.route(actions, self);
                 }
@@ -230,9 +230,7 @@ impl Slurmctld {
                 let what = format!("{:?} pays for what all share: {why}", claim.run);
                 self.cluster.check.breach(what);
             }
-            Action::Driver(DriverAction::Keep(..)) => {
-                self.cluster.counts.kept.set(self.cluster.counts.kept.get() + 1)
-            }
+            Action::Driver(DriverAction::Keep(..)) => self.cluster.counts.borrow_mut().kept += 1,
             _ => {}
         }
     }

@@ -278,15 +278,13 @@ impl slurm::Locked for Locks<'_> {
     }
 
     fn send_back(&mut self, job: u32, held: bool) -> bool {
-        let counts = &self.0.cluster.counts;
-        counts.failed.set(counts.failed.get() + 1);
-        counts.held.set(counts.held.get() + u64::from(held));
+        self.0.cluster.counts.borrow_mut().failed += 1;
+        self.0.cluster.counts.borrow_mut().held += u64::from(held);
         self.requeue(job, held)
     }
 
     fn end_failed(&mut self, job: u32) {
-        let counts = &self.0.cluster.counts;
-        counts.failed.set(counts.failed.get() + 1);
+        self.0.cluster.counts.borrow_mut().failed += 1;
         self.0.end(job, Next::Over, Duration::ZERO);
     }
 

@@ -1,18 +1,13 @@
 //! The adoption of an earlier slurmctld's jobs stops half-way. New IPU jobs wait, and no gate stays closed in
 //! vain.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CString, c_void};
 use std::fs;
-use std::time::Duration;
-
-use testbed::wait_until;
 
 use crate::cluster::{Cluster, Job, PLAIN, RUNNING, WAITING, gres};
 use crate::host::{Host, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// The failure that stops the adoption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +40,7 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
         }
     }
     let plugin = Plugin::load(&installation.plugins().join("select_vipu.so"), host.release).unwrap();
-    let select = Select { host, plugin };
+    let call = |name: &str, job: Job| host.call(plugin, name, Some(job.record));
     host.set("fake_agrees", true);
     notes();
     host.read_conf(plugin);
@@ -58,14 +53,14 @@ pub fn run(host: Host, installation: &Installation, stop: Stop) {
     let is_told = |part: &str| errors.iter().any(|line| line.contains(part));
     assert!(is_told("no IPU job starts") && is_told(why), "{errors:?}");
 
-    select.has_new_jobs_wait(new, (stop == Stop::Panic).then_some(why));
+    has_new_jobs_wait(host, plugin, new, (stop == Stop::Panic).then_some(why));
     running.record.put("job_state", state(&["JOB_COMPLETE", "JOB_COMPLETING"]));
-    select.call("select_p_job_fini", running);
+    call("select_p_job_fini", running);
     assert_eq!(gates(running), (0, 0), "nobody may be there to let it go");
     assert_eq!(gates(second), (0, 0));
     if stop == Stop::Panic {
         notes();
-        assert_eq!(select.call("select_p_job_ready", second), 0);
+        assert_eq!(call("select_p_job_ready", second), 0);
         let asked: Vec<_> = notes().into_iter().filter(|note| note.contains("job_ready")).collect();
         assert_eq!(asked, [""; 0], "its partition may not be ready, whatever its nodes are");
     }
@@ -84,25 +79,12 @@ fn gates(job: Job) -> (u32, u8) {
     (job.record.get("prep_epilog_cnt"), job.details.get("prolog_running"))
 }
 
-/// `select_vipu.so` in slurmctld.
-struct Select {
-    host: Host,
-    plugin: Plugin,
-}
-
-impl Select {
-    fn call(&self, name: &str, job: Job) -> c_int {
-        self.host.call(self.plugin, name, Some(job.record))
-    }
-
-    fn has_new_jobs_wait(&self, job: Job, why: Option<&str>) {
-        let start = self.host.release.constant("SELECT_MODE_RUN_NOW");
-        let code = self.host.job_test(self.plugin.wanted("select_p_job_test"), job.record, start);
-        assert!(code != 0, "job {PLAIN} starts");
-        let Some(why) = why else { return };
-        let reason = || self.host.under_locks(|| job.record.text("state_desc"));
-        wait_until("the reason to be written", LIMIT, || Ok(reason().is_some())).unwrap();
-        let reason = reason().unwrap();
-        assert!(reason.contains(why) && reason.contains("restart slurmctld"), "{reason}");
+fn has_new_jobs_wait(host: Host, select: Plugin, job: Job, why: Option<&str>) {
+    let start = host.release.constant("SELECT_MODE_RUN_NOW");
+    let code = host.job_test(select.wanted("select_p_job_test"), job.record, start);
+    assert!(code != 0, "job {PLAIN} starts");
+    if let Some(why) = why {
+        let reason = host.reason(job.record, why);
+        assert!(reason.contains("restart slurmctld"), "{reason}");
     }
 }

@@ -2,9 +2,6 @@
 //! its place in this release.
 
 use std::fs;
-use std::time::Duration;
-
-use testbed::wait_until;
 
 use super::submit::{ask, job_submit};
 use crate::cluster::{Cluster, gres};
@@ -12,8 +9,6 @@ use crate::host::Host;
 use crate::installation::Installation;
 use crate::object::Plugin;
 use crate::record::Record;
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// A vipu.conf whose controller does not answer.
 const CONF: &str = "ApiHost=127.0.0.1:1 IpuofDir=/x SizePolicy=round-up\n\
@@ -32,9 +27,7 @@ pub fn run(host: Host, installation: &Installation, [select, submit]: [Plugin; 2
     let busy = host.release.constant("ESLURM_NODES_BUSY").cast_signed();
     job.put("state_reason", 0_u32);
     assert_eq!(host.job_test(select.wanted("select_p_job_test"), job, 0), busy);
-    let told = |job: Record| host.under_locks(|| job.text("state_desc"));
-    let is_told = || Ok(told(job).is_some_and(|why| why.contains("a job of QOS low gets at most 8 IPUs")));
-    wait_until("the limit to be the reason", LIMIT, is_told).unwrap();
+    host.reason(job, "a job of QOS low gets at most 8 IPUs");
 }
 
 /// Checks that reconfigure alone does not read vipu.conf. Slurm also calls reconfigure when a Slurm partition

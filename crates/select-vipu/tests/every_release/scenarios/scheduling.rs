@@ -2,16 +2,11 @@
 //! other jobs run.
 
 use std::ffi::{c_int, c_void};
-use std::time::Duration;
-
-use testbed::wait_until;
 
 use crate::cluster::{Cluster, gres};
 use crate::host::{Host, notes};
 use crate::object::Plugin;
 use crate::record::Record;
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// `select_vipu.so` in slurmctld.
 struct Selector {
@@ -44,11 +39,6 @@ impl Selector {
         (code, notes().iter().filter(|note| note.starts_with("cons_tres: job_test")).count())
     }
 
-    /// Calls a function that takes a job.
-    fn of_job(&self, name: &str, job: Record) -> c_int {
-        self.host.call(self.plugin, name, Some(job))
-    }
-
     /// Makes the first reconfigure, which loads `vipu_slurmctld.so`.
     fn reconfigure(&self) {
         let functions = self.host.select_interface();
@@ -73,7 +63,7 @@ impl Selector {
         assert_eq!(self.job_test(job, "RUN_NOW"), (0, 1));
         for name in ["select_p_job_begin", "select_p_job_ready", "select_p_job_fini"] {
             notes();
-            assert_eq!(self.of_job(name, job), 0);
+            assert_eq!(self.host.call(self.plugin, name, Some(job)), 0);
             let heard =
                 format!("cons_tres: {} {:#x}", name.trim_start_matches("select_p_"), job.address().addr());
             assert_eq!(notes(), [heard]);
@@ -92,12 +82,11 @@ impl Selector {
     fn has_ipu_jobs_wait(&self, job: Record) {
         self.host.set("last_job_update", 0_i64);
         self.leaves_the_line_to_others(job);
-        let reason = || self.host.under_locks(|| job.text("state_desc"));
-        wait_until("the reason to be written", LIMIT, || Ok(reason().is_some())).unwrap();
-        let reason = reason().unwrap();
-        assert!(reason.starts_with("vipu: ") && reason.contains("vipu.conf"), "{reason}");
+        let reason = self.host.reason(job, "vipu.conf");
+        assert!(reason.starts_with("vipu: "), "{reason}");
         assert!(self.host.get::<i64>("last_job_update") > 0, "clients must see the reason");
-        assert_eq!(self.of_job("select_p_job_begin", job), -1, "the job stays pending");
+        let begun = self.host.call(self.plugin, "select_p_job_begin", Some(job));
+        assert_eq!(begun, -1, "the job stays pending");
     }
 
     /// Checks that the refusal keeps no other job off the nodes; see `differences/refused_start.rs`.

@@ -1,12 +1,9 @@
 //! A slurmctld whose records differ from the table: it lives on, IPU jobs wait, and all other jobs start.
 
-use std::ffi::c_void;
-use std::ptr::null_mut;
-
 use slurm_release::STRUCTS;
 
-use super::submit::job_submit;
-use crate::cluster::{Cluster, gres};
+use super::submit::{ask, job_submit};
+use crate::cluster::Cluster;
 use crate::host::{Host, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
@@ -64,12 +61,7 @@ pub fn run(host: Host, installation: &Installation) {
     host.read_conf(select);
 
     let message = Record::new(host.release, "job_desc_msg");
-    let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
-    for text in tres.into_iter().chain(["partition", "qos", "reservation", "script"]) {
-        message.put(text, gres(host, "gpu:1"));
-    }
-    message.put("spank_job_env", null_mut::<c_void>());
-    message.put("spank_job_env_size", 0_u32);
+    ask(host, message, "tres_per_node", "gpu:1");
     assert_eq!(job_submit(host, submit.wanted("job_submit"), message).0, 0);
 
     let job_test = |job| host.job_test(select.wanted("select_p_job_test"), job, 0);
