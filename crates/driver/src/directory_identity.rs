@@ -228,7 +228,8 @@ mod tests {
         let site = Site::new();
         let missing = site.around.path().join("missing");
         assert!(site.marks(&[]).open_used(&missing).unwrap().is_none());
-        assert!(site.marks(&[]).open(&missing).is_err());
+        let error = site.marks(&[]).open(&missing).unwrap_err().to_string();
+        assert!(error.contains(missing.to_str().unwrap()), "{error}");
         assert!(site.marks(&[]).open_used(&missing).unwrap().is_none());
     }
 

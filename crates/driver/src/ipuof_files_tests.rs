@@ -1,24 +1,12 @@
 use std::fs;
 
-use vipu_types::Device;
-use vipu_types::{JobRun, ModelName, PartitionId, Shape};
-
-use vipu_types::IpuCount;
+use vipu_types::{Device, IpuCount};
 
 use super::*;
+use crate::test_claim;
 
 fn claim(size: u64) -> Claim {
-    Claim {
-        partition: PartitionId::new("slurm_1").unwrap(),
-        run: JobRun { job: 1, restart: 0, start: 0 },
-        user: own_uid(),
-        model: ModelName::new("pod64").unwrap(),
-        controller: "vipu1:8090".parse().unwrap(),
-        size: IpuCount::new(size).unwrap(),
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: vec![],
-    }
+    Claim { user: own_uid(), size: IpuCount::new(size).unwrap(), ..test_claim::claim(1) }
 }
 
 /// The user of the test process. Giving a file to oneself needs no privilege.
@@ -68,13 +56,4 @@ async fn a_failed_delivery_leaves_nothing() {
     let error = files().deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
     assert!(error.contains("slurm_1_gcd2.conf"), "{error}");
     assert_eq!(names(dir.path()), [".vipu_a", "slurm_1_gcd2.conf"]);
-}
-
-#[tokio::test]
-async fn no_directory_means_no_files() {
-    let dir = tempfile::tempdir().unwrap();
-    let missing = dir.path().join("missing");
-    let error = files().deliver(&missing, &claim(1), gcds(1)).await.unwrap_err().to_string();
-    assert!(error.contains(missing.to_str().unwrap()), "{error}");
-    assert_eq!(files().withdraw(&missing, &claim(1)).await, Ok(()));
 }

@@ -37,6 +37,9 @@ mod settings;
 mod shared_state;
 mod shown_as_removed;
 mod survey;
+#[cfg(test)]
+#[path = "../tests/common/claim.rs"]
+mod test_claim;
 mod tracked;
 mod unclaimed;
 

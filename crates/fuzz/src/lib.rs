@@ -28,17 +28,11 @@ pub struct Target {
 
 impl Target {
     /// Returns the target with this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
     /// Returns the target's seeds and its corpus in `corpus/`.
-    ///
-    /// # Panics
-    ///
-    /// If the corpus cannot be read.
-    #[must_use]
     pub fn inputs(&self) -> Vec<Vec<u8>> {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{}.txt", self.name));
         let mut inputs = (self.seeds)();

@@ -31,7 +31,6 @@ pub struct Mutator(StdRng);
 
 impl Mutator {
     /// Makes a mutator. Equal seeds give equal inputs.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(StdRng::seed_from_u64(seed))
     }

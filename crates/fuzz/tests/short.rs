@@ -33,37 +33,19 @@ fn run(name: &str) {
     println!("{name}: {runs} inputs in {seconds} s from {} of the corpus", corpus.len());
 }
 
-#[test]
-fn no_conf_upsets_its_reader() {
-    run("conf");
+/// Defines tests that each run a target.
+macro_rules! tests {
+    ($($name:ident $target:literal)*) => {
+        $(#[test] fn $name() { run($target); })*
+    };
 }
 
-#[test]
-fn no_request_upsets_its_reader() {
-    run("gres");
-}
-
-#[test]
-fn no_journal_upsets_its_reader() {
-    run("journal");
-}
-
-#[test]
-fn no_table_upsets_its_reader() {
-    run("table");
-}
-
-#[test]
-fn no_reply_upsets_client_and_ledger() {
-    run("wire");
-}
-
-#[test]
-fn no_configuration_upsets_the_file() {
-    run("ipuof");
-}
-
-#[test]
-fn no_job_upsets_the_front_end() {
-    run("jobs");
+tests! {
+    no_conf_upsets_its_reader "conf"
+    no_request_upsets_its_reader "gres"
+    no_journal_upsets_its_reader "journal"
+    no_table_upsets_its_reader "table"
+    no_reply_upsets_client_and_ledger "wire"
+    no_configuration_upsets_the_file "ipuof"
+    no_job_upsets_the_front_end "jobs"
 }

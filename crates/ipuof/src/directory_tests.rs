@@ -84,11 +84,11 @@ fn other_users_cannot_read_a_file() {
     let facts = fs::metadata(fixture.path("slurm_42.conf")).unwrap();
     let expected = match access {
         Access::Owner => (READER, 0o400),
-        Access::Acl => (geteuid(), 0o640),
-        Access::WorldReadable => (geteuid(), 0o644),
+        Access::Acl => (geteuid().as_raw(), 0o640),
+        Access::WorldReadable => (geteuid().as_raw(), 0o644),
     };
     assert_eq!((facts.uid(), facts.mode() & 0o7777), expected);
-    if geteuid() == 0 {
+    if geteuid().is_root() {
         assert_eq!(access, Access::Owner);
     }
 }
@@ -125,18 +125,6 @@ fn a_planted_link_is_replaced_and_never_followed() {
 }
 
 #[test]
-fn another_file_of_that_name_is_replaced_and_not_written_through() {
-    let fixture = Fixture::new();
-    let other = fixture.path("other");
-    fs::write(&other, "precious").unwrap();
-    fs::hard_link(&other, fixture.path("slurm_42.conf")).unwrap();
-    fs::hard_link(&other, fixture.path(".slurm_42.conf.new")).unwrap();
-    fixture.publish(&[gcd(1)]).unwrap();
-    assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
-    assert_eq!(fs::metadata(&other).unwrap().nlink(), 1);
-}
-
-#[test]
 fn a_fifo_is_replaced_and_nobody_waits_for_its_reader() {
     let fixture = Fixture::new();
     for name in ["slurm_42.conf", ".slurm_42.conf.new"] {
@@ -149,7 +137,6 @@ fn a_fifo_is_replaced_and_nobody_waits_for_its_reader() {
 
 #[test]
 fn a_file_planted_and_held_open_gets_no_content() {
-    use std::io::Read;
     let fixture = Fixture::new();
     let planted = ["slurm_42.conf", ".slurm_42.conf.new"].map(|name| {
         fs::write(fixture.path(name), "").unwrap();
@@ -157,10 +144,9 @@ fn a_file_planted_and_held_open_gets_no_content() {
         fs::File::open(fixture.path(name)).unwrap()
     });
     fixture.publish(&[gcd(1)]).unwrap();
-    for mut file in planted {
-        let mut text = String::new();
-        file.read_to_string(&mut text).unwrap();
-        assert_eq!(text, "");
+    for file in planted {
+        let facts = file.metadata().unwrap();
+        assert_eq!((facts.len(), facts.nlink()), (0, 0), "the planted file is empty and has no name");
     }
     let mode = fs::metadata(fixture.path("slurm_42.conf")).unwrap().mode();
     assert_eq!(mode & 0o007, 0, "the mode of the planted file is not taken over: {mode:o}");
@@ -231,16 +217,12 @@ fn a_directory_one_may_not_write_is_named() {
     let fixture = Fixture::new();
     fs::set_permissions(fixture.temp.path(), fs::Permissions::from_mode(0o500)).unwrap();
     match probe(fixture.temp.path()) {
-        Ok(_) => assert_eq!(geteuid(), 0, "only root writes where it may not"),
+        Ok(_) => assert!(geteuid().is_root(), "only root writes where it may not"),
         Err(error) => {
             let part = format!("user {} has to be able to write there", geteuid());
             assert!(error.to_string().contains(&part), "{error}");
         }
     }
-}
-
-fn geteuid() -> u32 {
-    nix::unistd::geteuid().as_raw()
 }
 
 #[test]

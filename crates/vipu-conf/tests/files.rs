@@ -22,11 +22,6 @@ fn model(name: &str) -> ModelName {
     ModelName::new(name).unwrap()
 }
 
-/// Returns no settings, as there was no earlier process.
-fn none_earlier(_: &ModelName) -> Option<Settings> {
-    None
-}
-
 /// The settings of one model.
 fn load_one(dir: &Path, name: &str) -> Result<Settings, LoadError> {
     load(dir, &[model(name)]).remove(&model(name)).unwrap().map(|file| file.settings)
@@ -34,6 +29,17 @@ fn load_one(dir: &Path, name: &str) -> Result<Settings, LoadError> {
 
 fn text(host: &str) -> String {
     format!("ApiHost={host} IpuofDir=/x")
+}
+
+/// Reads the files of pod64 again. An earlier process may have kept settings with the controller `earlier`.
+/// Returns the controller of the settings that hold now, and whether there is an error.
+fn update(in_force: &mut InForce, dir: &Path, earlier: Option<&str>) -> (Option<String>, bool) {
+    let models = [model("pod64")];
+    let kept = |_: &ModelName| Settings::parse(&text(earlier?), Path::new("kept")).ok();
+    in_force.update(load(dir, &models), kept);
+    let standing = in_force.get(&models[0]).unwrap();
+    let host = standing.settings.as_ref().map(|settings| settings.controllers[0].host().to_owned());
+    (host, standing.error.is_some())
 }
 
 #[test]
@@ -76,52 +82,41 @@ fn files_that_cannot_be_read_are_told_apart() {
 #[test]
 fn a_file_that_became_broken_leaves_the_old_settings_in_force() {
     let dir = dir(&[("vipu.conf", &text("first"))]);
-    let models = [model("pod64")];
     let mut in_force = InForce::default();
-    let mut reread = |content: Option<&str>| {
-        match content {
-            Some(content) => fs::write(dir.path().join("vipu.conf"), content).unwrap(),
-            None => fs::remove_file(dir.path().join("vipu.conf")).unwrap(),
-        }
-        in_force.update(load(dir.path(), &models), none_earlier);
-        let standing = in_force.get(&models[0]).unwrap();
-        let host = standing.settings.as_ref().map(|settings| settings.controllers[0].host().to_owned());
-        (host.unwrap_or_default(), standing.error.is_some())
+    let mut reread = |content: &str| {
+        fs::write(dir.path().join("vipu.conf"), content).unwrap();
+        update(&mut in_force, dir.path(), None)
     };
-    assert_eq!(reread(Some("broken")), (String::new(), true));
-    assert_eq!(reread(Some(&text("first"))), ("first".into(), false));
-    assert_eq!(reread(Some("broken again")), ("first".into(), true));
-    assert_eq!(reread(None), ("first".into(), true));
-    assert_eq!(reread(Some(&text("second"))), ("second".into(), false));
+    assert_eq!(reread("broken"), (None, true));
+    assert_eq!(reread(&text("first")), (Some("first".into()), false));
+    assert_eq!(reread("broken again"), (Some("first".into()), true));
+    assert_eq!(reread(&text("second")), (Some("second".into()), false));
+    fs::remove_file(dir.path().join("vipu.conf")).unwrap();
+    assert_eq!(update(&mut in_force, dir.path(), None), (Some("second".into()), true));
 }
 
 #[test]
 fn settings_of_an_earlier_process_hold_only_until_a_file_is_good() {
     let dir = dir(&[("vipu.conf", "broken")]);
-    let models = [model("pod64")];
     let mut in_force = InForce::default();
     let mut reread = |content: &str| {
         fs::write(dir.path().join("vipu.conf"), content).unwrap();
-        in_force
-            .update(load(dir.path(), &models), |_| Settings::parse(&text("earlier"), Path::new("kept")).ok());
-        let standing = in_force.get(&models[0]).unwrap();
-        (standing.settings.as_ref().unwrap().controllers[0].host().to_owned(), standing.error.is_some())
+        update(&mut in_force, dir.path(), Some("earlier"))
     };
-    assert_eq!(reread("broken"), ("earlier".into(), true));
-    assert_eq!(reread(&text("own")), ("own".into(), false));
-    assert_eq!(reread("broken"), ("own".into(), true));
+    assert_eq!(reread("broken"), (Some("earlier".into()), true));
+    assert_eq!(reread(&text("own")), (Some("own".into()), false));
+    assert_eq!(reread("broken"), (Some("own".into()), true));
 }
 
 #[test]
 fn a_model_taken_away_and_given_back_starts_anew() {
     let dir = dir(&[("vipu.conf", &text("x"))]);
     let mut in_force = InForce::default();
-    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
-    in_force.update(load(dir.path(), &[]), none_earlier);
+    assert_eq!(update(&mut in_force, dir.path(), None), (Some("x".into()), false));
+    in_force.update(load(dir.path(), &[]), |_| None);
     assert_eq!(in_force.iter().count(), 0);
     fs::write(dir.path().join("vipu.conf"), "broken").unwrap();
-    in_force.update(load(dir.path(), &[model("pod64")]), none_earlier);
-    assert!(in_force.get(&model("pod64")).unwrap().settings.is_none());
+    assert_eq!(update(&mut in_force, dir.path(), None), (None, true));
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use ledger::{Claim, Seconds};
 use tempfile::TempDir;
-use vipu_types::{IpuCount, JobRun, PartitionId, Shape};
+use vipu_types::{IpuCount, JobRun};
 
 use super::*;
 use crate::Stage;
+use crate::test_claim::{self, id};
 
 struct Fixture(TempDir);
 
@@ -49,22 +50,9 @@ impl Fixture {
     }
 }
 
-fn id(job: u32) -> PartitionId {
-    PartitionId::of_run("slurm", job, 0).unwrap()
-}
-
 fn claim(job: u32) -> Claim {
-    Claim {
-        partition: id(job),
-        run: JobRun { job, restart: 2, start: 1_700_000_000 },
-        user: 1001,
-        model: ModelName::new("pod64").unwrap(),
-        controller: "vipu1:8090".parse().unwrap(),
-        size: IpuCount::new(16).unwrap(),
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: vec![],
-    }
+    let claim = test_claim::claim(job);
+    Claim { run: JobRun { restart: 2, ..claim.run }, size: IpuCount::new(16).unwrap(), ..claim }
 }
 
 fn create(job: u32) -> Entry {
@@ -72,7 +60,7 @@ fn create(job: u32) -> Entry {
 }
 
 /// The text of the entry `create(1)`.
-const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu1:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
+const CREATE_1: &str = r#"{"create":{"claim":{"partition":"slurm_1","run":{"job":1,"restart":2,"start":1700000000},"user":1001,"model":"pod64","controller":"vipu:8090","size":16},"ipuof_dir":"/ipuof"}}"#;
 
 fn live(job: u32, stage: Stage) -> LiveRecord {
     let ipuof_dir = Some("/ipuof".into());
@@ -172,8 +160,6 @@ async fn records_are_kept_when_their_futures_are_dropped() {
 async fn a_line_cut_short_is_dropped() {
     let fixture = Fixture::new();
     fixture.record([create(1)]).await;
-    fixture.append(r#"{"create":{"claim":{"parti"#);
-    assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
     fixture.append(r#"{"create":{"claim":{"parti"#);
     // The torn line does not spoil the next entry.
     fixture.record([create(2)]).await;

@@ -19,11 +19,12 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use vipu_client::wire::PartitionRequirements;
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
+use vipu_types::{ControllerName, JobRun, PartitionId, PodId};
 
+use crate::claim::{claim, id, pod};
 use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
 
-/// The state that a script can set and see.
+/// The state that a script can set and see. Also the journal and the IPUoF files, in memory.
 pub struct Scene {
     pub facts: RefCell<BTreeMap<String, String>>,
     pub log: RefCell<Vec<String>>,
@@ -93,6 +94,12 @@ impl Scene {
             Rc::new(Machine::new(pod_at(host).controller, pod_at(host).model, pod, self.began))
         };
         Rc::clone(self.machines.borrow_mut().entry(host.into()).or_insert_with(new))
+    }
+
+    /// Returns an error while a fact says that the files of this partition, or all files, are out of reach.
+    fn reach(&self, of: &str) -> Result<(), FilesError> {
+        let why = self.fact("files").or_else(|| self.fact(&format!("files of {of}")));
+        why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(FilesError(why)))
     }
 
     /// Makes partition `job` in the name of another cluster.
@@ -203,52 +210,39 @@ impl Network for Lines {
     }
 }
 
-/// IPUoF files in memory.
-pub struct Shelf(Rc<Scene>);
-
-impl Shelf {
-    fn reach(&self, of: &str) -> Result<(), FilesError> {
-        let why = self.0.fact("files").or_else(|| self.0.fact(&format!("files of {of}")));
-        why.filter(|why| why != "hang").map_or(Ok(()), |why| Err(FilesError(why)))
-    }
-}
-
-impl Files for Shelf {
+impl Files for Scene {
     type Config = Tag;
 
     async fn probe(&self, directory: &Path) -> Result<(), FilesError> {
-        self.0.note(format!("probe {}", directory.display()));
-        sleep(self.0.time("probe time").unwrap_or_default()).await;
+        self.note(format!("probe {}", directory.display()));
+        sleep(self.time("probe time").unwrap_or_default()).await;
         self.reach("")
     }
 
     async fn deliver(&self, directory: &Path, claim: &Claim, _: Tag) -> Result<(), FilesError> {
         let id = short(&claim.partition);
-        self.0.note(format!("files of {id} to {} for {}", directory.display(), claim.user));
-        let hangs = self.0.fact(&format!("files of {id}")).as_deref() == Some("hang");
-        let time = self.0.time("write time").unwrap_or_default();
+        self.note(format!("files of {id} to {} for {}", directory.display(), claim.user));
+        let hangs = self.fact(&format!("files of {id}")).as_deref() == Some("hang");
+        let time = self.time("write time").unwrap_or_default();
         sleep(if hangs { Duration::from_secs(3600) } else { time }).await;
         self.reach(id)?;
-        self.0.files.borrow_mut().insert(id.to_owned());
+        self.files.borrow_mut().insert(id.to_owned());
         Ok(())
     }
 
     async fn withdraw(&self, directory: &Path, claim: &Claim) -> Result<(), FilesError> {
         let id = short(&claim.partition);
         self.reach(id)?;
-        self.0.note(format!("files of {id} off {}", directory.display()));
-        self.0.files.borrow_mut().remove(id);
+        self.note(format!("files of {id} off {}", directory.display()));
+        self.files.borrow_mut().remove(id);
         Ok(())
     }
 }
 
-/// A journal in memory.
-pub struct Notes(Rc<Scene>);
-
-impl Journal for Notes {
+impl Journal for Scene {
     async fn confirm(&self) -> Result<(), JournalError> {
         let path = Path::new("/state/vipu_journal");
-        match self.0.fact("journal").as_deref() {
+        match self.fact("journal").as_deref() {
             None => Ok(()),
             Some("blind") => Err(JournalError::blind(path, &"Stale file handle")),
             Some(why) => Err(JournalError::new(path, "write it", &why)),
@@ -259,9 +253,8 @@ impl Journal for Notes {
         self.confirm().await?;
         let line = match &entry {
             Entry::Create { claim, .. } => {
-                let late = self.0.time(&format!("journal delay of {}", short(&claim.partition)));
-                if let Some(late) = late {
-                    sleep(late).await;
+                if let Some(delay) = self.time(&format!("journal delay of {}", short(&claim.partition))) {
+                    sleep(delay).await;
                 }
                 format!("journal create {}", short(&claim.partition))
             }
@@ -273,53 +266,43 @@ impl Journal for Notes {
             Entry::Remove { claim } => format!("journal remove {}", short(&claim.partition)),
             Entry::Gone(id) => format!("journal gone {}", short(id)),
         };
-        self.0.note(line);
+        self.note(line);
         Ok(())
     }
 }
 
 /// The environment of the driver.
-pub struct Outside {
-    scene: Rc<Scene>,
-    notes: Notes,
-    shelf: Shelf,
-}
-
-impl Outside {
-    pub fn new(scene: &Rc<Scene>) -> Self {
-        Self { scene: Rc::clone(scene), notes: Notes(Rc::clone(scene)), shelf: Shelf(Rc::clone(scene)) }
-    }
-}
+pub struct Outside(pub Rc<Scene>);
 
 impl Environment for Outside {
     type Controller = Line<Lines>;
-    type Journal = Notes;
-    type Files = Shelf;
+    type Journal = Scene;
+    type Files = Scene;
 
-    fn journal(&self) -> &Notes {
-        &self.notes
+    fn journal(&self) -> &Scene {
+        &self.0
     }
 
-    fn files(&self) -> &Shelf {
-        &self.shelf
+    fn files(&self) -> &Scene {
+        &self.0
     }
 
     fn now(&self) -> Millis {
-        Millis(self.scene.began.elapsed().as_millis().try_into().unwrap())
+        Millis(self.0.began.elapsed().as_millis().try_into().unwrap())
     }
 
     fn tell(&self, run: JobRun, line: String) {
-        self.scene.note(format!("told {run}: {line}"));
+        self.0.note(format!("told {run}: {line}"));
     }
 
     fn show(&self, run: JobRun, line: String) {
-        self.scene.note(format!("told {run}, in squeue: {line}"));
+        self.0.note(format!("told {run}, in squeue: {line}"));
     }
 
     fn report(&self, event: Event) {
-        self.scene.note(in_words(&event));
+        self.0.note(in_words(&event));
         // The receiver is gone once the script is over.
-        let _ = self.scene.events.send((Instant::now(), event));
+        let _ = self.0.events.send((Instant::now(), event));
     }
 }
 
@@ -348,30 +331,5 @@ pub fn in_words(event: &Event) -> String {
 
 /// Returns the Pod of the model's controller on this host.
 pub fn pod_at(host: &str) -> PodId {
-    let controller = format!("{host}:8090").parse().unwrap();
-    PodId { model: ModelName::new("pod64").unwrap(), controller }
-}
-
-/// Returns the Pod that scripts use by default.
-pub fn pod() -> PodId {
-    pod_at("vipu")
-}
-
-pub fn id(job: u32) -> PartitionId {
-    PartitionId::of_run("slurm", job, 0).unwrap()
-}
-
-pub fn claim(job: u32) -> Claim {
-    let PodId { model, controller } = pod();
-    Claim {
-        partition: id(job),
-        run: JobRun { job, restart: 0, start: 1_700_000_000 },
-        user: 1000 + job,
-        model,
-        controller,
-        size: IpuCount::ONE,
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: vec![],
-    }
+    PodId { controller: format!("{host}:8090").parse().unwrap(), ..pod() }
 }

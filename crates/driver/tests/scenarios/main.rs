@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cancel;
+#[path = "../common/claim.rs"]
+mod claim;
 mod concurrency;
 #[allow(dead_code, reason = "the front end's simulation uses the rest")]
 #[path = "../common/controller.rs"]

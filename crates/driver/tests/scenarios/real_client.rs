@@ -1,22 +1,22 @@
 //! The driver with the real client, journal and files, against a controller that speaks real gRPC.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use driver::{
     Driver, Environment, FileJournal, Handle, IpuofFiles, ModelSettings, Orders, PodSetup, Stage, channel,
 };
-use ledger::{Action, Claim, DriverAction, Event, Millis, SeenPartition};
-use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings};
+use ledger::{Action, Claim, DriverAction, Event, Millis};
+use mock_vipu::{Effect, Fault, Hardware, Incident, Mock, MockServer, Options, Rpc, Settings, StatusCode};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
+use tonic::Code;
 use vipu_client::{Call, Client, Endpoint};
 use vipu_types::{Gcd, IpuCount, JobRun};
 
-use crate::harness::{claim, id, pod};
-use crate::script::NoHost;
+use crate::claim::{claim, id, pod};
+use crate::script::{NoHost, seen};
 use crate::settings::settings;
 
 /// The limit of each test, more than ten times the time that a test takes.
@@ -76,8 +76,10 @@ async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     let dir = tempfile::tempdir().unwrap();
     let (journal, _) = FileJournal::open(dir.path().join("journal"), |_| None).unwrap();
     let ((handle, orders), (sender, events)) = (channel(), unbounded_channel());
-    let controller = client(server.address());
-    let settings = ModelSettings { ipuof_dir: Some(dir.path().into()), ..settings() };
+    let address = server.address();
+    let controller =
+        Client::new(Endpoint::plain(address.ip().to_string(), address.port(), API_TIMEOUT)).unwrap();
+    let settings = ModelSettings { ipuof_dir: Some(dir.path().into()), remove_unknown: true, ..settings() };
     handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
     let driver =
         Driver::new(Outside { journal, files: IpuofFiles::new("a", None, []), events: sender }, Vec::new());
@@ -92,11 +94,6 @@ async fn play(ipus: u32, scene: impl AsyncFnOnce(&mut Site)) {
         ended = driver.run(orders) => panic!("the driver ended by itself: {ended:?}"),
     }
     site.expect_nothing_left();
-}
-
-fn client(address: SocketAddr) -> Client {
-    let host = address.ip().to_string();
-    Client::new(Endpoint::plain(host, address.port(), API_TIMEOUT)).unwrap()
 }
 
 fn sized(size: u64) -> Claim {
@@ -121,14 +118,18 @@ impl Site {
         }
     }
 
+    fn act(&self, action: DriverAction) {
+        self.handle.route([Action::Driver(action)], &NoHost);
+    }
+
     async fn up(&mut self, size: u64) {
-        self.handle.route([Action::Driver(DriverAction::Create(sized(size)))], &NoHost);
+        self.act(DriverAction::Create(sized(size)));
         assert_eq!(self.event().await, Event::CreateStarted(id(1)));
         assert_eq!(self.event().await, Event::Up(id(1)));
     }
 
     async fn gone(&mut self, size: u64) {
-        self.handle.route([Action::Driver(DriverAction::Remove(sized(size)))], &NoHost);
+        self.act(DriverAction::Remove(sized(size)));
         assert_eq!(self.event().await, Event::Gone(id(1)));
     }
 
@@ -169,18 +170,23 @@ impl Site {
 
 #[tokio::test]
 async fn a_superseded_slurmctld_leaves_partitions_to_the_successor() {
-    // The last order is for the id of the existing partition.
+    // This claim is for the id of the existing partition.
     let newer = Claim { run: JobRun { start: 60, ..sized(16).run }, ..sized(16) };
     for order in [
-        Action::Driver(DriverAction::Remove(sized(16))),
-        Action::Driver(DriverAction::Create(claim(2))),
-        Action::Driver(DriverAction::Create(newer)),
+        DriverAction::Remove(sized(16)),
+        DriverAction::Create(claim(2)),
+        DriverAction::Create(newer),
+        // The ledger of the superseded slurmctld takes the successor's partition for unclaimed.
+        DriverAction::Unclaimed { pod: pod(), seen: seen(&claim(3)) },
     ] {
         let (driver, orders, mut site) = set_up(64).await;
         let scene = async {
             site.up(16).await;
+            // A successor on another host has just made a partition.
+            let made = Incident::Foreign { id: id(3).to_string(), size: 16, first: None };
+            site.mock().cause(&made).unwrap();
             std::fs::write(site.dir.path().join("journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
-            site.handle.route([order], &NoHost);
+            site.act(order);
             panic!("it answers with {:?}", site.event().await);
         };
         let ended = tokio::select! {
@@ -189,27 +195,9 @@ async fn a_superseded_slurmctld_leaves_partitions_to_the_successor() {
         };
         assert!(ended.unwrap_err().is_final());
         let report = site.mock().report();
-        assert_eq!(report.present().map(|record| record.id.as_str()).collect::<Vec<_>>(), ["slurm_1"]);
+        let present: Vec<_> = report.present().map(|record| record.id.as_str()).collect();
+        assert_eq!(present, ["slurm_1", "slurm_3"]);
     }
-}
-
-/// The ledger of the superseded slurmctld takes the successor's partition for unclaimed.
-#[tokio::test]
-async fn a_superseded_slurmctld_removes_no_unclaimed_partition() {
-    let (driver, orders, site) = set_up(64).await;
-    let controller = client(site.server.address());
-    let settings =
-        ModelSettings { remove_unknown: true, ipuof_dir: Some(site.dir.path().into()), ..settings() };
-    site.handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
-    // A successor on another host has just made this partition.
-    let made = Incident::Foreign { id: id(1).to_string(), size: 16, first: None };
-    site.mock().cause(&made).unwrap();
-    std::fs::write(site.dir.path().join("journal.owner"), "7 other:pid:[1] 42 1\n").unwrap();
-    let seen = SeenPartition { partition: id(1), places: Vec::new(), fault: None, leaving: false };
-    site.handle.route([Action::Driver(DriverAction::Unclaimed { pod: pod(), seen })], &NoHost);
-    let ended = timeout(LIMIT, driver.run(orders)).await.unwrap();
-    assert!(ended.unwrap_err().is_final());
-    assert_eq!(site.mock().report().present().count(), 1);
 }
 
 #[tokio::test]
@@ -217,7 +205,7 @@ async fn a_partition_lives_and_dies() {
     play(64, async |site| {
         assert_eq!(site.inventory().await, (64, 0, 0));
         site.up(16).await;
-        site.handle.route([Action::Driver(DriverAction::Survey(pod()))], &NoHost);
+        site.act(DriverAction::Survey(pod()));
         assert_eq!(site.inventory().await, (64, 0, 16));
         let files = site.files();
         assert_eq!(files, [site.dir.path().join("slurm_1.conf")]);
@@ -270,8 +258,8 @@ async fn a_call_that_hangs_is_made_again() {
 async fn a_controller_that_is_away_is_waited_for() {
     play(64, async |site| {
         site.mock().refuse().await;
-        site.handle.route([Action::Driver(DriverAction::Create(sized(16)))], &NoHost);
-        site.handle.route([Action::Driver(DriverAction::Survey(pod()))], &NoHost);
+        site.act(DriverAction::Create(sized(16)));
+        site.act(DriverAction::Survey(pod()));
         while !matches!(site.events.recv().await, Some(Event::Unreachable { .. })) {}
         site.mock().accept().await;
         assert_eq!(site.event().await, Event::CreateStarted(id(1)));
@@ -294,23 +282,14 @@ async fn failed_creates_and_removes_are_tried_again() {
 }
 
 #[tokio::test]
-async fn a_create_without_room_waits_until_the_controller_has_room() {
+async fn a_create_without_room_is_tried_again() {
     play(64, async |site| {
-        let other = client(site.server.address());
-        let wanted = vipu_client::Requirements::new(id(2), IpuCount::new(64).unwrap());
-        other.create_partition(&wanted).await.unwrap();
-        site.handle.route([Action::Driver(DriverAction::Create(sized(16)))], &NoHost);
-        assert_eq!(site.event().await, Event::CreateStarted(id(1)));
-        // The refusal causes a survey, after the one at the beginning.
-        while site.inventory().await != (64, 0, 64) {}
-        other.remove_partition(&id(2), false).await.unwrap();
-        let next = loop {
-            match site.event().await {
-                Event::NoRoom(_) => {}
-                other => break other,
-            }
-        };
-        assert_eq!(next, Event::Up(id(1)));
+        let (rpc, code) = (Some(Rpc(Call::CreatePartition)), StatusCode(Code::ResourceExhausted));
+        site.inject(Effect::Reject { rpc, code, text: "no room".into() });
+        site.act(DriverAction::Create(sized(16)));
+        for event in [Event::CreateStarted(id(1)), Event::NoRoom(id(1)), Event::Up(id(1))] {
+            assert_eq!(site.event().await, event);
+        }
         site.gone(16).await;
     })
     .await;

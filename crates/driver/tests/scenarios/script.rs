@@ -25,8 +25,9 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
 use vipu_types::{IpuCount, JobRun};
 
+use crate::claim::{claim, id};
 use crate::controller::Line;
-use crate::harness::{Lines, Outside, Scene, claim, id, in_words, is_aside, pod_at, short};
+use crate::harness::{Lines, Outside, Scene, in_words, is_aside, pod_at, short};
 use crate::settings::settings;
 
 /// Defines tests that each play a script.
@@ -48,18 +49,18 @@ impl Host for NoHost {
 
 /// Plays a script.
 pub fn play(script: &str) {
-    let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let Some((word, values)) = lines[0].strip_prefix("each ").and_then(|each| each.split_once(": ")) else {
-        return play_lines(&lines);
+    let Some((each, script)) = script.trim().strip_prefix("each ").and_then(|it| it.split_once('\n')) else {
+        return play_once(script);
     };
+    let (word, values) = each.split_once(": ").unwrap();
     for value in values.split(", ") {
         println!("{word}: {value}");
-        let lines: Vec<_> = lines[1..].iter().map(|line| line.replace(word, value)).collect();
-        play_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        play_once(&script.replace(word, value));
     }
 }
 
-fn play_lines(lines: &[&str]) {
+fn play_once(script: &str) {
+    let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     LocalSet::new().block_on(&runtime, async {
         let ((handle, orders), (sender, events)) = (channel(), unbounded_channel());
@@ -75,7 +76,7 @@ fn play_lines(lines: &[&str]) {
             }
         }
         script.configure(&[]);
-        let driver = Driver::new(Outside::new(&scene), live);
+        let driver = Driver::new(Outside(scene), live);
         let work = async {
             for line in rest {
                 println!("{line}");
@@ -229,10 +230,10 @@ impl Script {
             }
             _ => (expected, ""),
         };
-        let (kind, jobs) = what.split_once([' ', '…']).unwrap_or((what, ""));
+        let (word, jobs) = what.split_once([' ', '…']).unwrap_or((what, ""));
         let is_range = jobs.split('-').all(|job| job.parse::<u32>().is_ok());
         let mut left: BTreeSet<String> = if is_range {
-            numbers(jobs).map(|job| format!("{kind} {job}")).collect()
+            numbers(jobs).map(|job| format!("{word} {job}")).collect()
         } else {
             [what.to_owned()].into()
         };
@@ -240,7 +241,7 @@ impl Script {
         while !left.is_empty() {
             let (at, event) = self.events.recv().await.unwrap();
             let event = in_words(&event);
-            if is_of_kind(&event, kind) {
+            if kind_of(event.split(' ').next().unwrap()) == kind_of(word) {
                 let found = left.iter().find(|what| matches(&event, what)).cloned();
                 assert!(
                     found.is_some_and(|found| left.remove(&found)),
@@ -254,15 +255,11 @@ impl Script {
     }
 }
 
-fn seen(claim: &Claim) -> SeenPartition {
+pub fn seen(claim: &Claim) -> SeenPartition {
     SeenPartition { partition: claim.partition.clone(), places: Vec::new(), fault: None, leaving: false }
 }
 
-/// Whether an event is of the kind of an expected event. Events of other kinds may come in between.
-fn is_of_kind(event: &str, kind: &str) -> bool {
-    kind_of(event.split(' ').next().unwrap()) == kind_of(kind)
-}
-
+/// The kind of an event with this first word. Events of other kinds may come before an expected event.
 fn kind_of(word: &str) -> &str {
     match word {
         "listing" | "away" => "survey",

@@ -42,6 +42,15 @@ scenarios! {
         create 1 -> up 1 at 3600..
         count 1 trouble: IpuofDir: /ipuof does not answer (is its file server up?)"
 
+    /// The first probe takes 100 s, and later probes take no time.
+    a_directory_that_answers_again_is_used "
+        probe time = 100
+        create 1
+        pass 10
+        count 1 trouble: IpuofDir: /ipuof does not answer (is its file server up?)
+        probe time =
+        -> up 1 at 100..103"
+
     /// Files that were not written are not deleted, because the directory may never come back.
     a_single_file_that_cannot_be_written_is_tried_as_often_as_a_create "
         files of 1 = a directory is in the way

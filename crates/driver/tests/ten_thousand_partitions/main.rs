@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bare;
+#[path = "../common/claim.rs"]
+mod claim;
 mod plugin;
 #[path = "../common/settings.rs"]
 mod settings;
@@ -15,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use ledger::Claim;
 use mock_vipu::{Hardware, Incident, MockServer, Options, Settings};
-use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
+
+use crate::claim::claim;
 
 /// The number of jobs that run on a partition.
 const HEALTHY: u32 = 9_900;
@@ -42,28 +45,6 @@ fn lost() -> impl Iterator<Item = Claim> {
 
 fn orphans() -> impl Iterator<Item = Claim> {
     (HEALTHY + LOST + 1..=HEALTHY + LOST + ORPHANS).map(claim)
-}
-
-fn claim(job: u32) -> Claim {
-    let run = JobRun { job, restart: 0, start: 1_700_000_000 };
-    let PodId { model, controller } = pod();
-    let partition = PartitionId::of_run("slurm", job, 0).unwrap();
-    Claim {
-        partition,
-        run,
-        user: 1000,
-        model,
-        controller,
-        size: IpuCount::ONE,
-        shape: Shape::default(),
-        slurm_partition: None,
-        ipus: vec![],
-    }
-}
-
-fn pod() -> PodId {
-    let controller = ControllerName::new("vipu", 8090).unwrap();
-    PodId { model: ModelName::new("pod").unwrap(), controller }
 }
 
 /// Starts a controller with 10,000 partitions of one IPU.

@@ -15,8 +15,9 @@ use tokio::time::{Duration, timeout};
 use vipu_client::{Client, Endpoint};
 use vipu_types::{IpuCount, PartitionId};
 
+use crate::claim::pod;
 use crate::settings::settings;
-use crate::{LIMIT, LOST, ORPHANS, healthy, lost, orphans, pod};
+use crate::{LIMIT, LOST, ORPHANS, healthy, lost, orphans};
 
 struct Plugin {
     ledger: RefCell<Ledger>,

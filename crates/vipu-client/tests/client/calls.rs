@@ -8,8 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn create_sends_all_requirements() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (_server, client) = pod64_and_client().await;
     let place = |index| Place { domain: 0, index };
     let requirements = Requirements {
         allocation: Some("default".into()),
@@ -27,8 +26,7 @@ async fn create_sends_all_requirements() {
 
 #[tokio::test]
 async fn remove_passes_force_on() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     server.mock().inject(Fault::new(Effect::RemoveStuck));
     client.create_partition(&wanted("p", 4)).await.unwrap();
     client.remove_partition(&id("p"), false).await.unwrap();
@@ -39,8 +37,7 @@ async fn remove_passes_force_on() {
 
 #[tokio::test]
 async fn status_tells_states_and_errors() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     client.create_partition(&wanted("p", 4)).await.unwrap();
     let sound = client.partition_status(&id("p")).await.unwrap();
     assert_eq!((sound.ready, sound.operation), (ReadyState::Active, OperationState::Idle));
@@ -52,8 +49,7 @@ async fn status_tells_states_and_errors() {
 
 #[tokio::test]
 async fn config_has_all_gcds_with_their_devices() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (_server, client) = pod64_and_client().await;
     client.create_partition(&wanted("other", 4)).await.unwrap();
     let shape = Shape { gcds: 2, ..Shape::OPEN };
     client.create_partition(&Requirements { shape, ..wanted("p", 8) }).await.unwrap();
@@ -68,8 +64,7 @@ async fn config_has_all_gcds_with_their_devices() {
 
 #[tokio::test]
 async fn partitions_of_others_are_listed_by_any_name() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     let name = "not a name of ours ".repeat(3);
     server.mock().cause(&Incident::Foreign { id: name.clone(), size: 2, first: Some(62) }).unwrap();
     let listed = client.list_partitions(Some("default")).await.unwrap();
@@ -81,8 +76,7 @@ async fn partitions_of_others_are_listed_by_any_name() {
 
 #[tokio::test]
 async fn ipus_are_listed_with_their_faults_and_owners() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     server.mock().cause(&Incident::AgentDown { agent: "ag2".into() }).unwrap();
     server.mock().cause(&Incident::IpuFault { agent: "ag3".into(), ipu: 1 }).unwrap();
     client.create_partition(&wanted("p", 2)).await.unwrap();

@@ -19,8 +19,7 @@ fn reject(code: Code) -> Fault {
 
 #[tokio::test]
 async fn every_status_has_its_class() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     for (code, class) in [
         (Code::Unavailable, ErrorClass::Unreachable),
         (Code::DeadlineExceeded, ErrorClass::Timeout),
@@ -45,7 +44,7 @@ async fn every_status_has_its_class() {
 #[tokio::test]
 async fn the_controllers_own_refusals_arrive() {
     let server = pod64(Duration::from_secs(3600)).await;
-    let client = client_of(&server);
+    let client = client_at(server.address(), PATIENT);
     client.create_partition(&wanted("slurm_1", 64)).await.unwrap();
     let full = client.create_partition(&wanted("slurm_42", 4)).await.unwrap_err();
     let place = format!("controller {}", server.address());
@@ -53,21 +52,20 @@ async fn the_controllers_own_refusals_arrive() {
         full.to_string(),
         format!("{place}: create partition slurm_42: 4 IPUs wanted, 0 are free (RESOURCE_EXHAUSTED)")
     );
-    let class = |error: vipu_client::Error| error.class();
-    assert_eq!(
-        client.create_partition(&wanted("slurm_1", 4)).await.map_err(class),
-        Err(ErrorClass::AlreadyExists)
-    );
-    assert_eq!(client.remove_partition(&id("none"), true).await.map_err(class), Err(ErrorClass::NotFound));
-    assert_eq!(client.partition_config(&id("slurm_1")).await.map_err(class), Err(ErrorClass::NotReady));
     let odd = Requirements { shape: Shape { gcds: 3, ..Shape::OPEN }, ..wanted("odd", 4) };
-    assert_eq!(client.create_partition(&odd).await.map_err(class), Err(ErrorClass::Invalid));
+    for (error, class) in [
+        (client.create_partition(&wanted("slurm_1", 4)).await.unwrap_err(), ErrorClass::AlreadyExists),
+        (client.remove_partition(&id("none"), true).await.unwrap_err(), ErrorClass::NotFound),
+        (client.partition_config(&id("slurm_1")).await.unwrap_err(), ErrorClass::NotReady),
+        (client.create_partition(&odd).await.unwrap_err(), ErrorClass::Invalid),
+    ] {
+        assert_eq!(error.class(), class, "{error}");
+    }
 }
 
 #[tokio::test]
 async fn a_refused_connection_is_made_again() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     client.list_partitions(None).await.unwrap();
     server.mock().refuse().await;
     // The existing connection may break under the first call.
@@ -125,8 +123,7 @@ async fn garbage_is_no_answer() {
 
 #[tokio::test]
 async fn a_lost_reply_leaves_open_whether_the_call_took_effect() {
-    let server = pod64(Duration::ZERO).await;
-    let client = client_of(&server);
+    let (server, client) = pod64_and_client().await;
     let lost = Effect::LostReply { rpc: Some(Rpc(Call::CreatePartition)) };
     server.mock().inject(Fault::new(lost).times(1));
     let error = client.create_partition(&wanted("p", 4)).await.unwrap_err();

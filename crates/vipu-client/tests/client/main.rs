@@ -26,8 +26,11 @@ fn client_at(address: SocketAddr, timeout: Duration) -> Client {
     Client::new(Endpoint::plain(address.ip().to_string(), address.port(), timeout)).unwrap()
 }
 
-fn client_of(server: &MockServer) -> Client {
-    client_at(server.address(), PATIENT)
+/// Starts a controller that makes a partition at once, and a client of it.
+async fn pod64_and_client() -> (MockServer, Client) {
+    let server = pod64(Duration::ZERO).await;
+    let client = client_at(server.address(), PATIENT);
+    (server, client)
 }
 
 fn id(text: &str) -> PartitionId {
