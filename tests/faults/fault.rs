@@ -49,14 +49,14 @@ impl Fault {
     /// Each fault with its name in test names and its words in the table.
     const ROWS: [(Self, &str, &str); 19] = [
         (Self::Kill, "kill", "kill -9 slurmctld, restart"),
-        (Self::KillUnsaved, "kill_unsaved", "the same before Slurm saved where the job is"),
-        (Self::StateLost, "state_lost", "the same, and Slurm's saved state is lost"),
+        (Self::KillUnsaved, "kill_unsaved", "kill -9 before Slurm saved the job's state, restart"),
+        (Self::StateLost, "state_lost", "kill -9 and loss of Slurm's saved state, restart"),
         (Self::CleanStart, "clean_start", "kill -9, `slurmctld -c`"),
         (Self::Takeover, "backup_takeover", "backup takes over, primary returns"),
         (Self::Reconfigure, "reconfigure", "`scontrol reconfigure`"),
         (Self::Cancel, "scancel", "`scancel`"),
         (Self::Requeue, "requeue", "`scontrol requeue`"),
-        (Self::NodeDeath, "node_death", "node dies, is given up, returns"),
+        (Self::NodeDeath, "node_death", "node dies, is marked down, returns"),
         (Self::Refused, "refused", "vipu-server refuses connections"),
         (Self::Hung, "hung", "vipu-server hangs"),
         (Self::Garbage, "garbage", "vipu-server answers garbage"),
@@ -90,14 +90,16 @@ impl Fault {
     /// Returns why this fault cannot strike at this step.
     pub fn cannot_strike(self, step: Step) -> Option<&'static str> {
         match (self, step) {
-            (Self::Cancel | Self::Requeue, Step::Submit) => Some("the job has no number yet"),
-            (Self::KillUnsaved, Step::Submit) => Some("Slurm has not taken the job: the same as kill -9"),
+            (Self::Cancel | Self::Requeue, Step::Submit) => Some("the job has no id yet"),
+            (Self::KillUnsaved, Step::Submit) => {
+                Some("Slurm has not accepted the job, so the case equals kill -9")
+            }
             (Self::Requeue, Step::Test) => Some("a job that waits cannot be requeued"),
             (Self::Refused | Self::Hung | Self::Garbage | Self::ReplyLost, Step::Cleared) => {
-                Some("the controller is not asked any more")
+                Some("the controller gets no more calls")
             }
             (Self::Panic, Step::CreateSent | Step::RemoveSent | Step::Running) => {
-                Some("the plugin is waiting, there is nothing in it that could panic")
+                Some("the plugin only waits at this step")
             }
             _ => None,
         }

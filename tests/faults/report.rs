@@ -19,13 +19,14 @@ const HEAD: &str = "\
 A test stops a job of 16 IPUs at one step of its life, on real daemons. Then one fault strikes and
 ends. Within 60 s after all daemons are up again:
 
-* No partition and no file is left that belongs to no job.
+* Each partition and each file that is left belongs to a job.
 * The job has ended, waits with a reason, or runs on.
 * Another job has run with all 64 IPUs.
-* slurmctld has not crashed, no IPU has had two owners, and no job that Slurm had saved is lost.
+* slurmctld has not crashed, no IPU has had two owners, and every job that Slurm had saved is
+  there.
 
 A cell shows the seconds from the end of the fault until all was well, and the state of the first
-job at that time. Most of the seconds are the run of the other job.
+job at that time. Most of this time is the run of the other job.
 
 | state | meaning |
 |---|---|
@@ -34,8 +35,12 @@ job at that time. Most of the seconds are the run of the other job.
 | *unknown* | slurmctld knows nothing of the job |
 
 `cargo xtask test --faults full` writes this page. `cargo xtask test` runs each step and each fault
-at least once, and what differs for prepared partitions. To run one pair in both ways:
-`cargo xtask test --faults full fault_kill_at_begin`.
+at least once, and the pairs in which prepared partitions differ. To run one pair in both ways:
+`cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs) and
+[fault.rs](../tests/faults/fault.rs) explain the steps and the faults.
+
+Failed pairs are listed at the end. Slurm 22.05 itself can lose a launch at `scontrol reconfigure`
+([roadmap](../ROADMAP.md#recovery)).
 
 ";
 
