@@ -2,7 +2,7 @@
 //!
 //! A program finds its IPUs through one file per GCD (graph compilation domain). [`IpuofDir`] writes these
 //! files into the directory that all nodes share, each whole and for the job's user only, and removes them.
-//! [`environment`] has the variables that lead a program to its file.
+//! [`variables`] names the environment variables that lead a program to its file.
 #![forbid(unsafe_code)]
 
 mod access;
