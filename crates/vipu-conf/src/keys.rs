@@ -122,7 +122,7 @@ keys! { given;
     /// `None` with another [`Delivery`] than `file`.
     IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
         |text| path(text).map(|dir| given.delivers_files().then_some(dir)),
-        "shared directory for the IPUoF config files: the Slurm user writes it, all nodes read it";
+        "shared directory for the IPUoF config files: SlurmUser writes it, all nodes read it";
     Delivery, delivery: Delivery = Value("file"), "file, api or node", delivery,
         "how tasks find their IPUs: by a file in IpuofDir, by the controller's address, or by a file that each node fetches";
     MaxIpusPerJob, max_ipus_per_job: u32 = Value("256"), "IPUs", amount,
@@ -135,7 +135,7 @@ keys! { given;
         "names and IPUs", ipus_by_qos,
         "largest partition for each job of the named QOS, as in `low:8,normal:64`";
     SizePolicy, size_policy: SizePolicy = Value("reject"), SizePolicy::UNIT, SizePolicy::read,
-        "whether a request for a number of IPUs that no partition has is refused, or rounded up to the next size with a notice";
+        "what happens to a request for a number of IPUs that no partition can have: it is refused, or rounded up to the next size with a notice";
     IpusPerSlurmPartition, ipus_per_slurm_partition: BTreeMap<String, u32> = Absent("no limit"),
         "names and IPUs", ipus_by_partition,
         "how many IPUs all jobs of a Slurm partition may have together, as in `debug:16,short:32`";
@@ -147,7 +147,7 @@ keys! { given;
         "create reconfigurable partitions unless a job asks otherwise";
     /// `None`: `slurm.conf` decides.
     Layer, layer: Option<Layer> = Absent("cons_tres"), Layer::UNIT, Layer::read,
-        "stock selector underneath select/vipu; read from vipu.conf only, when slurmctld starts";
+        "stock selector underneath select/vipu; daemons read it when they start, from vipu.conf and never from a model's file";
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";
@@ -167,7 +167,7 @@ keys! { given;
     CreateTimeout, create_timeout: Duration = Value("300"), "seconds", seconds,
         "how long slurm-vipu tries to create a partition; then a batch job is held, and srun or salloc ends";
     MaxRetries, max_retries: u32 = Value("10"), "tries", amount_or_none,
-        "how often a failed creation is tried again, with the same end as CreateTimeout; waiting for room does not count";
+        "how many times a failed creation is tried again; after that, as after CreateTimeout, a batch job is held, and srun or salloc ends; waiting for room is not a failure";
     Prepare, prepare: Prepare = Value("interactive"), Prepare::UNIT, Prepare::read,
         "which jobs get a partition before they have nodes: none, those of srun and salloc, or batch jobs as well";
     PrepareWait, prepare_wait: Duration = Value("60"), "seconds", seconds_or_none,
@@ -175,11 +175,11 @@ keys! { given;
     PrepareMax, prepare_max: u32 = Value("2"), "partitions", amount_or_none,
         "how many prepared partitions of the model one user may have at the same time; 0: none";
     RemoveWait, remove_wait: Duration = Value("60"), "seconds", seconds_or_none,
-        "how long a removal waits for the job's nodes to finish, and how long a job may stay COMPLETING for its removal";
+        "how long a removal waits for the job's nodes to finish, and how long the job may stay COMPLETING because its partition still exists";
     ReconcileInterval, reconcile_interval: Duration = Value("30"), "seconds", seconds,
         "how often the controller's partitions are compared with the jobs and the journal";
     RemoveUnknown, remove_unknown: bool = Value("0"), "yes or no", boolean,
-        "remove partitions that have this cluster's prefix but are in no job and no journal; never with two clusters on one controller";
+        "remove partitions that have this cluster's prefix but are in no job and no journal; do not set it if another cluster uses the same controller";
     OnPartitionError, on_partition_error: OnPartitionError = Value("leave"), OnPartitionError::UNIT, OnPartitionError::read,
         "what happens to a job whose partition fails or vanishes while it runs; the job is told in any case";
     MaxKeep, max_keep: Duration = Value("0"), "seconds", seconds_or_none,
@@ -199,9 +199,9 @@ keys! { given;
         "client certificate (PEM), for a controller that asks for one";
     ApiTlsKey, api_tls_key: Option<PathBuf> = Absent("none"), "absolute path",
         |text| given.needs(&[Key::ApiTlsCa, Key::ApiTlsCert]).and_then(|()| path(text)),
-        "private key (PEM) of the client certificate; only the Slurm user may be able to open the file";
+        "private key (PEM) of the client certificate; only SlurmUser must be able to open the file";
     ApiAccessFile, api_access_file: Option<PathBuf> = Absent("none"), "absolute path", path,
-        "file with user id and access key, for a controller in secure mode; only the Slurm user may be able to open it";
+        "file with user id and access key, for a controller in secure mode; only SlurmUser must be able to open it";
     ApiUserIdMetadata, api_user_id_metadata: String = Value("api-user-id"), "gRPC metadata key", metadata,
         "metadata key under which calls send the user id of ApiAccessFile";
     ApiAccessKeyMetadata, api_access_key_metadata: String = Value("api-access-key"), "gRPC metadata key", metadata,
