@@ -24,7 +24,7 @@ pub(crate) fn roomy() -> Settings {
     quick().cpus(64).remove_time(Duration::ZERO)
 }
 
-/// Lets a script stay until [`let_go`], or until [`crate::let_go`].
+/// The end of a script: waits until [`let_go`] or [`crate::let_go`].
 const STAY: &str = "while [ ! -e go ] && [ ! -e go-$SLURM_JOB_ID ]; do sleep 0.2; done\necho went";
 
 /// Submits a batch job that shows its IPUs and then stays.

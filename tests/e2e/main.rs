@@ -33,7 +33,7 @@ fn stay(cluster: &Cluster, ipus: u32) -> Result<JobId> {
     jobs::running(cluster, ipus, &[])
 }
 
-/// Lets all jobs end that stay.
+/// Lets all staying jobs end.
 fn let_go(cluster: &Cluster) -> Result<()> {
     Ok(std::fs::write(cluster.layout().jobs().join("go"), "")?)
 }

@@ -50,7 +50,8 @@ impl Endless {
     }
 
     /// Returns how many jobs of each kind can run, the reason of the others, and the state of the first job
-    /// that meets the fault. A disk is no fault of the controller: the job waits on its nodes.
+    /// that meets the fault. A job that meets a full or missing disk keeps its nodes
+    /// and waits in CF.
     fn outcome(self) -> ([usize; 3], &'static str, &'static str) {
         match self {
             Self::ControllerAway => ([0, 12, 12], "vipu: pod64: controller 127.0.0.1:", "PENDING"),

@@ -105,7 +105,7 @@ impl Fault {
         }
     }
 
-    /// Whether slurmctld loses its memory.
+    /// Whether the fault ends slurmctld.
     pub fn ends_slurmctld(self) -> bool {
         [Self::Kill, Self::KillUnsaved, Self::StateLost, Self::CleanStart, Self::Takeover].contains(&self)
     }

@@ -17,7 +17,7 @@ const HEAD: &str = "\
 # Every step, every fault
 
 A test stops a job of 16 IPUs at one step of its life, on real daemons. Then one fault strikes and
-ends. Within 60 s after all daemons are up again:
+ends. The test passes if all this is true within 60 s after all daemons are up again:
 
 * Each partition and each file that is left belongs to a job.
 * The job has ended, waits with a reason, or runs on.
@@ -30,12 +30,12 @@ job at that time. Most of this time is the run of the other job.
 
 | state | meaning |
 |---|---|
-| *pending* | the job waits as long as Slurm makes a requeued job wait |
-| *held* | the job waits until somebody releases it |
+| *pending* | the job waits for the two minutes for which Slurm delays a requeued job |
+| *held* | the job waits until it is released, or until the cause in its reason is gone |
 | *unknown* | slurmctld knows nothing of the job |
 
 `cargo xtask test --faults full` writes this page. `cargo xtask test` runs each step and each fault
-at least once, and the pairs in which prepared partitions differ. To run one pair in both ways:
+at least once, and the pairs that behave differently for prepared partitions. To run one pair in both ways:
 `cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs) and
 [fault.rs](../tests/faults/fault.rs) explain the steps and the faults.
 

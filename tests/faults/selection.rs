@@ -74,7 +74,9 @@ pub fn from_environment() -> Result<Vec<Case>> {
         let pairs = if case.mode == PrepareMode::Configuring { configuring } else { prepared };
         pairs.contains(&(case.step, case.fault))
     };
-    Ok(Case::all().filter(is_chosen).collect())
+    let chosen: Vec<_> = Case::all().filter(is_chosen).collect();
+    ensure!(chosen.len() == configuring.len() + prepared.len(), "a chosen pair cannot be");
+    Ok(chosen)
 }
 
 /// Checks that the shipped plugins have no failpoints, and that the test build has them.

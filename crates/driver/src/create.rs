@@ -169,7 +169,7 @@ enum Setback {
     /// Another try may succeed.
     Again(Cow<'static, str>, Counts),
     /// Another try will succeed, once a resource that all jobs need is out of trouble.
-    Shared(Cow<'static, str>),
+    Trouble(Cow<'static, str>),
     /// The controller refuses all jobs.
     RefusesAll(Cow<'static, str>),
     /// No try would succeed.
@@ -254,7 +254,7 @@ impl<W: Environment> Create<'_, W> {
                 Ok(done) => return Ok(done),
                 Err(Setback::Stop(stop)) => return Err(stop),
                 Err(Setback::Again(trouble, counts)) => (trouble, counts),
-                Err(Setback::Shared(trouble)) => {
+                Err(Setback::Trouble(trouble)) => {
                     self.trouble = trouble;
                     self.all_well().await?;
                     continue;

@@ -56,4 +56,5 @@ async fn a_failed_delivery_leaves_nothing() {
     let error = files().deliver(dir.path(), &claim(4), gcds(4)).await.unwrap_err().to_string();
     assert!(error.contains("slurm_1_gcd2.conf"), "{error}");
     assert_eq!(names(dir.path()), [".vipu_a", "slurm_1_gcd2.conf"]);
+    assert_eq!(files().withdraw(&dir.path().join("missing"), &claim(4)).await, Ok(()));
 }

@@ -16,7 +16,7 @@
 //! * the name of a partition is valid as a [`vipu_types::PartitionId`];
 //! * the controller mends a partition at most three times.
 #![forbid(unsafe_code)]
-// Only tests and tasks of this workspace call the mock: comments stand where a name does not say it all.
+// Only this workspace uses the mock. Comments are only where a name is not enough.
 #![allow(missing_docs)]
 
 pub mod control;

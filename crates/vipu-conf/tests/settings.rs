@@ -148,7 +148,7 @@ fn all_problems_are_told_in_the_order_of_the_file() {
             "ApiHost is missing: add ApiHost=<host name or address> (the V-IPU controller; or several, \
              tried in this order: `host,host:port,...`)",
             "IpuofDir is missing: add IpuofDir=<absolute path> (shared directory for the IPUoF config \
-             files: the Slurm user writes it, all nodes read it)",
+             files: SlurmUser writes it, all nodes read it)",
         ]
     );
     assert!(broken.to_string().contains("\nthe keys are ApiHost, ApiPort, "));

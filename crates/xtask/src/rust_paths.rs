@@ -1,4 +1,4 @@
-//! Reads the paths that a Rust file names. Items marked `#[cfg(test)]` are left out.
+//! Reads the paths that a Rust file names. Modules, functions and imports marked `#[cfg(test)]` are left out.
 
 use anyhow::Result;
 use syn::punctuated::Punctuated;
@@ -17,8 +17,7 @@ pub struct Paths {
     pub re_exported: Vec<(String, Words)>,
 }
 
-/// # Errors
-/// If the text is not a Rust file.
+/// Reads the paths of a file. Fails if the text is not Rust.
 pub fn read(text: &str) -> Result<Paths> {
     let (file, mut paths) = (syn::parse_str::<File>(text)?, Paths::default());
     paths.visit_file(&file);
@@ -71,7 +70,8 @@ impl<'a> Visit<'a> for Paths {
     /// Leaves out `pub(super)`.
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
-    /// Looks into macros whose arguments are expressions, for example `format!`.
+    /// Looks into macros whose arguments are expressions, for example `format!`. Paths in other macros are
+    /// not seen.
     fn visit_macro(&mut self, call: &'a Macro) {
         visit::visit_macro(self, call);
         let arguments = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);

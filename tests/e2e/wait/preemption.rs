@@ -94,7 +94,7 @@ fn sched_preemption_by_suspending_frees_no_ipus() -> Result<()> {
         let plain = submit(cluster, &[FIRST])?;
         cluster.await_job(low, "to be suspended", LIMIT, |job| job.state == "SUSPENDED")?;
         runs(cluster, plain)?;
-        ensure!(cluster.mock().partitions()? == [partition(low)], "who is suspended keeps its IPUs");
+        ensure!(cluster.mock().partitions()? == [partition(low)], "a suspended job keeps its IPUs");
         let_go(cluster, plain)?;
         runs(cluster, low)
     })

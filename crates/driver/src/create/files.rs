@@ -31,7 +31,7 @@ impl<W: Environment> Create<'_, W> {
         };
         self.tracked.recorded.set(true);
         let recorded = self.deadline.hold(self.shared.record(intent)).await?;
-        recorded.map_err(|error| Setback::Shared(error.to_string().into()))?;
+        recorded.map_err(|error| Setback::Trouble(error.to_string().into()))?;
         let is_first = self.intent.replace(directory).is_none();
         failpoints::hold!("intent");
         if is_first {
@@ -86,7 +86,7 @@ impl<W: Environment> Create<'_, W> {
             Ok(Ok(())) => Ok(()),
             Ok(Err(FilesTrouble { words, is_shared, .. })) => {
                 let words = format!("no IPUoF file: {words}").into();
-                Err(if is_shared { Setback::Shared(words) } else { Setback::Again(words, Counts::Always) })
+                Err(if is_shared { Setback::Trouble(words) } else { Setback::Again(words, Counts::Always) })
             }
             Err(broken) => Err(Stop::Failed(format!("no IPUoF file: {broken}")).into()),
         }

@@ -1,4 +1,4 @@
-//! A claim of one IPU for the first run of a job, for tests.
+//! Test data: a claim of one IPU for the first run of a job.
 
 use ledger::Claim;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};

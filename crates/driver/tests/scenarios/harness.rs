@@ -24,7 +24,7 @@ use vipu_types::{ControllerName, JobRun, PartitionId, PodId};
 use crate::claim::{claim, id, pod};
 use crate::controller::{Call, Fate, Line, Machine, Maker, Network, Tag};
 
-/// The state that a script can set and see. Also the journal and the IPUoF files, in memory.
+/// The state that a script can set and see. It is also the journal and the IPUoF files, in memory.
 pub struct Scene {
     pub facts: RefCell<BTreeMap<String, String>>,
     pub log: RefCell<Vec<String>>,

@@ -79,6 +79,7 @@ async fn set_up(ipus: u32) -> (Driver<Outside>, Orders<Client>, Site) {
     let address = server.address();
     let controller =
         Client::new(Endpoint::plain(address.ip().to_string(), address.port(), API_TIMEOUT)).unwrap();
+    // Only the case `Unclaimed` needs `remove_unknown`.
     let settings = ModelSettings { ipuof_dir: Some(dir.path().into()), remove_unknown: true, ..settings() };
     handle.configure(vec![PodSetup { pod: pod(), settings, controller }]);
     let driver =

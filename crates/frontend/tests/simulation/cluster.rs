@@ -115,9 +115,9 @@ pub struct Counts {
     pub at_once: u64,
     /// Partitions that stayed after their failed jobs.
     pub kept: u64,
-    /// Runs that were ended because their partition could not be made. The second number has those that were
-    /// held.
+    /// Runs that were ended because their partition could not be made.
     pub failed: u64,
+    /// Those of them that were held.
     pub held: u64,
 }
 

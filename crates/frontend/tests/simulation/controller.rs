@@ -59,9 +59,9 @@ pub enum Mood {
     RemovesLate,
     /// The answers are allowed by the interface, but the mock never gives them: see [`as_by_other_hands`].
     OtherHands,
-    /// No call gets an answer or has an effect. Only in `endless.rs`.
+    /// No call gets an answer or has an effect. Only `endless.rs` uses this.
     Silent,
-    /// Removes are accepted and have no effect. Only in `endless.rs`.
+    /// Removes are accepted and have no effect. Only `endless.rs` uses this.
     RemovesNothing,
 }
 

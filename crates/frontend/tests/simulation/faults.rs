@@ -21,7 +21,7 @@ pub enum Kind {
     JournalFull,
     /// IPUoF files can be neither written nor deleted.
     FilesRefused,
-    /// A controller treats calls in this way.
+    /// A controller is in this mood for a while.
     InMood(Mood),
     /// A controller ends and comes back with all its partitions.
     Restarts,

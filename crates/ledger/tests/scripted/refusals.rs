@@ -34,7 +34,7 @@ fn a_create_goes_on_while_there_is_hope_of_room() {
 }
 
 #[test]
-fn a_job_without_room_waits_in_line_again_unless_it_ended_or_its_create_worked_out_after_all() {
+fn a_create_given_up_for_want_of_room_may_end_in_four_ways() {
     for rest in [
         "cancelled 1 -> back 1 (no room for 16 IPUs on pod64 (vipu:8090): others have come to use it), survey pod64",
         "up 1 -> launch 1, survey pod64",
@@ -44,7 +44,7 @@ fn a_job_without_room_waits_in_line_again_unless_it_ended_or_its_create_worked_o
         let mut scripted = empty_pod();
         scripted.tell(Event::Begin(claim("1")));
         scripted.play("no-room 1 ->");
-        scripted.lists(vec![seen("theirs", 0..64)]);
+        assert_eq!(scripted.lists(vec![seen("theirs", 0..64)]), "cancel 1");
         scripted.play(rest);
     }
 }

@@ -39,7 +39,8 @@ impl Scripted {
         actions.iter().map(short).collect::<Vec<_>>().join(", ")
     }
 
-    /// Tells a listing of a pod64 with 64 IPUs, asked for after all events so far. Returns the actions in words.
+    /// Tells a listing of a pod64 with 64 IPUs, asked for after all events so far. Returns the actions in
+    /// words.
     pub fn lists(&mut self, partitions: Vec<SeenPartition>) -> String {
         self.now.0 += 1;
         self.tell(listing(self, 64, partitions))

@@ -36,7 +36,7 @@ struct Arguments {
     /// The time for which a removed partition is shown as PS_REMOVED and keeps its name and IPUs
     #[arg(long, default_value = "300ms", value_parser = parse_time)]
     removed_latency: Duration,
-    /// The file that keeps partitions and history over a restart
+    /// The file from which partitions and history are restored after a restart
     #[arg(long)]
     state_file: Option<PathBuf>,
     /// The address of the API; port 0 chooses a free port
@@ -51,7 +51,7 @@ struct Arguments {
     /// Serve only clients whose certificate one of these CAs (PEM) has signed
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_client_ca: Option<PathBuf>,
-    /// A user and the access key; with it, other users are refused; may be repeated
+    /// A user with an access key; only these users are served; may be repeated
     #[arg(long = "user", value_name = "NAME:KEY", value_parser = parse_user)]
     users: Vec<User>,
     /// The address at which tests inject faults; port 0 chooses a free port

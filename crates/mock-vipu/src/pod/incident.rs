@@ -20,8 +20,8 @@ pub enum Incident {
     IpuFault { agent: String, ipu: u32 },
     /// An active partition breaks. Its status has the text.
     PartitionError { partition: String, text: String },
-    /// A partition of another client appears, ACTIVE. Its name can be any text. Its first IPU is `first`, or
-    /// it lies in any place with room.
+    /// A partition of another client appears, ACTIVE. Its name can be any text. Its first IPU is `first`.
+    /// With `None` it gets any place with room.
     Foreign { id: String, size: u32, first: Option<u32> },
     /// An administrator resets a partition. It moves to other IPUs if its own do not work.
     Relocate { partition: String },

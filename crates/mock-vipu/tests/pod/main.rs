@@ -26,7 +26,8 @@ fn gone_after(seconds: u64) -> Nanos {
     after(seconds) + Duration::from_millis(300)
 }
 
-/// Makes a Pod with the default times: creates of 2 s, removals of 1 s, and 300 ms in which a removed partition is shown.
+/// Makes a Pod with the default times: creates take 2 s, removals 1 s, and removed partitions are shown for
+/// 300 ms.
 fn pod(hardware: Hardware) -> Pod {
     Pod::new(hardware, Settings::default()).unwrap()
 }

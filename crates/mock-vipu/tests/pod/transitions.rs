@@ -183,6 +183,7 @@ fn a_dead_agent_breaks_its_partitions_and_takes_its_room() {
     assert_eq!(state(&mut pod, "p", after(100)), failed);
     pod.remove("p", true, after(100)).unwrap();
     assert!(pod.status("p", gone_after(101)).is_err());
+    assert_eq!(pod.free_ipus(), 12);
 }
 
 #[test]

@@ -174,7 +174,7 @@ impl Host {
         (code, text_at(told))
     }
 
-    /// Waits until the plugin has written a reason with this part for a job to wait. Returns the reason.
+    /// Waits until the job's reason contains `part`. Returns the reason.
     pub fn reason(self, job: Record, part: &str) -> String {
         let read = || self.under_locks(|| job.text("state_desc"));
         let is_told = || Ok(read().is_some_and(|reason| reason.contains(part)));
