@@ -35,9 +35,9 @@ job at that time. Most of this time is the run of the other job.
 | *unknown* | slurmctld knows nothing of the job |
 
 `cargo xtask test --faults full` writes this page. `cargo xtask test` runs each step and each fault
-at least once, and the pairs that behave differently for prepared partitions. To run one pair in both ways:
-`cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs) and
-[fault.rs](../tests/faults/fault.rs) explain the steps and the faults.
+at least once, and the pairs that behave differently for prepared partitions. To run one pair in
+both ways: `cargo xtask test --faults full fault_kill_at_begin`. [step.rs](../tests/faults/step.rs)
+and [fault.rs](../tests/faults/fault.rs) explain the steps and the faults.
 
 Failed pairs are listed at the end. Slurm 22.05 itself can lose a launch at `scontrol reconfigure`
 ([roadmap](../ROADMAP.md#recovery)).
