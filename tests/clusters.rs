@@ -62,6 +62,15 @@ fn a_backup_takes_over_with_the_jobs() -> Result<()> {
 }
 
 #[test]
+fn backfill_runs_again_without_a_change() -> Result<()> {
+    let settings = Cluster::settings().without_plugin().cloud("").expect_log("default partition not set");
+    settings.slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        // The first cycles see the jobs that the testbed submitted. More cycles need a change.
+        (0..5).try_for_each(|_| cluster.backfill_cycle(LIMIT).map(drop))
+    })
+}
+
+#[test]
 fn what_a_test_leaves_wrong_is_reported() -> Result<()> {
     let left = stock().run(|cluster| Ok(fs::write(cluster.layout().ipuof().join("slurm_1.conf"), "")?));
     let error = format!("{:#}", left.unwrap_err());

@@ -20,6 +20,11 @@ pub(crate) fn without_backfill() -> Settings {
     roomy().slurm_conf("SchedulerParameters=bf_interval=3600")
 }
 
+/// Accepts the lines that slurmctld logs if an srun or salloc has ended before its answer.
+pub(crate) fn leaving_unanswered(settings: Settings) -> Settings {
+    settings.expect_log("Broken pipe").expect_log("Zero Bytes were transmitted or received")
+}
+
 pub(crate) fn roomy() -> Settings {
     quick().cpus(64).remove_time(Duration::ZERO)
 }

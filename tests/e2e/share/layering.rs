@@ -147,12 +147,12 @@ fn submit(cluster: &Cluster, jobs: &[Job], selector: Selector) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Runs the main scheduler until it starts nothing more. After that it does not matter how many more cycles
-/// run.
+/// Runs the main scheduler until it starts nothing more, and gives no job another reason. After that it does
+/// not matter how many more cycles run.
 fn settle(cluster: &Cluster) -> Result<()> {
     let mut before = None;
     loop {
-        let squeue = cluster.command("squeue").args(&["-h", "-r", "-t", "PD", "-o", "%i"]);
+        let squeue = cluster.command("squeue").args(&["-h", "-r", "-t", "PD", "-o", "%i %r"]);
         let waiting = Some(squeue.success()?.stdout);
         if waiting == before {
             return Ok(());

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 use testbed::wait_until;
 
+use crate::jobs::leaving_unanswered;
 use crate::{LIMIT, let_go, quick, slow, stay};
 
 #[test]
@@ -29,7 +30,8 @@ const WHOLE_POD: &str = "--ipus=64";
 
 #[test]
 fn user_at_a_terminal_hears_why_a_job_waits() -> Result<()> {
-    quick().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1").run(|cluster| {
+    let settings = quick().slurm_conf("SchedulerParameters=bf_interval=1,sched_interval=1");
+    leaving_unanswered(settings).run(|cluster| {
         let holder = stay(cluster, 64)?;
         for by in ["srun", "salloc"] {
             let output = cluster.command(by).args(&["--immediate", WHOLE_POD, "true"]).output()?;

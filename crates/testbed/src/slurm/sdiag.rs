@@ -46,9 +46,13 @@ impl Cluster {
         Ok(self.sdiag()?.backfill_cycles)
     }
 
-    /// Waits for the end of a cycle of backfill that began after this call or shortly before it.
+    /// Has backfill go over the queue of a cluster without slurmd ([`crate::Settings::cloud`]). Returns at
+    /// the end of a cycle that ended after this call.
     pub fn backfill_cycle(&self, limit: Duration) -> Result<Diagnosis> {
         let before = self.backfill_cycles()?;
+        // Backfill begins no cycle without a change since the end of the last one. The last cycle may have
+        // seen the caller's change already. Slurm counts an update as a change, even if it changes nothing.
+        self.scontrol(&["update", "PartitionName=stuck", "State=UP"])?;
         wait_for("a cycle of backfill", limit, || {
             let now = self.sdiag()?;
             Ok((now.backfill_cycles > before).then_some(now))

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use testbed::{Cluster, JobId, Settings, main_job, wait_for};
 
 use super::{preparing, there_are, was_never_configuring};
-use crate::jobs::{cancel, runs, submit};
+use crate::jobs::{cancel, leaving_unanswered, runs, submit};
 use crate::{LIMIT, let_go, slow, stay};
 
 /// A cluster in which only the main scheduler starts jobs, and runs often. A job that backfill starts is not
@@ -108,7 +108,7 @@ fn user_prepare_leaves_out_heterogeneous_jobs() -> Result<()> {
 
 #[test]
 fn user_prepare_leaves_out_jobs_that_cannot_wait() -> Result<()> {
-    prepared(2).run(|cluster| {
+    leaving_unanswered(prepared(2)).run(|cluster| {
         for by in ["srun", "salloc"] {
             for (immediate, is_prepared) in
                 [("--immediate", false), ("--immediate=1", false), ("--immediate=30", true)]
