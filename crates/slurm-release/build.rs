@@ -18,7 +18,8 @@ const MEMBERS: &[(&str, &str)] = &[
          details job_resrcs alloc_resp_port tres_per_node tres_per_job tres_per_task node_bitmap \
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
-         spank_job_env_size array_recs exit_code deadline",
+         spank_job_env_size array_recs exit_code deadline array_job_id array_task_id het_job_offset \
+         name",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
     ("job_resources", "node_bitmap"),
@@ -30,7 +31,7 @@ const MEMBERS: &[(&str, &str)] = &[
     (
         "slurm_conf",
         "plugindir slurm_conf select_type select_type_param state_save_location sched_params plugstack \
-         slurmctld_params",
+         slurmctld_params private_data slurmctld_pidfile cluster_name slurm_user_id",
     ),
     (
         "job_desc_msg",

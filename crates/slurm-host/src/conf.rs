@@ -37,6 +37,29 @@ pub fn state_save_location() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.state_save_location).map(PathBuf::from)
 }
 
+/// `ClusterName`
+pub fn cluster_name() -> Option<String> {
+    value(|layout| layout.slurm_conf.cluster_name)
+}
+
+/// The id of `SlurmUser`: `slurm_user_id`.
+pub fn slurm_user() -> Option<u32> {
+    slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.slurm_user_id))
+}
+
+/// `SlurmctldPidFile`
+pub fn slurmctld_pid_file() -> Option<PathBuf> {
+    value(|layout| layout.slurm_conf.slurmctld_pidfile).map(PathBuf::from)
+}
+
+/// Whether `PrivateData` holds `jobs`: a user sees no job of another user. Also if `slurm_conf` cannot be
+/// read.
+pub fn hides_jobs() -> bool {
+    /// `PRIVATE_DATA_JOBS`, equal in every release
+    const JOBS: u16 = 1 << 0;
+    slurm_conf().is_none_or(|(conf, layout)| conf.read(layout.slurm_conf.private_data) & JOBS != 0)
+}
+
 /// `PlugStackConfig`
 pub(crate) fn plugstack() -> Option<PathBuf> {
     value(|layout| layout.slurm_conf.plugstack).map(PathBuf::from)

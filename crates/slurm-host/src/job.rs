@@ -99,6 +99,15 @@ impl<'lock> JobRef<'lock> {
         !self.record.pointer(self.layout().job_record.array_recs).is_null()
     }
 
+    /// The job id of a job array and the id of its task, if the job is a task: `array_job_id` and
+    /// `array_task_id`. While Slurm tries an array with unsplit tasks, the array's record has the id of the
+    /// next task.
+    pub fn array(self) -> Option<(u32, u32)> {
+        let fields = &self.layout().job_record;
+        let (array, task) = (self.record.read(fields.array_job_id), self.record.read(fields.array_task_id));
+        (array != 0 && task != facts::NO_VAL).then_some((array, task))
+    }
+
     /// Whether the scheduler only asks if the job could start right now.
     pub fn is_test_of_now(self) -> bool {
         self.has_flag(facts::TEST_NOW_ONLY)
@@ -260,6 +269,10 @@ members! { Self, job_record, JobRef<'_>:
     state_reason: read state_reason -> u32;
     /// The leader of the heterogeneous job of which this job is a part, or 0.
     het_job: read het_job_id -> u32;
+    /// The place of the job in its heterogeneous job: `het_job_offset`, 0 for the leader and for other jobs.
+    het_offset: read het_job_offset -> u32;
+    /// `name`, which the user chooses
+    name: text name -> Option<String>;
     /// The names of all Slurm partitions in which the job may run: `partition`, for example `batch,ipu`.
     slurm_partitions: text partition -> Option<String>;
     /// The text that squeue shows as the reason, if it is not just the reason's name.

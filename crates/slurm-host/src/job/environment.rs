@@ -32,7 +32,7 @@ impl JobRef<'_> {
 
     /// Returns the entries of a list. Each is a place that holds a C string.
     fn slots(self, list: List) -> impl Iterator<Item = *mut *mut c_void> {
-        let array = self.array(list);
+        let array = self.elements(list);
         // SAFETY: under the job lock; a pointer member of the record or its details.
         let (first, count) =
             array.map_or((std::ptr::null_mut(), 0), |(at, count)| (unsafe { at.read() }, count));
@@ -41,7 +41,7 @@ impl JobRef<'_> {
     }
 
     /// Returns the member that points to a list, and the number of the list's entries.
-    fn array(self, list: List) -> Option<(*mut *mut *mut c_void, usize)> {
+    fn elements(self, list: List) -> Option<(*mut *mut *mut c_void, usize)> {
         let (record, layout) = (self.record(), self.host().layout);
         let (job, of_details) = (&layout.job_record, &layout.job_details);
         let (at, count) = match list {
@@ -116,7 +116,7 @@ impl JobMut<'_> {
 
     /// Adds one more entry, still NULL, to the end of a list.
     fn grow(&mut self, list: List) -> Option<*mut *mut c_void> {
-        let (array, count) = self.array(list)?;
+        let (array, count) = self.elements(list)?;
         // Slurm looks for a NULL behind the last entry of some lists.
         let slots = count.checked_add(2)?;
         let (file, function) = (c"slurm-vipu".as_ptr(), c"grow".as_ptr());

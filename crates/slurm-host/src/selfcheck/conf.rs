@@ -27,6 +27,8 @@ pub(super) fn look(probe: &Probe) -> Result<(), String> {
         ("SchedulerParameters", layout.sched_params),
         ("PlugStackConfig", layout.plugstack),
         ("SlurmctldParameters", layout.slurmctld_params),
+        ("SlurmctldPidFile", layout.slurmctld_pidfile),
+        ("ClusterName", layout.cluster_name),
     ] {
         if !probe.is_null_or_text(text(field)) {
             return Err(format!("{name} is no text"));

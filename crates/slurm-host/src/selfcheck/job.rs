@@ -64,6 +64,7 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
         ("system_comment", fields.system_comment),
         ("user_name", fields.user_name),
         ("resv_name", fields.resv_name),
+        ("name", fields.name),
         ("tres_per_node", fields.tres_per_node),
         ("tres_per_job", fields.tres_per_job),
         ("tres_per_task", fields.tres_per_task),
