@@ -5,6 +5,7 @@ mod change;
 mod deliver;
 mod jobs;
 mod keep;
+mod see;
 mod share;
 mod start;
 mod survive;

@@ -17,6 +17,7 @@ use crate::outside::{HostTask, Outside};
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::Job;
 use crate::slurm_partition_ipus::Found;
+use crate::status::seen_jobs::SeenJobs;
 use crate::sync::{Mutex, lock};
 
 /// The time for which a job is not tried again after its job_begin failed, in milliseconds.
@@ -48,6 +49,8 @@ pub struct Frontend {
     pub(crate) told: BetweenCallbacks<Asked, Told>,
     /// The Slurm partitions that were found to have IPUs.
     pub(crate) slurm_partition_ipus: Found,
+    /// The facts about jobs for the status document.
+    pub(crate) seen_jobs: SeenJobs,
 }
 
 impl Frontend {
@@ -69,6 +72,7 @@ impl Frontend {
             jobs_before: JobsBefore::default(),
             told: BetweenCallbacks::default(),
             slurm_partition_ipus: Found::default(),
+            seen_jobs: SeenJobs::default(),
         }
     }
 

@@ -75,7 +75,7 @@ impl Model {
 
 impl Models {
     /// The settings in force of a model.
-    fn settings(&self, model: &ModelName) -> Option<&Settings> {
+    pub(crate) fn settings(&self, model: &ModelName) -> Option<&Settings> {
         self.0.get(model)?.settings.as_ref()
     }
 

@@ -55,6 +55,8 @@ pub enum HostTask {
     Deadline(Claim, Seconds),
     /// Requeue the job of this run, which failed.
     Requeue(JobRun),
+    /// Look at these jobs for the status document.
+    LookAtJobs(Vec<u32>),
     /// Finish a job_fini of this job that panicked.
     End {
         /// The job.

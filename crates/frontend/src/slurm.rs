@@ -34,6 +34,9 @@ pub trait Job: Copy {
     fn node_count(self) -> u32;
     fn nodes_done(self) -> bool;
     fn het_job(self) -> u32;
+    fn het_offset(self) -> u32;
+    fn array(self) -> Option<(u32, u32)>;
+    fn name(self) -> Option<String>;
     fn failed_with(self) -> Option<u8>;
     fn mentions_vipu(self) -> bool;
     fn is_batch(self) -> bool;

@@ -1,6 +1,7 @@
 //! All claims, indexed by age, by partition and by job.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 
 use vipu_types::{JobRun, PartitionId, PodId};
 
@@ -96,6 +97,12 @@ impl Claims {
     /// All claims, the oldest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Serial, &Record)> {
         self.records.iter().map(|(serial, record)| (*serial, record))
+    }
+
+    /// The claims after this one, the oldest first.
+    pub(crate) fn after(&self, serial: Option<Serial>) -> impl Iterator<Item = (Serial, &Record)> {
+        let after = serial.map_or(Bound::Unbounded, Bound::Excluded);
+        self.records.range((after, Bound::Unbounded)).map(|(serial, record)| (*serial, record))
     }
 
     /// The job's run that has not ended.

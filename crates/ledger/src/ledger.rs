@@ -113,7 +113,7 @@ impl Ledger {
             }
             Event::Unreachable { pod, reason } => {
                 if let Some(pod) = self.pods.get_mut(&pod) {
-                    pod.lost(reason);
+                    pod.lost(now, reason);
                 }
             }
             Event::Trouble { model, reason } => self.trouble(model, reason, &mut todo),
@@ -204,7 +204,7 @@ impl Ledger {
         let before = self.largest_now(&id.model);
         let Some(pod) = self.pods.get_mut(id) else { return false };
         if hardware.ipus > MOST_IPUS {
-            pod.lost(format!("it lists {} IPUs, more than any system has", hardware.ipus));
+            pod.lost(now, format!("it lists {} IPUs, more than any system has", hardware.ipus));
             return false;
         }
         let findings = self.compare(id, asked, hardware.ipus, &partitions);

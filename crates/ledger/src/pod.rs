@@ -23,9 +23,12 @@ const MOST_ROUNDS: u32 = 8;
 
 /// The controller's answer to the last question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Contact {
+pub enum Contact {
+    /// There was no question yet, or no answer.
     NotYet,
+    /// It answered.
     Reached,
+    /// It gave no answer, or one without sense: the reason.
     Lost(String),
 }
 
@@ -76,6 +79,8 @@ impl Occupant {
 pub(crate) struct Pod {
     domain_size: IpuCount,
     contact: Contact,
+    /// The time at which the controller began or ceased to answer.
+    contact_since: Millis,
     hardware: Hardware,
     /// The time at which the listing was requested. An older listing is no news.
     asked: Millis,
@@ -104,6 +109,7 @@ impl Pod {
             free_blocks: FreeBlocks::new(0, domain_size, []),
             domain_size,
             contact: Contact::NotYet,
+            contact_since: now,
             hardware: Hardware::default(),
             asked: now,
             listed: HashMap::new(),
@@ -119,6 +125,22 @@ impl Pod {
     /// Whether the controller answered the last question.
     pub(crate) fn is_reached(&self) -> bool {
         self.contact == Contact::Reached
+    }
+
+    /// The controller's answer to the last question, and the time since when it answers or does not.
+    pub(crate) fn contact(&self) -> (&Contact, Millis) {
+        (&self.contact, self.contact_since)
+    }
+
+    /// Whether all IPUs that are not free are in partitions of the listing, with their places.
+    pub(crate) fn lists_everything(&self) -> bool {
+        let has_places = self.listed.values().all(|listed| !listed.places.is_empty());
+        has_places && self.unplaced.is_empty() && self.hardware.faulty == 0 && self.suspects.is_empty()
+    }
+
+    /// Whether this IPU must be unusable, because the controller refuses.
+    pub(crate) fn is_suspected(&self, ipu: usize) -> bool {
+        self.suspects.all().any(|suspect| suspect == ipu)
     }
 
     /// Whether the controller left the last question unanswered.
@@ -172,7 +194,10 @@ impl Pod {
     }
 
     /// Notes that the controller did not answer.
-    pub(crate) fn lost(&mut self, reason: String) {
+    pub(crate) fn lost(&mut self, now: Millis, reason: String) {
+        if !self.is_lost() {
+            self.contact_since = now;
+        }
         self.contact = Contact::Lost(reason);
     }
 
@@ -199,6 +224,9 @@ impl Pod {
         });
         self.listed = listed.collect();
         self.review_suspects(asked, hardware);
+        if !self.is_reached() {
+            self.contact_since = asked;
+        }
         (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
         true
     }
@@ -336,7 +364,7 @@ impl Pod {
     }
 
     /// IPUs in one IPU-Link domain.
-    fn domain(&self) -> u32 {
+    pub(crate) fn domain(&self) -> u32 {
         usable_domain(self.hardware.ipus, self.domain_size)
     }
 

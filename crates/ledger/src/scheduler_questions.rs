@@ -1,10 +1,8 @@
 //! The questions of a scheduler: whether a job may start, when it could, and which jobs have to end for it.
 
-use std::time::Duration;
-
 use vipu_types::{ControllerName, ModelName, Place, PodId};
 
-use crate::free_times::{AfterPreemption, FreeTimes, NEVER};
+use crate::free_times::{AfterPreemption, FreeTimes};
 use crate::free_times_cache::CachedFreeTimes;
 use crate::model::Model;
 use crate::pod::Pod;
@@ -57,28 +55,18 @@ impl Ledger {
         if self.line.nobody_before(wish) {
             return Ok(first);
         }
-        let fitting: Vec<_> = self
+        let (fitting, controllers): (Vec<_>, Vec<_>) = self
             .usable_pods(&wish.model)
             .enumerate()
             .filter(|(_, (_, pod))| pod.free_blocks().largest() >= wish.size.get())
-            .map(|(n, (id, _))| (n, id.controller.clone()))
-            .collect();
-        let is_explicit = self.is_explicit(&wish.model);
-        let (free_times, now) = (self.free_times(&wish.model, jobs), jobs.now());
-        let mut in_the_way = Vec::new();
-        for (n, controller) in fitting {
-            let harmless = match is_explicit {
-                true => free_times.harmless_place(n, wish, now).map(drop),
-                false => free_times.leaves_alone(n, wish, now),
-            };
-            match harmless {
-                Ok(()) => return Ok(controller),
-                Err(job) => in_the_way.push(job),
-            }
+            .map(|(n, (id, _))| (n, (n, id.controller.clone())))
+            .unzip();
+        let (is_explicit, now) = (self.is_explicit(&wish.model), jobs.now());
+        let chosen = self.free_times(&wish.model, jobs).harmless_pod(&fitting, wish, now, is_explicit);
+        match chosen {
+            Ok(pod) => Ok(controllers.into_iter().find(|(n, _)| *n == pod).map_or(first, |(_, it)| it)),
+            Err(job) => Err(Wait::Planned { model: wish.model.clone(), job }),
         }
-        let soonest = in_the_way.into_iter().min_by_key(|job| free_times.start_of(*job).unwrap_or(NEVER));
-        let job = soonest.unwrap_or(wish.job());
-        Err(Wait::Planned { model: wish.model.clone(), job })
     }
 
     /// Whether the configuration says that the ledger chooses the IPUs of partitions.
@@ -123,11 +111,7 @@ impl Ledger {
         } else {
             self.line.behind(wish.job())
         };
-        let free_times = self.free_times(&wish.model, jobs);
-        // There may be an earlier slot, but it is unknown whether the job would get it.
-        let not_before = behind
-            .map(|first| free_times.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
-        free_times.start(wish, not_before.map_or(from, |later| later.max(from)))
+        self.free_times(&wish.model, jobs).start_behind(wish, from, now, behind).map(|(_, slot)| slot.start)
     }
 
     /// Puts a job in line, or confirms its place. From now on no job behind it may make it wait longer.

@@ -2,6 +2,8 @@
 
 use vipu_types::{ControllerName, ModelName, PartitionId, PodId};
 
+use crate::claim::Serial;
+use crate::claim_record::Record;
 use crate::pod::Pod;
 use crate::{Claim, Ledger, Millis, Phase, Wait};
 
@@ -52,6 +54,8 @@ pub struct PodView {
 /// One claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimView {
+    /// Its age among all claims: later ones are greater.
+    pub serial: u64,
     /// The claim.
     pub claim: Claim,
     /// Its phase.
@@ -60,6 +64,18 @@ pub struct ClaimView {
     pub begun: Millis,
     /// The time at which it came into its phase.
     pub since: Millis,
+}
+
+impl ClaimView {
+    pub(crate) fn of(serial: Serial, record: &Record) -> Self {
+        Self {
+            serial: serial.0,
+            claim: record.claim.clone(),
+            phase: record.phase.clone(),
+            begun: record.begun,
+            since: record.since,
+        }
+    }
 }
 
 impl Ledger {
@@ -94,11 +110,6 @@ impl Ledger {
     }
 
     fn claims(&self) -> impl Iterator<Item = ClaimView> {
-        self.claims.all().map(|(_, record)| ClaimView {
-            claim: record.claim.clone(),
-            phase: record.phase.clone(),
-            begun: record.begun,
-            since: record.since,
-        })
+        self.claims.all().map(|(serial, record)| ClaimView::of(serial, record))
     }
 }

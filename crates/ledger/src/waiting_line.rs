@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::time::Duration;
 
 use vipu_types::{IpuCount, ModelName};
@@ -80,6 +81,8 @@ pub(crate) struct WaitingLine {
     lines: HashMap<ModelName, BTreeSet<Rank>>,
     /// The time at which all plans were last checked.
     swept: Option<Seconds>,
+    /// The number of changes so far.
+    changes: u64,
 }
 
 impl WaitingLine {
@@ -114,15 +117,30 @@ impl WaitingLine {
             }
         }
         let after = (plan.wish.clone(), plan.not_before.max(now));
-        let before = self.drop_of(job).map(|before| (before.wish, before.not_before.max(now)));
+        let before = self.take_out(job).map(|before| (before.wish, before.not_before.max(now)));
         self.line(&after.0.model).insert(after.0.rank);
         self.by_job.insert(job, plan);
-        before.is_none_or(|before| before != after)
+        let is_news = before.is_none_or(|before| before != after);
+        self.changes += u64::from(is_news);
+        is_news
+    }
+
+    /// The number of changes so far.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The jobs in line for a model up to this bound, the first in line first.
+    pub(crate) fn behind_rank(&self, model: &ModelName, end: Bound<Rank>) -> impl Iterator<Item = &Plan> {
+        let line = self.lines.get(model).into_iter();
+        let ranks = line.flat_map(move |line| line.range((Bound::Unbounded, end)).rev());
+        ranks.filter_map(|rank| self.by_job.get(&rank.job.0))
     }
 
     /// Notes the start that the scheduler was told.
     pub(crate) fn tell(&mut self, job: u32, start: Option<Seconds>) {
         if let Some(plan) = self.by_job.get_mut(&job) {
+            self.changes += u64::from(plan.told != start);
             plan.told = start;
         }
     }
@@ -146,6 +164,11 @@ impl WaitingLine {
 
     /// Removes a job that has its partition or does not want one any more.
     pub(crate) fn drop_of(&mut self, job: u32) -> Option<Plan> {
+        self.changes += 1;
+        self.take_out(job)
+    }
+
+    fn take_out(&mut self, job: u32) -> Option<Plan> {
         let plan = self.by_job.remove(&job)?;
         self.line(&plan.wish.model).remove(&plan.wish.rank);
         Some(plan)

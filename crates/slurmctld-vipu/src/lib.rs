@@ -15,4 +15,5 @@ mod plugin;
 mod saved_conf;
 mod slurm_records;
 mod start_line;
+mod status_thread;
 mod threads;

@@ -1,7 +1,8 @@
 //! The plugin of one slurmctld: its front end, the models' files, and the queues to its threads.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -14,7 +15,9 @@ use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tracing::error;
 use vipu_client::Client;
-use vipu_conf::{InForce, SavedConf};
+use vipu_conf::{InForce, LoadError, SavedConf, Standing};
+use vipu_status::ConfFile;
+use vipu_types::ModelName;
 
 use crate::model_files::{self, Reading};
 use crate::saved_conf::Save;
@@ -25,6 +28,9 @@ pub(crate) struct Plugin {
     /// Orders for the driver.
     driver: Handle<Client>,
     in_force: Mutex<InForce>,
+    /// The time at which the plugin was opened, and the time at which the models' files were last read.
+    opened: i64,
+    conf_read: AtomicI64,
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     conf_saver: Sender<Save>,
@@ -60,8 +66,7 @@ impl Outside for Threads {
     }
 
     fn unix_time(&self) -> Seconds {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Seconds(i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX))
+        Seconds(unix_time())
     }
 
     fn local_time(&self, at: Seconds) -> String {
@@ -83,6 +88,12 @@ impl Outside for Threads {
     fn is_switched_off(&self) -> bool {
         selfcheck::is_pass_through()
     }
+}
+
+/// The time in seconds since the Unix epoch.
+fn unix_time() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
 }
 
 static PLUGIN: RwLock<Option<Arc<Plugin>>> = RwLock::new(None);
@@ -140,6 +151,8 @@ impl Plugin {
             frontend: Frontend::new(Box::new(threads)),
             driver,
             in_force: Mutex::default(),
+            opened: unix_time(),
+            conf_read: AtomicI64::default(),
             journal: OnceLock::new(),
             conf_saver,
             started: AtomicBool::new(false),
@@ -158,10 +171,31 @@ impl Plugin {
         self.started.store(true, Ordering::Release);
     }
 
+    /// The time at which the plugin was opened, in seconds since the Unix epoch.
+    pub(crate) fn opened(&self) -> i64 {
+        self.opened
+    }
+
+    /// The files of the models, for the status document. Waits while they are being read.
+    pub(crate) fn conf_files(&self) -> BTreeMap<ModelName, ConfFile> {
+        let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.conf_read.load(Ordering::Relaxed);
+        let file = |(model, standing): (&ModelName, &Standing)| {
+            let error = standing.error.as_ref().map(LoadError::one_line);
+            (model.clone(), ConfFile { read, error, in_force: standing.settings.is_some() })
+        };
+        in_force.iter().map(file).collect()
+    }
+
     /// Whether another slurmctld is known to have been in charge since. If that was within the last seconds
     /// only, the journal may not show it yet. This slurmctld then stands back a moment later.
     fn is_superseded(&self) -> bool {
         self.journal.get().is_some_and(Ownership::was_lost)
+    }
+
+    /// Whether another slurmctld, or another plugin of this one, is in charge.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_superseded() || self.frontend.is_closed()
     }
 
     /// Reads the models' files anew. Without a change, prepared partitions stay.
@@ -190,6 +224,7 @@ impl Plugin {
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         let reading = read(nodes, &folder, &kept, &mut in_force);
         drop(in_force);
+        self.conf_read.store(unix_time(), Ordering::Relaxed);
         self.take_into_use(reading, kept);
         true
     }

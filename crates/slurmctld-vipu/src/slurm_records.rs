@@ -86,6 +86,9 @@ impl Job for SlurmJob<'_> {
         node_count() -> u32;
         nodes_done() -> bool;
         het_job() -> u32;
+        het_offset() -> u32;
+        array() -> Option<(u32, u32)>;
+        name() -> Option<String>;
         failed_with() -> Option<u8>;
         mentions_vipu() -> bool;
         is_batch() -> bool;

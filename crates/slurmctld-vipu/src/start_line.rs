@@ -31,6 +31,8 @@ pub(crate) type Opened = (PathBuf, usize);
 pub(crate) struct Surroundings {
     /// Slurm's release, and the stock selector underneath.
     stock: String,
+    /// ClusterName.
+    pub(crate) cluster: String,
     /// The plugstack.conf of this host.
     plugstack: Option<PathBuf>,
     /// Whether Slurm sends it to nodes that have no configuration of their own.
@@ -45,6 +47,7 @@ impl Surroundings {
             loaded().map(|loaded| format!("with Slurm {} over select/{layer}", loaded.release.version));
         Self {
             stock: stock.unwrap_or_default(),
+            cluster: slurm_conf::cluster_name().unwrap_or_default(),
             plugstack: plugstack::path(),
             is_sent: slurm_conf::is_configless(),
         }

@@ -1,6 +1,6 @@
 //! The start of the plugin's threads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use driver::Orders;
@@ -9,7 +9,7 @@ use vipu_client::Client;
 
 use crate::plugin::{Ends, Plugin};
 use crate::start_line::Surroundings;
-use crate::{host_thread, io_thread, saved_conf};
+use crate::{host_thread, io_thread, saved_conf, status_thread};
 
 /// The driver's end of its queue, and the plugin that owns it.
 pub(crate) struct DriverEnds {
@@ -34,12 +34,17 @@ impl Ends {
 }
 
 impl DriverEnds {
-    /// Starts vipu-io, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
+    /// Starts vipu-io and vipu-status, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
     /// would look like orphans. Without a journal it makes and removes no partition.
     ///
     /// # Errors
     /// When the thread cannot be started; one line.
     pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
+        if let Some(state) = journal.as_deref().and_then(Path::parent)
+            && let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone())
+        {
+            error!("{why}: svipu has no status until slurmctld is restarted");
+        }
         io_thread::start(self.orders, journal, around, self.plugin)
     }
 }

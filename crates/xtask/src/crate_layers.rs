@@ -10,10 +10,11 @@ use crate::{import_circles, run};
 
 /// The crates of the product, lowest first. A crate depends only on crates of the lines above its own.
 const LAYERS: &[&[&str]] = &[
-    &["failpoints", "slurm-release", "vipu-types"],
+    &["failpoints", "slurm-release", "vipu-status", "vipu-types"],
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf"],
-    &["driver", "frontend"],
-    &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof"],
+    &["driver", "vipu-forecast"],
+    &["frontend"],
+    &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
 ];
 
 /// Crates and packages that are not part of the product. They may depend on each other and on all of the

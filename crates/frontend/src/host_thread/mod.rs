@@ -31,6 +31,7 @@ use crate::frontend::Frontend;
 use crate::guard::guard;
 use crate::outside::HostTask;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
+use crate::status::seen_jobs::JobsToSee;
 use crate::{callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
@@ -59,12 +60,16 @@ pub struct HostThread {
     wakes: WatchList<()>,
     reasons: ReasonRecheck,
     terminals: Terminals,
+    jobs_to_see: JobsToSee,
 }
 
 impl HostThread {
     /// The time until the next look, if no task comes before.
     #[must_use]
     pub fn pause(&self, frontend: &Frontend) -> Duration {
+        if !self.jobs_to_see.is_empty() {
+            return Duration::ZERO;
+        }
         let now = frontend.now();
         let next = [
             self.ended_jobs.next(),
@@ -92,6 +97,7 @@ impl HostThread {
         self.reasons.look(frontend, slurm);
         self.terminals.look(frontend, slurm);
         self.launch_resumed(frontend, slurm);
+        self.jobs_to_see.look(frontend, slurm);
         let now = frontend.now();
         if !self.wakes.take(now).is_empty() {
             slurm.kick_scheduler();
@@ -146,6 +152,7 @@ impl HostThread {
             HostTask::WatchReason(job) => self.reasons.watch(now, job),
             HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
+            HostTask::LookAtJobs(jobs) => self.jobs_to_see.add(jobs),
             HostTask::Requeue(run) => due.requeues.push(run),
             HostTask::End { job, ending } => due.ends.push((job, ending)),
         }

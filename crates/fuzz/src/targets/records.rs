@@ -63,12 +63,12 @@ macro_rules! nothing {
 impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
-        number -> u32: user priority node_count het_job;
+        number -> u32: user priority node_count het_job het_offset;
         number -> i64: start_time end_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
-        some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason;
+        some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason name;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;
@@ -77,6 +77,10 @@ impl slurm::Job for View<'_> {
 
     fn id(self) -> u32 {
         self.0.borrow().id
+    }
+
+    fn array(self) -> Option<(u32, u32)> {
+        None
     }
 
     fn time_limit(self) -> i64 {

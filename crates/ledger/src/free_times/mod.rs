@@ -11,10 +11,14 @@ pub(crate) use block_times::NEVER;
 pub(crate) use preempt::AfterPreemption;
 pub(crate) use timeline::{Ipus, Timeline};
 
+use std::time::Duration;
+
+use vipu_types::IpuCount;
+
 use crate::Seconds;
 use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
 use block_times::FREE;
-use timeline::Slot;
+pub(crate) use timeline::Slot;
 
 /// The Pods of one model in time, with the plans.
 #[derive(Clone, Debug)]
@@ -57,10 +61,50 @@ impl FreeTimes {
         is_known || self.plans.len() < MOST_PLANS || self.above(wish.rank) < MOST_PLANS
     }
 
-    /// The first time at which a job of this rank can start, with all plans before it fulfilled in time.
-    pub(crate) fn start(&self, wish: &Wish, from: Seconds) -> Option<Seconds> {
-        let above = self.above(wish.rank);
-        first_slot(&self.pods, wish, from, above).map(|(_, slot)| slot.start)
+    /// The first slot, with the number of its Pod, from which a job of this rank can run, with all plans before
+    /// it fulfilled in time. `behind` is the job that has to start first.
+    pub(crate) fn start_behind(
+        &self,
+        wish: &Wish,
+        from: Seconds,
+        now: Seconds,
+        behind: Option<u32>,
+    ) -> Option<(usize, Slot)> {
+        // There may be an earlier slot, but it is unknown whether the job would get it.
+        let not_before =
+            behind.map(|first| self.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
+        let from = not_before.map_or(from, |later| later.max(from));
+        first_slot(&self.pods, wish, from, self.above(wish.rank))
+    }
+
+    /// The first of these Pods, each with room, on which a job may start now. The error is the job whose plan
+    /// it pushes back on all of them.
+    pub(crate) fn harmless_pod(
+        &self,
+        with_room: &[usize],
+        wish: &Wish,
+        now: Seconds,
+        is_explicit: bool,
+    ) -> Result<usize, u32> {
+        let mut in_the_way = Vec::new();
+        for pod in with_room {
+            let harmless = match is_explicit {
+                true => self.harmless_place(*pod, wish, now).map(drop),
+                false => self.leaves_alone(*pod, wish, now),
+            };
+            match harmless {
+                Ok(()) => return Ok(*pod),
+                Err(job) => in_the_way.push(job),
+            }
+        }
+        let soonest = in_the_way.into_iter().min_by_key(|job| self.start_of(*job).unwrap_or(NEVER));
+        Err(soonest.unwrap_or(wish.job()))
+    }
+
+    /// The Pods with room for a size now, by number.
+    pub(crate) fn with_room(&self, size: IpuCount, now: Seconds) -> Vec<usize> {
+        let has_room = |(_, pod): &(usize, &Timeline)| !pod.places_now(size, now).is_empty();
+        self.pods.iter().enumerate().filter(has_room).map(|(n, _)| n).collect()
     }
 
     /// Whether a partition for this job on one of the Pods pushes back no plan before it in line, wherever it

@@ -21,6 +21,11 @@ fn wish(job: u32, size: u32, duration: i64) -> Wish {
     }
 }
 
+/// The first start of a job in this rank.
+fn first_start(free_times: &FreeTimes, wish: &Wish) -> Option<Seconds> {
+    free_times.start_behind(wish, NOW, NOW, None).map(|(_, slot)| slot.start)
+}
+
 fn plan(job: u32, size: u32, duration: i64) -> Plan {
     Plan {
         wish: wish(job, size, duration),
@@ -62,8 +67,8 @@ fn plans_are_laid_behind_each_other() {
 #[test]
 fn a_job_that_ends_in_time_uses_the_gap_before_a_plan() {
     let free_times = FreeTimes::new(vec![pod64(&[(0..32, after(100))])], vec![plan(1, 64, 10)]);
-    assert_eq!(free_times.start(&wish(2, 32, 100), NOW), Some(NOW));
-    assert_eq!(free_times.start(&wish(2, 32, 101), NOW), Some(after(110)));
+    assert_eq!(first_start(&free_times, &wish(2, 32, 100)), Some(NOW));
+    assert_eq!(first_start(&free_times, &wish(2, 32, 101)), Some(after(110)));
     assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 100), NOW), Ok(()));
     assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 101), NOW), Err(1));
     assert_eq!(free_times.leaves_alone(0, &wish(0, 32, 101), NOW), Ok(()), "it is before job 1 in line");
@@ -100,7 +105,7 @@ fn large_partitions_take_any_whole_domains() {
     assert_eq!([128, 256].map(start), [Some(NOW), Some(after(100))]);
     let free_times = FreeTimes::new(vec![pod], vec![plan(1, 128, 10)]);
     assert_eq!(
-        free_times.start(&wish(2, 64, 90), NOW),
+        first_start(&free_times, &wish(2, 64, 90)),
         Some(after(10)),
         "it waits for job 1 or for job 1's end"
     );

@@ -6,8 +6,8 @@ use crate::script::{Scripted, claim, id, jobs, seen, wish};
 use ledger::{AdoptedAs, Claim, Event, KnownJobs, Place, Seconds, SeenPartition};
 use vipu_types::IpuCount;
 
-/// Returns a Pod on which all IPUs except each 43rd have a job of their own, with a line of 1,000 jobs.
-fn busy(ipus: u32) -> (Scripted, KnownJobs) {
+/// Returns a Pod on which all IPUs except each 43rd have a job of their own, with a line of jobs.
+pub fn busy(ipus: u32, line: u32) -> (Scripted, KnownJobs) {
     let mut scripted = Scripted::new();
     let running = || (1..=ipus).filter(|job| job % 43 != 0);
     let slurm = jobs(0, &running().map(|job| (job, 61 + i64::from(job) * 1009 % 3600)).collect::<Vec<_>>());
@@ -19,7 +19,7 @@ fn busy(ipus: u32) -> (Scripted, KnownJobs) {
     for event in adopted.chain([Event::Inventory { pod, asked, ipus, faulty: 0, partitions }]) {
         scripted.ledger.apply(asked, event);
     }
-    for n in 0..1000 {
+    for n in 0..line {
         let size = if n == 0 { 64 } else { 32 >> (n % 4) };
         scripted.ledger.plan(&wish(ipus + 1 + n, size, 7200), Seconds(0), &slurm);
     }
@@ -30,7 +30,7 @@ type Question = fn(&mut Scripted, &KnownJobs, u32);
 
 /// Returns the median cost of a question about a job behind all others, on a Pod of this size.
 fn cost(ipus: u32, ask: Question) -> Duration {
-    let (mut scripted, slurm) = busy(ipus);
+    let (mut scripted, slurm) = busy(ipus, 1000);
     let mut costs: Vec<_> = (0..2001)
         .map(|_| {
             let began = Instant::now();

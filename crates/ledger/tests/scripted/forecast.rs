@@ -1,8 +1,11 @@
 //! The expected start of a job, and whether the job may start then.
 
-use crate::script::{jobs, pod_with, wish};
-use ledger::{Placement, Seconds};
+use std::time::Duration;
+
+use crate::script::{Scripted, jobs, pod_with, wish};
+use ledger::{Forecast, Place, Placement, PodInTime, Seconds};
 use proptest::prelude::*;
+use vipu_types::IpuCount;
 
 const HOUR: i64 = 3600;
 
@@ -24,10 +27,23 @@ fn a_job_that_could_delay_another_is_expected_after_it() {
     assert!(scripted.ledger.may_start(&wish(12, 16, 2 * HOUR), &line).is_err());
 }
 
+/// The forecast from a copy of a ledger with these IPUs, each with first IPU, number and end.
+fn copied(scripted: &Scripted, placement: Placement, taken: &[(u32, u32, i64)]) -> Forecast {
+    let domain_size = IpuCount::new(64).unwrap();
+    let taken = taken.iter().flat_map(|(first, ipus, end)| {
+        let until = Seconds(*end).later_by(Duration::from_secs(1));
+        (*first..first + ipus).map(move |index| (Place { domain: 0, index }, Some(until)))
+    });
+    let pod = PodInTime { ipus: 64, domain_size, taken: taken.collect() };
+    let line = scripted.ledger.line_behind(&wish(1, 1, 1).model, None, 100);
+    Forecast::new(Seconds(0), placement, &[pod], line)
+}
+
 proptest! {
-    /// A job is expected now exactly when it may start now.
+    /// A job is expected now exactly when it may start now. A copy of the ledger expects all jobs when the
+    /// ledger does.
     #[test]
-    fn a_job_is_expected_now_exactly_when_it_may_start(
+    fn the_ledger_its_copy_and_the_permission_to_start_agree(
         explicit in any::<bool>(),
         quarters in prop::collection::vec((0..3_u32, 0..5_u32, 1..6_i64), 16),
         line in prop::collection::vec((0..7_u32, 1..6_i64, 0..4_i64), 0..6),
@@ -55,5 +71,14 @@ proptest! {
         let verdict = scripted.ledger.why_not_now(&last, &slurm);
         let start = scripted.ledger.forecast(&last, Seconds(0), &slurm);
         prop_assert_eq!(start == Some(Seconds(0)), verdict.is_ok(), "{:?}, expected at {:?}", verdict, start);
+        let taken: Vec<_> = jobs.iter().zip(&ends).map(|((_, ipus, first), (_, end))| (*first, *ipus, *end)).collect();
+        let copy = copied(&scripted, placement, &taken);
+        let in_copy = copy.start_of(&last, Seconds(0), None).map(|planned| planned.at);
+        prop_assert_eq!(in_copy, start, "job 200 in the copy");
+        for waiting in scripted.ledger.line_behind(&last.model, None, 100) {
+            let in_copy = copy.start_of(&waiting.wish, waiting.not_before, waiting.behind);
+            let start = scripted.ledger.forecast(&waiting.wish, waiting.not_before, &slurm);
+            prop_assert_eq!(in_copy.map(|planned| planned.at), start, "{:?} in the copy", waiting);
+        }
     }
 }

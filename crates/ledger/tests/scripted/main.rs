@@ -9,6 +9,7 @@ mod keeps;
 mod lifecycle;
 mod line;
 mod pods;
+mod portions;
 mod preparations;
 mod reconcile;
 mod refusals;

@@ -110,6 +110,9 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("batch_flag", u16::from(id == RUNNING));
     record.put("restart_cnt", 2_u16);
     record.put("het_job_id", 7_u32);
+    record.put("het_job_offset", 3_u32);
+    record.put("array_job_id", 0_u32);
+    record.put("array_task_id", host.release.constant("NO_VAL"));
     record.put("start_time", 1_700_000_000_i64);
     record.put("end_time", 1_700_003_600_i64);
     record.put("prep_epilog_cnt", 0_u32);
@@ -133,6 +136,7 @@ fn write_as_users_may(host: Host, record: Record, details: Record) {
     record.put("wait_all_nodes", 0xbeef_u16);
     record.put("tres_per_task", host.bytes(b"\xfe\x01"));
     record.put("resv_name", host.bytes(b"\x02"));
+    record.put("name", host.bytes(b"\x04\xff"));
     // With --reservation, `part_ptr` need not be one of the Slurm partitions in the request.
     record.put("partition", host.bytes(b"batch,\x03"));
 }

@@ -79,6 +79,9 @@ impl Host {
         conf.put("sched_params", host.text("bf_interval=1,defer"));
         conf.put("plugstack", host.text("/no/plugstack.conf"));
         conf.put("slurmctld_params", std::ptr::null_mut::<c_char>());
+        conf.put("slurmctld_pidfile", host.text("/run/slurmctld.pid"));
+        conf.put("slurm_user_id", 64030_u32);
+        conf.put("private_data", 0_u16);
         host
     }
 

@@ -60,6 +60,9 @@ impl slurm::Job for JobView<'_> {
         node_count: u32 = |_| 1;
         nodes_done: bool = |job| job.nodes_done <= Instant::now();
         het_job: u32 = |_| 0;
+        het_offset: u32 = |_| 0;
+        array: Option<(u32, u32)> = |_| None;
+        name: Option<String> = |_| None;
         mentions_vipu: bool = |_| true;
         is_batch: bool = |job| job.is_batch;
         is_awaited: bool = |_| true;

@@ -32,7 +32,9 @@ pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
         Scenario::AdoptionWithoutThreads => failed_adoption::run(host, installation, Stop::Threads),
         Scenario::Load => load(host, installation),
         Scenario::LoadInStepd => {
-            for untold in ["slurm_conf", "state_save_location", "sched_params", "plugstack"] {
+            for untold in
+                ["slurm_conf", "state_save_location", "sched_params", "plugstack", "slurmctld_pidfile"]
+            {
                 host.slurm_conf().put(untold, std::ptr::null_mut::<std::ffi::c_char>());
             }
             load(host, installation);

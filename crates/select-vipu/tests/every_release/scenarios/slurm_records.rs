@@ -18,8 +18,9 @@ pub fn run(host: Host, cluster: &Cluster) {
     assert!(select_type.starts_with("select/vipu"));
     assert!(conf::state_save_location().unwrap().ends_with("state"));
     assert!(conf::folder().unwrap().ends_with("conf"));
+    reads_conf(host);
     host.under_locks(|| {
-        reads(cluster.running);
+        reads(host, cluster.running);
         writes(host, cluster.running);
         raises_gates(host, cluster.running);
         fails_and_is_late(host, cluster.running);
@@ -35,12 +36,32 @@ fn change(job: &Job) -> JobMut<'_> {
     unsafe { JobMut::from_callback(job.record.address()) }.unwrap_or_else(|| panic!("{:?}", notes()))
 }
 
-fn reads(job: Job) {
+fn reads_conf(host: Host) {
+    assert_eq!(conf::cluster_name().as_deref(), Some("fake"));
+    assert_eq!(conf::slurm_user(), Some(64030));
+    assert_eq!(conf::slurmctld_pid_file().unwrap().to_str(), Some("/run/slurmctld.pid"));
+    // PRIVATE_DATA_JOBS is bit 0. Other bits are of other words.
+    for (bits, hides) in [(1_u16, true), (0xfffe, false), (0xffff, true), (0, false)] {
+        host.slurm_conf().put("private_data", bits);
+        assert_eq!(conf::hides_jobs(), hides, "{bits:#x}");
+    }
+}
+
+fn reads(host: Host, job: Job) {
     // SAFETY: the record is a job's, and slurmctld's locks are held.
     let seen = unsafe { JobRef::from_callback(job.record.address()) };
     let seen = seen.unwrap_or_else(|| panic!("{:?}", notes()));
     assert_eq!((seen.id(), seen.user(), seen.restart_count(), seen.het_job()), (RUNNING, 1000, 2, 7));
     assert_eq!((seen.start_time(), seen.end_time()), (1_700_000_000, 1_700_003_600));
+    assert_eq!((seen.het_offset(), seen.name().as_deref()), (3, Some("\u{4}\u{fffd}")));
+    let no_val = host.release.constant("NO_VAL");
+    for (array, task, seen_as) in
+        [(40, 0, Some((40, 0))), (40, 9, Some((40, 9))), (40, no_val, None), (0, 9, None), (0, no_val, None)]
+    {
+        job.record.put("array_job_id", array);
+        job.record.put("array_task_id", task);
+        assert_eq!(seen.array(), seen_as);
+    }
     assert!(seen.tres_per_node().unwrap().ends_with("vipu:pod64:16") && seen.mentions_vipu());
     assert!(seen.is_batch() && seen.is_running() && !seen.is_configuring() && !seen.is_completing());
     assert!(!seen.waits_in_line() && !seen.nodes_done());

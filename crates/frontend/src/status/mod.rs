@@ -1,0 +1,196 @@
+//! The status document, composed from copies of the ledger.
+//!
+//! The ledger is locked for one portion at a time, so that callbacks of Slurm never wait long for it. Facts
+//! about jobs come from the host thread, which looks at jobs in portions too ([`HostTask::LookAtJobs`]).
+
+mod model;
+mod partition;
+pub(crate) mod seen_jobs;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ledger::{Millis, Rank, Seconds};
+use vipu_forecast::ModelForecast;
+use vipu_status::{Status, WaitingJob, Writer};
+use vipu_types::ModelName;
+
+use self::model::model;
+use self::partition::partition;
+use self::seen_jobs::SeenJob;
+use crate::frontend::Frontend;
+use crate::outside::HostTask;
+
+/// The most claims, and the most waiting jobs, that are copied under one lock.
+const CLAIMS_AT_ONCE: usize = 64;
+const JOBS_AT_ONCE: usize = 256;
+
+/// The jobs of each model, from the first in line on, whose starts are forecast. The cost of a forecast grows
+/// with the Pod.
+const FORECASTS: usize = 64;
+
+/// The time in milliseconds after which all jobs are looked at again, because Slurm may have changed them.
+const LOOK_AGAIN: u64 = 10_000;
+
+/// Composes one document after another.
+#[derive(Default)]
+pub struct StatusComposer {
+    /// The keys of the waiting jobs.
+    keys: HashMap<u32, u64>,
+    next_key: u64,
+    /// The time of the last look at all jobs.
+    looked: Option<Millis>,
+}
+
+/// The two clocks at one moment.
+#[derive(Clone, Copy)]
+struct Clocks {
+    ledger: Millis,
+    unix: i64,
+}
+
+impl Clocks {
+    fn of(frontend: &Frontend) -> Self {
+        Self { ledger: frontend.now(), unix: frontend.outside().unix_time().0 }
+    }
+
+    /// A time of the ledger's clock as Unix time.
+    fn unix(self, at: Millis) -> i64 {
+        let ago = self.ledger.0.saturating_sub(at.0) / 1000;
+        self.unix.saturating_sub_unsigned(ago)
+    }
+}
+
+impl StatusComposer {
+    /// The present state. `conf` has the file of each model.
+    pub fn compose(
+        &mut self,
+        frontend: &Frontend,
+        writer: Writer,
+        mut conf: BTreeMap<ModelName, vipu_status::ConfFile>,
+    ) -> Status {
+        let clocks = Clocks::of(frontend);
+        let seen = frontend.seen_jobs.all();
+        let mut partitions = partitions(frontend, clocks, &seen);
+        let states = frontend.ledger().model_states();
+        let mut line = Vec::new();
+        for state in &states {
+            line.extend(self.line(frontend, &state.facts.model, &seen));
+        }
+        let models = states.into_iter().map(|state| {
+            let conf = conf.remove(&state.facts.model).unwrap_or_default();
+            model(frontend, clocks, state, conf, &mut partitions)
+        });
+        let models: Vec<_> = models.collect();
+        let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
+        let (mut line, waiting): (Vec<_>, Vec<u32>) = line.into_iter().unzip();
+        line.sort_by_key(|job: &WaitingJob| std::cmp::Reverse(job.rank));
+        self.look_at_jobs(frontend, ids.into_iter().chain(waiting).collect(), &seen);
+        let mut status = Status {
+            schema: vipu_status::SCHEMA,
+            written: clocks.unix,
+            writer,
+            out_of_order: frontend.out_of_order().map(str::to_owned),
+            models,
+            partitions,
+            line,
+        };
+        forecast(&mut status);
+        status
+    }
+
+    /// The jobs in line for a model, each with its id.
+    fn line(
+        &mut self,
+        frontend: &Frontend,
+        model: &ModelName,
+        seen: &HashMap<u32, SeenJob>,
+    ) -> Vec<(WaitingJob, u32)> {
+        let (mut all, mut last): (Vec<_>, Option<Rank>) = (Vec::new(), None);
+        // The ledger forgets an older plan when a scheduler next asks.
+        let oldest = Seconds(frontend.outside().unix_time().0.saturating_sub(frontend.patience()));
+        loop {
+            let portion = frontend.ledger().line_behind(model, last, JOBS_AT_ONCE);
+            let Some(end) = portion.last() else { return all };
+            last = Some(end.wish.rank);
+            for waiting in portion.into_iter().filter(|waiting| waiting.seen >= oldest) {
+                let (id, rank) = (waiting.wish.job(), waiting.wish.rank);
+                let seen = seen.get(&id);
+                let job = WaitingJob {
+                    key: self.key(id),
+                    job: Some(seen_jobs::job(id, seen)),
+                    model: model.to_string(),
+                    size: waiting.wish.size.get(),
+                    rank: vipu_status::Rank {
+                        in_reservation: rank.in_reservation,
+                        tier: rank.tier,
+                        priority: rank.priority,
+                    },
+                    duration: waiting.wish.duration.as_secs(),
+                    not_before: waiting.not_before.0,
+                    behind: waiting.behind.map(|behind| self.key(behind)),
+                    reason: seen.and_then(|seen| seen.reason.clone()),
+                    start: None,
+                    planned_controller: None,
+                    planned_places: Vec::new(),
+                };
+                all.push((job, id));
+            }
+        }
+    }
+
+    fn key(&mut self, job: u32) -> u64 {
+        *self.keys.entry(job).or_insert_with(|| {
+            self.next_key += 1;
+            self.next_key
+        })
+    }
+
+    /// Has the host thread look at the jobs that it has not seen, and from time to time at all of them.
+    fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, SeenJob>) {
+        self.keys.retain(|job, _| jobs.contains(job));
+        frontend.seen_jobs.retain(|job| jobs.contains(&job));
+        let now = frontend.now();
+        let all = self.looked.is_none_or(|looked| now.0 >= looked.0 + LOOK_AGAIN);
+        if all {
+            self.looked = Some(now);
+        }
+        let wanted: Vec<u32> = jobs.into_iter().filter(|job| all || !seen.contains_key(job)).collect();
+        if !wanted.is_empty() {
+            frontend.outside().ask_host(HostTask::LookAtJobs(wanted));
+        }
+    }
+}
+
+/// Fills in the starts of the first jobs in line of each model.
+fn forecast(status: &mut Status) {
+    let forecasts = status.models.iter().map(|model| ModelForecast::new(status, model, status.written));
+    let forecasts: Vec<_> = forecasts.collect();
+    for (model, forecast) in status.models.iter().zip(forecasts) {
+        let Some(forecast) = forecast else { continue };
+        let jobs = status.line.iter_mut().filter(|job| job.model == model.name);
+        for (n, job) in jobs.enumerate().take(FORECASTS) {
+            let Some(start) = forecast.waiting(n) else { continue };
+            job.start = Some(start.at);
+            job.planned_controller = Some(start.controller);
+            job.planned_places = start.places;
+        }
+    }
+}
+
+/// The partitions of all claims, each with its job's id.
+fn partitions(
+    frontend: &Frontend,
+    clocks: Clocks,
+    seen: &HashMap<u32, SeenJob>,
+) -> Vec<(vipu_status::Partition, u32)> {
+    let (mut all, mut last) = (Vec::new(), None);
+    loop {
+        let portion = frontend.ledger().claims_after(last, CLAIMS_AT_ONCE);
+        let Some(end) = portion.last() else { return all };
+        last = Some(end.view.serial);
+        all.extend(portion.into_iter().map(|placed| {
+            let job = placed.view.claim.run.job;
+            (partition(placed, clocks, seen.get(&job)), job)
+        }));
+    }
+}

@@ -1,0 +1,117 @@
+//! A model of the status document, with the IPUs of its Pods counted by use.
+
+use ledger::{Contact, Held, Holder, ModelState, PodState};
+use vipu_status::{ConfFile, Ipus, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share, State};
+use vipu_types::{ModelName, Placement};
+
+use super::Clocks;
+use super::partition::place;
+use crate::frontend::Frontend;
+
+pub(super) fn model(
+    frontend: &Frontend,
+    clocks: Clocks,
+    state: ModelState,
+    conf: ConfFile,
+    partitions: &mut [(Partition, u32)],
+) -> Model {
+    let facts = &state.facts;
+    Model {
+        name: facts.model.to_string(),
+        trouble: state.trouble.map(|trouble| trouble.to_string()),
+        largest_now: state.largest_now,
+        domain_size: facts.domain_size.get(),
+        chooses_ipus: facts.placement == Placement::Explicit,
+        limits: limits(frontend, &facts.model, facts.largest),
+        conf,
+        pods: state.pods.into_iter().map(|of_pod| pod(frontend, clocks, of_pod, partitions)).collect(),
+    }
+}
+
+fn limits(frontend: &Frontend, name: &ModelName, job: u32) -> Limits {
+    let mut limits = frontend.models(|models| {
+        let Some(own) = models.settings(name) else { return Limits::default() };
+        let share = |(slurm_partition, limit): (&String, &u32)| {
+            (slurm_partition.clone(), Share { limit: *limit, used: 0 })
+        };
+        Limits {
+            job: 0,
+            job_in_slurm_partition: own.max_ipus_in_slurm_partition.clone(),
+            job_in_qos: own.max_ipus_in_qos.clone(),
+            slurm_partition: own.ipus_per_slurm_partition.iter().map(share).collect(),
+            keep: own.max_keep.as_secs(),
+        }
+    });
+    let ledger = frontend.ledger();
+    for (slurm_partition, share) in &mut limits.slurm_partition {
+        share.used = ledger.ipus_in_slurm_partition(name, slurm_partition);
+    }
+    Limits { job, ..limits }
+}
+
+fn pod(frontend: &Frontend, clocks: Clocks, state: PodState, partitions: &mut [(Partition, u32)]) -> Pod {
+    let held = frontend.ledger().held(&state.id);
+    let (model, controller) = (state.id.model.to_string(), state.id.controller.to_string());
+    let of_pod = partitions.iter_mut().map(|(partition, _)| partition);
+    let mut of_pod: Vec<_> = of_pod.filter(|it| it.model == model && it.controller == controller).collect();
+    let others = place_and_sort(held, &mut of_pod);
+    let ipus = count(state.ipus, &of_pod, &others);
+    let since = clocks.unix(state.contact_since);
+    Pod {
+        controller,
+        contact: match state.contact {
+            Contact::NotYet => vipu_status::Contact::NotYet,
+            Contact::Reached => vipu_status::Contact::Reached { since },
+            Contact::Lost(reason) => vipu_status::Contact::Lost { since, reason },
+        },
+        trouble: state.trouble.map(|trouble| trouble.to_string()),
+        ipus,
+        largest_free: state.largest_free,
+        others,
+    }
+}
+
+/// Gives partitions that no listing shows their assumed places. Returns the other holders.
+fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<OtherIpus> {
+    let mut others = Vec::new();
+    for Held { by, places } in held {
+        let places = places.into_iter().map(place).collect();
+        let (because, partition) = match by {
+            Holder::Claim(key) => {
+                let unplaced = |it: &&mut &mut Partition| it.key == key && it.places.is_empty();
+                if let Some(partition) = partitions.iter_mut().find(unplaced) {
+                    partition.places = places;
+                }
+                continue;
+            }
+            Holder::Foreign(id) => (OtherUse::Foreign, Some(id.to_string())),
+            Holder::Suspected => (OtherUse::Suspected, None),
+            Holder::Faulty => (OtherUse::Faulty, None),
+        };
+        others.push(OtherIpus { because, partition, places });
+    }
+    others
+}
+
+fn count(total: u32, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+    let mut ipus = Ipus { total, ..Ipus::default() };
+    for partition in partitions {
+        *match partition.state {
+            State::Preparing | State::Prepared => &mut ipus.prepared,
+            State::Creating | State::Ready | State::Running => &mut ipus.used,
+            State::Kept => &mut ipus.kept,
+            State::Failed | State::Ending | State::Removing => &mut ipus.leaving,
+        } += partition.size;
+    }
+    for other in others {
+        *match other.because {
+            OtherUse::Foreign => &mut ipus.foreign,
+            OtherUse::Faulty => &mut ipus.faulty,
+            OtherUse::Suspected => &mut ipus.suspected,
+        } += u32::try_from(other.places.len()).unwrap_or(u32::MAX);
+    }
+    let taken =
+        [ipus.used, ipus.prepared, ipus.kept, ipus.leaving, ipus.foreign, ipus.faulty, ipus.suspected];
+    ipus.free = taken.into_iter().fold(total, u32::saturating_sub);
+    ipus
+}

@@ -1,0 +1,55 @@
+//! A claim as a partition of the status document.
+
+use ledger::{Phase, PlacedClaim, Step};
+use vipu_status::{Partition, Place, State};
+
+use super::Clocks;
+use super::seen_jobs::{self, SeenJob};
+
+pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJob>) -> Partition {
+    let PlacedClaim { view, places } = placed;
+    let (state, reason) = state(&view.phase);
+    let kept_until = match &view.phase {
+        Phase::Keeping { until, .. } | Phase::Kept { until } => Some(until.0),
+        _ => None,
+    };
+    let claim = view.claim;
+    let mut job = seen_jobs::job(claim.run.job, seen);
+    job.user = claim.user;
+    job.slurm_partition = claim.slurm_partition.or(job.slurm_partition);
+    let chosen = if places.is_empty() { claim.ipus } else { Vec::new() };
+    Partition {
+        key: view.serial,
+        id: Some(claim.partition.to_string()),
+        job: Some(job),
+        model: claim.model.to_string(),
+        controller: claim.controller.to_string(),
+        size: claim.size.get(),
+        places_are_assumed: places.is_empty() && chosen.is_empty(),
+        places: places.into_iter().chain(chosen).map(place).collect(),
+        state,
+        since: clocks.unix(view.since),
+        begun: clocks.unix(view.begun),
+        ends: kept_until.or_else(|| seen?.ends(clocks.unix)),
+        reason,
+    }
+}
+
+pub(super) fn place(place: ledger::Place) -> Place {
+    Place { domain: place.domain, index: place.index }
+}
+
+fn state(phase: &Phase) -> (State, Option<String>) {
+    match phase {
+        Phase::Preparing(_) => (State::Preparing, None),
+        Phase::Prepared => (State::Prepared, None),
+        Phase::Claimed | Phase::Creating => (State::Creating, None),
+        Phase::GivenUp { reason } => (State::Creating, Some(reason.clone())),
+        Phase::Ready => (State::Ready, None),
+        Phase::Running => (State::Running, None),
+        Phase::Failed { reason } => (State::Failed, Some(reason.clone())),
+        Phase::Keeping { .. } | Phase::Kept { .. } => (State::Kept, None),
+        Phase::Releasing { step: Step::CreateAnswer | Step::Nodes, .. } => (State::Ending, None),
+        Phase::Releasing { step: Step::Removal, .. } => (State::Removing, None),
+    }
+}

@@ -1,0 +1,194 @@
+//! Copies of parts of the ledger, for the status document.
+//!
+//! Slurm's callbacks wait while the ledger is locked. A copy of everything at once would take too long with
+//! thousands of claims and waiting jobs, so each method copies a bounded part.
+
+use std::ops::Bound;
+
+use vipu_types::{ModelName, PartitionId, Place, PodId};
+
+use crate::claim::Serial;
+use crate::claim_record::Record;
+use crate::ipu_holders::IpuHolder;
+use crate::model::Model;
+use crate::pod::{Occupant, Pod};
+use crate::waiting_line::Plan;
+use crate::{ClaimView, Contact, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
+
+/// A model, without its Pods' IPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelState {
+    /// Its configuration.
+    pub facts: ModelFacts,
+    /// The reason why no job can start on it now, whatever its size.
+    pub trouble: Option<Wait>,
+    /// The largest number of IPUs that a job could get now.
+    pub largest_now: u32,
+    /// Its Pods, in the order in which they are tried.
+    pub pods: Vec<PodState>,
+}
+
+/// A Pod, without the holders of its IPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodState {
+    /// Its name.
+    pub id: PodId,
+    /// The controller's answer to the last question.
+    pub contact: Contact,
+    /// The time since when the controller answers, or does not.
+    pub contact_since: Millis,
+    /// All IPUs.
+    pub ipus: u32,
+    /// The size of the largest partition that fits.
+    pub largest_free: u32,
+    /// The reason why no partition can be made on it now.
+    pub trouble: Option<Wait>,
+}
+
+/// A claim, with the places of its IPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedClaim {
+    /// The claim.
+    pub view: ClaimView,
+    /// The places in the controller's last listing. Empty if the listing does not show the partition.
+    pub places: Vec<Place>,
+}
+
+/// The part of a Pod that a holder has, if the listing shows no partition of a claim there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The holder.
+    pub by: Holder,
+    /// The places of its IPUs.
+    pub places: Vec<Place>,
+}
+
+/// The holder of IPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A partition of the controller's last listing that no claim has.
+    Foreign(PartitionId),
+    /// The claim with this [`ClaimView::serial`], which no listing shows yet. Its places are assumed unless
+    /// they were chosen.
+    Claim(u64),
+    /// No partition: the IPUs are suspected, because the controller refuses without an apparent reason.
+    Suspected,
+    /// No partition: the IPUs are faulty. Their places are assumed.
+    Faulty,
+}
+
+/// A job in line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InLine {
+    /// Its request.
+    pub wish: Wish,
+    /// The earliest start as far as nodes and other needs are concerned, without the IPUs.
+    pub not_before: Seconds,
+    /// The job that has to start before this one.
+    pub behind: Option<u32>,
+    /// The time of the last look at the job. A plan that was not looked at for [`crate::Jobs::patience`] counts no
+    /// more.
+    pub seen: Seconds,
+}
+
+impl InLine {
+    fn of(plan: &Plan) -> Self {
+        let Plan { wish, not_before, behind, seen, .. } = plan.clone();
+        Self { wish, not_before, behind, seen }
+    }
+}
+
+impl Ledger {
+    /// A number that is another one after each change of claims, Pods and the line.
+    pub fn revision(&self) -> (u64, u64) {
+        (self.events, self.line.changes())
+    }
+
+    /// The models, by name.
+    pub fn model_states(&self) -> Vec<ModelState> {
+        let pods = |model: &Model| model.pods().iter().filter_map(|id| self.pod_state(id)).collect();
+        let state = |(name, model): (&ModelName, &Model)| ModelState {
+            facts: model.facts().clone(),
+            trouble: self.standstill(model),
+            largest_now: self.largest_now(name),
+            pods: pods(model),
+        };
+        self.models.iter().map(state).collect()
+    }
+
+    fn pod_state(&self, id: &PodId) -> Option<PodState> {
+        let pod = self.pods.get(id)?;
+        let (contact, contact_since) = pod.contact();
+        Some(PodState {
+            id: id.clone(),
+            contact: contact.clone(),
+            contact_since,
+            ipus: pod.hardware().ipus,
+            largest_free: pod.free_blocks().largest(),
+            trouble: pod.trouble(&id.model),
+        })
+    }
+
+    /// The holders of the IPUs of a Pod beside the partitions of claims that the listing shows. Empty for an
+    /// unknown Pod.
+    pub fn held(&self, id: &PodId) -> Vec<Held> {
+        let Some(pod) = self.pods.get(id) else { return Vec::new() };
+        // A look at the holder is cheaper than a look-up of the claim.
+        let may_be_foreign = |holder| matches!(holder, IpuHolder::Unknown | IpuHolder::Leaving);
+        let foreign = pod.listed().iter().filter(|(_, listed)| may_be_foreign(listed.holder));
+        let foreign = foreign.filter(|(partition, _)| !self.claims.holds(id, partition));
+        let foreign = foreign.map(|(partition, listed)| Held {
+            by: Holder::Foreign(partition.clone()),
+            places: listed.places.clone(),
+        });
+        foreign.chain(unlisted(pod)).collect()
+    }
+
+    /// The IPUs that the jobs of a Slurm partition have of a model.
+    pub fn ipus_in_slurm_partition(&self, model: &ModelName, slurm_partition: &str) -> u64 {
+        self.claims.tally().in_slurm_partition(model, slurm_partition)
+    }
+
+    /// The next `most` claims after the one with this [`ClaimView::serial`], the oldest first.
+    pub fn claims_after(&self, serial: Option<u64>, most: usize) -> Vec<PlacedClaim> {
+        let placed = |(serial, record): (Serial, &Record)| {
+            let listed = self.pods.get(&record.claim.pod()).map(Pod::listed);
+            let listed = listed.and_then(|listed| listed.get(&record.claim.partition));
+            let places = listed.map(|listed| listed.places.clone()).unwrap_or_default();
+            PlacedClaim { view: ClaimView::of(serial, record), places }
+        };
+        self.claims.after(serial.map(Serial)).take(most).map(placed).collect()
+    }
+
+    /// The next `most` jobs in line for a model behind this rank, the first in line first.
+    pub fn line_behind(&self, model: &ModelName, rank: Option<Rank>, most: usize) -> Vec<InLine> {
+        let behind = rank.map_or(Bound::Unbounded, Bound::Excluded);
+        self.line.behind_rank(model, behind).take(most).map(InLine::of).collect()
+    }
+}
+
+/// The IPUs of claims that no listing shows, and the unusable ones.
+fn unlisted(pod: &Pod) -> Vec<Held> {
+    if pod.lists_everything() {
+        return Vec::new();
+    }
+    let domain = pod.domain().max(1);
+    let place = |ipu: usize| {
+        let ipu = u32::try_from(ipu).unwrap_or(u32::MAX);
+        Place { domain: ipu / domain, index: ipu % domain }
+    };
+    let mut all: Vec<Held> = Vec::new();
+    pod.occupied(Some, |who, ipus| {
+        let by = match who {
+            Occupant::Partition(_) => return,
+            Occupant::Claim(serial, _) => Holder::Claim(serial.0),
+            Occupant::Nobody if pod.is_suspected(ipus.start) => Holder::Suspected,
+            Occupant::Nobody => Holder::Faulty,
+        };
+        match all.last_mut().filter(|last| last.by == by) {
+            Some(last) => last.places.extend(ipus.map(place)),
+            None => all.push(Held { by, places: ipus.map(place).collect() }),
+        }
+    });
+    all
+}

@@ -1,0 +1,131 @@
+//! The starts of waiting jobs, calculated from a status document by the rules of the ledger.
+//!
+//! The plugin fills the starts of the document in this way, without the ledger's mutex. A reader calculates
+//! the start of a job that was not submitted.
+#![forbid(unsafe_code)]
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ledger::{Forecast, InLine, PlannedStart, PodInTime, Seconds, Wish};
+use vipu_status::{Contact, Model, Partition, Place, Pod, State, Status, WaitingJob};
+use vipu_types::{IpuCount, ModelName, Placement};
+
+/// The time from the end of a job until its IPUs are free again, in seconds, as in the ledger's forecasts.
+const REMOVAL: i64 = 1;
+
+/// The forecast for one model of a document.
+#[derive(Clone, Debug)]
+pub struct ModelForecast {
+    forecast: Forecast,
+    model: ModelName,
+    /// The controllers of the Pods, in the order of the forecast.
+    controllers: Vec<String>,
+    /// The waiting jobs, the first in line first.
+    line: Vec<InLine>,
+}
+
+/// The start of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The time, in seconds since the Unix epoch.
+    pub at: i64,
+    /// The controller.
+    pub controller: String,
+    /// The IPUs. If the controller chooses places, it may choose others.
+    pub places: Vec<Place>,
+}
+
+impl ModelForecast {
+    /// The forecast for a model at this time, in seconds since the Unix epoch. None if no job can start on it,
+    /// or if the document has a model or a size that no model can have.
+    pub fn new(status: &Status, model: &Model, now: i64) -> Option<Self> {
+        if status.out_of_order.is_some() || model.pods.is_empty() {
+            return None;
+        }
+        let now = now.max(status.written);
+        let domain_size = IpuCount::new(model.domain_size.into()).ok()?;
+        let usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
+        let usable: Vec<_> = model.pods.iter().filter(usable).collect();
+        let in_time = |pod: &&Pod| {
+            let own = |it: &&Partition| it.model == model.name && it.controller == pod.controller;
+            let of_jobs = status.partitions.iter().filter(own).flat_map(|it| {
+                let until = Some(Seconds(free_from(it, now)));
+                it.places.iter().map(move |place| (ledger_place(*place), until))
+            });
+            let others = pod.others.iter().flat_map(|it| &it.places);
+            let others = others.map(|place| (ledger_place(*place), None));
+            PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).collect() }
+        };
+        let pods: Vec<_> = usable.iter().map(in_time).collect();
+        let name = ModelName::new(model.name.clone()).ok()?;
+        let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
+        let line = line(status, &name);
+        Some(Self {
+            forecast: Forecast::new(Seconds(now), placement, &pods, line.clone()),
+            model: name,
+            controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
+            line,
+        })
+    }
+
+    /// The start of the waiting job with this number among the model's jobs in line. The first has number 0.
+    pub fn waiting(&self, number: usize) -> Option<Start> {
+        let job = self.line.get(number)?;
+        self.start(self.forecast.start_of(&job.wish, job.not_before, job.behind)?)
+    }
+
+    /// The start of a job behind all others in line. None if it would never have its IPUs,
+    /// as far as is known.
+    pub fn new_job(&self, size: IpuCount, duration: Duration) -> Option<Start> {
+        let rank = ledger::Rank { in_reservation: false, tier: 0, priority: 0, job: Reverse(u32::MAX) };
+        let wish = Wish { model: self.model.clone(), size, rank, duration };
+        self.start(self.forecast.start_of(&wish, Seconds(i64::MIN), None)?)
+    }
+
+    fn start(&self, planned: PlannedStart) -> Option<Start> {
+        let place = |place: ledger::Place| Place { domain: place.domain, index: place.index };
+        Some(Start {
+            at: planned.at.0,
+            controller: self.controllers.get(planned.pod)?.clone(),
+            places: planned.places.into_iter().map(place).collect(),
+        })
+    }
+}
+
+/// The time from which the IPUs of a partition are free.
+fn free_from(partition: &Partition, now: i64) -> i64 {
+    let end = match partition.state {
+        State::Ending | State::Removing => None,
+        _ => partition.ends,
+    };
+    end.unwrap_or(now).max(now).saturating_add(REMOVAL)
+}
+
+fn ledger_place(place: Place) -> ledger::Place {
+    ledger::Place { domain: place.domain, index: place.index }
+}
+
+/// The jobs in line of a model. The document need not tell their ids, so each has its number in line.
+fn line(status: &Status, model: &ModelName) -> Vec<InLine> {
+    let jobs: Vec<_> = status.line.iter().filter(|job| job.model == model.as_str()).collect();
+    let numbers: HashMap<u64, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
+    let in_line = |(n, job): (usize, &&WaitingJob)| {
+        let rank = ledger::Rank {
+            in_reservation: job.rank.in_reservation,
+            tier: job.rank.tier,
+            priority: job.rank.priority,
+            job: Reverse(u32::try_from(n).ok()?),
+        };
+        let size = IpuCount::new(job.size.into()).ok()?;
+        let wish = Wish { model: model.clone(), size, rank, duration: Duration::from_secs(job.duration) };
+        Some(InLine {
+            wish,
+            not_before: Seconds(job.not_before),
+            behind: job.behind.and_then(|key| numbers.get(&key).copied()),
+            seen: Seconds(status.written),
+        })
+    };
+    jobs.iter().enumerate().filter_map(in_line).collect()
+}

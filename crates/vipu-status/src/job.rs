@@ -1,0 +1,22 @@
+//! The identity of a job.
+
+use serde::{Deserialize, Serialize};
+
+/// A job, as Slurm's commands name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Job {
+    /// Slurm's job id.
+    pub id: u32,
+    /// The id of the job's array and the number of the task in it, for example 17 and 3 for `17_3`.
+    pub array: Option<(u32, u32)>,
+    /// The id of the heterogeneous job and the number of the component in it, for example 17 and 1 for
+    /// `17+1`.
+    pub component: Option<(u32, u32)>,
+    /// The name of the job.
+    pub name: Option<String>,
+    /// The numeric id of its user.
+    pub user: u32,
+    /// The Slurm partition in which it runs or was last tried.
+    pub slurm_partition: Option<String>,
+}

@@ -1,0 +1,67 @@
+//! A Pod model.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Pod;
+
+/// A Pod model, with the Pods of its controllers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Model {
+    /// The GRES type, as `pod64` in `--gres=vipu:pod64:16`.
+    pub name: String,
+    /// The Pods, in the order in which they are tried.
+    pub pods: Vec<Pod>,
+    /// The reason why no job can start on it now, whatever its size.
+    pub trouble: Option<String>,
+    /// The largest partition that fits now. 0 if none fits.
+    pub largest_now: u32,
+    /// IPUs in one IPU-Link domain (LinkDomainSize). A larger partition consists of whole domains.
+    pub domain_size: u32,
+    /// Whether slurm-vipu chooses the IPUs of a partition (Placement=explicit).
+    pub chooses_ipus: bool,
+    /// The limits in force.
+    pub limits: Limits,
+    /// The file with its settings.
+    pub conf: ConfFile,
+}
+
+/// The limits of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Limits {
+    /// IPUs of one job.
+    pub job: u32,
+    /// IPUs of one job in a Slurm partition, by Slurm partition (MaxIpusPerJobInSlurmPartition).
+    pub job_in_slurm_partition: BTreeMap<String, u32>,
+    /// IPUs of one job of a QOS, by QOS in small letters (MaxIpusPerJobInQos).
+    pub job_in_qos: BTreeMap<String, u32>,
+    /// IPUs of all jobs of a Slurm partition, by Slurm partition (IpusPerSlurmPartition).
+    pub slurm_partition: BTreeMap<String, Share>,
+    /// The longest time for which `--ipu-keep` keeps the partition of a failed job, in seconds (MaxKeep).
+    pub keep: u64,
+}
+
+/// A limit on the IPUs of all jobs of a Slurm partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Share {
+    /// The IPUs that they may have together.
+    pub limit: u32,
+    /// The IPUs that they have.
+    pub used: u64,
+}
+
+/// The file with the settings of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ConfFile {
+    /// The time at which slurmctld last read it.
+    pub read: i64,
+    /// The error in it at that time. The last good settings are then in force.
+    pub error: Option<String>,
+    /// Whether any settings are in force.
+    pub in_force: bool,
+}

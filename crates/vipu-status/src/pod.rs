@@ -1,0 +1,102 @@
+//! The IPUs of one controller.
+
+use serde::{Deserialize, Serialize};
+
+/// A Pod: the IPUs of one controller.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Pod {
+    /// Host and port of the controller.
+    pub controller: String,
+    /// Whether the controller answers.
+    pub contact: Contact,
+    /// The reason why no partition can be made on it now.
+    pub trouble: Option<String>,
+    /// Its IPUs.
+    pub ipus: Ipus,
+    /// The size of the largest partition that fits.
+    pub largest_free: u32,
+    /// IPUs that no partition of this cluster's jobs has, and that are not free.
+    pub others: Vec<OtherIpus>,
+}
+
+/// The controller's answer to the last question.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Contact {
+    /// It has not answered since the plugin was started.
+    #[default]
+    NotYet,
+    /// It answers.
+    Reached {
+        /// The time of the first of these answers.
+        since: i64,
+    },
+    /// It does not answer, or its answer has no sense.
+    Lost {
+        /// The time of the first failure.
+        since: i64,
+        /// The failure in words.
+        reason: String,
+    },
+}
+
+/// The IPUs of a Pod, by use. The uses other than `total` add up to `total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Ipus {
+    /// All IPUs.
+    pub total: u32,
+    /// IPUs that no partition has.
+    pub free: u32,
+    /// IPUs of jobs that run or are about to start.
+    pub used: u32,
+    /// IPUs of partitions that are made for jobs that have no nodes yet.
+    pub prepared: u32,
+    /// IPUs of partitions that are kept for failed jobs.
+    pub kept: u32,
+    /// IPUs of partitions that are being removed, or that cannot be made.
+    pub leaving: u32,
+    /// IPUs of partitions that are not of this cluster's jobs.
+    pub foreign: u32,
+    /// IPUs that the controller says no partition can use.
+    pub faulty: u32,
+    /// IPUs that no partition gets, because the controller refused without an apparent reason.
+    pub suspected: u32,
+}
+
+/// The physical place of an IPU: topology ids of the V-IPU API.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Place {
+    /// The IPU-Link domain.
+    pub domain: u32,
+    /// The place in the domain.
+    pub index: u32,
+}
+
+/// IPUs that no partition of this cluster's jobs has, and that are not free.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OtherIpus {
+    /// The reason why they are not free.
+    pub because: OtherUse,
+    /// The partition of `foreign` IPUs.
+    pub partition: Option<String>,
+    /// Their places. The places of faulty IPUs are assumed, because controllers give only their number.
+    pub places: Vec<Place>,
+}
+
+/// The reason why IPUs without a job are not free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OtherUse {
+    /// A partition that is not of this cluster's jobs.
+    Foreign,
+    /// The controller says that no partition can use them.
+    Faulty,
+    /// The controller refused without an apparent reason.
+    Suspected,
+}

@@ -1,0 +1,3 @@
+//! The Pods, partitions and waiting jobs, for people and programs.
+
+mod status_document;
