@@ -1,0 +1,76 @@
+//! `svipu job`: all that the document knows about a job.
+
+use vipu_status::{Job, WaitingJob};
+
+use crate::error::Failure;
+use crate::page::{Page, Tone};
+use crate::view::{Part, View};
+use crate::{job_queue, names, partition, times};
+
+/// The known jobs that an error names.
+const NEAREST: usize = 3;
+
+/// The page of the command.
+pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
+    let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
+    let partitions: Vec<_> =
+        view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
+    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
+    if partitions.is_empty() && waiting.is_empty() {
+        return Err(Failure::unknown("job", id, &nearest(view, id)));
+    }
+    if view.common.json {
+        return view.json(Part { partitions: Some(partitions), line: Some(waiting), ..Part::default() });
+    }
+    let mut page = view.page();
+    partitions.iter().for_each(|entry| partition::add(&mut page, view, entry));
+    waiting.iter().for_each(|entry| add_waiting(&mut page, view, entry));
+    Ok(page.finish())
+}
+
+/// Whether `id` names the job: its id, its name in squeue, or the id of its array or heterogeneous job.
+fn is_named(job: &Job, id: &str) -> bool {
+    let ids = [Some(job.id), job.array.map(|(array, _)| array), job.component.map(|(leader, _)| leader)];
+    names::job(Some(job)) == id || id.parse().is_ok_and(|id| ids.contains(&Some(id)))
+}
+
+/// The names of the jobs with the nearest ids.
+fn nearest(view: &View<'_>, id: &str) -> Vec<String> {
+    let digits: String = id.chars().take_while(char::is_ascii_digit).collect();
+    let id: u32 = digits.parse().unwrap_or(0);
+    let running = view.chosen.partitions.iter().filter_map(|entry| entry.job.as_ref());
+    let mut jobs: Vec<_> =
+        running.chain(view.chosen.line.iter().filter_map(|entry| entry.job.as_ref())).collect();
+    jobs.sort_by_key(|job| (job.id.abs_diff(id), job.id));
+    jobs.dedup_by_key(|job| job.id);
+    jobs.iter().take(NEAREST).map(|job| names::job(Some(job))).collect()
+}
+
+fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
+    let job = row.job.as_ref();
+    page.toned(&[(Tone::Bold, &format!("waiting job {}", names::job(job)))]);
+    let of_model: Vec<_> = view.all.line.iter().filter(|other| other.model == row.model).collect();
+    let place = of_model.iter().position(|other| other.key == row.key).map_or(0, |place| place + 1);
+    let ahead = row.behind.map(|key| view.all.line.iter().find(|other| other.key == key));
+    let behind = match ahead {
+        None => "-".to_owned(),
+        Some(ahead) => format!("job {}", names::job(ahead.and_then(|other| other.job.as_ref()))),
+    };
+    let reservation = if row.rank.in_reservation { ", in a reservation" } else { "" };
+    partition::owner(page, view, job);
+    partition::fields(
+        page,
+        &[
+            ("model", row.model.clone()),
+            ("IPUs", row.size.to_string()),
+            ("place in line", format!("{place} of {}", of_model.len())),
+            ("priority", format!("{}, tier {}{reservation}", row.rank.priority, row.rank.tier)),
+            ("time limit", times::limit(row.duration)),
+            ("not before", view.time(row.not_before)),
+            ("behind", behind),
+            ("forecast start", view.time_if_known(row.start)),
+            ("planned place", job_queue::place(row)),
+            ("reason", names::or_dash(row.reason.as_deref())),
+        ],
+    );
+}

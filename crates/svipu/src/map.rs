@@ -1,0 +1,97 @@
+//! `svipu map`: each IPU of each Pod.
+
+mod grid;
+mod legend;
+
+use vipu_status::{Contact, Model, Partition, Pod};
+
+use crate::error::Failure;
+use crate::page::{Page, Tone};
+use crate::status::NO_MODEL;
+use crate::uses::Use;
+use crate::view::{Part, View};
+use grid::Grid;
+
+/// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
+const LINES: usize = 24;
+
+/// The letters for partitions that are in use. A Pod with more partitions uses each letter several times.
+const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// The mark for partitions of users that the options leave out.
+const NOT_CHOSEN: char = ':';
+
+/// A partition with its mark.
+struct Drawn<'a> {
+    partition: &'a Partition,
+    mark: char,
+    tone: Tone,
+    /// Whether the options choose its owner.
+    chosen: bool,
+}
+
+/// The page of the command. With `all`, the legends are whole.
+pub(crate) fn show(view: &View<'_>, all: bool) -> Result<String, Failure> {
+    if view.common.json {
+        let partitions = Some(view.chosen.partitions.iter().collect());
+        return view.json(Part { models: Some(&view.chosen.models), partitions, ..Part::default() });
+    }
+    let mut page = view.page();
+    if view.chosen.models.is_empty() {
+        page.line(NO_MODEL);
+    }
+    for model in &view.chosen.models {
+        for pod in &model.pods {
+            draw(&mut page, view, model, pod, all);
+        }
+    }
+    Ok(page.finish())
+}
+
+fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
+    let free = format!(": {} of {} IPUs free", pod.ipus.free, pod.ipus.total);
+    let name = format!("{} on {}", crate::safe::cut(&model.name, 20), crate::safe::cut(&pod.controller, 30));
+    page.toned(&[(Tone::Bold, &name), (Tone::Plain, &free)]);
+    let answers = matches!(pod.contact, Contact::Reached { .. });
+    if !answers {
+        page.toned(&[(
+            Tone::Red,
+            "  The controller does not answer: the map shows its last answer, if any.",
+        )]);
+    }
+    let drawn = marked(view, model, pod);
+    let Some(mut grid) = Grid::new(model, pod, &drawn) else {
+        page.line("  The Pod has more IPUs than a map can show: svipu partitions lists them.");
+        return;
+    };
+    for other in &pod.others {
+        let kind = Use::of_other(other.because);
+        grid.put(&other.places, kind.name().1, kind.tone());
+    }
+    for Drawn { partition, mark, tone, .. } in &drawn {
+        grid.put(&partition.places, *mark, *tone);
+    }
+    let lines = grid.add(page);
+    // The age and the heading take two lines, and the prompt takes the last one.
+    let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
+    legend::add(page, view, pod, &drawn, (!all).then_some(room));
+}
+
+/// The partitions of a Pod with their marks, in the order of their places.
+fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn<'a>> {
+    let here = |entry: &&Partition| entry.model == model.name && entry.controller == pod.controller;
+    let mut partitions: Vec<_> = view.all.partitions.iter().filter(here).collect();
+    partitions.sort_by_key(|partition| (partition.places.iter().min().copied(), partition.key));
+    let mut letters = LETTERS.iter().cycle();
+    let mut mark = |partition: &'a Partition| {
+        let kind = Use::of(partition.state);
+        let chosen = view.selection.has_owner(partition.job.as_ref());
+        let mark = match (chosen, kind) {
+            (false, _) => NOT_CHOSEN,
+            (true, Use::Used) => letters.next().map_or('U', |letter| char::from(*letter)),
+            (true, _) => kind.name().1,
+        };
+        Drawn { partition, mark, tone: kind.tone(), chosen }
+    };
+    partitions.into_iter().map(&mut mark).collect()
+}

@@ -1,0 +1,152 @@
+//! The grid of a Pod: rows of IPU-Link domains with a mark for each IPU.
+
+use std::collections::BTreeMap;
+
+use vipu_status::{Model, Place, Pod};
+
+use super::Drawn;
+use crate::page::{Page, Tone};
+use crate::uses::Use;
+
+/// The IPUs of the largest Pod that is drawn.
+const MOST_IPUS: u32 = 1 << 16;
+
+/// The columns of a terminal.
+const COLUMNS: usize = 80;
+
+/// The IPUs of a domain that stand in one row.
+const IN_A_ROW: usize = 64;
+
+/// LinkDomainSize of a model that names none.
+const USUAL_DOMAIN: u32 = 64;
+
+/// The mark of an IPU and its colour.
+type Cell = (char, Tone);
+
+/// A domain by its id.
+type Domain<'a> = (u32, &'a [Cell]);
+
+/// The IPUs of a Pod by domain, each with its mark.
+pub(super) struct Grid {
+    domains: BTreeMap<u32, Vec<Cell>>,
+    /// The IPUs that have no cell, because their places lie outside the Pod.
+    outside: usize,
+}
+
+impl Grid {
+    /// A grid of free IPUs. None, if the Pod is too large.
+    pub(super) fn new(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Self> {
+        let total = pod.ipus.total;
+        if total > MOST_IPUS {
+            return None;
+        }
+        let size = if model.domain_size == 0 { USUAL_DOMAIN } else { model.domain_size }.min(total).max(1);
+        let count = total.div_ceil(size);
+        let of_jobs = drawn.iter().flat_map(|drawn| &drawn.partition.places);
+        let known = of_jobs.chain(pod.others.iter().flat_map(|other| &other.places));
+        let mut ids: std::collections::BTreeSet<u32> = known.map(|place| place.domain).collect();
+        // The document names no domain that is all free. The lowest ids are the likely ones.
+        let mut likely = 0..;
+        while ids.len() < count as usize
+            && let Some(id) = likely.next()
+        {
+            ids.insert(id);
+        }
+        let (kind, free) = (Use::Free.tone(), Use::Free.name().1);
+        let domain = |id| (id, vec![(free, kind); size as usize]);
+        let mut domains: BTreeMap<u32, Vec<Cell>> =
+            ids.into_iter().take(count as usize).map(domain).collect();
+        // The last domain may be a part of one. The cells behind its IPUs stay blank.
+        let blank = (count * size).saturating_sub(total);
+        if let Some(mut last) = domains.last_entry() {
+            last.get_mut()
+                .iter_mut()
+                .skip((size - blank) as usize)
+                .for_each(|cell| *cell = (' ', Tone::Plain));
+        }
+        Some(Self { domains, outside: 0 })
+    }
+
+    /// Puts a mark on places.
+    pub(super) fn put(&mut self, places: &[Place], mark: char, tone: Tone) {
+        for place in places {
+            let domain = self.domains.get_mut(&place.domain);
+            match domain.and_then(|cells| cells.get_mut(place.index as usize)) {
+                Some(cell) => *cell = (mark, tone),
+                None => self.outside += 1,
+            }
+        }
+    }
+
+    /// Adds the grid to the page, and returns the number of its lines.
+    pub(super) fn add(&self, page: &mut Page) -> usize {
+        let label = self.label_width();
+        let mut lines = 0;
+        for row in self.rows(COLUMNS - label) {
+            for part in 0..row[0].1.len().div_ceil(IN_A_ROW) {
+                let name = if part == 0 { name(&row) } else { String::new() };
+                line(page, &format!("{name:label$}"), &row, part);
+                lines += 1;
+            }
+        }
+        if self.outside > 0 {
+            page.line(&format!("Not drawn: {} IPUs with places outside the Pod.", self.outside));
+            lines += 1;
+        }
+        lines
+    }
+
+    /// The width of the longest label with a space behind it.
+    fn label_width(&self) -> usize {
+        let longest = self.domains.last_key_value().map_or(1, |(id, _)| id.to_string().len());
+        let one = self.domains.values().next().is_none_or(|cells| cells.len() >= COLUMNS / 2);
+        if one { longest + 1 } else { 2 * longest + 2 }
+    }
+
+    /// The domains that stand in each row. Their ids follow each other.
+    fn rows(&self, width: usize) -> Vec<Vec<Domain<'_>>> {
+        let mut rows: Vec<Vec<Domain<'_>>> = Vec::new();
+        for (id, cells) in &self.domains {
+            let fits = |row: &&mut Vec<Domain<'_>>| {
+                let follows = row.last().is_some_and(|(last, _)| last.checked_add(1) == Some(*id));
+                follows && (row.len() + 1) * (cells.len() + gap(cells)) <= width + gap(cells)
+            };
+            match rows.last_mut().filter(fits) {
+                Some(row) => row.push((*id, cells)),
+                None => rows.push(vec![(*id, cells)]),
+            }
+        }
+        rows
+    }
+}
+
+/// The spaces between two domains. The smallest domains stand without any, so that 1,024 IPUs fit.
+fn gap(cells: &[Cell]) -> usize {
+    usize::from(cells.len() > 2)
+}
+
+/// The label of a row: the ids of its domains.
+fn name(row: &[Domain<'_>]) -> String {
+    match row {
+        [(first, _), .., (last, _)] => format!("{first}-{last}"),
+        [(only, _)] => only.to_string(),
+        [] => String::new(),
+    }
+}
+
+/// Adds a line. Neighbours of one colour make one piece.
+fn line(page: &mut Page, label: &str, row: &[Domain<'_>], part: usize) {
+    let mut pieces: Vec<(Tone, String)> = vec![(Tone::Plain, label.to_owned())];
+    for (place, (_, cells)) in row.iter().enumerate() {
+        let cells = cells.chunks(IN_A_ROW).nth(part).unwrap_or_default();
+        let space = (' ', Tone::Plain);
+        for (mark, tone) in (place > 0 && gap(cells) > 0).then_some(&space).into_iter().chain(cells) {
+            match pieces.last_mut().filter(|(last, _)| last == tone) {
+                Some((_, text)) => text.push(*mark),
+                None => pieces.push((*tone, mark.to_string())),
+            }
+        }
+    }
+    let pieces: Vec<_> = pieces.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
+    page.toned(&pieces);
+}

@@ -1,0 +1,108 @@
+//! The legend of a Pod: the partition of each letter.
+
+use vipu_status::Pod;
+
+use super::{Drawn, NOT_CHOSEN};
+use crate::page::{Page, Tone};
+use crate::uses::Use;
+use crate::view::View;
+use crate::{names, safe};
+
+/// Entries that stand beside each other, and the width of one.
+const BESIDE: usize = 2;
+const WIDTH: usize = 39;
+
+/// Adds the legend, with `room` lines at most if that is given.
+pub(super) fn add(page: &mut Page, view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_>], room: Option<usize>) {
+    let key = key(pod, drawn);
+    key.iter().for_each(|line| page.line(line));
+    let room = room.map(|room| room.saturating_sub(key.len() - 1));
+    let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
+    let Some(room) = room else {
+        shown.iter().for_each(|drawn| {
+            page.toned(&whole(view, drawn).each_ref().map(|(tone, text)| (*tone, &**text)))
+        });
+        foreign(page, pod);
+        return;
+    };
+    let rows: Vec<_> = shown.chunks(BESIDE).collect();
+    // The last line of the room tells how many entries are left out.
+    let fitting = if rows.len() + 1 > room { room.saturating_sub(2) } else { rows.len() };
+    for row in &rows[..fitting.min(rows.len())] {
+        page.line(&row.iter().map(|drawn| entry(view, drawn)).collect::<Vec<_>>().join("  "));
+    }
+    let left = rows[fitting.min(rows.len())..].iter().map(|row| row.len()).sum::<usize>();
+    if left > 0 {
+        page.line(&format!("and {left} more partitions: svipu map --all"));
+    }
+}
+
+/// The lines with the marks that occur.
+fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
+    let mut words = vec![format!("{} free", Use::Free.name().1)];
+    let others = |kind: Use| pod.others.iter().any(|other| Use::of_other(other.because) == kind);
+    for kind in Use::ALL {
+        let of_jobs = drawn.iter().any(|drawn| drawn.chosen && Use::of(drawn.partition.state) == kind);
+        let (name, mark) = kind.name();
+        match kind {
+            Use::Free => {}
+            Use::Used if of_jobs => words.push("A-Z a-z 0-9 used".to_owned()),
+            // Controllers give only the number of faulty IPUs.
+            Use::Faulty if others(kind) => words.push(format!("{mark} {name}~")),
+            _ if of_jobs || others(kind) => words.push(format!("{mark} {name}")),
+            _ => {}
+        }
+    }
+    if drawn.iter().any(|drawn| !drawn.chosen) {
+        words.push(format!("{NOT_CHOSEN} of other users"));
+    }
+    if drawn.iter().any(|drawn| drawn.partition.places_are_assumed) || others(Use::Faulty) {
+        words.push("~ assumed places".to_owned());
+    }
+    let mut lines = vec![String::new()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = word,
+            Some(line) if line.len() + 2 + word.len() <= 2 * WIDTH => *line += &format!("  {word}"),
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// An entry: mark, job, user, state.
+fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
+    let partition = drawn.partition;
+    let (job, user) = (names::job(partition.job.as_ref()), view.user(partition.job.as_ref()));
+    let guess = if partition.places_are_assumed { "~" } else { "" };
+    let place = if partition.places.is_empty() { " (no place)" } else { "" };
+    let text = format!(
+        "{} {} {} {}{guess}{place}",
+        drawn.mark,
+        safe::cut(&job, 14),
+        safe::cut(&user, 12),
+        partition.state.name()
+    );
+    let text = safe::cut(&text, WIDTH);
+    let gap = WIDTH.saturating_sub(safe::width(&text));
+    text + &" ".repeat(gap)
+}
+
+/// A line of the whole legend: an entry with id, size and places.
+fn whole(view: &View<'_>, drawn: &Drawn<'_>) -> [(Tone, String); 2] {
+    let partition = drawn.partition;
+    let id = safe::cut(&names::or_dash(partition.id.as_deref()), 36);
+    let places = safe::cut(&names::places(&partition.places), 60);
+    let text = format!("{} {id} {} IPUs {places}", &entry(view, drawn)[1..], partition.size);
+    [(drawn.tone, drawn.mark.to_string()), (Tone::Plain, text)]
+}
+
+/// The partitions of others.
+fn foreign(page: &mut Page, pod: &Pod) {
+    for other in &pod.others {
+        let (name, mark) = Use::of_other(other.because).name();
+        let id = safe::cut(&names::or_dash(other.partition.as_deref()), 36);
+        let places = safe::cut(&names::places(&other.places), 60);
+        page.line(&format!("{mark} {name} {id} {} IPUs {places}", other.places.len()));
+    }
+}

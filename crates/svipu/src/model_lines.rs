@@ -1,0 +1,143 @@
+//! The lines of `svipu status` about one model.
+
+use std::collections::BTreeMap;
+
+use vipu_status::{Contact, Limits, Model, Pod, State};
+
+use crate::bar;
+use crate::page::{Page, Tone};
+use crate::times;
+use crate::uses::Use;
+use crate::view::View;
+
+/// The reasons that are shown, the most frequent ones.
+const MOST_REASONS: usize = 8;
+
+/// The limits by name that are shown.
+const MOST_LIMITS: usize = 12;
+
+/// Adds the lines of a model.
+pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
+    page.line("");
+    let total: u64 = model.pods.iter().map(|pod| u64::from(pod.ipus.total)).sum();
+    page.toned(&[
+        (Tone::Bold, &crate::safe::cut(&model.name, 40)),
+        (Tone::Plain, &format!(": {total} IPUs")),
+    ]);
+    capacity(page, model);
+    model.pods.iter().for_each(|pod| controller(page, view, pod));
+    if let Some(trouble) = &model.trouble {
+        page.toned(&[(Tone::Red, &format!("  trouble: {trouble}"))]);
+    }
+    conf_file(page, view, model);
+    limits(page, &model.limits);
+    jobs(page, view, model);
+}
+
+fn capacity(page: &mut Page, model: &Model) {
+    let count = |kind: Use| model.pods.iter().map(|pod| u64::from(kind.count(&pod.ipus))).sum();
+    let counts = Use::ALL.map(|kind| (kind, count(kind)));
+    bar::add(page, &counts);
+    let blocks = page.has_blocks();
+    let number = |(kind, count): &(Use, u64)| {
+        let (name, mark) = kind.name();
+        let mark = if blocks { '█' } else { mark };
+        (kind.tone(), mark.to_string(), format!(" {name} {count}   "))
+    };
+    let shown = counts.iter().filter(|(kind, count)| *count > 0 || [Use::Used, Use::Free].contains(kind));
+    let numbers: Vec<_> = shown.map(number).collect();
+    let mut pieces = vec![(Tone::Plain, "  ")];
+    for (tone, mark, text) in &numbers {
+        pieces.extend([(*tone, mark.as_str()), (Tone::Plain, text.as_str())]);
+    }
+    page.toned(&pieces);
+    page.line(&fitting(model.largest_now));
+}
+
+/// The sizes that fit now. A partition has a power of two of IPUs.
+fn fitting(largest: u32) -> String {
+    let sizes = (0..u32::BITS).map(|power| 1_u32 << power).take_while(|size| *size <= largest);
+    let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
+    match sizes.is_empty() {
+        true => "  fits now: no partition".to_owned(),
+        false => format!("  fits now: {largest} IPUs at most; sizes {}", sizes.join(" ")),
+    }
+}
+
+fn controller(page: &mut Page, view: &View<'_>, pod: &Pod) {
+    let since = |since: &i64| {
+        let ago = view.surroundings.now.saturating_sub(*since);
+        format!("since {} ({})", view.time(*since), times::span(ago))
+    };
+    let (tone, contact) = match &pod.contact {
+        Contact::NotYet => (Tone::Yellow, "has not answered yet".to_owned()),
+        Contact::Reached { since: first } => (Tone::Plain, format!("answers {}", since(first))),
+        Contact::Lost { since: first, reason } => (Tone::Red, format!("lost {}: {reason}", since(first))),
+    };
+    let controller = crate::safe::cut(&pod.controller, 60);
+    let ipus =
+        format!("{} of {} IPUs free, largest partition {}", pod.ipus.free, pod.ipus.total, pod.largest_free);
+    page.toned(&[(Tone::Plain, &format!("  controller {controller}: {ipus}; ")), (tone, &contact)]);
+    if let Some(trouble) = &pod.trouble {
+        page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
+    }
+}
+
+fn conf_file(page: &mut Page, view: &View<'_>, model: &Model) {
+    let conf = &model.conf;
+    if let Some(error) = &conf.error {
+        let force =
+            if conf.in_force { "the last good settings are in force" } else { "no settings are in force" };
+        let line = format!("  configuration file, read {}: {force}; error: {error}", view.time(conf.read));
+        page.toned(&[(Tone::Red, &line)]);
+    } else if !conf.in_force {
+        page.toned(&[(Tone::Red, "  configuration file: no settings are in force")]);
+    }
+}
+
+fn limits(page: &mut Page, limits: &Limits) {
+    let mut words = vec![format!("{} IPUs for a job", limits.job)];
+    let by_name =
+        |kind: &'static str| move |(name, ipus): (&String, &u32)| format!("{ipus} {kind} {}", short(name));
+    words.extend(limits.job_in_slurm_partition.iter().map(by_name("for a job in Slurm partition")));
+    words.extend(limits.job_in_qos.iter().map(by_name("for a job of QOS")));
+    let shares = limits.slurm_partition.iter();
+    words.extend(shares.map(|(name, share)| {
+        format!("{} for all jobs in Slurm partition {} ({} used)", share.limit, short(name), share.used)
+    }));
+    let more = words.len().saturating_sub(MOST_LIMITS);
+    words.truncate(MOST_LIMITS);
+    words.push(format!("--ipu-keep up to {}", times::limit(limits.keep)));
+    if more > 0 {
+        words.push(format!("{more} more: svipu --json"));
+    }
+    page.line(&format!("  limits: {}", words.join(", ")));
+}
+
+/// Adds the jobs by state, and the waiting jobs by reason.
+fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
+    let mut states: BTreeMap<State, usize> = BTreeMap::new();
+    for partition in view.chosen.partitions.iter().filter(|partition| partition.model == model.name) {
+        *states.entry(partition.state).or_default() += 1;
+    }
+    let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
+    page.line(&format!("  jobs: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") }));
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let waiting = view.chosen.line.iter().filter(|job| job.model == model.name);
+    for reason in waiting.map(|job| job.reason.as_deref().unwrap_or("-")) {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    page.line(&format!("  waiting jobs: {}", reasons.values().sum::<usize>()));
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (reason, count) in reasons.iter().take(MOST_REASONS) {
+        page.line(&format!("    {count} {}", crate::safe::cut(reason, 120)));
+    }
+    if reasons.len() > MOST_REASONS {
+        page.line(&format!("    and {} more reasons: svipu queue", reasons.len() - MOST_REASONS));
+    }
+}
+
+fn short(name: &str) -> String {
+    crate::safe::cut(name, 30)
+}

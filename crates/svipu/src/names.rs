@@ -1,0 +1,64 @@
+//! Names of jobs and places.
+
+use vipu_status::{Job, Place};
+
+/// The name of a job as squeue writes it. `-` if the reader may not know the job.
+pub(crate) fn job(job: Option<&Job>) -> String {
+    match job {
+        None => "-".to_owned(),
+        Some(Job { component: Some((leader, number)), .. }) => format!("{leader}+{number}"),
+        Some(Job { array: Some((array, task)), .. }) => format!("{array}_{task}"),
+        Some(job) => job.id.to_string(),
+    }
+}
+
+/// A text that may be unknown or empty.
+pub(crate) fn or_dash(text: Option<&str>) -> String {
+    text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned()
+}
+
+/// Places as `domain:first-last`.
+pub(crate) fn places(places: &[Place]) -> String {
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut runs: Vec<(Place, u32)> = Vec::new();
+    for place in sorted {
+        match runs.last_mut() {
+            Some((first, last))
+                if first.domain == place.domain && last.checked_add(1) == Some(place.index) =>
+            {
+                *last = place.index;
+            }
+            _ => runs.push((place, place.index)),
+        }
+    }
+    let word = |(first, last): &(Place, u32)| match first.index == *last {
+        true => format!("{}:{last}", first.domain),
+        false => format!("{}:{}-{last}", first.domain, first.index),
+    };
+    match runs.is_empty() {
+        true => "-".to_owned(),
+        false => runs.iter().map(word).collect::<Vec<_>>().join(","),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_svipu_places_are_runs_in_domains() {
+        let at = |list: &[(u32, u32)]| {
+            places(
+                &list
+                    .iter()
+                    .map(|(domain, index)| Place { domain: *domain, index: *index })
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(at(&[]), "-");
+        assert_eq!(at(&[(0, 2), (0, 0), (0, 1), (0, 1), (0, 5)]), "0:0-2,0:5");
+        assert_eq!(at(&[(0, 63), (1, 64), (u32::MAX, u32::MAX)]), "0:63,1:64,4294967295:4294967295");
+    }
+}

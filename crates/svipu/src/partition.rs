@@ -1,0 +1,90 @@
+//! `svipu partition`: all that the document knows about a partition.
+
+use vipu_status::{Job, Partition};
+
+use crate::error::Failure;
+use crate::page::{Page, Tone};
+use crate::view::{Part, View};
+use crate::{names, partition_list, safe, times};
+
+/// The known partitions that an error names.
+const NEAREST: usize = 3;
+
+/// The characters by which ids are compared. Ids of ours have 36 at most.
+const COMPARED: usize = 64;
+
+/// The page of the command.
+pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
+    let known = view.chosen.partitions.iter();
+    let found: Vec<_> = known.filter(|entry| entry.id.as_deref() == Some(id)).collect();
+    if found.is_empty() {
+        return Err(Failure::unknown("partition", id, &nearest(view, id)));
+    }
+    if view.common.json {
+        return view.json(Part { partitions: Some(found), ..Part::default() });
+    }
+    let mut page = view.page();
+    found.iter().for_each(|entry| add(&mut page, view, entry));
+    Ok(page.finish())
+}
+
+/// The ids that look most like this one.
+fn nearest(view: &View<'_>, id: &str) -> Vec<String> {
+    let id = safe::cut(id, COMPARED);
+    let ids = view.chosen.partitions.iter().filter_map(|entry| entry.id.as_deref());
+    let mut ids: Vec<_> = ids.map(|known| safe::cut(known, COMPARED)).collect();
+    ids.sort_by_cached_key(|known| (strsim::levenshtein(known, &id), known.clone()));
+    ids.truncate(NEAREST);
+    ids
+}
+
+/// Adds the lines about a partition.
+pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
+    page.toned(&[(Tone::Bold, &format!("partition {}", safe::cut(&names::or_dash(row.id.as_deref()), 60)))]);
+    owner(page, view, row.job.as_ref());
+    let ago = times::span(view.surroundings.now.saturating_sub(row.since));
+    fields(
+        page,
+        &[
+            ("model", row.model.clone()),
+            ("controller", row.controller.clone()),
+            ("IPUs", row.size.to_string()),
+            ("places", partition_list::place(row)),
+            ("state", format!("{} since {} ({ago})", row.state.name(), view.time(row.since))),
+            ("begun", view.time(row.begun)),
+            ("ends", view.time_if_known(row.ends)),
+            ("reason", names::or_dash(row.reason.as_deref())),
+        ],
+    );
+    if row.places_are_assumed {
+        page.line("  ~: the places are assumed, because the controller has not listed the partition yet.");
+    }
+}
+
+/// Adds the lines about a job and its user.
+pub(crate) fn owner(page: &mut Page, view: &View<'_>, job: Option<&Job>) {
+    let Some(known) = job else {
+        fields(page, &[("job", "hidden".to_owned())]);
+        return;
+    };
+    let id = match names::job(job) {
+        name if name == known.id.to_string() => name,
+        name => format!("{name} (id {})", known.id),
+    };
+    fields(
+        page,
+        &[
+            ("job", id),
+            ("job name", names::or_dash(known.name.as_deref())),
+            ("user", view.user(job)),
+            ("Slurm partition", names::or_dash(known.slurm_partition.as_deref())),
+        ],
+    );
+}
+
+/// Adds a line for each member.
+pub(crate) fn fields(page: &mut Page, members: &[(&str, String)]) {
+    for (name, value) in members {
+        page.line(&format!("  {name:<16} {}", safe::cut(value, safe::LINE - 40)));
+    }
+}

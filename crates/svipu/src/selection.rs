@@ -1,0 +1,65 @@
+//! The options that choose a part of the document.
+
+use vipu_status::{Job, Status};
+
+use crate::arguments::Common;
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+
+/// The model and the user that the options name.
+pub(crate) struct Selection {
+    model: Option<String>,
+    user: Option<u32>,
+}
+
+impl Selection {
+    pub(crate) fn new(
+        status: &Status,
+        common: &Common,
+        surroundings: &Surroundings,
+    ) -> Result<Self, Failure> {
+        if let Some(model) = &common.model
+            && !status.models.iter().any(|known| known.name == *model)
+        {
+            let known: Vec<_> = status.models.iter().map(|model| model.name.clone()).collect();
+            return Err(Failure::unknown("model", model, &known));
+        }
+        let user = match (&common.user, common.me) {
+            (_, true) => Some(surroundings.user),
+            (Some(user), _) => Some(user_id(user, surroundings)?),
+            (None, false) => None,
+        };
+        Ok(Self { model: common.model.clone(), user })
+    }
+
+    /// Leaves out what the options do not name.
+    pub(crate) fn apply(&self, mut status: Status) -> Status {
+        status.models.retain(|model| self.has_model(&model.name));
+        status.partitions.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+        status.line.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+        status
+    }
+
+    /// Whether the options choose the jobs of this owner. A hidden owner is nobody's.
+    pub(crate) fn has_owner(&self, job: Option<&Job>) -> bool {
+        self.user.is_none_or(|user| job.is_some_and(|job| job.user == user))
+    }
+
+    /// Whether the options choose a user.
+    pub(crate) fn has_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    fn has_model(&self, name: &str) -> bool {
+        self.model.as_ref().is_none_or(|model| model == name)
+    }
+}
+
+fn user_id(user: &str, surroundings: &Surroundings) -> Result<u32, Failure> {
+    let id = surroundings.users.id(user).or_else(|| user.parse().ok());
+    id.ok_or_else(|| Failure::Unknown {
+        kind: "user",
+        name: crate::safe::cut(user, 40),
+        known: "give a name that this host knows, or a number".to_owned(),
+    })
+}

@@ -1,0 +1,84 @@
+//! The facts about the process that decide what svipu shows.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use nix::unistd::{Uid, User, getuid};
+
+/// The time, the user and the environment.
+pub struct Surroundings {
+    /// The Unix time in seconds.
+    pub now: i64,
+    /// The time zone in which times are shown.
+    pub zone: TimeZone,
+    /// The numeric id of the caller.
+    pub user: u32,
+    /// The names of users.
+    pub users: Users,
+    /// The environment.
+    pub variables: BTreeMap<String, OsString>,
+    /// Whether standard output is a terminal.
+    pub terminal: bool,
+    /// The directory of the files for all users, `/etc` but in tests.
+    pub etc: PathBuf,
+}
+
+/// The source of the names of users.
+pub enum Users {
+    /// The databases of the host.
+    Host,
+    /// A list, for tests.
+    List(Vec<(u32, String)>),
+}
+
+impl Users {
+    /// The name of a user.
+    pub(crate) fn name(&self, id: u32) -> Option<String> {
+        match self {
+            Self::Host => Some(User::from_uid(Uid::from_raw(id)).ok()??.name),
+            Self::List(list) => Some(list.iter().find(|(known, _)| *known == id)?.1.clone()),
+        }
+    }
+
+    /// The id of a user.
+    pub(crate) fn id(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Host => Some(User::from_name(name).ok()??.uid.as_raw()),
+            Self::List(list) => Some(list.iter().find(|(_, known)| known == name)?.0),
+        }
+    }
+}
+
+impl Surroundings {
+    /// Those of this process.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let variables =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        Self {
+            now: Timestamp::now().as_second(),
+            zone: TimeZone::system(),
+            user: getuid().as_raw(),
+            users: Users::Host,
+            variables: variables.collect(),
+            terminal: io::stdout().is_terminal(),
+            etc: "/etc".into(),
+        }
+    }
+
+    /// A variable of the environment. An empty one counts as unset.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Whether the terminal takes UTF-8, by the locale.
+    pub(crate) fn utf8(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| self.variable(name));
+        let locale = locale.map(|locale| locale.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        locale.contains("utf-8") || locale.contains("utf8")
+    }
+}

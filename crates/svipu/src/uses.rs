@@ -1,0 +1,91 @@
+//! The uses of IPUs, with their marks and colours.
+
+use vipu_status::{Ipus, OtherUse, State};
+
+use crate::page::Tone;
+
+/// The use of an IPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Used,
+    Prepared,
+    Kept,
+    Leaving,
+    Foreign,
+    Faulty,
+    Suspected,
+    Free,
+}
+
+impl Use {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Used,
+        Self::Prepared,
+        Self::Kept,
+        Self::Leaving,
+        Self::Foreign,
+        Self::Faulty,
+        Self::Suspected,
+        Self::Free,
+    ];
+
+    /// The word and the mark, by which the use is known without colour. The map has letters for used IPUs.
+    pub(crate) const fn name(self) -> (&'static str, char) {
+        match self {
+            Self::Used => ("used", 'U'),
+            Self::Prepared => ("prepared", '+'),
+            Self::Kept => ("kept", '='),
+            Self::Leaving => ("leaving", '-'),
+            Self::Foreign => ("foreign", '#'),
+            Self::Faulty => ("faulty", '!'),
+            Self::Suspected => ("suspected", '?'),
+            Self::Free => ("free", '.'),
+        }
+    }
+
+    pub(crate) const fn tone(self) -> Tone {
+        match self {
+            Self::Used => Tone::Green,
+            Self::Prepared => Tone::Cyan,
+            Self::Kept => Tone::Yellow,
+            Self::Leaving => Tone::Blue,
+            Self::Foreign => Tone::Magenta,
+            Self::Faulty => Tone::Red,
+            Self::Suspected => Tone::Alarm,
+            Self::Free => Tone::Dim,
+        }
+    }
+
+    /// The number of IPUs with this use.
+    pub(crate) const fn count(self, ipus: &Ipus) -> u32 {
+        match self {
+            Self::Used => ipus.used,
+            Self::Prepared => ipus.prepared,
+            Self::Kept => ipus.kept,
+            Self::Leaving => ipus.leaving,
+            Self::Foreign => ipus.foreign,
+            Self::Faulty => ipus.faulty,
+            Self::Suspected => ipus.suspected,
+            Self::Free => ipus.free,
+        }
+    }
+
+    /// The use of the IPUs of a partition.
+    pub(crate) const fn of(state: State) -> Self {
+        match state {
+            State::Preparing | State::Prepared => Self::Prepared,
+            State::Creating | State::Ready | State::Running => Self::Used,
+            State::Kept => Self::Kept,
+            State::Failed | State::Ending | State::Removing => Self::Leaving,
+        }
+    }
+
+    /// The use of IPUs without a job.
+    pub(crate) const fn of_other(other: OtherUse) -> Self {
+        match other {
+            OtherUse::Foreign => Self::Foreign,
+            OtherUse::Faulty => Self::Faulty,
+            OtherUse::Suspected => Self::Suspected,
+        }
+    }
+}

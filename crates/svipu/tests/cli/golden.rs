@@ -1,0 +1,188 @@
+//! What each command prints.
+
+use insta::assert_snapshot;
+
+use super::documents::{empty, hostile, lost, pod64, pod1024};
+use super::{printed, run, run_in, surroundings};
+
+const COMMANDS: [&str; 6] = ["status", "queue", "partitions", "map", "job 20", "partition slurm_23"];
+
+/// All commands, one after the other.
+fn all(status: &vipu_status::Status) -> String {
+    let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(status, line)));
+    COMMANDS.map(text).concat()
+}
+
+#[test]
+fn cli_svipu_commands_with_64_ipus() {
+    assert_snapshot!(all(&pod64()));
+}
+
+#[test]
+fn cli_svipu_commands_with_an_empty_document() {
+    assert_snapshot!(all(&empty()));
+}
+
+#[test]
+fn cli_svipu_commands_with_a_lost_controller() {
+    assert_snapshot!(all(&lost()));
+}
+
+#[test]
+fn cli_svipu_commands_with_hidden_owners() {
+    let text = all(&pod64().without_owners());
+    assert!(!text.contains("alice") && !text.contains("bob"), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn cli_svipu_commands_with_hostile_names() {
+    let text = all(&hostile());
+    let harmless =
+        |text: &str| text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}' && c != '\u{301}');
+    assert!(harmless(&text), "{text:?}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn cli_svipu_when_ipus_are_there() {
+    let lines = ["--ipus=8 -t 60", "--ipus=64 -t 2:00:00", "--ipus=128 -t 1", "--ipus=8 -t 60 --json"];
+    let text =
+        |line: &str| format!("$ svipu when {line}\n{}\n", printed(&run(&pod64(), &format!("when {line}"))));
+    let unknown =
+        printed(&run(&empty(), "when --ipus=1 -t 1")) + &printed(&run(&lost(), "when --ipus=1 -t 1"));
+    assert_snapshot!(lines.map(text).concat() + &unknown);
+}
+
+#[test]
+fn cli_svipu_status_and_map_with_1024_ipus() {
+    let status = pod1024(64);
+    assert_snapshot!(printed(&run(&status, "status")) + &printed(&run(&status, "map")));
+}
+
+#[test]
+fn cli_svipu_status_shows_the_first_of_many_own_partitions() {
+    let mut around = surroundings(&[]);
+    around.user = 1001;
+    let text = run_in(&pod1024(64), "status", &around).stdout;
+    assert!(text.ends_with("\nand 475 more: svipu partitions --me\n"), "{text}");
+}
+
+#[test]
+fn cli_svipu_map_fits_a_terminal() {
+    for domain_size in [2, 4, 8, 16, 32, 64, 128, 1024] {
+        let text = run(&pod1024(domain_size), "map").stdout;
+        let lines: Vec<_> = text.lines().collect();
+        let widest = lines.iter().map(|line| line.len()).max().unwrap();
+        assert!(lines.len() <= 24 && widest <= 80, "{domain_size}: {} lines, {widest}\n{text}", lines.len());
+    }
+}
+
+#[test]
+fn cli_svipu_map_with_each_mark_fits_a_terminal() {
+    for status in [pod64(), lost(), hostile()] {
+        let text = run(&status, "map").stdout;
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+}
+
+#[test]
+fn cli_svipu_map_leaves_the_rest_of_a_part_of_a_domain_blank() {
+    let mut status = pod64();
+    status.models[0].pods[0].ipus.total = 96;
+    let text = run(&status, "map").stdout;
+    assert!(text.contains(&format!("\n1 {}\n", ".".repeat(32))), "{text}");
+}
+
+#[test]
+fn cli_svipu_hidden_owners_are_told_to_who_asks_for_a_user() {
+    let output = run(&pod64().without_owners(), "queue --me --noheader");
+    assert_eq!(output.stdout, "");
+    assert_eq!(
+        output.stderr,
+        "svipu: the document hides the owners of 8 jobs, so that they are left out\nsvipu: as of 3 s ago\n"
+    );
+}
+
+#[test]
+fn cli_svipu_map_of_small_domains() {
+    assert_snapshot!(run(&pod1024(16), "map").stdout);
+}
+
+#[test]
+fn cli_svipu_whole_legend_and_legend_of_one_user() {
+    assert_snapshot!(run(&pod64(), "map --all").stdout + &run(&pod64(), "map -u bob").stdout);
+}
+
+#[test]
+fn cli_svipu_job_of_an_array_waits() {
+    let text = |line| printed(&run(&pod64(), line));
+    assert_eq!(text("job 17_3"), text("job 17"));
+    assert_snapshot!(text("job 17_3") + &text("job 32+1"));
+}
+
+#[test]
+fn cli_svipu_columns_and_filters() {
+    let lines = [
+        "queue -o job,user,size --noheader",
+        "queue --me -o job,name,tier",
+        "partitions -u bob",
+        "partitions -u 4242 -o id,places",
+        "partitions -M pod64 -o id,place,reason",
+    ];
+    let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&pod64(), line)));
+    assert_snapshot!(lines.map(text).concat());
+}
+
+#[test]
+fn cli_svipu_json_is_the_part_of_the_document() {
+    let status = pod64();
+    let json =
+        |line: &str| -> serde_json::Value { serde_json::from_str(&run(&status, line).stdout).unwrap() };
+    let whole = serde_json::to_value(&status).unwrap();
+    assert_eq!(json("--json"), whole);
+    assert_eq!(json("queue --json")["line"], whole["line"]);
+    assert_eq!(json("partitions --json")["written"], whole["written"]);
+    assert_eq!(json("map --json")["models"], whole["models"]);
+    assert_eq!(json("job 20 --json")["partitions"][0], whole["partitions"][0]);
+    assert_eq!(json("partition slurm_21 --json")["partitions"][0], whole["partitions"][1]);
+    assert_eq!(json("queue --me --json")["line"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn cli_svipu_colours_follow_option_terminal_and_variable() {
+    let coloured = |line: &str, terminal, no_color: Option<&str>| {
+        let mut around = surroundings(&[]);
+        around.terminal = terminal;
+        around.variables.extend(no_color.map(|value| ("NO_COLOR".to_owned(), value.into())));
+        run_in(&pod64(), line, &around).stdout.contains('\u{1b}')
+    };
+    assert!(!coloured("map", false, None));
+    assert!(coloured("map", true, None));
+    assert!(!coloured("map", true, Some("1")));
+    assert!(coloured("map --color always", false, Some("1")));
+    assert!(!coloured("map --color never", true, None));
+}
+
+#[test]
+fn cli_svipu_bar_follows_the_locale() {
+    let status = |locale: &str| {
+        let mut around = surroundings(&[]);
+        around.variables.insert("LC_ALL".into(), locale.into());
+        run_in(&pod64(), "--color always", &around).stdout
+    };
+    assert!(status("de_DE.UTF-8").contains('█'));
+    assert!(status("C").is_ascii());
+    assert!(status("C").contains("UUUU"));
+}
+
+#[test]
+fn cli_svipu_old_documents_are_warned_about() {
+    let text = |ago: i64| {
+        let mut status = empty();
+        status.written -= ago;
+        printed(&run(&status, "queue"))
+    };
+    assert!(!text(0).contains("warning"));
+    assert_snapshot!(text(60) + &text(-7200));
+}
