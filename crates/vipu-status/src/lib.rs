@@ -13,14 +13,18 @@
 //! they do not know. A change that an older reader would misread raises [`SCHEMA`].
 #![forbid(unsafe_code)]
 
+mod counters;
+mod drain;
 mod job;
 mod model;
 mod partition;
 mod pod;
 mod waiting_job;
 
+pub use counters::{Bucket, ControllerCounters, Counters, Histogram, Journal};
+pub use drain::Drain;
 pub use job::Job;
-pub use model::{ConfFile, Limits, Model, Share};
+pub use model::{ConfFile, Limits, Minute, Model, Share};
 pub use partition::{Partition, State};
 pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod};
 pub use waiting_job::{Rank, WaitingJob};
@@ -51,6 +55,12 @@ pub struct Status {
     pub partitions: Vec<Partition>,
     /// The jobs that wait for IPUs, the first in line first.
     pub line: Vec<WaitingJob>,
+    /// The drained IPUs, the first decision first.
+    #[serde(default)]
+    pub drains: Vec<Drain>,
+    /// The counters of the plugin.
+    #[serde(default)]
+    pub counters: Counters,
 }
 
 /// The plugin that wrote the document.

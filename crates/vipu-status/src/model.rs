@@ -26,6 +26,21 @@ pub struct Model {
     pub limits: Limits,
     /// The file with its settings.
     pub conf: ConfFile,
+    /// The use of its IPUs in the last hour, once a minute, the oldest first.
+    #[serde(default)]
+    pub last_hour: Vec<Minute>,
+}
+
+/// The use of a model at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Minute {
+    /// The time.
+    pub at: i64,
+    /// The IPUs of jobs that run or are about to start.
+    pub used: u32,
+    /// The jobs in line.
+    pub waiting: u32,
 }
 
 /// The limits of a model.

@@ -33,6 +33,9 @@ pub struct Partition {
     /// The latest end of its job, or of the time for which it is kept. None if it is unknown, or if the job has
     /// ended.
     pub ends: Option<i64>,
+    /// The expected time at which it is ready, while it is being made.
+    #[serde(default)]
+    pub ready_expected: Option<i64>,
     /// More about its state in words, for example why it could not be made.
     pub reason: Option<String>,
 }

@@ -93,6 +93,7 @@ impl StatusComposer {
             models,
             partitions,
             line,
+            ..Status::default()
         };
         forecast(&mut status);
         status

@@ -25,6 +25,7 @@ pub(super) fn model(
         limits: limits(frontend, &facts.model, facts.largest),
         conf,
         pods: state.pods.into_iter().map(|of_pod| pod(frontend, clocks, of_pod, partitions)).collect(),
+        ..Model::default()
     }
 }
 
@@ -68,6 +69,7 @@ fn pod(frontend: &Frontend, clocks: Clocks, state: PodState, partitions: &mut [(
         ipus,
         largest_free: state.largest_free,
         others,
+        ..Pod::default()
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
         since: clocks.unix(view.since),
         begun: clocks.unix(view.begun),
         ends: kept_until.or_else(|| seen?.ends(clocks.unix)),
+        ready_expected: None,
         reason,
     }
 }

@@ -31,7 +31,7 @@ fn model(name: &str, ipus: Ipus, domain_size: u32) -> Model {
         trouble: None,
         largest_free: 8,
         ipus,
-        others: Vec::new(),
+        ..Pod::default()
     };
     Model {
         name: name.into(),
@@ -65,6 +65,7 @@ fn partition(id: u32, user: u32, state: State, places: Vec<Place>) -> Partition 
         since: WRITTEN - 600,
         begun: WRITTEN - 660,
         ends: Some(WRITTEN + 3600),
+        ready_expected: None,
         reason: None,
     }
 }

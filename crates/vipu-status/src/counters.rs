@@ -1,0 +1,69 @@
+//! Counters since the plugin was started.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::State;
+
+/// The counters of the whole plugin. They begin at zero when the plugin is started ([`crate::Writer::started`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Counters {
+    /// The events that the ledger has taken.
+    pub events: u64,
+    /// The seconds that partitions spent in each state that they have left.
+    pub seconds_in_state: BTreeMap<State, Histogram>,
+    /// The seconds that Slurm waited for the plugin's answer whether a job may start (`select_p_job_test`),
+    /// without the selector below.
+    pub job_tests: Histogram,
+    /// The journal.
+    pub journal: Journal,
+}
+
+/// The counters of one controller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ControllerCounters {
+    /// The calls that ask for a partition, repetitions included.
+    pub creates: u64,
+    /// The calls that ask for the removal of a partition, repetitions included.
+    pub removes: u64,
+    /// The listings of partitions that were compared with the ledger.
+    pub reconciliations: u64,
+    /// The calls that failed, by cause.
+    pub failures: BTreeMap<String, u64>,
+}
+
+/// The journal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Journal {
+    /// The entries on disk since the plugin was started.
+    pub entries: u64,
+    /// The age of the oldest entry that is not on disk yet, in seconds. 0 if all are.
+    pub lag: f64,
+}
+
+/// Measured values, by size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Histogram {
+    /// The number of values up to each bound, the smallest bound first. Values above the last bound are in
+    /// `count` only.
+    pub buckets: Vec<Bucket>,
+    /// The number of all values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+}
+
+/// The values up to a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Bucket {
+    /// The bound.
+    pub up_to: f64,
+    /// The number of values up to it, those of smaller bounds included.
+    pub count: u64,
+}

@@ -1,0 +1,25 @@
+//! The decision of an administrator that nothing new starts on some IPUs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Place;
+
+/// IPUs on which no partition is made until an administrator resumes them, or until a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Drain {
+    /// The Pod model.
+    pub model: String,
+    /// The controller. None for all controllers of the model.
+    pub controller: Option<String>,
+    /// The IPU. None for all IPUs.
+    pub place: Option<Place>,
+    /// The reason, in the words of the administrator.
+    pub reason: String,
+    /// The name of the administrator.
+    pub by: String,
+    /// The time of the decision.
+    pub since: i64,
+    /// The time at which it ends by itself, if it does.
+    pub until: Option<i64>,
+}
