@@ -1,6 +1,6 @@
 //! The Pod models of this cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +104,17 @@ impl Models {
     /// The directory for the IPUoF files of a model, if it has one.
     pub fn ipuof_dir(&self, model: &ModelName) -> Option<PathBuf> {
         self.settings(model)?.ipuof_dir.clone()
+    }
+
+    /// The directories of the status document for all users: StatusDir, or IpuofDir.
+    pub fn status_dirs(&self) -> BTreeSet<PathBuf> {
+        let settings = self.0.values().filter_map(|model| model.settings.as_ref());
+        settings.filter_map(|own| own.status_dir.clone().or_else(|| own.ipuof_dir.clone())).collect()
+    }
+
+    /// The group that may read the whole status document (StatusGroup): that of the first model that has one.
+    pub fn status_group(&self) -> Option<String> {
+        self.0.values().filter_map(|model| model.settings.as_ref()).find_map(|own| own.status_group.clone())
     }
 
     /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.

@@ -24,6 +24,15 @@ const LARGEST_FILE: usize = 1 << 16;
 /// The longest mark that is read, in bytes.
 const LONGEST_MARK: u64 = 100;
 
+/// The users who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// All users.
+    Everyone,
+    /// This user, by numeric id.
+    Only(u32),
+}
+
 /// The open directory of config files.
 ///
 /// All paths are relative to the open directory, and no symlink in it is followed. Nothing in the directory
@@ -60,7 +69,7 @@ impl IpuofDir {
         // Any user id but our own shows the way that works.
         let somebody_else = geteuid().as_raw() ^ 1;
         let name = format!(".probe-{}-{}", process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
-        let written = self.prepare(&name, &[b' '; LARGEST_FILE], somebody_else);
+        let written = self.prepare(&name, &[b' '; LARGEST_FILE], somebody_else, self.ways);
         let removed = self.unlink(&name);
         let access = written.and_then(|access| removed.map(|()| access));
         access.map_err(|error| match error {
@@ -100,7 +109,7 @@ impl IpuofDir {
     /// # Errors
     /// The mark cannot be written.
     pub fn set_mark(&self, name: &str, mark: &str) -> Result<(), Error> {
-        self.put(name, format!("{mark}\n").as_bytes(), geteuid().as_raw())?;
+        self.put(name, format!("{mark}\n").as_bytes(), geteuid().as_raw(), self.ways)?;
         self.sync()
     }
 
@@ -113,7 +122,7 @@ impl IpuofDir {
         let mut worst = None;
         for (name, gcd) in file_names(partition, count).zip(gcds) {
             let json = to_json(gcd).map_err(|error| self.refused("render", &name, error))?;
-            worst = worst.max(Some(self.put(&name, &json, reader)?));
+            worst = worst.max(Some(self.put(&name, &json, reader, self.ways)?));
         }
         self.sync()?;
         worst.ok_or_else(|| Error::NoGcd(partition.clone()))
@@ -131,10 +140,30 @@ impl IpuofDir {
         self.sync()
     }
 
+    /// Writes a file that belongs to no partition, in place of an older one.
+    ///
+    /// # Errors
+    /// The file could not be written, or the file system cannot keep other users from reading it.
+    pub fn write(&self, name: &str, content: &[u8], readers: Readers) -> Result<(), Error> {
+        let (reader, ways): (_, &[Access]) = match readers {
+            Readers::Everyone => (geteuid().as_raw(), &[Access::WorldReadable]),
+            Readers::Only(user) => (user, &[Access::Owner, Access::Acl]),
+        };
+        self.put(name, content, reader, ways).map(drop)
+    }
+
+    /// Removes a file that belongs to no partition. A missing file is no error.
+    ///
+    /// # Errors
+    /// The file could not be removed.
+    pub fn remove_file(&self, name: &str) -> Result<(), Error> {
+        self.unlink(name)
+    }
+
     /// Writes a file under its final name.
-    fn put(&self, name: &str, content: &[u8], reader: u32) -> Result<Access, Error> {
+    fn put(&self, name: &str, content: &[u8], reader: u32, ways: &[Access]) -> Result<Access, Error> {
         let temporary = temporary(name);
-        let placed = self.prepare(&temporary, content, reader).and_then(|access| {
+        let placed = self.prepare(&temporary, content, reader, ways).and_then(|access| {
             renameat(&self.fd, temporary.as_str(), &self.fd, name)
                 .map(|()| access)
                 .map_err(|errno| self.refused("write", name, errno.into()))
@@ -147,11 +176,11 @@ impl IpuofDir {
     }
 
     /// Makes a durable file with its final permissions.
-    fn prepare(&self, name: &str, content: &[u8], reader: u32) -> Result<Access, Error> {
+    fn prepare(&self, name: &str, content: &[u8], reader: u32, ways: &[Access]) -> Result<Access, Error> {
         let file = self.create(name).map_err(|errno| self.refused("create", name, errno.into()))?;
         let fill = |mut file: File| -> io::Result<Access> {
             file.write_all(content)?;
-            let access = grant(&file, reader, self.ways)?;
+            let access = grant(&file, reader, ways)?;
             file.sync_all()?;
             Ok(access)
         };

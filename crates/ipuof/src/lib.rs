@@ -13,7 +13,7 @@ mod names;
 pub mod variables;
 
 pub use access::Access;
-pub use directory::IpuofDir;
+pub use directory::{IpuofDir, Readers};
 pub use error::Error;
 pub use json::{to_json, uses_rdma};
 pub use names::file_name;

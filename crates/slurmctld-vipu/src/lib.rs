@@ -12,6 +12,7 @@ mod io_thread;
 mod model_files;
 mod node_gres;
 mod plugin;
+mod public_status;
 mod saved_conf;
 mod slurm_records;
 mod start_line;

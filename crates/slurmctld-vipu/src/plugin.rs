@@ -31,6 +31,8 @@ pub(crate) struct Plugin {
     /// The time at which the plugin was opened, and the time at which the models' files were last read.
     opened: i64,
     conf_read: AtomicI64,
+    /// Whether PrivateData keeps users from seeing the jobs of others.
+    hides_jobs: AtomicBool,
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     conf_saver: Sender<Save>,
@@ -153,6 +155,7 @@ impl Plugin {
             in_force: Mutex::default(),
             opened: unix_time(),
             conf_read: AtomicI64::default(),
+            hides_jobs: AtomicBool::new(true),
             journal: OnceLock::new(),
             conf_saver,
             started: AtomicBool::new(false),
@@ -187,6 +190,12 @@ impl Plugin {
         in_force.iter().map(file).collect()
     }
 
+    /// Whether PrivateData keeps users from seeing the jobs of others. True until the first
+    /// [`Plugin::reconfigure`].
+    pub(crate) fn hides_jobs(&self) -> bool {
+        self.hides_jobs.load(Ordering::Relaxed)
+    }
+
     /// Whether another slurmctld is known to have been in charge since. If that was within the last seconds
     /// only, the journal may not show it yet. This slurmctld then stands back a moment later.
     fn is_superseded(&self) -> bool {
@@ -198,8 +207,10 @@ impl Plugin {
         self.is_superseded() || self.frontend.is_closed()
     }
 
-    /// Reads the models' files anew. Without a change, prepared partitions stay.
+    /// Reads the models' files anew. Without a change, prepared partitions stay. Only in a callback that runs
+    /// under the configuration lock.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
+        self.hides_jobs.store(slurm_host::conf::hides_jobs(), Ordering::Relaxed);
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
         if !self.read_models(nodes, model_files::read) {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");

@@ -1,25 +1,25 @@
-//! The vipu-status thread: writes the status document when something has changed, and as a sign of life.
+//! The vipu-status thread: composes the status document when something has changed, and as a sign of life. It
+//! writes the whole document, and has the documents for all users written.
 //!
 //! No thread waits for this one. It takes the ledger's mutex for one portion of a copy at a time. A document
 //! that cannot be written costs a line in the log and nothing else.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
-use frontend::StatusComposer;
+use frontend::{Models, StatusComposer};
+use nix::unistd::{Gid, Group};
 use slurm_host::running_release::loaded;
 use slurm_host::{boundary, threads};
 use tracing::{info, warn};
-use vipu_status::Writer;
+use vipu_status::{Status, Writer, file_names};
 
 use crate::plugin::Plugin;
-
-/// The name of the document.
-const NAME: &str = "vipu_status.json";
+use crate::public_status::PublicStatus;
 
 /// The time between two looks at whether something has changed, and so between two documents.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -30,7 +30,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// Starts the thread. The documents go to `dir`, which is StateSaveLocation. The error is one line.
 pub(crate) fn start(plugin: Weak<Plugin>, dir: &Path, cluster: String) -> Result<(), String> {
     let slurm = loaded().map(|loaded| loaded.release.version.to_string()).unwrap_or_default();
-    let mut thread = StatusThread { slurm, cluster, path: dir.join(NAME), ..StatusThread::default() };
+    let mut thread =
+        StatusThread { slurm, cluster, path: dir.join(file_names::WHOLE), ..StatusThread::default() };
     threads::spawn("vipu-status", move || {
         // After a takeover by another slurmctld the document is that one's.
         while let Some(plugin) = plugin.upgrade().filter(|plugin| !plugin.is_over()) {
@@ -47,6 +48,9 @@ struct StatusThread {
     cluster: String,
     path: PathBuf,
     composer: StatusComposer,
+    public: PublicStatus,
+    /// StatusGroup, and its number as of the last look.
+    group: (Option<String>, Option<Gid>),
     /// The revision of the ledger in the last document, and the time of that document.
     last: Option<((u64, u64), Instant)>,
     /// Whether the last document could not be written.
@@ -67,8 +71,21 @@ impl StatusThread {
             started: plugin.opened(),
         };
         let status = self.composer.compose(&plugin.frontend, writer, plugin.conf_files());
-        let written =
-            status.to_json().map_err(io::Error::from).and_then(|text| replace(&self.path, &text, 0o640));
+        self.write(&status, plugin.frontend.models(Models::status_group));
+        self.public.publish(&plugin.frontend.models(Models::status_dirs), status, plugin.hides_jobs());
+    }
+
+    fn write(&mut self, status: &Status, group: Option<String>) {
+        let group = self.number_of(group);
+        let written = status.to_json().map_err(io::Error::from);
+        let written = written.and_then(|text| match replace(&self.path, &text, group) {
+            Err(why) if group.is_some() && why.kind() == ErrorKind::PermissionDenied => {
+                warn!("StatusGroup: {why}: SlurmUser must be in that group; until slurmctld is restarted, the status has the usual group");
+                self.group.1 = None;
+                replace(&self.path, &text, None)
+            }
+            written => written,
+        });
         match &written {
             Ok(()) if self.is_failing => info!("{}: the status is written again", self.path.display()),
             Err(why) if !self.is_failing => {
@@ -81,19 +98,35 @@ impl StatusThread {
         }
         self.is_failing = written.is_err();
     }
+
+    /// The number of this group. The host may ask a server for it, so that it is looked up once.
+    fn number_of(&mut self, group: Option<String>) -> Option<Gid> {
+        if self.group.0 != group {
+            let found = group.as_deref().map_or(Ok(None), Group::from_name);
+            if let (Some(name), Ok(None) | Err(_)) = (&group, &found) {
+                warn!(
+                    "StatusGroup={name}: this host knows no group of that name; its members cannot read the status"
+                );
+            }
+            self.group = (group, found.ok().flatten().map(|group| group.gid));
+        }
+        self.group.1
+    }
 }
 
-/// Replaces the file by one with this text and these permissions. A reader sees the old text or the new one.
-fn replace(path: &Path, text: &[u8], mode: u32) -> io::Result<()> {
+/// Replaces the file by one with this text, readable for a group: the usual one if none is given. A reader
+/// sees the old text or the new one.
+fn replace(path: &Path, text: &[u8], group: Option<Gid>) -> io::Result<()> {
     failpoints::io!("the status document");
     let new = path.with_extension("json.new");
     // A file that is left of an earlier slurmctld may have other permissions.
     match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
-    file.write_all(text).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&new)?;
+    let handed_over = group.map_or(Ok(()), |group| fchown(&file, None, Some(group.as_raw())));
+    handed_over.and_then(|()| file.write_all(text)).and_then(|()| fs::rename(&new, path)).inspect_err(|_| {
         let _ = fs::remove_file(&new);
     })
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use nix::fcntl::OFlag;
-use vipu_status::Status;
+use vipu_status::{OwnJobs, Status, file_names};
 
 use crate::error::Failure;
 use crate::times::span;
@@ -17,11 +17,21 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The age in seconds from which slurmctld may be down.
 const OLD: i64 = 30;
 
-/// Reads a document.
-pub(crate) fn read(path: &Path) -> Result<Status, Failure> {
+/// Reads a document. If it hides owners, the jobs of this user are filled in from the file beside it.
+pub(crate) fn read(path: &Path, user: u32) -> Result<Status, Failure> {
     let unreadable = |why: String| Failure::Unreadable(path.to_owned(), why);
     let text = text(path).map_err(unreadable)?;
-    Status::parse(&text).map_err(|why| unreadable(why.to_string()))
+    let mut status = Status::parse(&text).map_err(|why| unreadable(why.to_string()))?;
+    if let Some(own) = own_jobs(path, &status.writer.cluster, user) {
+        status.fill_in(own);
+    }
+    Ok(status)
+}
+
+/// The user's own jobs, if there is a file with them. A file that is being replaced is read the next time.
+fn own_jobs(document: &Path, cluster: &str, user: u32) -> Option<OwnJobs> {
+    let file = document.with_file_name(file_names::own_jobs(cluster, user));
+    serde_json::from_slice(&text(&file).ok()?).ok()
 }
 
 fn text(path: &Path) -> Result<Vec<u8>, String> {

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(
-        "found no status document: give --status PATH, set SVIPU_STATUS, or write status = \"PATH\" into /etc/svipu.toml; slurmctld writes vipu_status.json into StateSaveLocation"
+        "found no status document: give --status PATH, set SVIPU_STATUS, or write status = \"PATH\" into /etc/svipu.toml; slurmctld writes it into StatusDir of vipu.conf, or else IpuofDir"
     )]
     NotFound,
+    #[error("several clusters have a document: name one with --status, {shown}", shown = paths(.0))]
+    SeveralClusters(Vec<PathBuf>),
     #[error("{path}: {why}", path = .0.display(), why = .1)]
     Unreadable(PathBuf, String),
     #[error("{kind} {name} is unknown: {known}")]
@@ -19,6 +21,10 @@ pub(crate) enum Failure {
     NoColumns,
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" or ")
 }
 
 impl Failure {

@@ -4,11 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use vipu_status::file_names;
+
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
-
-/// The name of the document in its directory.
-const NAME: &str = "vipu_status.json";
 
 /// The name of the tool's own configuration file.
 const CONF: &str = "svipu.toml";
@@ -21,7 +20,25 @@ pub(crate) fn document(option: Option<&Path>, surroundings: &Surroundings) -> Re
         Some(path) => path,
         None => configured(surroundings)?,
     };
-    Ok(if path.is_dir() { path.join(NAME) } else { path })
+    if path.is_dir() { in_directory(&path) } else { Ok(path) }
+}
+
+/// The document in a directory: the whole one, or else the one for all users.
+fn in_directory(directory: &Path) -> Result<PathBuf, Failure> {
+    let whole = directory.join(file_names::WHOLE);
+    if whole.exists() {
+        return Ok(whole);
+    }
+    let unreadable = |why| Failure::Unreadable(directory.to_owned(), format!("cannot list it: {why}"));
+    let names = fs::read_dir(directory).map_err(unreadable)?.flatten().map(|entry| entry.file_name());
+    let public = names.filter(|name| name.to_str().is_some_and(file_names::is_public));
+    let mut public: Vec<_> = public.map(|name| directory.join(name)).collect();
+    public.sort();
+    match public.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Ok(whole),
+        several => Err(Failure::SeveralClusters(several.to_vec())),
+    }
 }
 
 fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
@@ -62,25 +79,24 @@ fn value(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('#')).then_some(path)
 }
 
-/// The document in the directory that the line of the SPANK plugin names.
+/// The directory that the line of the SPANK plugin names. Without StatusDir, the document is there.
 fn of_plugstack(surroundings: &Surroundings) -> Option<PathBuf> {
     let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
     let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
-    // A site need not copy the document there.
     let found = folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
         let text = fs::read(file).ok()?;
         String::from_utf8_lossy(&text).lines().find_map(ipuof_dir)
     });
-    found.filter(|document| document.exists())
+    found.filter(|directory| directory.is_dir())
 }
 
-/// The document in the directory of a line of plugstack.conf.
+/// The directory of a line of plugstack.conf.
 fn ipuof_dir(line: &str) -> Option<PathBuf> {
     let mut words = line.split('#').next()?.split_ascii_whitespace();
     let loads = ["required", "optional"].contains(&words.next()?);
     let ours = Path::new(words.next()?).file_name()? == "spank_ipuof.so";
     let directory = words.find_map(|word| word.strip_prefix("ipuof_dir="))?;
-    (loads && ours).then(|| Path::new(directory).join(NAME))
+    (loads && ours).then(|| directory.into())
 }
 
 #[cfg(test)]
@@ -95,7 +111,7 @@ mod tests {
             assert_eq!(value(wrong), None, "{wrong}");
         }
         let found = ipuof_dir("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
-        assert_eq!(found, Some("/s/vipu_status.json".into()));
+        assert_eq!(found, Some("/s".into()));
         for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {
             assert_eq!(ipuof_dir(wrong), None, "{wrong}");
         }

@@ -70,7 +70,7 @@ fn answer(
         return Err(Failure::NoColumns);
     }
     let path = find::document(arguments.common.status.as_deref(), surroundings)?;
-    let status = document::read(&path)?;
+    let status = document::read(&path, surroundings.user)?;
     *stderr += &document::warnings(&status, surroundings.now);
     let view = View::new(&status, &arguments.common, surroundings)?;
     let page = match command {

@@ -87,8 +87,8 @@ impl<H: Hosts> Cluster<H> {
     /// The files in IpuofDir, and the folders of steps that fetched files.
     pub fn ipuof_files(&self) -> Result<Vec<String>> {
         let mut files = self.hosts.ipuof_names()?;
-        // The mark of the directory stays.
-        files.retain(|name| !name.starts_with(".vipu_"));
+        // The mark of the directory and the status document stay.
+        files.retain(|name| !name.starts_with(".vipu_") && !name.starts_with("vipu_"));
         Ok(files)
     }
 }

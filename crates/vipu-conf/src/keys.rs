@@ -123,6 +123,12 @@ keys! { given;
     IpuofDir | VipuIpuofDir, ipuof_dir: Option<PathBuf> = Absent("required with Delivery=file"), "absolute path",
         |text| path(text).map(|dir| given.delivers_files().then_some(dir)),
         "shared directory for the IPUoF config files: SlurmUser writes it, all nodes read it";
+    /// `None`: `ipuof_dir`.
+    StatusDir, status_dir: Option<PathBuf> = Absent("IpuofDir"), "absolute path", path,
+        "directory of the status document for all users: SlurmUser writes it, users of svipu read it";
+    /// `None`: the group of slurmctld.
+    StatusGroup, status_group: Option<String> = Absent("the group of SlurmUser"), "name of a group", name,
+        "group that may read the whole status document in StateSaveLocation; SlurmUser must be in it";
     Delivery, delivery: Delivery = Value("file"), "file, api or node", delivery,
         "how tasks find their IPUs: by a file in IpuofDir, by the controller's address, or by a file that each node fetches";
     MaxIpusPerJob, max_ipus_per_job: u32 = Value("256"), "IPUs", amount,

@@ -35,6 +35,8 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         api_port: 1,
         delivery: Delivery::File,
         ipuof_dir: Some("/with blank".into()),
+        status_dir: None,
+        status_group: None,
         max_ipus_per_job: 100,
         max_ipus_in_slurm_partition: [("debug".to_owned(), 8)].into(),
         max_ipus_in_qos: [("low".to_owned(), 4), ("normal".to_owned(), 64)].into(),

@@ -15,8 +15,10 @@
 
 mod counters;
 mod drain;
+pub mod file_names;
 mod job;
 mod model;
+mod own_jobs;
 mod partition;
 mod pod;
 mod waiting_job;
@@ -25,6 +27,7 @@ pub use counters::{Bucket, ControllerCounters, Counters, Histogram, Journal};
 pub use drain::Drain;
 pub use job::Job;
 pub use model::{ConfFile, Limits, Minute, Model, Share};
+pub use own_jobs::{OwnJobs, OwnPartition, OwnWaitingJob};
 pub use partition::{Partition, State};
 pub use pod::{Contact, Ipus, OtherIpus, OtherUse, Place, Pod};
 pub use waiting_job::{Rank, WaitingJob};

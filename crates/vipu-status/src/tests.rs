@@ -59,6 +59,32 @@ fn cli_status_document_for_all_names_no_owner() {
 }
 
 #[test]
+fn cli_status_users_find_their_own_jobs_in_the_document_for_all() {
+    let whole = example();
+    let own = whole.by_user().remove(&1000).unwrap();
+    let own: OwnJobs = serde_json::from_slice(&serde_json::to_vec(&own).unwrap()).unwrap();
+    let mut filled = whole.clone().without_owners();
+    filled.fill_in(own.clone());
+    assert_eq!(filled, whole);
+    let mut of_another_writer = whole.without_owners();
+    of_another_writer.writer.started += 1;
+    let before = of_another_writer.clone();
+    of_another_writer.fill_in(own);
+    assert_eq!(of_another_writer, before);
+}
+
+#[test]
+fn cli_status_file_names_tell_clusters_and_users_apart() {
+    use file_names::{is_public, own_jobs, public, user_of};
+    assert_eq!(public("../hpc.a"), "vipu_status.___hpc_a.json");
+    assert!(is_public(&public("a")) && !is_public(file_names::WHOLE) && !is_public(&own_jobs("a", 1)));
+    assert_eq!(user_of(&own_jobs("a", 1000), "a"), Some(1000));
+    for other in [own_jobs("a", 1000) + ".new", own_jobs("ab", 1000), public("a")] {
+        assert_eq!(user_of(&other, "a"), None, "{other}");
+    }
+}
+
+#[test]
 fn cli_status_document_of_another_kind_is_refused_with_the_reason() {
     let refused = |text: &str| Status::parse(text.as_bytes()).unwrap_err().to_string();
     assert!(refused("{\"schema\": 2}").contains("it has schema 2, and this build reads schema 1"));

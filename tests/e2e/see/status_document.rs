@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use testbed::{Cluster, JobId, wait_for};
-use vipu_status::{Contact, Ipus, Partition, State, Status, WaitingJob};
+use testbed::{Account, Cluster, JobId, wait_for, wait_until};
+use vipu_status::{Contact, Ipus, Partition, State, Status, WaitingJob, file_names};
 
 use crate::jobs::{ipus, running_for, waits};
 use crate::{LIMIT, let_go, quick};
@@ -16,9 +17,13 @@ fn status_with<T>(
     what: &str,
     found: impl Fn(&Status) -> Option<T>,
 ) -> Result<(Status, T)> {
-    let file = cluster.layout().state().join("vipu_status.json");
+    status_in(&cluster.layout().state().join(file_names::WHOLE), what, found)
+}
+
+/// Waits until a document shows this.
+fn status_in<T>(file: &Path, what: &str, found: impl Fn(&Status) -> Option<T>) -> Result<(Status, T)> {
     wait_for(what, LIMIT, || {
-        let Ok(text) = fs::read(&file) else { return Ok(None) };
+        let Ok(text) = fs::read(file) else { return Ok(None) };
         let status = Status::parse(&text).context("the document is there in part, or wrong")?;
         Ok(found(&status).map(|it| (status, it)))
     })
@@ -81,5 +86,47 @@ fn cli_status_document_names_the_trouble() -> Result<()> {
         cluster.mock().clear()?;
         status_with(cluster, "the controller again", reached)?;
         Ok(())
+    })
+}
+
+/// The document for all users, and the file with the jobs of this user beside it.
+fn public(cluster: &Cluster, user: &Account) -> Result<(PathBuf, PathBuf)> {
+    let (whole, ()) = status_with(cluster, "the status", |_| Some(()))?;
+    let name = whole.writer.cluster;
+    let ipuof = cluster.layout().ipuof();
+    Ok((ipuof.join(file_names::public(&name)), ipuof.join(file_names::own_jobs(&name, user.uid))))
+}
+
+#[test]
+fn cli_status_document_for_all_users_names_owners() -> Result<()> {
+    quick().run(|cluster| {
+        let job = running_for(cluster, 32, 60, &[])?;
+        let (document, own) = public(cluster, &Account::root()?)?;
+        status_in(&document, "the owner", |status| partition_of(status, job).map(drop))?;
+        let mode = fs::metadata(&document)?.permissions().mode() & 0o777;
+        ensure!(mode == 0o644 && !own.exists(), "{mode:o}, {}", own.display());
+        let_go(cluster)
+    })
+}
+
+#[test]
+fn cli_status_document_for_all_users_obeys_private_data() -> Result<()> {
+    quick().slurm_conf("PrivateData=jobs").run(|cluster| {
+        let job = running_for(cluster, 32, 60, &[])?;
+        let root = Account::root()?;
+        let (document, own) = public(cluster, &root)?;
+        let running =
+            |status: &Status| status.partitions.first().is_some_and(|it| it.state == State::Running);
+        let hidden = |status: &Status| running(status).then_some(());
+        let (mut status, ()) = status_in(&document, "the partition", hidden)?;
+        ensure!(status.partitions[0].id.is_none() && status.partitions[0].job.is_none(), "{status:?}");
+        let text = wait_for("the user's own jobs", LIMIT, || Ok(fs::read(&own).ok()))?;
+        status.fill_in(serde_json::from_slice(&text)?);
+        ensure!(partition_of(&status, job).is_some(), "{status:?}");
+        let other = Account::named("nobody")?;
+        let read = cluster.command("cat").account(&other).args(&[&own.display().to_string()]).output()?;
+        ensure!(read.code != 0, "another user reads {}: {}", own.display(), read.stdout);
+        let_go(cluster)?;
+        wait_until("the end of the user's file", LIMIT, || Ok(!own.exists()))
     })
 }

@@ -6,8 +6,11 @@ use std::path::Path;
 use clap::Parser as _;
 use svipu::Arguments;
 
-use super::documents::empty;
-use super::surroundings;
+use insta::assert_snapshot;
+use vipu_status::file_names;
+
+use super::documents::{empty, pod64};
+use super::{run_on, surroundings};
 
 /// Writes a document of this cluster.
 fn document(path: &Path, cluster: &str) {
@@ -15,6 +18,21 @@ fn document(path: &Path, cluster: &str) {
     let mut status = empty();
     status.writer.cluster = cluster.into();
     fs::write(path, status.to_json().unwrap()).unwrap();
+}
+
+#[test]
+fn cli_svipu_shows_a_user_his_own_jobs_in_a_document_that_hides_owners() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = pod64();
+    let own = serde_json::to_vec(&whole.by_user()[&1000]).unwrap();
+    fs::write(folder.path().join(file_names::own_jobs(&whole.writer.cluster, 1000)), own).unwrap();
+    let document = folder.path().join(file_names::public(&whole.writer.cluster));
+    fs::write(&document, whole.without_owners().to_json().unwrap()).unwrap();
+    let users = |user| {
+        let around = svipu::Surroundings { user, ..surroundings(&[]) };
+        run_on(&document, "partitions -o id,user", &around).stdout
+    };
+    assert_snapshot!(users(1000) + &users(1001));
 }
 
 #[test]
@@ -47,8 +65,14 @@ fn cli_svipu_finds_the_document_in_the_documented_order() {
     fs::write(etc.join("slurm/plugstack.conf"), line(&root.join("a"))).unwrap();
     assert_eq!(shown(&variables, None), "plugstack");
 
-    document(&root.join("b/vipu_status.json"), "beside_slurm_conf");
+    document(&root.join("b/vipu_status.one.json"), "one");
+    document(&root.join("b/vipu_status.two.json"), "two");
     fs::write(slurm.join("plugstack.conf"), line(&root.join("b"))).unwrap();
+    assert!(shown(&variables, None).contains("vipu_status.one.json or "));
+    fs::remove_file(root.join("b/vipu_status.two.json")).unwrap();
+    assert_eq!(shown(&variables, None), "one");
+
+    document(&root.join("b/vipu_status.json"), "beside_slurm_conf");
     assert_eq!(shown(&variables, None), "beside_slurm_conf");
 
     document(&root.join("c/status.json"), "etc");

@@ -1,0 +1,128 @@
+//! The status document for all users, in StatusDir.
+//!
+//! Each directory has a thread of its own, so that a file server that hangs stops no other document. If
+//! PrivateData hides jobs, the document names no owner, and each user has a file with his own jobs beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use ipuof::{IpuofDir, Readers};
+use slurm_host::{boundary, threads};
+use tracing::{info, warn};
+use vipu_status::{Status, file_names};
+
+/// The texts of one moment.
+struct Texts {
+    document: Vec<u8>,
+    /// The text for each user that has jobs. Empty if the document names the owners.
+    own_jobs: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Texts {
+    fn of(status: Status, hides_owners: bool) -> serde_json::Result<Self> {
+        if !hides_owners {
+            return Ok(Self { document: status.to_json()?, own_jobs: BTreeMap::new() });
+        }
+        let own_jobs = status.by_user().into_iter().map(|(user, own)| Ok((user, serde_json::to_vec(&own)?)));
+        let own_jobs = own_jobs.collect::<serde_json::Result<_>>()?;
+        Ok(Self { document: status.without_owners().to_json()?, own_jobs })
+    }
+}
+
+/// The threads, by directory.
+#[derive(Default)]
+pub(crate) struct PublicStatus {
+    writers: BTreeMap<PathBuf, SyncSender<Arc<Texts>>>,
+}
+
+impl PublicStatus {
+    /// Has the document written to these directories. Never waits: a directory that is behind misses this
+    /// document.
+    pub(crate) fn publish(&mut self, dirs: &BTreeSet<PathBuf>, status: Status, hides_owners: bool) {
+        // A thread ends with its queue.
+        self.writers.retain(|dir, _| dirs.contains(dir));
+        for dir in dirs {
+            if !self.writers.contains_key(dir)
+                && let Some(queue) = start(dir.clone(), &status.writer.cluster)
+            {
+                self.writers.insert(dir.clone(), queue);
+            }
+        }
+        match Texts::of(status, hides_owners) {
+            Ok(texts) => {
+                let texts = Arc::new(texts);
+                self.writers.values().for_each(|queue| drop(queue.try_send(Arc::clone(&texts))));
+            }
+            Err(why) => warn!("cannot write the status for all users: {why}"),
+        }
+    }
+}
+
+fn start(dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Texts>>> {
+    let (queue, texts) = sync_channel(1);
+    let writer = Writer { cluster: cluster.to_owned(), own_jobs: BTreeMap::new(), is_failing: false, dir };
+    match threads::spawn("vipu-public", move || writer.run(&texts)) {
+        Ok(()) => Some(queue),
+        Err(why) => {
+            warn!("{why}: svipu has no status for all users");
+            None
+        }
+    }
+}
+
+/// Writes the files in one directory.
+struct Writer {
+    dir: PathBuf,
+    cluster: String,
+    /// The texts of users that are in the directory. Empty if only the name is known.
+    own_jobs: BTreeMap<u32, Vec<u8>>,
+    is_failing: bool,
+}
+
+impl Writer {
+    fn run(mut self, texts: &Receiver<Arc<Texts>>) {
+        self.own_jobs = left_behind(&self.dir, &self.cluster);
+        while let Ok(texts) = texts.recv() {
+            let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(&texts));
+            match &written {
+                Ok(()) if self.is_failing => {
+                    info!("{}: the status for all users is written again", self.dir.display())
+                }
+                Err(why) if !self.is_failing => warn!(
+                    "StatusDir: {why}; mend that: svipu shows users no state, or an old one, until then"
+                ),
+                _ => {}
+            }
+            self.is_failing = written.is_err();
+        }
+    }
+
+    fn write(&mut self, texts: &Texts) -> Result<(), ipuof::Error> {
+        // Another file system may have been mounted there since.
+        let dir = IpuofDir::open(&self.dir)?;
+        dir.write(&file_names::public(&self.cluster), &texts.document, Readers::Everyone)?;
+        let gone: Vec<u32> =
+            self.own_jobs.keys().copied().filter(|it| !texts.own_jobs.contains_key(it)).collect();
+        for user in gone {
+            dir.remove_file(&file_names::own_jobs(&self.cluster, user))?;
+            self.own_jobs.remove(&user);
+        }
+        for (user, text) in &texts.own_jobs {
+            if self.own_jobs.get(user) != Some(text) {
+                dir.write(&file_names::own_jobs(&self.cluster, *user), text, Readers::Only(*user))?;
+                self.own_jobs.insert(*user, text.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The users whose files an earlier slurmctld has left in the directory.
+fn left_behind(dir: &Path, cluster: &str) -> BTreeMap<u32, Vec<u8>> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let user = |name: &str| file_names::user_of(name, cluster);
+    entries.filter_map(|entry| Some((user(entry.file_name().to_str()?)?, Vec::new()))).collect()
+}
