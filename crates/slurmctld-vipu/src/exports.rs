@@ -59,6 +59,7 @@ unsafe extern "C" fn job_test(job: RawJob, mode: u16, test: *const RawTest) -> c
             return code;
         }
         let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
+        let _timer = plugin.counters.job_test();
         match frontend::before(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go => 0,
             Verdict::Answered => ANSWERED,
@@ -77,6 +78,7 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
         let seen = unsafe { (JobMut::from_callback(job), Test::from_callback(*test)) };
         let (Some(plugin), (Some(job), Some(test)), 0) = (plugin(), seen, code) else { return code };
         let (mut job, mut test) = (SlurmJobMut::new(job), SlurmTest(test));
+        let _timer = plugin.counters.job_test();
         match frontend::after(&plugin.frontend, &mut job, question(mode), &mut test) {
             Verdict::Go | Verdict::Answered => code,
             Verdict::Wait if is_run_now(mode) => {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use driver::{
     Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
@@ -10,16 +10,16 @@ use driver::{
 use ledger::{Event, Millis};
 use slurm_host::{boundary, threads};
 use tracing::{error, warn};
-use vipu_client::Client;
 use vipu_types::{JobRun, ModelName};
 
+use crate::counters::{CountedController, CountedJournal};
 use crate::plugin::Plugin;
 use crate::start_line::{self, Surroundings};
 
 /// Starts the thread. Without a journal it makes and removes no partition, and releases jobs that end. The
 /// error is one line.
 pub(crate) fn start(
-    orders: Orders<Client>,
+    orders: Orders<CountedController>,
     journal: Option<PathBuf>,
     around: Surroundings,
     plugin: Weak<Plugin>,
@@ -49,7 +49,7 @@ fn stand_back(plugin: &Weak<Plugin>, by_another: &JournalError) {
 }
 
 async fn run(
-    orders: Orders<Client>,
+    orders: Orders<CountedController>,
     journal: Option<PathBuf>,
     around: Surroundings,
     plugin: &Weak<Plugin>,
@@ -61,10 +61,13 @@ async fn run(
     let Some(path) = &journal else { return Driver::new(without(), vec![]).run(orders).await };
     match FileJournal::open(path, first) {
         Ok((journal, live)) => {
+            let mut counters = Arc::default();
             if let Some(plugin) = plugin.upgrade() {
                 plugin.set_journal(journal.ownership());
                 frontend::take_over(&plugin.frontend, live.iter().map(LiveRecord::recorded));
+                counters = plugin.counters.of_journal();
             }
+            let journal = CountedJournal::new(journal, counters);
             tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
             let files = files(&live);
             Driver::new(InSlurmctld { plugin: plugin.clone(), journal, files }, live).run(orders).await
@@ -106,7 +109,7 @@ struct InSlurmctld<J> {
 }
 
 impl<J: Journal> Environment for InSlurmctld<J> {
-    type Controller = Client;
+    type Controller = CountedController;
     type Journal = J;
     type Files = IpuofFiles;
 

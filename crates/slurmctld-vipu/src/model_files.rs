@@ -12,6 +12,7 @@ use vipu_client::{Client, Endpoint};
 use vipu_conf::{Good, InForce, LoadError, Loaded, SavedConf, Settings};
 use vipu_types::{ControllerName, ModelName, PodId};
 
+use crate::counters::{CountedController, Counters};
 use crate::node_gres::{consumable, sizes_on_nodes};
 use crate::saved_conf::GoodTexts;
 
@@ -21,21 +22,27 @@ pub(crate) struct Reading {
     pub(crate) models: Models,
     pub(crate) facts: Vec<ModelFacts>,
     /// A setup for each controller of the models that can be used.
-    pub(crate) setups: Vec<PodSetup<Client>>,
+    pub(crate) setups: Vec<PodSetup<CountedController>>,
     /// The good texts, to be saved for a later slurmctld.
     pub(crate) good: GoodTexts,
 }
 
 /// Reads the models' files. A model whose file is broken keeps its settings, if necessary those of an earlier
 /// slurmctld.
-pub(crate) fn read(nodes: &[NodeGres], folder: &Path, kept: &SavedConf, in_force: &mut InForce) -> Reading {
+pub(crate) fn read(
+    nodes: &[NodeGres],
+    folder: &Path,
+    kept: &SavedConf,
+    in_force: &mut InForce,
+    counters: &Counters,
+) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
     let loaded = vipu_conf::load(folder, &sizes.keys().cloned().collect::<Vec<_>>());
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
-    standing(sizes, in_force, good)
+    standing(sizes, in_force, good, counters)
 }
 
 /// Reads the files of new models only. All other models keep their settings.
@@ -44,6 +51,7 @@ pub(crate) fn read_new(
     folder: &Path,
     kept: &SavedConf,
     in_force: &mut InForce,
+    counters: &Counters,
 ) -> Reading {
     let sizes = sizes_on_nodes(nodes);
     let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
@@ -54,7 +62,7 @@ pub(crate) fn read_new(
         in_force.add(loaded, |model| earlier(kept, model));
         tell_errors(in_force, |model| new.contains(model));
     }
-    standing(sizes, in_force, good)
+    standing(sizes, in_force, good, counters)
 }
 
 fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
@@ -68,13 +76,18 @@ fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
 }
 
 /// The models on the nodes, with the settings in force.
-fn standing(sizes: BTreeMap<ModelName, u32>, in_force: &InForce, good: GoodTexts) -> Reading {
+fn standing(
+    sizes: BTreeMap<ModelName, u32>,
+    in_force: &InForce,
+    good: GoodTexts,
+    counters: &Counters,
+) -> Reading {
     let mut reading = Reading { good, ..Reading::default() };
     for (name, on_nodes) in sizes {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
         let setups = match (settings, &standing.error) {
-            (Some(settings), _) => setups(&name, settings),
+            (Some(settings), _) => setups(&name, settings, counters),
             (None, error) => Err(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
@@ -101,7 +114,11 @@ fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
 }
 
 /// A setup for each controller of a model.
-fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, String> {
+fn setups(
+    model: &ModelName,
+    own: &Settings,
+    counters: &Counters,
+) -> Result<Vec<PodSetup<CountedController>>, String> {
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         max_retries: own.max_retries,
@@ -122,8 +139,9 @@ fn setups(model: &ModelName, own: &Settings) -> Result<Vec<PodSetup<Client>>, St
             access: own.access(),
             ..Endpoint::plain(name.host(), name.port(), own.api_timeout)
         };
-        let controller = Client::new(endpoint).map_err(|why| why.to_string())?;
+        let client = Client::new(endpoint).map_err(|why| why.to_string())?;
         let pod = PodId { model: model.clone(), controller: name.clone() };
+        let controller = CountedController::new(client, counters.of_controller(&pod));
         Ok(PodSetup { pod, settings: settings.clone(), controller })
     };
     own.controllers.iter().map(setup).collect()
@@ -145,7 +163,13 @@ mod tests {
         fs::write(dir.path().join("vipu.conf"), file).unwrap();
         fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
         let kept = SavedConf::in_dir(dir.path());
-        read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default())
+        read(
+            &[node("vipu:pod64:no_consume:64")],
+            dir.path(),
+            &kept,
+            &mut InForce::default(),
+            &Counters::default(),
+        )
     }
 
     const GOOD: &str = "ApiHost=127.0.0.1 IpuofDir=/x MaxIpusPerJob=16";

@@ -14,11 +14,11 @@ use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tracing::error;
-use vipu_client::Client;
 use vipu_conf::{InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::ModelName;
 
+use crate::counters::{CountedController, Counters};
 use crate::model_files::{self, Reading};
 use crate::saved_conf::Save;
 
@@ -26,7 +26,7 @@ use crate::saved_conf::Save;
 pub(crate) struct Plugin {
     pub(crate) frontend: Frontend,
     /// Orders for the driver.
-    driver: Handle<Client>,
+    driver: Handle<CountedController>,
     in_force: Mutex<InForce>,
     /// The time at which the plugin was opened, and the time at which the models' files were last read.
     opened: i64,
@@ -35,6 +35,7 @@ pub(crate) struct Plugin {
     hides_jobs: AtomicBool,
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
+    pub(crate) counters: Counters,
     conf_saver: Sender<Save>,
     started: AtomicBool,
 }
@@ -42,7 +43,7 @@ pub(crate) struct Plugin {
 /// The clocks of this host, and the queues to the threads.
 struct Threads {
     began: Instant,
-    driver: Handle<Client>,
+    driver: Handle<CountedController>,
     host: HostQueue,
 }
 
@@ -109,7 +110,7 @@ pub(crate) fn plugin() -> Option<Arc<Plugin>> {
 pub(crate) struct Ends {
     pub(crate) plugin: Weak<Plugin>,
     pub(crate) tasks: Receiver<HostTask>,
-    pub(crate) orders: Orders<Client>,
+    pub(crate) orders: Orders<CountedController>,
     pub(crate) texts: Receiver<Save>,
 }
 
@@ -157,6 +158,7 @@ impl Plugin {
             conf_read: AtomicI64::default(),
             hides_jobs: AtomicBool::new(true),
             journal: OnceLock::new(),
+            counters: Counters::default(),
             conf_saver,
             started: AtomicBool::new(false),
         });
@@ -227,13 +229,13 @@ impl Plugin {
     fn read_models(
         &self,
         nodes: &[NodeGres],
-        read: impl FnOnce(&[NodeGres], &Path, &SavedConf, &mut InForce) -> Reading,
+        read: impl FnOnce(&[NodeGres], &Path, &SavedConf, &mut InForce, &Counters) -> Reading,
     ) -> bool {
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else { return false };
         let kept = SavedConf::in_dir(state);
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = read(nodes, &folder, &kept, &mut in_force);
+        let reading = read(nodes, &folder, &kept, &mut in_force, &self.counters);
         drop(in_force);
         self.conf_read.store(unix_time(), Ordering::Relaxed);
         self.take_into_use(reading, kept);

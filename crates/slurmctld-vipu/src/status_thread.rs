@@ -70,7 +70,8 @@ impl StatusThread {
             cluster: self.cluster.clone(),
             started: plugin.opened(),
         };
-        let status = self.composer.compose(&plugin.frontend, writer, plugin.conf_files());
+        let mut status = self.composer.compose(&plugin.frontend, writer, plugin.conf_files());
+        plugin.counters.fill_in(&mut status);
         self.write(&status, plugin.frontend.models(Models::status_group));
         self.public.publish(&plugin.frontend.models(Models::status_dirs), status, plugin.hides_jobs());
     }

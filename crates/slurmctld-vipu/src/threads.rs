@@ -5,8 +5,8 @@ use std::sync::Weak;
 
 use driver::Orders;
 use tracing::error;
-use vipu_client::Client;
 
+use crate::counters::CountedController;
 use crate::plugin::{Ends, Plugin};
 use crate::start_line::Surroundings;
 use crate::{host_thread, io_thread, saved_conf, status_thread};
@@ -14,7 +14,7 @@ use crate::{host_thread, io_thread, saved_conf, status_thread};
 /// The driver's end of its queue, and the plugin that owns it.
 pub(crate) struct DriverEnds {
     plugin: Weak<Plugin>,
-    orders: Orders<Client>,
+    orders: Orders<CountedController>,
 }
 
 impl Ends {

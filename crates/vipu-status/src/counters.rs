@@ -58,6 +58,22 @@ pub struct Histogram {
     pub sum: f64,
 }
 
+impl Histogram {
+    /// No values yet, with these bounds, the smallest first.
+    #[must_use]
+    pub fn new(bounds: &[f64]) -> Self {
+        let buckets = bounds.iter().map(|up_to| Bucket { up_to: *up_to, count: 0 }).collect();
+        Self { buckets, count: 0, sum: 0.0 }
+    }
+
+    /// Adds a value.
+    pub fn add(&mut self, value: f64) {
+        self.buckets.iter_mut().filter(|bucket| value <= bucket.up_to).for_each(|bucket| bucket.count += 1);
+        self.count += 1;
+        self.sum += value;
+    }
+}
+
 /// The values up to a bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -1,0 +1,84 @@
+//! The counters of the status document that this crate counts.
+//!
+//! A controller and the journal are counted from outside, so that the driver does not know of counters.
+
+mod controller;
+mod journal;
+
+pub(crate) use controller::CountedController;
+pub(crate) use journal::CountedJournal;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use vipu_status::{ControllerCounters, Histogram, Status};
+use vipu_types::PodId;
+
+/// The bounds for the time of one look at a job, in seconds.
+const JOB_TEST: [f64; 9] = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
+
+/// All counters since the plugin was opened. Each lock is held for an addition or a copy.
+pub(crate) struct Counters {
+    job_tests: Mutex<Histogram>,
+    journal: Arc<Mutex<journal::State>>,
+    controllers: Mutex<BTreeMap<PodId, Arc<Mutex<ControllerCounters>>>>,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            job_tests: Mutex::new(Histogram::new(&JOB_TEST)),
+            journal: Arc::default(),
+            controllers: Mutex::default(),
+        }
+    }
+}
+
+impl Counters {
+    /// Measures a look at a job until the timer is dropped. Slurm waits meanwhile.
+    pub(crate) fn job_test(&self) -> JobTestTimer<'_> {
+        JobTestTimer { began: Instant::now(), times: &self.job_tests }
+    }
+
+    /// The counters of a controller. They outlive a change of configuration.
+    pub(crate) fn of_controller(&self, pod: &PodId) -> Arc<Mutex<ControllerCounters>> {
+        Arc::clone(lock(&self.controllers).entry(pod.clone()).or_default())
+    }
+
+    /// The counters of the journal.
+    pub(crate) fn of_journal(&self) -> Arc<Mutex<journal::State>> {
+        Arc::clone(&self.journal)
+    }
+
+    /// Fills them into a document.
+    pub(crate) fn fill_in(&self, status: &mut Status) {
+        status.counters.job_tests = lock(&self.job_tests).clone();
+        status.counters.journal = lock(&self.journal).counters(Instant::now());
+        let counted = lock(&self.controllers).clone();
+        for (PodId { model, controller }, counters) in counted {
+            let (model, controller) = (model.to_string(), controller.to_string());
+            let models = status.models.iter_mut().filter(|it| it.name == model);
+            let mut pods = models.flat_map(|it| &mut it.pods).filter(|it| it.controller == controller);
+            if let Some(pod) = pods.next() {
+                pod.counters = lock(&counters).clone();
+            }
+        }
+    }
+}
+
+/// Adds its lifetime to the times of looks at jobs.
+pub(crate) struct JobTestTimer<'a> {
+    began: Instant,
+    times: &'a Mutex<Histogram>,
+}
+
+impl Drop for JobTestTimer<'_> {
+    fn drop(&mut self) {
+        lock(self.times).add(self.began.elapsed().as_secs_f64());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
