@@ -1,6 +1,7 @@
 //! All claims, indexed by age, by partition and by job.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::mem;
 use std::ops::Bound;
 
 use vipu_types::{JobRun, PartitionId, PodId};
@@ -24,6 +25,39 @@ pub(crate) struct Claims {
     live: HashMap<u32, Serial>,
     tally: Tally,
     next: Serial,
+    /// The latest stays in phases that are over, for [`Claims::take_stays`].
+    stays: VecDeque<Stay>,
+}
+
+/// The stay of a claim in a phase that it has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// The claim's Pod.
+    pub pod: PodId,
+    /// The phase.
+    pub phase: Phase,
+    /// The length of the stay in milliseconds.
+    pub millis: u64,
+    /// The milliseconds from the decision to make the partition until it was ready, if it was ready at the end
+    /// of this stay.
+    pub made_in: Option<u64>,
+}
+
+/// The most stays that are kept for a reader. The oldest go first.
+const MOST_STAYS: usize = 4096;
+
+impl Stay {
+    /// The stay of a claim in its phase, which ends now. `next` is the phase that follows, if one does.
+    fn until(now: Millis, record: &Record, next: Option<&Phase>) -> Self {
+        let is_made = matches!(record.phase, Phase::Preparing(_) | Phase::Claimed | Phase::Creating)
+            && matches!(next, Some(Phase::Prepared | Phase::Ready));
+        Self {
+            pod: record.claim.pod(),
+            phase: record.phase.clone(),
+            millis: now.0.saturating_sub(record.since.0),
+            made_in: is_made.then(|| now.0.saturating_sub(record.begun.0)),
+        }
+    }
 }
 
 impl Claims {
@@ -48,8 +82,22 @@ impl Claims {
             self.live.remove(&record.claim.run.job);
         }
         self.tally.remove(serial, record);
+        let stay = Stay::until(now, record, Some(&phase));
         (record.phase, record.since) = (phase, now);
         self.tally.add(serial, record);
+        self.note_stay(stay);
+    }
+
+    fn note_stay(&mut self, stay: Stay) {
+        if self.stays.len() == MOST_STAYS {
+            self.stays.pop_front();
+        }
+        self.stays.push_back(stay);
+    }
+
+    /// The stays that have ended since the last call.
+    pub(crate) fn take_stays(&mut self) -> VecDeque<Stay> {
+        mem::take(&mut self.stays)
     }
 
     /// Gives a prepared partition to its run, which has begun. The Slurm partition was unknown until then.
@@ -80,13 +128,14 @@ impl Claims {
     }
 
     /// Forgets a claim.
-    pub(crate) fn remove(&mut self, serial: Serial) -> Option<Record> {
+    pub(crate) fn remove(&mut self, now: Millis, serial: Serial) -> Option<Record> {
         let record = self.records.remove(&serial)?;
         self.tally.remove(serial, &record);
         self.holders.remove(&record.claim.partition);
         if record.phase.is_live() {
             self.live.remove(&record.claim.run.job);
         }
+        self.note_stay(Stay::until(now, &record, None));
         Some(record)
     }
 

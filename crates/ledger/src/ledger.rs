@@ -326,7 +326,7 @@ impl Ledger {
 
     /// Ends a claim. Its IPUs are free.
     fn close(&mut self, now: Millis, serial: Serial) {
-        let Some(record) = self.claims.remove(serial) else { return };
+        let Some(record) = self.claims.remove(now, serial) else { return };
         let (pod, id) = (record.claim.pod(), record.claim.partition);
         if let Some(pod) = self.pods.get_mut(&pod) {
             pod.removed(now, serial, id.clone());

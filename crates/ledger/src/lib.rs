@@ -122,6 +122,7 @@ mod waiting_line;
 
 pub use action::{Action, DriverAction, HostAction};
 pub use claim::Claim;
+pub use claims::Stay;
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
 pub use invariant::Violation;

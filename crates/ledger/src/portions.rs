@@ -3,12 +3,14 @@
 //! Slurm's callbacks wait while the ledger is locked. A copy of everything at once would take too long with
 //! thousands of claims and waiting jobs, so each method copies a bounded part.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
 
 use vipu_types::{ModelName, PartitionId, Place, PodId};
 
 use crate::claim::Serial;
 use crate::claim_record::Record;
+use crate::claims::Stay;
 use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
 use crate::pod::{Occupant, Pod};
@@ -102,6 +104,16 @@ impl Ledger {
     /// A number that is another one after each change of claims, Pods and the line.
     pub fn revision(&self) -> (u64, u64) {
         (self.events, self.line.changes())
+    }
+
+    /// The stays of claims in phases that have ended since the last call, as far as they are kept.
+    pub fn take_stays(&mut self) -> VecDeque<Stay> {
+        self.claims.take_stays()
+    }
+
+    /// The number of events so far.
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// The models, by name.

@@ -20,9 +20,6 @@ pub struct Pod {
     pub largest_free: u32,
     /// IPUs that no partition of this cluster's jobs has, and that are not free.
     pub others: Vec<OtherIpus>,
-    /// The version of the API that the controller told. None if it has not told one.
-    #[serde(default)]
-    pub api_version: Option<String>,
     /// The usual time from a create to a ready partition, in seconds. None before the first one.
     #[serde(default)]
     pub usual_create: Option<f64>,

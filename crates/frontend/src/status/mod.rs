@@ -3,6 +3,7 @@
 //! The ledger is locked for one portion at a time, so that callbacks of Slurm never wait long for it. Facts
 //! about jobs come from the host thread, which looks at jobs in portions too ([`HostTask::LookAtJobs`]).
 
+mod history;
 mod model;
 mod partition;
 pub(crate) mod seen_jobs;
@@ -11,9 +12,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ledger::{Millis, Rank, Seconds};
 use vipu_forecast::ModelForecast;
-use vipu_status::{Status, WaitingJob, Writer};
+use vipu_status::{Counters, Status, WaitingJob, Writer};
 use vipu_types::ModelName;
 
+use self::history::History;
 use self::model::model;
 use self::partition::partition;
 use self::seen_jobs::SeenJob;
@@ -39,6 +41,7 @@ pub struct StatusComposer {
     next_key: u64,
     /// The time of the last look at all jobs.
     looked: Option<Millis>,
+    history: History,
 }
 
 /// The two clocks at one moment.
@@ -69,6 +72,11 @@ impl StatusComposer {
         mut conf: BTreeMap<ModelName, vipu_status::ConfFile>,
     ) -> Status {
         let clocks = Clocks::of(frontend);
+        let (stays, events) = {
+            let mut ledger = frontend.ledger();
+            (ledger.take_stays(), ledger.events())
+        };
+        stays.iter().for_each(|stay| self.history.add(stay));
         let seen = frontend.seen_jobs.all();
         let mut partitions = partitions(frontend, clocks, &seen);
         let states = frontend.ledger().model_states();
@@ -78,7 +86,7 @@ impl StatusComposer {
         }
         let models = states.into_iter().map(|state| {
             let conf = conf.remove(&state.facts.model).unwrap_or_default();
-            model(frontend, clocks, state, conf, &mut partitions)
+            model(frontend, clocks, &self.history, state, conf, &mut partitions)
         });
         let models: Vec<_> = models.collect();
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
@@ -93,8 +101,10 @@ impl StatusComposer {
             models,
             partitions,
             line,
+            counters: Counters { events, ..Counters::default() },
             ..Status::default()
         };
+        self.history.fill_in(&mut status);
         forecast(&mut status);
         status
     }

@@ -1,16 +1,20 @@
 //! A model of the status document, with the IPUs of its Pods counted by use.
 
+use std::time::Duration;
+
 use ledger::{Contact, Held, Holder, ModelState, PodState};
 use vipu_status::{ConfFile, Ipus, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share, State};
 use vipu_types::{ModelName, Placement};
 
 use super::Clocks;
+use super::history::History;
 use super::partition::place;
 use crate::frontend::Frontend;
 
 pub(super) fn model(
     frontend: &Frontend,
     clocks: Clocks,
+    history: &History,
     state: ModelState,
     conf: ConfFile,
     partitions: &mut [(Partition, u32)],
@@ -24,7 +28,11 @@ pub(super) fn model(
         chooses_ipus: facts.placement == Placement::Explicit,
         limits: limits(frontend, &facts.model, facts.largest),
         conf,
-        pods: state.pods.into_iter().map(|of_pod| pod(frontend, clocks, of_pod, partitions)).collect(),
+        pods: state
+            .pods
+            .into_iter()
+            .map(|of_pod| pod(frontend, clocks, history, of_pod, partitions))
+            .collect(),
         ..Model::default()
     }
 }
@@ -50,13 +58,21 @@ fn limits(frontend: &Frontend, name: &ModelName, job: u32) -> Limits {
     Limits { job, ..limits }
 }
 
-fn pod(frontend: &Frontend, clocks: Clocks, state: PodState, partitions: &mut [(Partition, u32)]) -> Pod {
+fn pod(
+    frontend: &Frontend,
+    clocks: Clocks,
+    history: &History,
+    state: PodState,
+    partitions: &mut [(Partition, u32)],
+) -> Pod {
     let held = frontend.ledger().held(&state.id);
     let (model, controller) = (state.id.model.to_string(), state.id.controller.to_string());
     let of_pod = partitions.iter_mut().map(|(partition, _)| partition);
     let mut of_pod: Vec<_> = of_pod.filter(|it| it.model == model && it.controller == controller).collect();
     let others = place_and_sort(held, &mut of_pod);
     let ipus = count(state.ipus, &of_pod, &others);
+    let usual_create = history.usual_create(&state.id);
+    expect_ready(&mut of_pod, usual_create);
     let since = clocks.unix(state.contact_since);
     Pod {
         controller,
@@ -69,7 +85,16 @@ fn pod(frontend: &Frontend, clocks: Clocks, state: PodState, partitions: &mut [(
         ipus,
         largest_free: state.largest_free,
         others,
+        usual_create,
         ..Pod::default()
+    }
+}
+
+/// Tells when the partitions that are being made will be ready, if they take the usual time.
+fn expect_ready(partitions: &mut [&mut Partition], usual_create: Option<f64>) {
+    let usual = usual_create.map(|seconds| Duration::from_secs_f64(seconds).as_secs());
+    for it in partitions.iter_mut().filter(|it| matches!(it.state, State::Creating | State::Preparing)) {
+        it.ready_expected = usual.map(|usual| it.begun.saturating_add_unsigned(usual));
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn place(place: ledger::Place) -> Place {
     Place { domain: place.domain, index: place.index }
 }
 
-fn state(phase: &Phase) -> (State, Option<String>) {
+pub(super) fn state(phase: &Phase) -> (State, Option<String>) {
     match phase {
         Phase::Preparing(_) => (State::Preparing, None),
         Phase::Prepared => (State::Prepared, None),
