@@ -47,5 +47,5 @@ pub use models::{Model, Models};
 pub use outside::{HostTask, Outside};
 pub use scheduling::{Verdict, after, before};
 pub use shared_ledger::LockedLedger;
-pub use status::StatusComposer;
+pub use status::{StatusComposer, state_name};
 pub use submission::{changed, drop_forged, refuse_ipus, submitted};

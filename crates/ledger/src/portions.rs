@@ -161,6 +161,12 @@ impl Ledger {
         self.claims.tally().in_slurm_partition(model, slurm_partition)
     }
 
+    /// The claim that has a partition of a Pod.
+    pub fn claim_of(&self, pod: &PodId, partition: &PartitionId) -> Option<ClaimView> {
+        let (serial, record) = self.claims.holder(partition)?;
+        (record.claim.pod() == *pod).then(|| ClaimView::of(serial, record))
+    }
+
     /// The next `most` claims after the one with this [`ClaimView::serial`], the oldest first.
     pub fn claims_after(&self, serial: Option<u64>, most: usize) -> Vec<PlacedClaim> {
         let placed = |(serial, record): (Serial, &Record)| {

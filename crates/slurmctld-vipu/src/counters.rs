@@ -1,11 +1,9 @@
 //! The counters of the status document that this crate counts.
 //!
-//! A controller and the journal are counted from outside, so that the driver does not know of counters.
+//! [`crate::reporting_controller`] counts the calls of a controller.
 
-mod controller;
 mod journal;
 
-pub(crate) use controller::CountedController;
 pub(crate) use journal::CountedJournal;
 
 use std::collections::BTreeMap;

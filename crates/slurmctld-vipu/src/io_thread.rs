@@ -12,14 +12,15 @@ use slurm_host::{boundary, threads};
 use tracing::{error, warn};
 use vipu_types::{JobRun, ModelName};
 
-use crate::counters::{CountedController, CountedJournal};
+use crate::counters::CountedJournal;
 use crate::plugin::Plugin;
+use crate::reporting_controller::ReportingController;
 use crate::start_line::{self, Surroundings};
 
 /// Starts the thread. Without a journal it makes and removes no partition, and releases jobs that end. The
 /// error is one line.
 pub(crate) fn start(
-    orders: Orders<CountedController>,
+    orders: Orders<ReportingController>,
     journal: Option<PathBuf>,
     around: Surroundings,
     plugin: Weak<Plugin>,
@@ -49,7 +50,7 @@ fn stand_back(plugin: &Weak<Plugin>, by_another: &JournalError) {
 }
 
 async fn run(
-    orders: Orders<CountedController>,
+    orders: Orders<ReportingController>,
     journal: Option<PathBuf>,
     around: Surroundings,
     plugin: &Weak<Plugin>,
@@ -109,7 +110,7 @@ struct InSlurmctld<J> {
 }
 
 impl<J: Journal> Environment for InSlurmctld<J> {
-    type Controller = CountedController;
+    type Controller = ReportingController;
     type Journal = J;
     type Files = IpuofFiles;
 

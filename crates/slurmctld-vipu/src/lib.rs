@@ -5,6 +5,7 @@
 //! the front end's traits on Slurm's records.
 #![deny(unsafe_code)]
 
+mod audit_thread;
 mod counters;
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
@@ -14,6 +15,7 @@ mod model_files;
 mod node_gres;
 mod plugin;
 mod public_status;
+mod reporting_controller;
 mod saved_conf;
 mod slurm_records;
 mod start_line;

@@ -9,11 +9,11 @@ use ledger::ModelFacts;
 use slurm_host::nodes::NodeGres;
 use tracing::error;
 use vipu_client::{Client, Endpoint};
-use vipu_conf::{Good, InForce, LoadError, Loaded, SavedConf, Settings};
+use vipu_conf::{AuditLevel, Good, InForce, LoadError, Loaded, SavedConf, Settings};
 use vipu_types::{ControllerName, ModelName, PodId};
 
-use crate::counters::{CountedController, Counters};
 use crate::node_gres::{consumable, sizes_on_nodes};
+use crate::reporting_controller::ReportingController;
 use crate::saved_conf::GoodTexts;
 
 /// The result of reading the models' files.
@@ -22,10 +22,13 @@ pub(crate) struct Reading {
     pub(crate) models: Models,
     pub(crate) facts: Vec<ModelFacts>,
     /// A setup for each controller of the models that can be used.
-    pub(crate) setups: Vec<PodSetup<CountedController>>,
+    pub(crate) setups: Vec<PodSetup<ReportingController>>,
     /// The good texts, to be saved for a later slurmctld.
     pub(crate) good: GoodTexts,
 }
+
+/// Makes the controller of a Pod, with this AuditLevel.
+pub(crate) type Connect<'a> = dyn Fn(PodId, Client, AuditLevel) -> ReportingController + 'a;
 
 /// Reads the models' files. A model whose file is broken keeps its settings, if necessary those of an earlier
 /// slurmctld.
@@ -34,7 +37,7 @@ pub(crate) fn read(
     folder: &Path,
     kept: &SavedConf,
     in_force: &mut InForce,
-    counters: &Counters,
+    connect: &Connect<'_>,
 ) -> Reading {
     consumable(nodes).iter().for_each(|fault| error!("{fault}"));
     let sizes = sizes_on_nodes(nodes);
@@ -42,7 +45,7 @@ pub(crate) fn read(
     let good = good_texts(&loaded);
     in_force.update(loaded, |model| earlier(kept, model));
     tell_errors(in_force, |_| true);
-    standing(sizes, in_force, good, counters)
+    standing(sizes, in_force, good, connect)
 }
 
 /// Reads the files of new models only. All other models keep their settings.
@@ -51,7 +54,7 @@ pub(crate) fn read_new(
     folder: &Path,
     kept: &SavedConf,
     in_force: &mut InForce,
-    counters: &Counters,
+    connect: &Connect<'_>,
 ) -> Reading {
     let sizes = sizes_on_nodes(nodes);
     let new: Vec<_> = sizes.keys().filter(|name| in_force.get(name).is_none()).cloned().collect();
@@ -62,7 +65,7 @@ pub(crate) fn read_new(
         in_force.add(loaded, |model| earlier(kept, model));
         tell_errors(in_force, |model| new.contains(model));
     }
-    standing(sizes, in_force, good, counters)
+    standing(sizes, in_force, good, connect)
 }
 
 fn tell_errors(in_force: &InForce, is_news: impl Fn(&ModelName) -> bool) {
@@ -80,14 +83,14 @@ fn standing(
     sizes: BTreeMap<ModelName, u32>,
     in_force: &InForce,
     good: GoodTexts,
-    counters: &Counters,
+    connect: &Connect<'_>,
 ) -> Reading {
     let mut reading = Reading { good, ..Reading::default() };
     for (name, on_nodes) in sizes {
         let Some(standing) = in_force.get(&name) else { continue };
         let settings = standing.settings.as_ref();
         let setups = match (settings, &standing.error) {
-            (Some(settings), _) => setups(&name, settings, counters),
+            (Some(settings), _) => setups(&name, settings, connect),
             (None, error) => Err(error.as_ref().map_or_else(|| "no settings".into(), LoadError::one_line)),
         };
         let largest = settings.map_or(on_nodes, |own| on_nodes.min(own.max_ipus_per_job));
@@ -117,8 +120,8 @@ fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
 fn setups(
     model: &ModelName,
     own: &Settings,
-    counters: &Counters,
-) -> Result<Vec<PodSetup<CountedController>>, String> {
+    connect: &Connect<'_>,
+) -> Result<Vec<PodSetup<ReportingController>>, String> {
     let settings = ModelSettings {
         create_timeout: own.create_timeout,
         max_retries: own.max_retries,
@@ -141,7 +144,7 @@ fn setups(
         };
         let client = Client::new(endpoint).map_err(|why| why.to_string())?;
         let pod = PodId { model: model.clone(), controller: name.clone() };
-        let controller = CountedController::new(client, counters.of_controller(&pod));
+        let controller = connect(pod.clone(), client, own.audit_level);
         Ok(PodSetup { pod, settings: settings.clone(), controller })
     };
     own.controllers.iter().map(setup).collect()
@@ -150,6 +153,7 @@ fn setups(
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
 
     use super::*;
 
@@ -163,13 +167,8 @@ mod tests {
         fs::write(dir.path().join("vipu.conf"), file).unwrap();
         fs::write(dir.path().join("vipu_conf.pod64"), kept).unwrap();
         let kept = SavedConf::in_dir(dir.path());
-        read(
-            &[node("vipu:pod64:no_consume:64")],
-            dir.path(),
-            &kept,
-            &mut InForce::default(),
-            &Counters::default(),
-        )
+        let connect = |pod, client, _| ReportingController::new(pod, client, Arc::default(), None);
+        read(&[node("vipu:pod64:no_consume:64")], dir.path(), &kept, &mut InForce::default(), &connect)
     }
 
     const GOOD: &str = "ApiHost=127.0.0.1 IpuofDir=/x MaxIpusPerJob=16";

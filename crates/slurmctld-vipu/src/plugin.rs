@@ -14,19 +14,22 @@ use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tracing::error;
-use vipu_conf::{InForce, LoadError, SavedConf, Standing};
+use vipu_client::Client;
+use vipu_conf::{AuditLevel, InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
-use vipu_types::ModelName;
+use vipu_types::{ModelName, PodId};
 
-use crate::counters::{CountedController, Counters};
-use crate::model_files::{self, Reading};
+use crate::audit_thread::{self, Audit, AuditTasks};
+use crate::counters::Counters;
+use crate::model_files::{self, Connect, Reading};
+use crate::reporting_controller::ReportingController;
 use crate::saved_conf::Save;
 
 /// Everything that lives as long as this slurmctld is in charge.
 pub(crate) struct Plugin {
     pub(crate) frontend: Frontend,
     /// Orders for the driver.
-    driver: Handle<CountedController>,
+    driver: Handle<ReportingController>,
     in_force: Mutex<InForce>,
     /// The time at which the plugin was opened, and the time at which the models' files were last read.
     opened: i64,
@@ -36,6 +39,7 @@ pub(crate) struct Plugin {
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     pub(crate) counters: Counters,
+    pub(crate) audit: Audit,
     conf_saver: Sender<Save>,
     started: AtomicBool,
 }
@@ -43,7 +47,7 @@ pub(crate) struct Plugin {
 /// The clocks of this host, and the queues to the threads.
 struct Threads {
     began: Instant,
-    driver: Handle<CountedController>,
+    driver: Handle<ReportingController>,
     host: HostQueue,
 }
 
@@ -110,8 +114,9 @@ pub(crate) fn plugin() -> Option<Arc<Plugin>> {
 pub(crate) struct Ends {
     pub(crate) plugin: Weak<Plugin>,
     pub(crate) tasks: Receiver<HostTask>,
-    pub(crate) orders: Orders<CountedController>,
+    pub(crate) orders: Orders<ReportingController>,
     pub(crate) texts: Receiver<Save>,
+    pub(crate) audit_tasks: AuditTasks,
 }
 
 /// Returns the plugin, and makes it if there is none. A new plugin comes with the ends of its queues, for
@@ -149,6 +154,7 @@ impl Plugin {
         let (driver, orders) = driver::channel();
         let (sender, tasks) = std::sync::mpsc::channel();
         let (conf_saver, texts) = std::sync::mpsc::channel();
+        let (audit, audit_tasks) = audit_thread::channel();
         let threads = Threads { began: Instant::now(), driver: driver.clone(), host: HostQueue(sender) };
         let plugin = Arc::new(Self {
             frontend: Frontend::new(Box::new(threads)),
@@ -159,10 +165,11 @@ impl Plugin {
             hides_jobs: AtomicBool::new(true),
             journal: OnceLock::new(),
             counters: Counters::default(),
+            audit,
             conf_saver,
             started: AtomicBool::new(false),
         });
-        let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts };
+        let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts, audit_tasks };
         (plugin, ends)
     }
 
@@ -229,17 +236,24 @@ impl Plugin {
     fn read_models(
         &self,
         nodes: &[NodeGres],
-        read: impl FnOnce(&[NodeGres], &Path, &SavedConf, &mut InForce, &Counters) -> Reading,
+        read: impl FnOnce(&[NodeGres], &Path, &SavedConf, &mut InForce, &Connect<'_>) -> Reading,
     ) -> bool {
         let folders = slurm_host::conf::folder().zip(slurm_host::conf::state_save_location());
         let Some((folder, state)) = folders else { return false };
         let kept = SavedConf::in_dir(state);
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = read(nodes, &folder, &kept, &mut in_force, &self.counters);
+        let connect = |pod, client, level| self.controller(pod, client, level);
+        let reading = read(nodes, &folder, &kept, &mut in_force, &connect);
         drop(in_force);
         self.conf_read.store(unix_time(), Ordering::Relaxed);
         self.take_into_use(reading, kept);
         true
+    }
+
+    fn controller(&self, pod: PodId, client: Client, level: AuditLevel) -> ReportingController {
+        let counters = self.counters.of_controller(&pod);
+        let audit = (level == AuditLevel::All).then(|| self.audit.clone());
+        ReportingController::new(pod, client, counters, audit)
     }
 
     fn take_into_use(&self, Reading { models, facts, setups, good }: Reading, kept: SavedConf) {

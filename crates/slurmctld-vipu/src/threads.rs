@@ -6,15 +6,17 @@ use std::sync::Weak;
 use driver::Orders;
 use tracing::error;
 
-use crate::counters::CountedController;
+use crate::audit_thread::{self, AuditTasks};
 use crate::plugin::{Ends, Plugin};
+use crate::reporting_controller::ReportingController;
 use crate::start_line::Surroundings;
 use crate::{host_thread, io_thread, saved_conf, status_thread};
 
 /// The driver's end of its queue, and the plugin that owns it.
 pub(crate) struct DriverEnds {
     plugin: Weak<Plugin>,
-    orders: Orders<CountedController>,
+    orders: Orders<ReportingController>,
+    audit_tasks: AuditTasks,
 }
 
 impl Ends {
@@ -24,26 +26,29 @@ impl Ends {
     /// # Errors
     /// When vipu-host cannot be started; one line.
     pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
-        let Self { plugin, tasks, orders, texts } = self;
+        let Self { plugin, tasks, orders, texts, audit_tasks } = self;
         host_thread::start(tasks, plugin.clone())?;
         if let Err(why) = saved_conf::start(texts) {
             error!("{why}: a later slurmctld will not know the settings that are in force now");
         }
-        Ok(DriverEnds { plugin, orders })
+        Ok(DriverEnds { plugin, orders, audit_tasks })
     }
 }
 
 impl DriverEnds {
-    /// Starts vipu-io and vipu-status, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
+    /// Starts vipu-io, vipu-status and vipu-audit, after the jobs of an earlier slurmctld were taken over. Otherwise their partitions
     /// would look like orphans. Without a journal it makes and removes no partition.
     ///
     /// # Errors
     /// When the thread cannot be started; one line.
     pub(crate) fn start_driver(self, journal: Option<PathBuf>, around: Surroundings) -> Result<(), String> {
-        if let Some(state) = journal.as_deref().and_then(Path::parent)
-            && let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone())
-        {
-            error!("{why}: svipu has no status until slurmctld is restarted");
+        if let Some(state) = journal.as_deref().and_then(Path::parent) {
+            if let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone()) {
+                error!("{why}: svipu has no status until slurmctld is restarted");
+            }
+            if let Err(why) = audit_thread::start(self.audit_tasks, self.plugin.clone(), state) {
+                error!("{why}: nothing is in the audit log until slurmctld is restarted");
+            }
         }
         io_thread::start(self.orders, journal, around, self.plugin)
     }

@@ -64,6 +64,16 @@ choices! {
         Kill = "kill",
     }
 
+    /// The actions that the audit log has.
+    AuditLevel, "not known" {
+        /// None.
+        No = "no",
+        /// The requests of administrators.
+        Admin = "admin",
+        /// The requests of administrators, and each change on a controller.
+        All = "all",
+    }
+
     /// The treatment of a request for a number of IPUs that no partition has.
     SizePolicy, "not known" {
         /// The request is refused.

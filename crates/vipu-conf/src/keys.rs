@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, Delivery, IpuCount};
 
-use crate::choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+use crate::choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
@@ -192,6 +192,8 @@ keys! { given;
         "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
+    AuditLevel, audit_level: AuditLevel = Value("all"), AuditLevel::UNIT, AuditLevel::read,
+        "which actions are in the audit log: none, those of administrators, or each creation and removal as well";
     MaxConcurrentCreates, max_concurrent_creates: u32 = Value("64"), "partitions", amount,
         "how many partitions one controller creates at the same time";
 

@@ -17,7 +17,7 @@ mod settings;
 mod syntax;
 mod value;
 
-pub use choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+pub use choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError};
 pub use files::{Good, Loaded, layer_of, load};
 pub use in_force::{InForce, Standing};

@@ -13,6 +13,7 @@
 //! they do not know. A change that an older reader would misread raises [`SCHEMA`].
 #![forbid(unsafe_code)]
 
+mod audit;
 mod counters;
 mod drain;
 pub mod file_names;
@@ -23,6 +24,7 @@ mod partition;
 mod pod;
 mod waiting_job;
 
+pub use audit::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS};
 pub use counters::{Bucket, ControllerCounters, Counters, Histogram, Journal};
 pub use drain::Drain;
 pub use job::Job;

@@ -18,6 +18,7 @@ use vipu_types::ModelName;
 use self::history::History;
 use self::model::model;
 use self::partition::partition;
+pub use self::partition::state_name;
 use self::seen_jobs::SeenJob;
 use crate::frontend::Frontend;
 use crate::outside::HostTask;

@@ -36,6 +36,11 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
     }
 }
 
+/// The name of a phase in the status document and the audit log.
+pub fn state_name(phase: &Phase) -> &'static str {
+    state(phase).0.name()
+}
+
 pub(super) fn place(place: ledger::Place) -> Place {
     Place { domain: place.domain, index: place.index }
 }

@@ -1,0 +1,123 @@
+//! A controller whose calls are counted, and whose changes are in the audit log.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use driver::{CallError, Controller, CreateRequest, Failure, Listing, ModelSettings, PartitionState};
+use vipu_client::Client;
+use vipu_status::ControllerCounters;
+use vipu_types::{ControllerName, PartitionId, PodId};
+
+use crate::audit_thread::{Audit, Change};
+
+/// A [`Client`] that reports its calls.
+pub(crate) struct ReportingController {
+    pod: PodId,
+    client: Client,
+    counters: Arc<Mutex<ControllerCounters>>,
+    /// None if AuditLevel leaves out the changes on controllers.
+    audit: Option<Audit>,
+    /// The partitions that are being made, each with the time of the first call.
+    being_made: Mutex<HashMap<PartitionId, Instant>>,
+}
+
+impl ReportingController {
+    pub(crate) fn new(
+        pod: PodId,
+        client: Client,
+        counters: Arc<Mutex<ControllerCounters>>,
+        audit: Option<Audit>,
+    ) -> Self {
+        Self { pod, client, counters, audit, being_made: Mutex::default() }
+    }
+
+    /// Counts a failed call.
+    fn counted<T>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+        if let Err(why) = &result {
+            *lock(&self.counters).failures.entry(cause(why.failure).to_owned()).or_default() += 1;
+        }
+        result
+    }
+
+    /// Counts a failed call, and puts it into the audit log.
+    fn audited<T>(
+        &self,
+        what: &'static str,
+        partition: &PartitionId,
+        began: Instant,
+        result: Result<T, CallError>,
+    ) -> Result<T, CallError> {
+        if let Some(audit) = &self.audit {
+            let outcome = result.as_ref().map_or_else(|why| cause(why.failure), |_| "ok");
+            let (pod, partition) = (self.pod.clone(), partition.clone());
+            audit.change(Change { what, pod, partition, seconds: began.elapsed().as_secs_f64(), outcome });
+        }
+        self.counted(result)
+    }
+}
+
+/// The cause of a failure in one word.
+fn cause(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Refused => "refused",
+        Failure::Stranger => "unknown_user",
+        Failure::NoRoom => "no_room",
+        Failure::Exists => "name_taken",
+        Failure::NotSent => "not_sent",
+        Failure::Unclear => "no_answer",
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Controller for ReportingController {
+    type Config = <Client as Controller>::Config;
+
+    fn name(&self) -> impl Display {
+        self.client.name()
+    }
+
+    /// The calls to a controller that left its model's list are not counted: the document does not have it.
+    fn beside(&self, name: &ControllerName) -> Result<Self, String> {
+        let pod = PodId { controller: name.clone(), ..self.pod.clone() };
+        Ok(Self::new(pod, self.client.beside(name)?, Arc::default(), self.audit.clone()))
+    }
+
+    async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
+        lock(&self.counters).creates += 1;
+        let began = Instant::now();
+        lock(&self.being_made).entry(request.partition.clone()).or_insert(began);
+        self.audited("create", request.partition, began, self.client.create(request).await)
+    }
+
+    async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
+        let state = self.counted(self.client.status(partition).await)?;
+        if state == PartitionState::Active
+            && let Some(began) = lock(&self.being_made).remove(partition)
+        {
+            return self.audited("ready", partition, began, Ok(state));
+        }
+        Ok(state)
+    }
+
+    async fn ipuof_config(&self, partition: &PartitionId) -> Result<Self::Config, CallError> {
+        self.counted(self.client.ipuof_config(partition).await)
+    }
+
+    async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
+        lock(&self.counters).removes += 1;
+        lock(&self.being_made).remove(partition);
+        let began = Instant::now();
+        self.audited("remove", partition, began, self.client.remove(partition, force).await)
+    }
+
+    async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
+        let listing = self.counted(self.client.survey(settings).await)?;
+        lock(&self.counters).reconciliations += 1;
+        Ok(listing)
+    }
+}
