@@ -23,14 +23,14 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::{
     JobId, Mock, Settings,
     conf_files::{self, Addresses, node_name},
     mock_controller::MockPorts,
     process::{Lead, Leashed},
-    say, wait_until,
+    programs, say, wait_until,
 };
 use daemon::Daemon;
 use logs::{Logs, Verdict};
@@ -205,7 +205,13 @@ impl Cluster {
             self.hosts;
         verdict.passed();
         let environment = layout.root().join("environment");
-        fs::write(&environment, format!("export SLURM_CONF={}\n", layout.conf("slurm.conf").display()))?;
+        let svipu = programs::find("svipu")?;
+        let folder = svipu.parent().context("svipu has no folder")?.display();
+        let conf = layout.conf("slurm.conf");
+        fs::write(
+            &environment,
+            format!("export SLURM_CONF={}\nexport PATH=\"{folder}:$PATH\"\n", conf.display()),
+        )?;
         let kept = KeptCluster { folder: layout.root().to_owned(), environment, holder: lead.hand_over()? };
         layout.keep();
         let controllers = [slurmctld, backup].into_iter().filter_map(|daemon| locked(&daemon).take());
@@ -219,7 +225,7 @@ impl Cluster {
 #[derive(Debug)]
 pub struct KeptCluster {
     pub folder: PathBuf,
-    /// A file to source in a shell, so that Slurm's commands work on the cluster.
+    /// A file to source in a shell, so that svipu and Slurm's commands work on the cluster.
     pub environment: PathBuf,
     /// The process that holds the cluster: killing it ends the cluster.
     pub holder: u32,

@@ -23,5 +23,5 @@ pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
 pub fn plugins_and_programs() -> Result<()> {
     let release = ["build", "--release", "--package", "ipuof-fetch"];
     run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;
-    run::cargo(&["build", "--package", "mock-vipu", "--package", "testbed", "--bins"])
+    run::cargo(&["build", "--package", "mock-vipu", "--package", "svipu", "--package", "testbed", "--bins"])
 }
