@@ -52,6 +52,11 @@ pub(crate) enum Command {
         #[arg(short, long, value_parser = duration)]
         time: Duration,
     },
+    /// Tell in sentences why a job waits, when it is expected to start, and what would help.
+    Why {
+        /// The job, as for `svipu job`.
+        id: String,
+    },
     /// Show all that is known about a job.
     Job {
         /// The job: 17, 17_3 for a task of an array, or 17+1 for a component.

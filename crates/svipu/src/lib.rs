@@ -26,6 +26,7 @@ mod times;
 mod uses;
 mod view;
 mod when;
+mod why;
 
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
@@ -79,6 +80,7 @@ fn answer(
         Command::Partitions => partition_list::show(&view),
         Command::Map { all } => map::show(&view, *all),
         Command::When { ipus, time } => when::show(&view, *ipus, *time),
+        Command::Why { id } => why::show(&view, id),
         Command::Job { id } => job::show(&view, id),
         Command::Partition { id } => partition::show(&view, id),
     }?;

@@ -2,6 +2,12 @@
 
 use crate::safe;
 
+/// The columns of a terminal.
+pub(crate) const COLUMNS: usize = 80;
+
+/// The greatest width of a paragraph before it is wrapped.
+const MOST_TEXT: usize = 2000;
+
 /// The colour of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -56,6 +62,25 @@ impl Page {
     /// Adds a line.
     pub(crate) fn line(&mut self, text: &str) {
         self.toned(&[(Tone::Plain, text)]);
+    }
+
+    /// Adds whole sentences, in lines that fit a terminal.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.wrapped(text, "", "");
+    }
+
+    /// Adds whole sentences as an item of a list.
+    pub(crate) fn item(&mut self, text: &str) {
+        self.wrapped(text, "  - ", "    ");
+    }
+
+    fn wrapped(&mut self, text: &str, first: &str, others: &str) {
+        // Dates and places have hyphens.
+        let options = textwrap::Options::new(COLUMNS)
+            .initial_indent(first)
+            .subsequent_indent(others)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::wrap(&safe::cut(text, MOST_TEXT), options).iter().for_each(|line| self.line(line));
     }
 
     /// Adds a line of pieces, each with its colour.

@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 use vipu_status::{Model, Place, Pod};
 
 use super::Drawn;
-use crate::page::{Page, Tone};
+use crate::page::{COLUMNS, Page, Tone};
 use crate::uses::Use;
 
 /// The IPUs of the largest Pod that is drawn.
 const MOST_IPUS: u32 = 1 << 16;
-
-/// The columns of a terminal.
-const COLUMNS: usize = 80;
 
 /// The IPUs of a domain that stand in one row.
 const IN_A_ROW: usize = 64;

@@ -6,6 +6,7 @@ mod errors;
 mod finding;
 mod golden;
 mod process;
+mod why;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
