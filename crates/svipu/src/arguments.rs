@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,6 +16,25 @@ pub struct Arguments {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+impl Arguments {
+    /// The time between two pages, if the command is repeated.
+    #[must_use]
+    pub fn interval(&self) -> Option<Duration> {
+        match self.command {
+            Some(Command::Map { interval, .. }) => Some(Duration::from_secs(interval?.into())),
+            _ => None,
+        }
+    }
+
+    /// The file for a picture.
+    pub(crate) fn picture(&self) -> Option<&Path> {
+        match &self.command {
+            Some(Command::Map { svg, .. } | Command::Plan { svg, .. }) => svg.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 const EXIT: &str = "\
@@ -42,6 +61,24 @@ pub(crate) enum Command {
         /// Show the whole legend, however long it is.
         #[arg(long)]
         all: bool,
+        /// Write a picture to this file instead, or to standard output if it is `-`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
+        svg: Option<PathBuf>,
+        /// Draw anew each so many seconds, until interrupted.
+        #[arg(short, long, value_name = "SECONDS", conflicts_with = "svg", value_parser = clap::value_parser!(u16).range(1..))]
+        interval: Option<u16>,
+    },
+    /// Draw who has which IPUs in the next hours.
+    Plan {
+        /// The number of hours.
+        #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=720))]
+        hours: u16,
+        /// Show all groups of IPUs and the whole legend.
+        #[arg(long)]
+        all: bool,
+        /// Write a picture to this file instead, or to standard output if it is `-`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
+        svg: Option<PathBuf>,
     },
     /// Tell when a job could have its IPUs. Nothing is submitted.
     When {

@@ -17,10 +17,12 @@ mod names;
 mod page;
 mod partition;
 mod partition_list;
+mod plan;
 mod safe;
 mod selection;
 mod status;
 mod surroundings;
+mod svg;
 mod table;
 mod times;
 mod uses;
@@ -31,9 +33,20 @@ mod why;
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
 
+use std::path::{Path, PathBuf};
+
 use arguments::Command;
 use error::Failure;
 use view::View;
+
+/// A file that a command writes.
+#[derive(Debug)]
+pub struct Picture {
+    /// Its path, as the user gave it.
+    pub path: PathBuf,
+    /// Its content.
+    pub svg: String,
+}
 
 /// The output of one run.
 #[derive(Debug, Default)]
@@ -42,6 +55,8 @@ pub struct Output {
     pub stdout: String,
     /// The text for standard error.
     pub stderr: String,
+    /// The picture, if the user asked for one in a file.
+    pub picture: Option<Picture>,
     /// The exit status.
     pub exit: u8,
 }
@@ -50,7 +65,12 @@ pub struct Output {
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
     let mut output = Output::default();
     match answer(arguments, surroundings, &mut output.stderr) {
-        Ok(stdout) => output.stdout = stdout,
+        Ok(text) => match arguments.picture() {
+            Some(path) if path != Path::new("-") => {
+                output.picture = Some(Picture { path: path.into(), svg: text })
+            }
+            _ => output.stdout = text,
+        },
         Err(failure) => {
             let words = safe::cut(&failure.to_string(), safe::LINE);
             let words = if surroundings.utf8() { words } else { safe::ascii(&words) };
@@ -78,8 +98,11 @@ fn answer(
         Command::Status => status::show(&view),
         Command::Queue => job_queue::show(&view),
         Command::Partitions => partition_list::show(&view),
-        Command::Map { all } => map::show(&view, *all),
+        Command::Map { svg: Some(_), .. } => Ok(map::picture(&view)),
+        Command::Map { all, .. } => map::show(&view, *all),
         Command::When { ipus, time } => when::show(&view, *ipus, *time),
+        Command::Plan { hours, svg: Some(_), .. } => Ok(plan::picture(&view, *hours)),
+        Command::Plan { hours, all, .. } => plan::show(&view, *hours, *all),
         Command::Why { id } => why::show(&view, id),
         Command::Job { id } => job::show(&view, id),
         Command::Partition { id } => partition::show(&view, id),

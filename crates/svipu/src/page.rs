@@ -8,6 +8,9 @@ pub(crate) const COLUMNS: usize = 80;
 /// The greatest width of a paragraph before it is wrapped.
 const MOST_TEXT: usize = 2000;
 
+/// A mark with its colour.
+pub(crate) type Cell = (char, Tone);
+
 /// The colour of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -97,6 +100,19 @@ impl Page {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.text.push('\n');
+    }
+
+    /// Adds a line of single marks. Neighbours of one colour make one piece.
+    pub(crate) fn cells(&mut self, label: &str, cells: impl Iterator<Item = Cell>) {
+        let mut pieces: Vec<(Tone, String)> = vec![(Tone::Plain, label.to_owned())];
+        for (mark, tone) in cells {
+            match pieces.last_mut().filter(|(last, _)| *last == tone) {
+                Some((_, text)) => text.push(mark),
+                None => pieces.push((tone, mark.to_string())),
+            }
+        }
+        let pieces: Vec<_> = pieces.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
+        self.toned(&pieces);
     }
 
     /// Ends the page.

@@ -5,8 +5,8 @@ use insta::assert_snapshot;
 use super::documents::{empty, hostile, lost, pod64, pod1024};
 use super::{printed, run, run_in, surroundings};
 
-const COMMANDS: [&str; 8] =
-    ["status", "queue", "partitions", "map", "job 20", "partition slurm_23", "why 20", "why 30"];
+const COMMANDS: [&str; 9] =
+    ["status", "queue", "partitions", "map", "job 20", "partition slurm_23", "why 20", "why 30", "plan"];
 
 /// All commands, one after the other.
 fn all(status: &vipu_status::Status) -> String {

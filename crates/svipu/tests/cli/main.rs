@@ -5,6 +5,7 @@ mod documents;
 mod errors;
 mod finding;
 mod golden;
+mod plan;
 mod process;
 mod why;
 

@@ -8,7 +8,7 @@ use super::documents::{WRITTEN, empty, model, partition, places, waiting};
 use super::{NOW, printed, run};
 
 /// Two jobs run on 48 of 64 IPUs. Job 30 wants all, and job 31 is behind it.
-fn busy() -> Status {
+pub(crate) fn busy() -> Status {
     let mut status = empty();
     let ipus = Ipus { total: 64, used: 48, free: 16, ..Ipus::default() };
     status.models = vec![model("pod64", ipus, 64)];
@@ -30,7 +30,7 @@ fn busy() -> Status {
 }
 
 /// The document with the starts that the plugin writes.
-fn planned(mut status: Status) -> Status {
+pub(crate) fn planned(mut status: Status) -> Status {
     let Some(forecast) = ModelForecast::new(&status, &status.models[0], NOW) else {
         status.line.iter_mut().for_each(|row| row.start = None);
         return status;
