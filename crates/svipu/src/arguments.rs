@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use vipu_status::Place;
 use vipu_types::IpuCount;
 
 use crate::times;
@@ -99,6 +100,17 @@ pub(crate) enum Command {
         /// The job: 17, 17_3 for a task of an array, or 17+1 for a component.
         id: String,
     },
+    /// Show who has an IPU, now and next.
+    Ipu {
+        /// The place of the IPU, as in the map: DOMAIN:INDEX or DOMAIN.INDEX, for example 0:16.
+        #[arg(value_parser = place)]
+        place: Place,
+    },
+    /// Show the partitions and waiting jobs of a user, and when the next one can start.
+    User {
+        /// The user, by name or number.
+        name: String,
+    },
     /// Show all that is known about a partition.
     Partition {
         /// The partition's id on its controller.
@@ -111,6 +123,13 @@ fn size(text: &str) -> Result<IpuCount, String> {
     IpuCount::new(number).map_err(|why| why.to_string())
 }
 
+fn place(text: &str) -> Result<Place, String> {
+    let parts = text.split_once([':', '.']);
+    let place = parts
+        .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
+    place.ok_or_else(|| "write DOMAIN:INDEX, for example 0:16".to_owned())
+}
+
 fn duration(text: &str) -> Result<Duration, String> {
     let known = "write minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes or \
                  days-hours:minutes:seconds";
@@ -118,7 +137,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The options of all commands.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
     /// The status document, or the directory in which it is.
     #[arg(long, global = true, value_name = "PATH")]

@@ -9,6 +9,7 @@ mod bar;
 mod document;
 mod error;
 mod find;
+mod ipu;
 mod job;
 mod job_queue;
 mod map;
@@ -25,6 +26,7 @@ mod surroundings;
 mod svg;
 mod table;
 mod times;
+mod user;
 mod uses;
 mod view;
 mod when;
@@ -93,7 +95,11 @@ fn answer(
     let path = find::document(arguments.common.status.as_deref(), surroundings)?;
     let status = document::read(&path)?;
     *stderr += &document::warnings(&status, surroundings.now);
-    let view = View::new(&status, &arguments.common, surroundings)?;
+    let mut common = arguments.common.clone();
+    if let Command::User { name } = command {
+        (common.user, common.me) = (Some(name.clone()), false);
+    }
+    let view = View::new(&status, &common, surroundings)?;
     let page = match command {
         Command::Status => status::show(&view),
         Command::Queue => job_queue::show(&view),
@@ -105,6 +111,8 @@ fn answer(
         Command::Plan { hours, all, .. } => plan::show(&view, *hours, *all),
         Command::Why { id } => why::show(&view, id),
         Command::Job { id } => job::show(&view, id),
+        Command::Ipu { place } => ipu::show(&view, *place),
+        Command::User { name } => user::show(&view, name),
         Command::Partition { id } => partition::show(&view, id),
     }?;
     *stderr += &view.hidden();

@@ -29,7 +29,7 @@ fn surroundings(variables: &[(&str, &Path)]) -> Surroundings {
         now: NOW,
         zone: jiff::tz::TimeZone::UTC,
         user: 1000,
-        users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into())]),
+        users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into()), (0, "root".into())]),
         variables,
         terminal: false,
         etc: "/nonexistent".into(),
