@@ -5,87 +5,20 @@ mod ahead;
 mod held;
 mod limits;
 mod room;
+mod sentence;
 mod stops;
+mod waiting;
 
-use serde::Serialize;
-use vipu_forecast::{ModelForecast, Start};
-use vipu_status::{Model, WaitingJob};
+use vipu_forecast::Start;
+use vipu_status::WaitingJob;
 
 use crate::error::Failure;
 use crate::job::{self, Found};
 use crate::page::Tone;
 use crate::view::View;
 use crate::{names, safe};
-
-/// What svipu tells about a job.
-#[derive(Serialize)]
-struct Answer {
-    job: String,
-    /// What the job waits for and its expected start, or what its partition does.
-    summary: String,
-    /// The causes, each following from the next ones.
-    causes: Vec<Sentence>,
-    /// What its user could do.
-    advice: Vec<Sentence>,
-}
-
-/// A cause, or an advice.
-#[derive(Serialize)]
-struct Sentence {
-    /// The kind of the cause or advice, for programs.
-    kind: &'static str,
-    text: String,
-}
-
-impl Sentence {
-    fn new(kind: &'static str, text: String) -> Self {
-        Self { kind, text }
-    }
-}
-
-/// A job that waits, with what decides about it.
-struct Waiting<'a> {
-    view: &'a View<'a>,
-    row: &'a WaitingJob,
-    model: &'a Model,
-    /// The jobs before it in line.
-    ahead: Vec<&'a WaitingJob>,
-    /// None if no job can start on the model now.
-    forecast: Option<ModelForecast>,
-    /// The time, but not before the document was written.
-    now: i64,
-}
-
-impl<'a> Waiting<'a> {
-    fn new(view: &'a View<'a>, row: &'a WaitingJob, model: &'a Model) -> Self {
-        let line = view.all.line.iter().filter(|other| other.model == row.model);
-        let now = view.surroundings.now.max(view.all.written);
-        Self {
-            view,
-            row,
-            model,
-            ahead: line.take_while(|other| other.key != row.key).collect(),
-            forecast: match stops::all_jobs(view, model) {
-                true => None,
-                false => ModelForecast::new(view.all, model, now),
-            },
-            now,
-        }
-    }
-
-    /// The expected start. The document has none for jobs far back in line.
-    fn start(&self) -> Option<Start> {
-        let forecast = self.forecast.as_ref()?;
-        if self.row.size > limits::allowed(self.row, self.model) {
-            return None;
-        }
-        let WaitingJob { start, planned_controller, planned_places, .. } = self.row;
-        if let (Some(at), Some(controller)) = (*start, planned_controller) {
-            return Some(Start { at, controller: controller.clone(), places: planned_places.clone() });
-        }
-        forecast.waiting(self.ahead.len())
-    }
-}
+use sentence::{Answer, Sentence, capital};
+use waiting::Waiting;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
@@ -158,11 +91,4 @@ fn not_before(waiting: &Waiting<'_>) -> Option<Sentence> {
         waiting.view.moment(at)
     );
     Some(Sentence::new("nodes", text))
-}
-
-/// The text with a capital at its beginning.
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(characters).collect()
 }

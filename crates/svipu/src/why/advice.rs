@@ -6,8 +6,8 @@ use vipu_forecast::{ModelForecast, Start};
 use vipu_status::Model;
 use vipu_types::IpuCount;
 
-use super::limits::allowed;
-use super::{Sentence, Waiting, stops};
+use super::sentence::Sentence;
+use super::waiting::{Waiting, allowed, forecast};
 use crate::{names, safe, times};
 
 /// The seconds of the shortest time limit. Slurm counts in minutes.
@@ -73,9 +73,7 @@ fn other_model(waiting: &Waiting<'_>) -> Option<Sentence> {
     let (row, view) = (waiting.row, waiting.view);
     let size = IpuCount::new(row.size.into()).ok()?;
     let has_room = |model: &&Model| {
-        let forecast = ModelForecast::new(view.all, model, waiting.now);
-        let start = forecast
-            .filter(|_| !stops::all_jobs(view, model))
+        let start = forecast(view, model, waiting.now)
             .and_then(|it| it.new_job(size, Duration::from_secs(row.duration)));
         model.name != row.model
             && row.size <= allowed(row, model)

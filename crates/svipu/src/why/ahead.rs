@@ -2,7 +2,8 @@
 
 use vipu_status::{Rank, WaitingJob};
 
-use super::{Sentence, Waiting};
+use super::sentence::Sentence;
+use super::waiting::Waiting;
 use crate::names;
 
 /// The jobs of one kind that are named.

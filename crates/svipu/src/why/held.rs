@@ -2,7 +2,7 @@
 
 use vipu_status::{Partition, State};
 
-use super::{Answer, capital};
+use super::sentence::{Answer, capital};
 use crate::times::span;
 use crate::view::View;
 use crate::{names, partition_list, safe};

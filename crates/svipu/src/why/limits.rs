@@ -1,8 +1,9 @@
 //! The limits of the model.
 
-use vipu_status::{Model, Share, WaitingJob};
+use vipu_status::Share;
 
-use super::{Sentence, Waiting};
+use super::sentence::Sentence;
+use super::waiting::{Waiting, slurm_partition};
 use crate::{names, safe};
 
 /// The limits that the job breaks. The document does not tell its QOS.
@@ -32,18 +33,4 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         causes.push(Sentence::new("share", text));
     }
     causes
-}
-
-/// The largest size that the limits of a model allow the job now.
-pub(super) fn allowed(row: &WaitingJob, model: &Model) -> u32 {
-    let limits = &model.limits;
-    let Some(name) = slurm_partition(row) else { return limits.job };
-    let of_job = limits.job_in_slurm_partition.get(name).copied().unwrap_or(limits.job);
-    let left = |share: &Share| u32::try_from(u64::from(share.limit).saturating_sub(share.used)).unwrap_or(0);
-    let of_all = limits.slurm_partition.get(name).map_or(limits.job, left);
-    limits.job.min(of_job).min(of_all)
-}
-
-fn slurm_partition(row: &WaitingJob) -> Option<&str> {
-    row.job.as_ref()?.slurm_partition.as_deref()
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use vipu_forecast::Start;
 use vipu_status::{Contact, Partition, Place, Pod, State, WaitingJob};
 
-use super::{Sentence, Waiting, capital};
+use super::sentence::{Sentence, capital};
+use super::waiting::Waiting;
 use crate::uses::Use;
 use crate::{names, safe};
 

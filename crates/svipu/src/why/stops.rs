@@ -1,8 +1,9 @@
 //! What keeps every job, or every job on some IPUs, from starting.
 
-use vipu_status::{Contact, Drain, Model, Pod, WaitingJob};
+use vipu_status::{Contact, Drain, Pod, WaitingJob};
 
-use super::{Sentence, Waiting};
+use super::sentence::Sentence;
+use super::waiting::Waiting;
 use crate::times::span;
 use crate::view::View;
 use crate::{names, safe};
@@ -14,13 +15,6 @@ pub(super) fn no_model(view: &View<'_>, row: &WaitingJob) -> Sentence {
     let text =
         format!("The cluster has no Pod model {} now: known models are {known}.", safe::cut(&row.model, 30));
     Sentence::new("no_model", text)
-}
-
-/// Whether nothing new starts on the whole model.
-pub(super) fn all_jobs(view: &View<'_>, model: &Model) -> bool {
-    let is_whole =
-        |drain: &Drain| drain.model == model.name && drain.controller.is_none() && drain.place.is_none();
-    model.trouble.is_some() || !model.conf.in_force || view.all.drains.iter().any(is_whole)
 }
 
 /// The plugin, the model, its controllers, and drains.
