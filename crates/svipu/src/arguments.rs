@@ -111,6 +111,16 @@ pub(crate) enum Command {
         /// The user, by name or number.
         name: String,
     },
+    /// Print the variables with which programs find the IPUs of one's own running job.
+    ///
+    /// For ssh sessions and containers: eval "$(svipu env 42)".
+    Env {
+        /// The job. Without it, the job in which svipu runs, or your only running job.
+        job: Option<String>,
+        /// The GCD whose IPUoF file the program reads.
+        #[arg(long, default_value_t = 0)]
+        gcd: u32,
+    },
     /// Show all that is known about a partition.
     Partition {
         /// The partition's id on its controller.

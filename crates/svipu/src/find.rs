@@ -62,25 +62,28 @@ fn value(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('#')).then_some(path)
 }
 
-/// The document in the directory that the line of the SPANK plugin names.
+/// The document in the directory that the line of the SPANK plugin names. A site need not copy it there.
 fn of_plugstack(surroundings: &Surroundings) -> Option<PathBuf> {
-    let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
-    let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
-    // A site need not copy the document there.
-    let found = folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
-        let text = fs::read(file).ok()?;
-        String::from_utf8_lossy(&text).lines().find_map(ipuof_dir)
-    });
-    found.filter(|document| document.exists())
+    Some(ipuof_dir(surroundings)?.join(NAME)).filter(|document| document.exists())
 }
 
-/// The document in the directory of a line of plugstack.conf.
-fn ipuof_dir(line: &str) -> Option<PathBuf> {
+/// The directory of IPUoF files, as plugstack.conf names it.
+pub(crate) fn ipuof_dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
+    let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
+    folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
+        let text = fs::read(file).ok()?;
+        String::from_utf8_lossy(&text).lines().find_map(of_line)
+    })
+}
+
+/// The directory of IPUoF files in a line of plugstack.conf.
+fn of_line(line: &str) -> Option<PathBuf> {
     let mut words = line.split('#').next()?.split_ascii_whitespace();
     let loads = ["required", "optional"].contains(&words.next()?);
     let ours = Path::new(words.next()?).file_name()? == "spank_ipuof.so";
     let directory = words.find_map(|word| word.strip_prefix("ipuof_dir="))?;
-    (loads && ours).then(|| Path::new(directory).join(NAME))
+    (loads && ours).then(|| directory.into())
 }
 
 #[cfg(test)]
@@ -94,10 +97,10 @@ mod tests {
         for wrong in ["status = /a", "status", "stat = \"a\"", "status = \"a\" b", "status = \""] {
             assert_eq!(value(wrong), None, "{wrong}");
         }
-        let found = ipuof_dir("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
-        assert_eq!(found, Some("/s/vipu_status.json".into()));
+        let found = of_line("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
+        assert_eq!(found, Some("/s".into()));
         for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {
-            assert_eq!(ipuof_dir(wrong), None, "{wrong}");
+            assert_eq!(of_line(wrong), None, "{wrong}");
         }
     }
 }

@@ -7,6 +7,7 @@
 mod arguments;
 mod bar;
 mod document;
+mod environment;
 mod error;
 mod find;
 mod ipu;
@@ -113,6 +114,7 @@ fn answer(
         Command::Job { id } => job::show(&view, id),
         Command::Ipu { place } => ipu::show(&view, *place),
         Command::User { name } => user::show(&view, name),
+        Command::Env { job, gcd } => environment::show(&view, job.as_deref(), *gcd),
         Command::Partition { id } => partition::show(&view, id),
     }?;
     *stderr += &view.hidden();
