@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
 use vipu_status::Place;
 use vipu_types::IpuCount;
 
@@ -40,8 +41,9 @@ impl Arguments {
 
 const EXIT: &str = "\
 svipu reads the status document vipu_status.json, which slurmctld writes. It looks for the document in
-this order: --status, the variable SVIPU_STATUS, a line status = \"PATH\" in ~/.config/svipu.toml, then in
-/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf.
+this order: --status, the variable SVIPU_STATUS, the key status of ~/.config/svipu.toml, then of
+/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model and columns of
+svipu.toml stand for --color, -M and -o where the command line has none.
 
 Exit status:
   0  svipu showed what was asked for.
@@ -170,13 +172,14 @@ pub(crate) struct Common {
     /// Show only my own jobs.
     #[arg(long, global = true, conflicts_with = "user")]
     pub(crate) me: bool,
-    /// Use colours. `auto` means on a terminal, unless the variable NO_COLOR is set.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: When,
+    /// Use colours. `auto`, the default, means on a terminal, unless the variable NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) color: Option<When>,
 }
 
 /// The condition for colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum When {
     #[default]
     Auto,

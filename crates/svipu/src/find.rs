@@ -1,7 +1,6 @@
 //! Finds the status document.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::Failure;
@@ -10,56 +9,17 @@ use crate::surroundings::Surroundings;
 /// The name of the document in its directory.
 const NAME: &str = "vipu_status.json";
 
-/// The name of the tool's own configuration file.
-const CONF: &str = "svipu.toml";
-
-/// The path of the document. `option` is that of `--status`.
-pub(crate) fn document(option: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, Failure> {
+/// The path of the document. `option` is that of `--status`, `configured` that of svipu.toml.
+pub(crate) fn document(
+    option: Option<&Path>,
+    configured: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<PathBuf, Failure> {
     let given = option.map(Path::to_owned);
     let given = given.or_else(|| surroundings.variable("SVIPU_STATUS").map(PathBuf::from));
-    let path = match given {
-        Some(path) => path,
-        None => configured(surroundings)?,
-    };
+    let given = given.or_else(|| configured.map(Path::to_owned));
+    let path = given.or_else(|| of_plugstack(surroundings)).ok_or(Failure::NotFound)?;
     Ok(if path.is_dir() { path.join(NAME) } else { path })
-}
-
-fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
-    let own = surroundings.variable("XDG_CONFIG_HOME").map(PathBuf::from);
-    let own = own.or_else(|| Some(Path::new(surroundings.variable("HOME")?).join(".config")));
-    for folder in own.iter().chain([&surroundings.etc]) {
-        if let Some(path) = of_conf(&folder.join(CONF))? {
-            return Ok(path);
-        }
-    }
-    of_plugstack(surroundings).ok_or(Failure::NotFound)
-}
-
-/// The path that a configuration file names, if there is such a file.
-fn of_conf(file: &Path) -> Result<Option<PathBuf>, Failure> {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(why) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&why.kind()) => return Ok(None),
-        Err(why) => return Err(Failure::Unreadable(file.to_owned(), format!("cannot read it: {why}"))),
-    };
-    let wrong = |line: &str| {
-        let why = format!("'{}' is unknown: write status = \"PATH\"", crate::safe::cut(line, 60));
-        Failure::Unreadable(file.to_owned(), why)
-    };
-    let mut path = None;
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        path = Some(value(line).ok_or_else(|| wrong(line))?);
-    }
-    Ok(path.map(|path| file.parent().unwrap_or(Path::new("/")).join(path)))
-}
-
-/// The value of a line `status = "value"`. The file has this key only, which needs no reader of all TOML.
-fn value(line: &str) -> Option<&str> {
-    let value = line.strip_prefix("status")?.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
-    let (path, rest) = value[1..].split_once(quote)?;
-    let rest = rest.trim_start();
-    (rest.is_empty() || rest.starts_with('#')).then_some(path)
 }
 
 /// The document in the directory that the line of the SPANK plugin names. A site need not copy it there.
@@ -91,12 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cli_svipu_lines_that_name_the_document() {
-        assert_eq!(value("status = \"/a b\" # x"), Some("/a b"));
-        assert_eq!(value("status='/a'"), Some("/a"));
-        for wrong in ["status = /a", "status", "stat = \"a\"", "status = \"a\" b", "status = \""] {
-            assert_eq!(value(wrong), None, "{wrong}");
-        }
+    fn cli_svipu_lines_that_name_the_directory() {
         let found = of_line("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
         assert_eq!(found, Some("/s".into()));
         for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {

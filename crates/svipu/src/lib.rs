@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bar;
+mod configuration;
 mod document;
 mod environment;
 mod error;
@@ -39,6 +40,7 @@ pub use surroundings::{Surroundings, Users};
 use std::path::{Path, PathBuf};
 
 use arguments::Command;
+use configuration::Configuration;
 use error::Failure;
 use view::View;
 
@@ -93,10 +95,11 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let path = find::document(arguments.common.status.as_deref(), surroundings)?;
+    let configuration = Configuration::read(surroundings)?;
+    let mut common = configuration.complete(&arguments.common, command);
+    let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
     let status = document::read(&path)?;
     *stderr += &document::warnings(&status, surroundings.now);
-    let mut common = arguments.common.clone();
     if let Command::User { name } = command {
         (common.user, common.me) = (Some(name.clone()), false);
     }

@@ -84,7 +84,7 @@ impl<'a> View<'a> {
     /// A page, which begins with the age.
     pub(crate) fn page(&self) -> Page {
         let surroundings = self.surroundings;
-        let colour = match self.common.color {
+        let colour = match self.common.color.unwrap_or_default() {
             When::Always => true,
             When::Never => false,
             When::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
