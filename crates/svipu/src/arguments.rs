@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::Deserialize;
 use vipu_status::Place;
 use vipu_types::IpuCount;
 
-use crate::times;
+use crate::{examples, times};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
-#[command(name = "svipu", version, after_help = EXIT)]
+#[command(name = "svipu", version, after_help = examples::SVIPU)]
 pub struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -39,17 +40,6 @@ impl Arguments {
     }
 }
 
-const EXIT: &str = "\
-svipu reads the status document vipu_status.json, which slurmctld writes. It looks for the document in
-this order: --status, the variable SVIPU_STATUS, the key status of ~/.config/svipu.toml, then of
-/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model and columns of
-svipu.toml stand for --color, -M and -o where the command line has none.
-
-Exit status:
-  0  svipu showed what was asked for.
-  1  There is nothing to read, or a name is unknown.
-  2  The command line is wrong.";
-
 /// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -60,6 +50,7 @@ pub(crate) enum Command {
     /// List the partitions of jobs.
     Partitions,
     /// Draw each IPU of each Pod.
+    #[command(after_help = examples::MAP)]
     Map {
         /// Show the whole legend, however long it is.
         #[arg(long)]
@@ -72,6 +63,7 @@ pub(crate) enum Command {
         interval: Option<u16>,
     },
     /// Draw who has which IPUs in the next hours.
+    #[command(after_help = examples::PLAN)]
     Plan {
         /// The number of hours.
         #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=720))]
@@ -84,6 +76,7 @@ pub(crate) enum Command {
         svg: Option<PathBuf>,
     },
     /// Tell when a job could have its IPUs. Nothing is submitted.
+    #[command(after_help = examples::WHEN)]
     When {
         /// The number of IPUs: 1, 2, 4, ...
         #[arg(long, value_parser = size)]
@@ -93,22 +86,26 @@ pub(crate) enum Command {
         time: Duration,
     },
     /// Tell in sentences why a job waits, when it is expected to start, and what would help.
+    #[command(after_help = examples::WHY)]
     Why {
-        /// The job, as for `svipu job`.
+        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
         id: String,
     },
     /// Show all that is known about a job.
+    #[command(after_help = examples::JOB)]
     Job {
-        /// The job: 17, 17_3 for a task of an array, or 17+1 for a component.
+        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
         id: String,
     },
     /// Show who has an IPU, now and next.
+    #[command(after_help = examples::IPU)]
     Ipu {
         /// The place of the IPU, as in the map: DOMAIN:INDEX or DOMAIN.INDEX, for example 0:16.
         #[arg(value_parser = place)]
         place: Place,
     },
     /// Show the partitions and waiting jobs of a user, and when the next one can start.
+    #[command(after_help = examples::USER)]
     User {
         /// The user, by name or number.
         name: String,
@@ -116,6 +113,7 @@ pub(crate) enum Command {
     /// Print the variables with which programs find the IPUs of one's own running job.
     ///
     /// For ssh sessions and containers: eval "$(svipu env 42)".
+    #[command(after_help = examples::ENV)]
     Env {
         /// The job. Without it, the job in which svipu runs, or your only running job.
         job: Option<String>,
@@ -124,9 +122,22 @@ pub(crate) enum Command {
         gcd: u32,
     },
     /// Show all that is known about a partition.
+    #[command(after_help = examples::PARTITION)]
     Partition {
         /// The partition's id on its controller.
         id: String,
+    },
+    /// Print the completion of commands and options for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages to a directory.
+    #[command(hide = true)]
+    Man {
+        /// The directory.
+        directory: PathBuf,
     },
 }
 

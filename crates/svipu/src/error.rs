@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     NoIpus { job: String, why: String },
     #[error("{0}")]
     WhichJob(String),
+    #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
+    Unwritable(PathBuf, std::io::Error),
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
     #[error("cannot write JSON: {0}")]

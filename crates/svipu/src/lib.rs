@@ -10,10 +10,12 @@ mod configuration;
 mod document;
 mod environment;
 mod error;
+mod examples;
 mod find;
 mod ipu;
 mod job;
 mod job_queue;
+mod manual;
 mod map;
 mod model_lines;
 mod names;
@@ -95,6 +97,11 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    match command {
+        Command::Completions { shell } => return Ok(manual::completion(*shell)),
+        Command::Man { directory } => return manual::pages(directory),
+        _ => {}
+    }
     let configuration = Configuration::read(surroundings)?;
     let mut common = configuration.complete(&arguments.common, command);
     let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
@@ -118,6 +125,8 @@ fn answer(
         Command::Ipu { place } => ipu::show(&view, *place),
         Command::User { name } => user::show(&view, name),
         Command::Env { job, gcd } => environment::show(&view, job.as_deref(), *gcd),
+        // They need no document, and were carried out above.
+        Command::Completions { .. } | Command::Man { .. } => Ok(String::new()),
         Command::Partition { id } => partition::show(&view, id),
     }?;
     *stderr += &view.hidden();

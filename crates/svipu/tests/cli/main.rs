@@ -6,6 +6,7 @@ mod environment;
 mod errors;
 mod finding;
 mod golden;
+mod manual;
 mod plan;
 mod process;
 mod why;
