@@ -1,16 +1,19 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use serde::Deserialize;
+use vipu_status::Place;
 use vipu_types::IpuCount;
 
-use crate::times;
+use crate::{examples, times};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
-#[command(name = "svipu", version, after_help = EXIT)]
+#[command(name = "svipu", version, after_help = examples::SVIPU)]
 pub struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -18,15 +21,24 @@ pub struct Arguments {
     pub(crate) common: Common,
 }
 
-const EXIT: &str = "\
-svipu reads the status document vipu_status.json, which slurmctld writes. It looks for the document in
-this order: --status, the variable SVIPU_STATUS, a line status = \"PATH\" in ~/.config/svipu.toml, then in
-/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf.
+impl Arguments {
+    /// The time between two pages, if the command is repeated.
+    #[must_use]
+    pub fn interval(&self) -> Option<Duration> {
+        match self.command {
+            Some(Command::Map { interval, .. }) => Some(Duration::from_secs(interval?.into())),
+            _ => None,
+        }
+    }
 
-Exit status:
-  0  svipu showed what was asked for.
-  1  There is nothing to read, or a name is unknown.
-  2  The command line is wrong.";
+    /// The file for a picture.
+    pub(crate) fn picture(&self) -> Option<&Path> {
+        match &self.command {
+            Some(Command::Map { svg, .. } | Command::Plan { svg, .. }) => svg.as_deref(),
+            _ => None,
+        }
+    }
+}
 
 /// The command.
 #[derive(Debug, Subcommand)]
@@ -38,12 +50,33 @@ pub(crate) enum Command {
     /// List the partitions of jobs.
     Partitions,
     /// Draw each IPU of each Pod.
+    #[command(after_help = examples::MAP)]
     Map {
         /// Show the whole legend, however long it is.
         #[arg(long)]
         all: bool,
+        /// Write a picture to this file instead, or to standard output if it is `-`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
+        svg: Option<PathBuf>,
+        /// Draw anew each so many seconds, until interrupted.
+        #[arg(short, long, value_name = "SECONDS", conflicts_with = "svg", value_parser = clap::value_parser!(u16).range(1..))]
+        interval: Option<u16>,
+    },
+    /// Draw who has which IPUs in the next hours.
+    #[command(after_help = examples::PLAN)]
+    Plan {
+        /// The number of hours.
+        #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=720))]
+        hours: u16,
+        /// Show all groups of IPUs and the whole legend.
+        #[arg(long)]
+        all: bool,
+        /// Write a picture to this file instead, or to standard output if it is `-`.
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
+        svg: Option<PathBuf>,
     },
     /// Tell when a job could have its IPUs. Nothing is submitted.
+    #[command(after_help = examples::WHEN)]
     When {
         /// The number of IPUs: 1, 2, 4, ...
         #[arg(long, value_parser = size)]
@@ -52,21 +85,72 @@ pub(crate) enum Command {
         #[arg(short, long, value_parser = duration)]
         time: Duration,
     },
-    /// Show all that is known about a job.
-    Job {
-        /// The job: 17, 17_3 for a task of an array, or 17+1 for a component.
+    /// Tell in sentences why a job waits, when it is expected to start, and what would help.
+    #[command(after_help = examples::WHY)]
+    Why {
+        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
         id: String,
     },
+    /// Show all that is known about a job.
+    #[command(after_help = examples::JOB)]
+    Job {
+        /// The job: 42, 42_3 for a task of an array, or 42+1 for a component.
+        id: String,
+    },
+    /// Show who has an IPU, now and next.
+    #[command(after_help = examples::IPU)]
+    Ipu {
+        /// The place of the IPU, as in the map: DOMAIN:INDEX or DOMAIN.INDEX, for example 0:16.
+        #[arg(value_parser = place)]
+        place: Place,
+    },
+    /// Show the partitions and waiting jobs of a user, and when the next one can start.
+    #[command(after_help = examples::USER)]
+    User {
+        /// The user, by name or number.
+        name: String,
+    },
+    /// Print the variables with which programs find the IPUs of one's own running job.
+    ///
+    /// For ssh sessions and containers: eval "$(svipu env 42)".
+    #[command(after_help = examples::ENV)]
+    Env {
+        /// The job. Without it, the job in which svipu runs, or your only running job.
+        job: Option<String>,
+        /// The GCD whose IPUoF file the program reads.
+        #[arg(long, default_value_t = 0)]
+        gcd: u32,
+    },
     /// Show all that is known about a partition.
+    #[command(after_help = examples::PARTITION)]
     Partition {
         /// The partition's id on its controller.
         id: String,
+    },
+    /// Print the completion of commands and options for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write the man pages to a directory.
+    #[command(hide = true)]
+    Man {
+        /// The directory.
+        directory: PathBuf,
     },
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {
     let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16".to_owned())?;
     IpuCount::new(number).map_err(|why| why.to_string())
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    let parts = text.split_once([':', '.']);
+    let place = parts
+        .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
+    place.ok_or_else(|| "write DOMAIN:INDEX, for example 0:16".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -76,7 +160,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The options of all commands.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
     /// The status document, or the directory in which it is.
     #[arg(long, global = true, value_name = "PATH")]
@@ -99,13 +183,14 @@ pub(crate) struct Common {
     /// Show only my own jobs.
     #[arg(long, global = true, conflicts_with = "user")]
     pub(crate) me: bool,
-    /// Use colours. `auto` means on a terminal, unless the variable NO_COLOR is set.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: When,
+    /// Use colours. `auto`, the default, means on a terminal, unless the variable NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub(crate) color: Option<When>,
 }
 
 /// The condition for colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum When {
     #[default]
     Auto,

@@ -17,6 +17,12 @@ pub(crate) enum Failure {
     Unknown { kind: &'static str, name: String, known: String },
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
+    #[error("job {job} {why}")]
+    NoIpus { job: String, why: String },
+    #[error("{0}")]
+    WhichJob(String),
+    #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
+    Unwritable(PathBuf, std::io::Error),
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
     #[error("cannot write JSON: {0}")]

@@ -1,7 +1,6 @@
 //! Finds the status document.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use vipu_status::file_names;
@@ -9,17 +8,16 @@ use vipu_status::file_names;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
-/// The name of the tool's own configuration file.
-const CONF: &str = "svipu.toml";
-
-/// The path of the document. `option` is that of `--status`.
-pub(crate) fn document(option: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, Failure> {
+/// The path of the document. `option` is that of `--status`, `configured` that of svipu.toml.
+pub(crate) fn document(
+    option: Option<&Path>,
+    configured: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<PathBuf, Failure> {
     let given = option.map(Path::to_owned);
     let given = given.or_else(|| surroundings.variable("SVIPU_STATUS").map(PathBuf::from));
-    let path = match given {
-        Some(path) => path,
-        None => configured(surroundings)?,
-    };
+    let given = given.or_else(|| configured.map(Path::to_owned));
+    let path = given.or_else(|| ipuof_dir(surroundings).filter(|it| it.is_dir())).ok_or(Failure::NotFound)?;
     if path.is_dir() { in_directory(&path) } else { Ok(path) }
 }
 
@@ -41,57 +39,18 @@ fn in_directory(directory: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
-    let own = surroundings.variable("XDG_CONFIG_HOME").map(PathBuf::from);
-    let own = own.or_else(|| Some(Path::new(surroundings.variable("HOME")?).join(".config")));
-    for folder in own.iter().chain([&surroundings.etc]) {
-        if let Some(path) = of_conf(&folder.join(CONF))? {
-            return Ok(path);
-        }
-    }
-    of_plugstack(surroundings).ok_or(Failure::NotFound)
-}
-
-/// The path that a configuration file names, if there is such a file.
-fn of_conf(file: &Path) -> Result<Option<PathBuf>, Failure> {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(why) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&why.kind()) => return Ok(None),
-        Err(why) => return Err(Failure::Unreadable(file.to_owned(), format!("cannot read it: {why}"))),
-    };
-    let wrong = |line: &str| {
-        let why = format!("'{}' is unknown: write status = \"PATH\"", crate::safe::cut(line, 60));
-        Failure::Unreadable(file.to_owned(), why)
-    };
-    let mut path = None;
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        path = Some(value(line).ok_or_else(|| wrong(line))?);
-    }
-    Ok(path.map(|path| file.parent().unwrap_or(Path::new("/")).join(path)))
-}
-
-/// The value of a line `status = "value"`. The file has this key only, which needs no reader of all TOML.
-fn value(line: &str) -> Option<&str> {
-    let value = line.strip_prefix("status")?.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
-    let (path, rest) = value[1..].split_once(quote)?;
-    let rest = rest.trim_start();
-    (rest.is_empty() || rest.starts_with('#')).then_some(path)
-}
-
-/// The directory that the line of the SPANK plugin names. Without StatusDir, the document is there.
-fn of_plugstack(surroundings: &Surroundings) -> Option<PathBuf> {
+/// The directory of IPUoF files, as plugstack.conf names it.
+pub(crate) fn ipuof_dir(surroundings: &Surroundings) -> Option<PathBuf> {
     let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
     let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
-    let found = folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
+    folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
         let text = fs::read(file).ok()?;
-        String::from_utf8_lossy(&text).lines().find_map(ipuof_dir)
-    });
-    found.filter(|directory| directory.is_dir())
+        String::from_utf8_lossy(&text).lines().find_map(of_line)
+    })
 }
 
-/// The directory of a line of plugstack.conf.
-fn ipuof_dir(line: &str) -> Option<PathBuf> {
+/// The directory of IPUoF files in a line of plugstack.conf.
+fn of_line(line: &str) -> Option<PathBuf> {
     let mut words = line.split('#').next()?.split_ascii_whitespace();
     let loads = ["required", "optional"].contains(&words.next()?);
     let ours = Path::new(words.next()?).file_name()? == "spank_ipuof.so";
@@ -104,16 +63,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cli_svipu_lines_that_name_the_document() {
-        assert_eq!(value("status = \"/a b\" # x"), Some("/a b"));
-        assert_eq!(value("status='/a'"), Some("/a"));
-        for wrong in ["status = /a", "status", "stat = \"a\"", "status = \"a\" b", "status = \""] {
-            assert_eq!(value(wrong), None, "{wrong}");
-        }
-        let found = ipuof_dir("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
+    fn cli_svipu_lines_that_name_the_directory() {
+        let found = of_line("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
         assert_eq!(found, Some("/s".into()));
         for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {
-            assert_eq!(ipuof_dir(wrong), None, "{wrong}");
+            assert_eq!(of_line(wrong), None, "{wrong}");
         }
     }
 }

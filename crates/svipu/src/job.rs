@@ -1,6 +1,6 @@
 //! `svipu job`: all that the document knows about a job.
 
-use vipu_status::{Job, WaitingJob};
+use vipu_status::{Job, Partition, WaitingJob};
 
 use crate::error::Failure;
 use crate::page::{Page, Tone};
@@ -12,13 +12,7 @@ const NEAREST: usize = 3;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
-    let partitions: Vec<_> =
-        view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    if partitions.is_empty() && waiting.is_empty() {
-        return Err(Failure::unknown("job", id, &nearest(view, id)));
-    }
+    let Found { partitions, waiting } = find(view, id)?;
     if view.common.json {
         return view.json(Part { partitions: Some(partitions), line: Some(waiting), ..Part::default() });
     }
@@ -26,6 +20,26 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
     partitions.iter().for_each(|entry| partition::add(&mut page, view, entry));
     waiting.iter().for_each(|entry| add_waiting(&mut page, view, entry));
     Ok(page.finish())
+}
+
+/// All that has the name of a job. An array or a heterogeneous job has several jobs.
+pub(crate) struct Found<'a> {
+    /// Its partitions.
+    pub(crate) partitions: Vec<&'a Partition>,
+    /// Its places in line.
+    pub(crate) waiting: Vec<&'a WaitingJob>,
+}
+
+/// Looks a job up. The error names the jobs with the nearest ids.
+pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failure> {
+    let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
+    let partitions: Vec<_> =
+        view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
+    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
+    match partitions.is_empty() && waiting.is_empty() {
+        true => Err(Failure::unknown("job", id, &nearest(view, id))),
+        false => Ok(Found { partitions, waiting }),
+    }
 }
 
 /// Whether `id` names the job: its id, its name in squeue, or the id of its array or heterogeneous job.

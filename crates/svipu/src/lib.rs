@@ -6,33 +6,54 @@
 
 mod arguments;
 mod bar;
+mod configuration;
 mod document;
+mod environment;
 mod error;
+mod examples;
 mod find;
+mod ipu;
 mod job;
 mod job_queue;
+mod manual;
 mod map;
 mod model_lines;
 mod names;
 mod page;
 mod partition;
 mod partition_list;
+mod plan;
 mod safe;
 mod selection;
 mod status;
 mod surroundings;
+mod svg;
 mod table;
 mod times;
+mod user;
 mod uses;
 mod view;
 mod when;
+mod why;
 
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
 
+use std::path::{Path, PathBuf};
+
 use arguments::Command;
+use configuration::Configuration;
 use error::Failure;
 use view::View;
+
+/// A file that a command writes.
+#[derive(Debug)]
+pub struct Picture {
+    /// Its path, as the user gave it.
+    pub path: PathBuf,
+    /// Its content.
+    pub svg: String,
+}
 
 /// The output of one run.
 #[derive(Debug, Default)]
@@ -41,6 +62,8 @@ pub struct Output {
     pub stdout: String,
     /// The text for standard error.
     pub stderr: String,
+    /// The picture, if the user asked for one in a file.
+    pub picture: Option<Picture>,
     /// The exit status.
     pub exit: u8,
 }
@@ -49,7 +72,12 @@ pub struct Output {
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
     let mut output = Output::default();
     match answer(arguments, surroundings, &mut output.stderr) {
-        Ok(stdout) => output.stdout = stdout,
+        Ok(text) => match arguments.picture() {
+            Some(path) if path != Path::new("-") => {
+                output.picture = Some(Picture { path: path.into(), svg: text })
+            }
+            _ => output.stdout = text,
+        },
         Err(failure) => {
             let words = safe::cut(&failure.to_string(), safe::LINE);
             let words = if surroundings.utf8() { words } else { safe::ascii(&words) };
@@ -69,17 +97,36 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let path = find::document(arguments.common.status.as_deref(), surroundings)?;
+    match command {
+        Command::Completions { shell } => return Ok(manual::completion(*shell)),
+        Command::Man { directory } => return manual::pages(directory),
+        _ => {}
+    }
+    let configuration = Configuration::read(surroundings)?;
+    let mut common = configuration.complete(&arguments.common, command);
+    let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
     let status = document::read(&path, surroundings.user)?;
     *stderr += &document::warnings(&status, surroundings.now);
-    let view = View::new(&status, &arguments.common, surroundings)?;
+    if let Command::User { name } = command {
+        (common.user, common.me) = (Some(name.clone()), false);
+    }
+    let view = View::new(&status, &common, surroundings)?;
     let page = match command {
         Command::Status => status::show(&view),
         Command::Queue => job_queue::show(&view),
         Command::Partitions => partition_list::show(&view),
-        Command::Map { all } => map::show(&view, *all),
+        Command::Map { svg: Some(_), .. } => Ok(map::picture(&view)),
+        Command::Map { all, .. } => map::show(&view, *all),
         Command::When { ipus, time } => when::show(&view, *ipus, *time),
+        Command::Plan { hours, svg: Some(_), .. } => Ok(plan::picture(&view, *hours)),
+        Command::Plan { hours, all, .. } => plan::show(&view, *hours, *all),
+        Command::Why { id } => why::show(&view, id),
         Command::Job { id } => job::show(&view, id),
+        Command::Ipu { place } => ipu::show(&view, *place),
+        Command::User { name } => user::show(&view, name),
+        Command::Env { job, gcd } => environment::show(&view, job.as_deref(), *gcd),
+        // They need no document, and were carried out above.
+        Command::Completions { .. } | Command::Man { .. } => Ok(String::new()),
         Command::Partition { id } => partition::show(&view, id),
     }?;
     *stderr += &view.hidden();

@@ -1,33 +1,50 @@
 //! `svipu map`: each IPU of each Pod.
 
-mod grid;
-mod legend;
+pub(crate) mod grid;
+pub(crate) mod legend;
+mod picture;
 
 use vipu_status::{Contact, Model, Partition, Pod};
 
+use crate::document;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
 use crate::status::NO_MODEL;
+use crate::svg::Svg;
 use crate::uses::Use;
 use crate::view::{Part, View};
 use grid::Grid;
 
 /// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
-const LINES: usize = 24;
+pub(crate) const LINES: usize = 24;
+
+/// The line of a Pod that is not drawn.
+pub(crate) const TOO_LARGE: &str =
+    "  The Pod has more IPUs than a map can show: svipu partitions lists them.";
 
 /// The letters for partitions that are in use. A Pod with more partitions uses each letter several times.
-const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/// Digits are for planned jobs.
+const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The mark for partitions of users that the options leave out.
-const NOT_CHOSEN: char = ':';
+pub(crate) const NOT_CHOSEN: char = ':';
 
 /// A partition with its mark.
-struct Drawn<'a> {
-    partition: &'a Partition,
-    mark: char,
-    tone: Tone,
+pub(crate) struct Drawn<'a> {
+    pub(crate) partition: &'a Partition,
+    pub(crate) mark: char,
+    pub(crate) tone: Tone,
     /// Whether the options choose its owner.
-    chosen: bool,
+    pub(crate) chosen: bool,
+}
+
+/// The picture of the command.
+pub(crate) fn picture(view: &View<'_>) -> String {
+    let mut svg = Svg::new();
+    for model in &view.chosen.models {
+        model.pods.iter().for_each(|pod| picture::add(&mut svg, view, model, pod));
+    }
+    svg.finish("svipu map", &document::age(view.all, view.surroundings.now))
 }
 
 /// The page of the command. With `all`, the legends are whole.
@@ -60,25 +77,27 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
         )]);
     }
     let drawn = marked(view, model, pod);
-    let Some(mut grid) = Grid::new(model, pod, &drawn) else {
-        page.line("  The Pod has more IPUs than a map can show: svipu partitions lists them.");
+    let Some(grid) = filled(model, pod, &drawn) else {
+        page.line(TOO_LARGE);
         return;
     };
-    for other in &pod.others {
-        let kind = Use::of_other(other.because);
-        grid.put(&other.places, kind.name().1, kind.tone());
-    }
-    for Drawn { partition, mark, tone, .. } in &drawn {
-        grid.put(&partition.places, *mark, *tone);
-    }
     let lines = grid.add(page);
     // The age and the heading take two lines, and the prompt takes the last one.
     let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
     legend::add(page, view, pod, &drawn, (!all).then_some(room));
 }
 
+/// The grid of a Pod with its partitions. None if the Pod is too large.
+fn filled(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
+    let mut grid = Grid::new(model, pod, drawn.iter().flat_map(|drawn| &drawn.partition.places))?;
+    for Drawn { partition, mark, tone, .. } in drawn {
+        grid.put(&partition.places, *mark, *tone);
+    }
+    Some(grid)
+}
+
 /// The partitions of a Pod with their marks, in the order of their places.
-fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn<'a>> {
+pub(crate) fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn<'a>> {
     let here = |entry: &&Partition| entry.model == model.name && entry.controller == pod.controller;
     let mut partitions: Vec<_> = view.all.partitions.iter().filter(here).collect();
     partitions.sort_by_key(|partition| (partition.places.iter().min().copied(), partition.key));

@@ -12,6 +12,11 @@ pub(crate) fn job(job: Option<&Job>) -> String {
     }
 }
 
+/// A number of IPUs in words.
+pub(crate) fn ipus(count: u32) -> String {
+    if count == 1 { "1 IPU".to_owned() } else { format!("{count} IPUs") }
+}
+
 /// A text that may be unknown or empty.
 pub(crate) fn or_dash(text: Option<&str>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned()

@@ -2,6 +2,15 @@
 
 use crate::safe;
 
+/// The columns of a terminal.
+pub(crate) const COLUMNS: usize = 80;
+
+/// The greatest width of a paragraph before it is wrapped.
+const MOST_TEXT: usize = 2000;
+
+/// A mark with its colour.
+pub(crate) type Cell = (char, Tone);
+
 /// The colour of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -58,6 +67,25 @@ impl Page {
         self.toned(&[(Tone::Plain, text)]);
     }
 
+    /// Adds whole sentences, in lines that fit a terminal.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.wrapped(text, "", "");
+    }
+
+    /// Adds whole sentences as an item of a list.
+    pub(crate) fn item(&mut self, text: &str) {
+        self.wrapped(text, "  - ", "    ");
+    }
+
+    fn wrapped(&mut self, text: &str, first: &str, others: &str) {
+        // Dates and places have hyphens.
+        let options = textwrap::Options::new(COLUMNS)
+            .initial_indent(first)
+            .subsequent_indent(others)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::wrap(&safe::cut(text, MOST_TEXT), options).iter().for_each(|line| self.line(line));
+    }
+
     /// Adds a line of pieces, each with its colour.
     pub(crate) fn toned(&mut self, pieces: &[(Tone, &str)]) {
         for (tone, text) in pieces.iter().filter(|(_, text)| !text.is_empty()) {
@@ -72,6 +100,19 @@ impl Page {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.text.push('\n');
+    }
+
+    /// Adds a line of single marks. Neighbours of one colour make one piece.
+    pub(crate) fn cells(&mut self, label: &str, cells: impl Iterator<Item = Cell>) {
+        let mut pieces: Vec<(Tone, String)> = vec![(Tone::Plain, label.to_owned())];
+        for (mark, tone) in cells {
+            match pieces.last_mut().filter(|(last, _)| *last == tone) {
+                Some((_, text)) => text.push(mark),
+                None => pieces.push((tone, mark.to_string())),
+            }
+        }
+        let pieces: Vec<_> = pieces.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
+        self.toned(&pieces);
     }
 
     /// Ends the page.

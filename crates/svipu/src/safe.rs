@@ -47,7 +47,7 @@ pub(crate) fn ascii(text: &str) -> String {
 fn is_harmless(character: char) -> bool {
     let directs = matches!(character,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}' | '\u{fffe}' | '\u{ffff}'
         | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{10ffff}');
     !character.is_control() && !directs && character.width().is_some_and(|width| width > 0)
 }

@@ -5,8 +5,9 @@ use vipu_status::{Job, Status};
 use crate::error::Failure;
 use crate::model_lines;
 use crate::page::{Page, Tone};
+use crate::table::{self, Column};
 use crate::view::View;
-use crate::{job_queue, partition_list, table};
+use crate::{job_queue, partition_list};
 
 /// The rows of each of the caller's lists.
 const MOST_OWN: usize = 20;
@@ -48,23 +49,28 @@ fn own(page: &mut Page, view: &View<'_>) -> Result<(), Failure> {
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_own(entry.job.as_ref())).collect();
     let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_own(entry.job.as_ref())).collect();
-    let (some, more) = shown(&partitions);
-    if !some.is_empty() {
-        page.line("");
-        page.toned(&[(Tone::Bold, "your partitions")]);
-        table::add(page, view, partition_list::COLUMNS, some)?;
+    list(page, view, "your partitions", partition_list::COLUMNS, &partitions, "partitions --me")?;
+    list(page, view, "your waiting jobs", job_queue::COLUMNS, &waiting, "queue --me")
+}
+
+/// Adds a list with its heading, if it has rows. `all` is the command that shows the rows that are left out.
+pub(crate) fn list<Row>(
+    page: &mut Page,
+    view: &View<'_>,
+    heading: &str,
+    columns: &[Column<Row>],
+    rows: &[&Row],
+    all: &str,
+) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
     }
+    let (some, more) = shown(rows);
+    page.line("");
+    page.toned(&[(Tone::Bold, heading)]);
+    table::add(page, view, columns, some)?;
     if more > 0 {
-        page.line(&format!("and {more} more: svipu partitions --me"));
-    }
-    let (some, more) = shown(&waiting);
-    if !some.is_empty() {
-        page.line("");
-        page.toned(&[(Tone::Bold, "your waiting jobs")]);
-        table::add(page, view, job_queue::COLUMNS, some)?;
-    }
-    if more > 0 {
-        page.line(&format!("and {more} more: svipu queue --me"));
+        page.line(&format!("and {more} more: svipu {all}"));
     }
     Ok(())
 }

@@ -12,6 +12,17 @@ pub(crate) fn time(time: i64, zone: &TimeZone) -> String {
     time.map_or_else(|_| "-".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%S").to_string())
 }
 
+/// A time of the next days: the clock, with the day if it is a day away or more.
+pub(crate) fn clock(time: i64, now: i64, zone: &TimeZone) -> String {
+    let form = match time.saturating_sub(now) {
+        ..86_400 => "%H:%M",
+        86_400..604_800 => "%a %H:%M",
+        _ => "%Y-%m-%d",
+    };
+    let time = Timestamp::from_second(time).map(|time| time.to_zoned(zone.clone()));
+    time.map_or_else(|_| "-".to_owned(), |time| time.strftime(form).to_string())
+}
+
 /// A time that may be unknown.
 pub(crate) fn time_if_known(known: Option<i64>, zone: &TimeZone) -> String {
     known.map_or_else(|| "-".to_owned(), |known| time(known, zone))

@@ -12,6 +12,7 @@ use crate::error::Failure;
 use crate::page::{Page, Tone};
 use crate::selection::Selection;
 use crate::surroundings::Surroundings;
+use crate::{names, safe};
 
 /// What a command shows, and how.
 pub(crate) struct View<'a> {
@@ -83,7 +84,7 @@ impl<'a> View<'a> {
     /// A page, which begins with the age.
     pub(crate) fn page(&self) -> Page {
         let surroundings = self.surroundings;
-        let colour = match self.common.color {
+        let colour = match self.common.color.unwrap_or_default() {
             When::Always => true,
             When::Never => false,
             When::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
@@ -106,6 +107,23 @@ impl<'a> View<'a> {
         let Some(job) = job else { return "-".to_owned() };
         let ask = || self.surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string());
         self.names.borrow_mut().entry(job.user).or_insert_with(ask).clone()
+    }
+
+    /// The owner of a partition or of a place in line, within a sentence.
+    pub(crate) fn owner(&self, job: Option<&Job>) -> String {
+        match job {
+            None => "a job of another user".to_owned(),
+            Some(_) => format!("job {} of {}", names::job(job), safe::cut(&self.user(job), 30)),
+        }
+    }
+
+    /// A time to come, within a sentence.
+    pub(crate) fn moment(&self, at: i64) -> String {
+        let now = self.surroundings.now;
+        match at <= now {
+            true => "now".to_owned(),
+            false => format!("at {}, in {}", self.time(at), crate::times::span(at.saturating_sub(now))),
+        }
     }
 
     /// A time in words.

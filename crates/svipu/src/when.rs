@@ -11,7 +11,6 @@ use crate::error::Failure;
 use crate::names;
 use crate::page::Page;
 use crate::status::NO_MODEL;
-use crate::times::span;
 use crate::view::View;
 
 /// The answer for one model, as JSON.
@@ -57,21 +56,18 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
 }
 
 fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>, ipus: IpuCount) {
-    let (model, now) = (answer.model, view.surroundings.now);
-    let word = if ipus == IpuCount::ONE { "IPU" } else { "IPUs" };
+    let model = answer.model;
+    let ipus = names::ipus(ipus.get());
     if let Some(why) = &answer.refused {
         return page.line(&format!("{model}: the job would be refused: {why}."));
     }
     let (Some(at), Some(controller)) = (answer.at, &answer.controller) else {
-        page.line(&format!("{model}: it is unknown when {ipus} {word} will be free; see svipu status."));
+        page.line(&format!("{model}: it is unknown when {ipus} will be free; see svipu status."));
         return;
     };
-    let when = match at <= now {
-        true => "now".to_owned(),
-        false => format!("at {}, in {}", view.time(at), span(at - now)),
-    };
     page.line(&format!(
-        "{model}: {ipus} {word} could be had {when}, on controller {controller}, places {}.",
+        "{model}: {ipus} could be had {}, on controller {controller}, places {}.",
+        view.moment(at),
         names::places(&answer.places)
     ));
     page.line(

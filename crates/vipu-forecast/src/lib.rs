@@ -76,6 +76,13 @@ impl ModelForecast {
         self.start(self.forecast.start_of(&job.wish, job.not_before, job.behind)?)
     }
 
+    /// The start of that waiting job if it wanted so many IPUs for so long, at its place in line.
+    pub fn changed(&self, number: usize, size: IpuCount, duration: Duration) -> Option<Start> {
+        let job = self.line.get(number)?;
+        let wish = Wish { size, duration, ..job.wish.clone() };
+        self.start(self.forecast.start_of(&wish, job.not_before, job.behind)?)
+    }
+
     /// The start of a job behind all others in line. None if it would never have its IPUs,
     /// as far as is known.
     pub fn new_job(&self, size: IpuCount, duration: Duration) -> Option<Start> {

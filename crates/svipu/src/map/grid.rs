@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use vipu_status::{Model, Place, Pod};
 
-use super::Drawn;
-use crate::page::{Page, Tone};
+use crate::page::{COLUMNS, Cell, Page, Tone};
 use crate::uses::Use;
 
 /// The IPUs of the largest Pod that is drawn.
 const MOST_IPUS: u32 = 1 << 16;
-
-/// The columns of a terminal.
-const COLUMNS: usize = 80;
 
 /// The IPUs of a domain that stand in one row.
 const IN_A_ROW: usize = 64;
@@ -20,30 +16,30 @@ const IN_A_ROW: usize = 64;
 /// LinkDomainSize of a model that names none.
 const USUAL_DOMAIN: u32 = 64;
 
-/// The mark of an IPU and its colour.
-type Cell = (char, Tone);
-
 /// A domain by its id.
-type Domain<'a> = (u32, &'a [Cell]);
+pub(super) type Domain<'a> = (u32, &'a [Cell]);
 
 /// The IPUs of a Pod by domain, each with its mark.
-pub(super) struct Grid {
+pub(crate) struct Grid {
     domains: BTreeMap<u32, Vec<Cell>>,
     /// The IPUs that have no cell, because their places lie outside the Pod.
     outside: usize,
 }
 
 impl Grid {
-    /// A grid of free IPUs. None, if the Pod is too large.
-    pub(super) fn new(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Self> {
+    /// A grid of free IPUs. None, if the Pod is too large. `known` has the places that the document names.
+    pub(crate) fn new<'a>(
+        model: &Model,
+        pod: &'a Pod,
+        known: impl Iterator<Item = &'a Place>,
+    ) -> Option<Self> {
         let total = pod.ipus.total;
         if total > MOST_IPUS {
             return None;
         }
         let size = if model.domain_size == 0 { USUAL_DOMAIN } else { model.domain_size }.min(total).max(1);
         let count = total.div_ceil(size);
-        let of_jobs = drawn.iter().flat_map(|drawn| &drawn.partition.places);
-        let known = of_jobs.chain(pod.others.iter().flat_map(|other| &other.places));
+        let known = known.chain(pod.others.iter().flat_map(|other| &other.places));
         let mut ids: std::collections::BTreeSet<u32> = known.map(|place| place.domain).collect();
         // The document names no domain that is all free. The lowest ids are the likely ones.
         let mut likely = 0..;
@@ -64,11 +60,16 @@ impl Grid {
                 .skip((size - blank) as usize)
                 .for_each(|cell| *cell = (' ', Tone::Plain));
         }
-        Some(Self { domains, outside: 0 })
+        let mut grid = Self { domains, outside: 0 };
+        for other in &pod.others {
+            let kind = Use::of_other(other.because);
+            grid.put(&other.places, kind.name().1, kind.tone());
+        }
+        Some(grid)
     }
 
     /// Puts a mark on places.
-    pub(super) fn put(&mut self, places: &[Place], mark: char, tone: Tone) {
+    pub(crate) fn put(&mut self, places: &[Place], mark: char, tone: Tone) {
         for place in places {
             let domain = self.domains.get_mut(&place.domain);
             match domain.and_then(|cells| cells.get_mut(place.index as usize)) {
@@ -76,6 +77,16 @@ impl Grid {
                 None => self.outside += 1,
             }
         }
+    }
+
+    /// The IPUs in their order, each with its mark.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (Place, Cell)> {
+        let of_domain = |(id, cells): (&u32, &Vec<Cell>)| {
+            let domain = *id;
+            let at = move |(index, cell)| (Place { domain, index }, cell);
+            (0..).zip(cells.clone()).map(at).filter(|(_, (mark, _))| *mark != ' ')
+        };
+        self.domains.iter().flat_map(of_domain)
     }
 
     /// Adds the grid to the page, and returns the number of its lines.
@@ -97,14 +108,14 @@ impl Grid {
     }
 
     /// The width of the longest label with a space behind it.
-    fn label_width(&self) -> usize {
+    pub(super) fn label_width(&self) -> usize {
         let longest = self.domains.last_key_value().map_or(1, |(id, _)| id.to_string().len());
         let one = self.domains.values().next().is_none_or(|cells| cells.len() >= COLUMNS / 2);
         if one { longest + 1 } else { 2 * longest + 2 }
     }
 
     /// The domains that stand in each row. Their ids follow each other.
-    fn rows(&self, width: usize) -> Vec<Vec<Domain<'_>>> {
+    pub(super) fn rows(&self, width: usize) -> Vec<Vec<Domain<'_>>> {
         let mut rows: Vec<Vec<Domain<'_>>> = Vec::new();
         for (id, cells) in &self.domains {
             let fits = |row: &&mut Vec<Domain<'_>>| {
@@ -126,7 +137,7 @@ fn gap(cells: &[Cell]) -> usize {
 }
 
 /// The label of a row: the ids of its domains.
-fn name(row: &[Domain<'_>]) -> String {
+pub(super) fn name(row: &[Domain<'_>]) -> String {
     match row {
         [(first, _), .., (last, _)] => format!("{first}-{last}"),
         [(only, _)] => only.to_string(),
@@ -134,19 +145,13 @@ fn name(row: &[Domain<'_>]) -> String {
     }
 }
 
-/// Adds a line. Neighbours of one colour make one piece.
+/// Adds a line.
 fn line(page: &mut Page, label: &str, row: &[Domain<'_>], part: usize) {
-    let mut pieces: Vec<(Tone, String)> = vec![(Tone::Plain, label.to_owned())];
-    for (place, (_, cells)) in row.iter().enumerate() {
+    let space = (' ', Tone::Plain);
+    let of_domain = |(place, (_, cells)): (usize, &Domain<'_>)| {
         let cells = cells.chunks(IN_A_ROW).nth(part).unwrap_or_default();
-        let space = (' ', Tone::Plain);
-        for (mark, tone) in (place > 0 && gap(cells) > 0).then_some(&space).into_iter().chain(cells) {
-            match pieces.last_mut().filter(|(last, _)| last == tone) {
-                Some((_, text)) => text.push(*mark),
-                None => pieces.push((*tone, mark.to_string())),
-            }
-        }
-    }
-    let pieces: Vec<_> = pieces.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
-    page.toned(&pieces);
+        let gap = (place > 0 && gap(cells) > 0).then_some(space);
+        gap.into_iter().chain(cells.iter().copied()).collect::<Vec<_>>()
+    };
+    page.cells(label, row.iter().enumerate().flat_map(of_domain));
 }

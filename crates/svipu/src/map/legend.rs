@@ -16,7 +16,7 @@ const WIDTH: usize = 39;
 pub(super) fn add(page: &mut Page, view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_>], room: Option<usize>) {
     let key = key(pod, drawn);
     key.iter().for_each(|line| page.line(line));
-    let room = room.map(|room| room.saturating_sub(key.len() - 1));
+    let room = room.map(|room| room.saturating_sub(key.len()));
     let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
     let Some(room) = room else {
         shown.iter().for_each(|drawn| {
@@ -25,15 +25,18 @@ pub(super) fn add(page: &mut Page, view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_
         foreign(page, pod);
         return;
     };
-    let rows: Vec<_> = shown.chunks(BESIDE).collect();
-    // The last line of the room tells how many entries are left out.
-    let fitting = if rows.len() + 1 > room { room.saturating_sub(2) } else { rows.len() };
-    for row in &rows[..fitting.min(rows.len())] {
-        page.line(&row.iter().map(|drawn| entry(view, drawn)).collect::<Vec<_>>().join("  "));
-    }
-    let left = rows[fitting.min(rows.len())..].iter().map(|row| row.len()).sum::<usize>();
+    let entries: Vec<_> = shown.iter().map(|drawn| entry(view, drawn)).collect();
+    fitting(page, &entries, room, "more partitions: svipu map --all");
+}
+
+/// Adds entries beside each other, in `room` lines at most. The last line then tells how many are left out.
+pub(crate) fn fitting(page: &mut Page, entries: &[String], room: usize, left_out: &str) {
+    let lines = beside(entries);
+    let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
+    lines[..shown].iter().for_each(|line| page.line(line));
+    let left = entries.len().saturating_sub(shown * BESIDE);
     if left > 0 {
-        page.line(&format!("and {left} more partitions: svipu map --all"));
+        page.line(&format!("and {left} {left_out}"));
     }
 }
 
@@ -46,7 +49,7 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
         let (name, mark) = kind.name();
         match kind {
             Use::Free => {}
-            Use::Used if of_jobs => words.push("A-Z a-z 0-9 used".to_owned()),
+            Use::Used if of_jobs => words.push("A-Z a-z used".to_owned()),
             // Controllers give only the number of faulty IPUs.
             Use::Faulty if others(kind) => words.push(format!("{mark} {name}~")),
             _ if of_jobs || others(kind) => words.push(format!("{mark} {name}")),
@@ -59,6 +62,11 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
     if drawn.iter().any(|drawn| drawn.partition.places_are_assumed) || others(Use::Faulty) {
         words.push("~ assumed places".to_owned());
     }
+    lines(words)
+}
+
+/// Words in lines that fit a terminal.
+pub(crate) fn lines(words: Vec<String>) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words {
         match lines.last_mut() {
@@ -70,8 +78,19 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
     lines
 }
 
+/// Entries of a legend beside each other, in lines that fit a terminal.
+pub(crate) fn beside(entries: &[String]) -> Vec<String> {
+    let padded = |text: &String| {
+        let text = safe::cut(text, WIDTH);
+        let gap = WIDTH.saturating_sub(safe::width(&text));
+        text + &" ".repeat(gap)
+    };
+    let line = |row: &[String]| row.iter().map(padded).collect::<Vec<_>>().join("  ").trim_end().to_owned();
+    entries.chunks(BESIDE).map(line).collect()
+}
+
 /// An entry: mark, job, user, state.
-fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
+pub(super) fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
     let partition = drawn.partition;
     let (job, user) = (names::job(partition.job.as_ref()), view.user(partition.job.as_ref()));
     let guess = if partition.places_are_assumed { "~" } else { "" };
@@ -83,9 +102,7 @@ fn entry(view: &View<'_>, drawn: &Drawn<'_>) -> String {
         safe::cut(&user, 12),
         partition.state.name()
     );
-    let text = safe::cut(&text, WIDTH);
-    let gap = WIDTH.saturating_sub(safe::width(&text));
-    text + &" ".repeat(gap)
+    safe::cut(&text, WIDTH)
 }
 
 /// A line of the whole legend: an entry with id, size and places.
@@ -93,7 +110,9 @@ fn whole(view: &View<'_>, drawn: &Drawn<'_>) -> [(Tone, String); 2] {
     let partition = drawn.partition;
     let id = safe::cut(&names::or_dash(partition.id.as_deref()), 36);
     let places = safe::cut(&names::places(&partition.places), 60);
-    let text = format!("{} {id} {} IPUs {places}", &entry(view, drawn)[1..], partition.size);
+    let entry = entry(view, drawn);
+    let gap = WIDTH.saturating_sub(safe::width(&entry));
+    let text = format!("{}{:gap$} {id} {} IPUs {places}", &entry[1..], "", partition.size);
     [(drawn.tone, drawn.mark.to_string()), (Tone::Plain, text)]
 }
 

@@ -7,7 +7,7 @@ use vipu_status::{
 
 use super::NOW;
 
-const WRITTEN: i64 = NOW - 3;
+pub(crate) const WRITTEN: i64 = NOW - 3;
 
 pub(crate) fn places(domain: u32, from: u32, count: u32) -> Vec<Place> {
     (from..from + count).map(|index| Place { domain, index }).collect()
@@ -24,7 +24,7 @@ pub(crate) fn empty() -> Status {
     Status { schema: SCHEMA, written: WRITTEN, writer, ..Status::default() }
 }
 
-fn model(name: &str, ipus: Ipus, domain_size: u32) -> Model {
+pub(crate) fn model(name: &str, ipus: Ipus, domain_size: u32) -> Model {
     let pod = Pod {
         controller: "vipu:8090".into(),
         contact: Contact::Reached { since: WRITTEN - 7200 },
@@ -44,7 +44,7 @@ fn model(name: &str, ipus: Ipus, domain_size: u32) -> Model {
     }
 }
 
-fn partition(id: u32, user: u32, state: State, places: Vec<Place>) -> Partition {
+pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) -> Partition {
     let job = Job {
         id,
         user,
@@ -70,7 +70,7 @@ fn partition(id: u32, user: u32, state: State, places: Vec<Place>) -> Partition 
     }
 }
 
-fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob {
+pub(crate) fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob {
     WaitingJob {
         key: id.into(),
         job: Some(Job { id, user, name: Some("wait".into()), ..Job::default() }),

@@ -47,6 +47,9 @@ fn cli_svipu_unknown_names() {
         "job 29",
         "job x",
         "partition slurm_2",
+        "why 29",
+        "ipu 0:64",
+        "user nobody-here",
     ];
     let error = |line: &str| {
         let output = run(&pod64(), line);

@@ -1,4 +1,4 @@
-//! The order in which the document is looked for.
+//! The order in which the document is looked for, and svipu.toml.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use vipu_status::file_names;
 
 use super::documents::{empty, pod64};
-use super::{run_on, surroundings};
+use super::{printed, run_in, run_on, surroundings};
 
 /// Writes a document of this cluster.
 fn document(path: &Path, cluster: &str) {
@@ -90,10 +90,54 @@ fn cli_svipu_finds_the_document_in_the_documented_order() {
     document(&root.join("e/vipu_status.json"), "option");
     assert_eq!(shown(&with_variable, Some(&root.join("e"))), "option");
 
-    fs::write(home.join(".config/svipu.toml"), "path = 3\n").unwrap();
-    assert!(shown(&variables, None).contains("'path = 3' is unknown: write status = \"PATH\""));
-
     fs::remove_file(home.join(".config/svipu.toml")).unwrap();
     fs::create_dir(home.join(".config/svipu.toml")).unwrap();
     assert!(shown(&variables, None).contains("svipu.toml: cannot read it"));
+}
+
+/// The output of a command with these files of the user and of the host. DIR is the folder of the user's file.
+fn configured(own: &str, of_host: &str, line: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let own_folder = folder.path().join("own");
+    fs::create_dir(&own_folder).unwrap();
+    fs::write(own_folder.join("svipu.toml"), own).unwrap();
+    fs::write(folder.path().join("svipu.toml"), of_host).unwrap();
+    let mut around = surroundings(&[("XDG_CONFIG_HOME", &own_folder)]);
+    around.etc = folder.path().to_owned();
+    printed(&run_in(&pod64(), line, &around)).replace(own_folder.to_str().unwrap(), "DIR")
+}
+
+#[test]
+fn cli_svipu_toml_sets_what_options_leave_open() {
+    let own = "color = \"always\"\n[columns]\nqueue = \"job,size\"\n";
+    let of_host =
+        "color = \"never\"\nmodel = \"pod65\"\ncolumns.queue = \"user\"\ncolumns.partitions = \"id\"\n";
+    assert!(configured(own, "", "queue").contains("JOB   IPUS"));
+    assert!(configured(own, "", "map").contains('\u{1b}'));
+    assert!(!configured(own, "", "map --color never").contains('\u{1b}'));
+    assert!(configured(own, "", "queue -o job,user").contains("JOB   USER"));
+    assert!(configured(own, of_host, "queue -M pod64").contains("JOB   IPUS"));
+    assert!(configured(own, of_host, "partitions -M pod64 --color never").contains("\nID\nslurm_20\n"));
+    assert!(configured(own, of_host, "queue").contains("model pod65 is unknown"));
+}
+
+#[test]
+fn cli_svipu_toml_errors_are_one_line() {
+    let texts = [
+        "path = 3",
+        "status = 3",
+        "# colours\n\ncolor = \"sometimes\"",
+        "[columns]\nmap = \"job\"",
+        "columns = \"job\"",
+        "status = \"a",
+        "status = \"a\"\nstatus = \"b\"",
+        "[columns]\nqueue = \"job,sise\"",
+        "\u{1b}[2J = 1",
+    ];
+    let error = |text: &str| {
+        let error = configured(text, "", "queue");
+        assert_eq!(error.lines().count(), 3, "{error}");
+        error.lines().nth(1).unwrap().to_owned() + "\n"
+    };
+    insta::assert_snapshot!(texts.map(error).concat());
 }

@@ -1,11 +1,25 @@
 //! What each command prints.
 
 use insta::assert_snapshot;
+use vipu_status::{Drain, Place};
 
 use super::documents::{empty, hostile, lost, pod64, pod1024};
-use super::{printed, run, run_in, surroundings};
+use super::{NOW, printed, run, run_in, surroundings};
 
-const COMMANDS: [&str; 6] = ["status", "queue", "partitions", "map", "job 20", "partition slurm_23"];
+const COMMANDS: [&str; 12] = [
+    "status",
+    "queue",
+    "partitions",
+    "map",
+    "job 20",
+    "partition slurm_23",
+    "why 20",
+    "why 30",
+    "plan",
+    "ipu 0:3",
+    "ipu 0.40",
+    "user 1001",
+];
 
 /// All commands, one after the other.
 fn all(status: &vipu_status::Status) -> String {
@@ -112,6 +126,35 @@ fn cli_svipu_map_of_small_domains() {
 #[test]
 fn cli_svipu_whole_legend_and_legend_of_one_user() {
     assert_snapshot!(run(&pod64(), "map --all").stdout + &run(&pod64(), "map -u bob").stdout);
+}
+
+#[test]
+fn cli_svipu_drained_ipu_and_users_with_little() {
+    let mut status = pod64();
+    let drain = |controller: Option<&str>, place, until| Drain {
+        model: "pod64".into(),
+        controller: controller.map(Into::into),
+        place,
+        reason: "new firmware".into(),
+        by: "root".into(),
+        since: NOW - 600,
+        until,
+    };
+    let place = |index| Some(Place { domain: 0, index });
+    status.drains = vec![
+        drain(None, None, None),
+        drain(Some("vipu:8090"), place(60), Some(NOW + 600)),
+        drain(Some("vipu:8090"), place(61), None),
+        drain(Some("other:8090"), None, None),
+    ];
+    status.line[1].start = Some(NOW);
+    status.line.truncate(2);
+    let lines = ["ipu 0:60", "ipu 0:63", "user 4242", "user root", "user bob"];
+    assert_snapshot!(
+        lines.map(|line| format!("$ svipu {line}\n{}\n", printed(&run(&status, line)))).concat()
+    );
+    let answer: serde_json::Value = serde_json::from_str(&run(&status, "ipu 0:61 --json").stdout).unwrap();
+    assert_eq!((&answer[0]["use"], answer[0]["drains"].as_array().unwrap().len()), (&"free".into(), 2));
 }
 
 #[test]

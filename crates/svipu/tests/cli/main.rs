@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod documents;
+mod environment;
 mod errors;
 mod finding;
 mod golden;
+mod manual;
+mod plan;
 mod process;
+mod why;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +31,7 @@ fn surroundings(variables: &[(&str, &Path)]) -> Surroundings {
         now: NOW,
         zone: jiff::tz::TimeZone::UTC,
         user: 1000,
-        users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into())]),
+        users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into()), (0, "root".into())]),
         variables,
         terminal: false,
         etc: "/nonexistent".into(),

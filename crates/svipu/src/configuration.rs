@@ -1,0 +1,94 @@
+//! The tool's own configuration: svipu.toml of the user, and that of the host.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::arguments::{Command, Common, When};
+use crate::error::Failure;
+use crate::safe;
+use crate::surroundings::Surroundings;
+
+/// The name of the files.
+const NAME: &str = "svipu.toml";
+
+/// What the files say. Options of the command line come first, then the user's file, then that of the host.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Configuration {
+    /// The status document, or its directory.
+    pub(crate) status: Option<PathBuf>,
+    color: Option<When>,
+    model: Option<String>,
+    #[serde(default)]
+    columns: Columns,
+}
+
+/// The columns of lists, as `--format` takes them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Columns {
+    queue: Option<String>,
+    partitions: Option<String>,
+}
+
+impl Configuration {
+    /// Reads both files. A missing one is no error.
+    pub(crate) fn read(surroundings: &Surroundings) -> Result<Self, Failure> {
+        let own = surroundings.variable("XDG_CONFIG_HOME").map(PathBuf::from);
+        let own = own.or_else(|| Some(Path::new(surroundings.variable("HOME")?).join(".config")));
+        let own = own.map(|folder| Self::of_folder(&folder)).transpose()?.unwrap_or_default();
+        Ok(own.or(Self::of_folder(&surroundings.etc)?))
+    }
+
+    fn of_folder(folder: &Path) -> Result<Self, Failure> {
+        let file = folder.join(NAME);
+        let unreadable = |why: String| Failure::Unreadable(file.clone(), why);
+        let text = match fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(why) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&why.kind()) => {
+                return Ok(Self::default());
+            }
+            Err(why) => return Err(unreadable(format!("cannot read it: {why}"))),
+        };
+        let mut read: Self = toml::from_str(&text).map_err(|why| unreadable(words(&why, &text)))?;
+        read.status = read.status.map(|path| folder.join(path));
+        Ok(read)
+    }
+
+    /// What this file says, and what the other one says beyond it.
+    fn or(self, other: Self) -> Self {
+        Self {
+            status: self.status.or(other.status),
+            color: self.color.or(other.color),
+            model: self.model.or(other.model),
+            columns: Columns {
+                queue: self.columns.queue.or(other.columns.queue),
+                partitions: self.columns.partitions.or(other.columns.partitions),
+            },
+        }
+    }
+
+    /// The options of a command line, with those that it leaves to the files.
+    pub(crate) fn complete(&self, common: &Common, command: &Command) -> Common {
+        let columns = match command {
+            Command::Queue => &self.columns.queue,
+            Command::Partitions => &self.columns.partitions,
+            _ => &None,
+        };
+        let mut common = common.clone();
+        common.color = common.color.or(self.color);
+        common.model = common.model.or_else(|| self.model.clone());
+        common.format = common.format.or_else(|| columns.clone());
+        common
+    }
+}
+
+/// An error in one line.
+fn words(why: &toml::de::Error, text: &str) -> String {
+    let before = why.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+    safe::cut(&format!("{}{}", line.unwrap_or_default(), why.message().replace('\n', "; ")), 200)
+}

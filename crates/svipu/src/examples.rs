@@ -1,0 +1,72 @@
+//! The examples in help texts and man pages. A test parses each line that begins with `svipu`.
+
+/// Of `svipu` itself.
+pub(crate) const SVIPU: &str = "\
+Examples:
+  svipu                          each model, and your own jobs
+  svipu queue --me               your waiting jobs, in line
+  svipu queue -o job,user,size   with columns of your choice
+  svipu partitions -u alice      the partitions of a user
+  svipu --json -M pod64          all about one model, for programs
+
+svipu reads the status document vipu_status.json, which slurmctld writes. It looks for the document in
+this order: --status, the variable SVIPU_STATUS, the key status of ~/.config/svipu.toml, then of
+/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model and columns of
+svipu.toml stand for --color, -M and -o where the command line has none.
+
+Exit status:
+  0  svipu showed what was asked for.
+  1  There is nothing to read, or a name is unknown.
+  2  The command line is wrong.";
+
+pub(crate) const MAP: &str = "\
+Examples:
+  svipu map                      letters for partitions, a dot for a free IPU
+  svipu map -i 5 --me            your IPUs, drawn anew each 5 seconds
+  svipu map --svg map.svg        a picture";
+
+pub(crate) const PLAN: &str = "\
+Examples:
+  svipu plan                     the next 12 hours
+  svipu plan --hours 48          the next two days
+  svipu plan --svg plan.svg      a picture";
+
+pub(crate) const WHEN: &str = "\
+Examples:
+  svipu when --ipus=32 -t 2:00:00
+  svipu when --ipus=4 -t 30 -M pod64";
+
+pub(crate) const WHY: &str = "\
+Examples:
+  svipu why 42                   why job 42 waits
+  svipu why 42_3                 why task 3 of array 42 waits
+  svipu why 42 --json            for programs: each cause with its kind";
+
+pub(crate) const JOB: &str = "\
+Examples:
+  svipu job 42
+  svipu job 42+1                 component 1 of a heterogeneous job";
+
+pub(crate) const PARTITION: &str = "\
+Examples:
+  svipu partition slurm_42";
+
+pub(crate) const IPU: &str = "\
+Examples:
+  svipu ipu 0:16                 IPU 16 of IPU-Link domain 0";
+
+pub(crate) const USER: &str = "\
+Examples:
+  svipu user alice";
+
+pub(crate) const ENV: &str = "\
+Examples:
+  eval \"$(svipu env 42)\"
+  svipu env                      of the job in which you are, or your only running job
+  svipu env 42 --gcd 1           of the second GCD";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  svipu completions bash > /etc/bash_completion.d/svipu
+  svipu completions zsh > ~/.zfunc/_svipu
+  svipu completions fish > ~/.config/fish/completions/svipu.fish";

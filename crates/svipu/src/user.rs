@@ -1,0 +1,75 @@
+//! `svipu user`: the partitions and waiting jobs of a user.
+
+use std::collections::BTreeMap;
+
+use crate::error::Failure;
+use crate::page::Page;
+use crate::status::list;
+use crate::uses::Use;
+use crate::view::{Part, View};
+use crate::{job_queue, names, partition_list, safe};
+
+/// The page of the command. The options already choose the user.
+pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
+    let partitions: Vec<_> = view.chosen.partitions.iter().collect();
+    let waiting: Vec<_> = view.chosen.line.iter().collect();
+    if view.common.json {
+        return view.json(Part { partitions: Some(partitions), line: Some(waiting), ..Part::default() });
+    }
+    let mut page = view.page();
+    let owner = partitions.iter().find_map(|entry| entry.job.as_ref());
+    let owner = owner.or_else(|| waiting.iter().find_map(|row| row.job.as_ref()));
+    let name = safe::cut(&owner.map_or_else(|| name.to_owned(), |job| view.user(Some(job))), 40);
+    held(&mut page, view, &name);
+    line(&mut page, view, &name);
+    list(
+        &mut page,
+        view,
+        "partitions",
+        partition_list::COLUMNS,
+        &partitions,
+        &format!("partitions -u {name}"),
+    )?;
+    list(&mut page, view, "waiting jobs", job_queue::COLUMNS, &waiting, &format!("queue -u {name}"))?;
+    Ok(page.finish())
+}
+
+/// Adds the IPUs of the user on each model, by use.
+fn held(page: &mut Page, view: &View<'_>, name: &str) {
+    let mut models: BTreeMap<&str, [u64; Use::ALL.len()]> = BTreeMap::new();
+    for partition in &view.chosen.partitions {
+        let counts = models.entry(&partition.model).or_default();
+        let kind = Use::of(partition.state);
+        let known = Use::ALL.iter().zip(counts).filter(|(other, _)| **other == kind);
+        known.for_each(|(_, count)| *count += u64::from(partition.size));
+    }
+    for (model, counts) in &models {
+        let total: u64 = counts.iter().sum();
+        let by_use = Use::ALL.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let words: Vec<_> = by_use.map(|(kind, count)| format!("{count} {}", kind.name().0)).collect();
+        let ipus = names::ipus(u32::try_from(total).unwrap_or(u32::MAX));
+        page.paragraph(&format!("{name} has {ipus} of {}: {}.", safe::cut(model, 30), words.join(", ")));
+    }
+    if models.is_empty() {
+        page.line(&format!("The document names no IPUs of {name}."));
+    }
+}
+
+/// Adds the number of waiting jobs and the next start.
+fn line(page: &mut Page, view: &View<'_>, name: &str) {
+    let waiting = &view.chosen.line;
+    if waiting.is_empty() {
+        return page.line(&format!("The document names no waiting job of {name}."));
+    }
+    let jobs =
+        if waiting.len() == 1 { "1 job waits".to_owned() } else { format!("{} jobs wait", waiting.len()) };
+    let next = waiting.iter().filter_map(|row| Some((row.start?, row))).min_by_key(|(at, _)| *at);
+    let next = match next {
+        None => "It is unknown when the next one can start.".to_owned(),
+        Some((at, row)) => {
+            let job = names::job(row.job.as_ref());
+            format!("The next one, job {job}, can have its {} {}.", names::ipus(row.size), view.moment(at))
+        }
+    };
+    page.paragraph(&format!("{jobs} for IPUs. {next}"));
+}

@@ -1,0 +1,94 @@
+//! `svipu why`: the causes for which a job waits, and what would help, in whole sentences.
+
+mod advice;
+mod ahead;
+mod held;
+mod limits;
+mod room;
+mod sentence;
+mod stops;
+mod waiting;
+
+use vipu_forecast::Start;
+use vipu_status::WaitingJob;
+
+use crate::error::Failure;
+use crate::job::{self, Found};
+use crate::page::Tone;
+use crate::view::View;
+use crate::{names, safe};
+use sentence::{Answer, Sentence, capital};
+use waiting::Waiting;
+
+/// The page of the command.
+pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
+    let Found { partitions, waiting } = job::find(view, id)?;
+    let held = partitions.iter().map(|partition| held::answer(view, partition));
+    let answers: Vec<_> = held.chain(waiting.iter().map(|row| answer(view, row))).collect();
+    if view.common.json {
+        return Ok(serde_json::to_string_pretty(&answers)? + "\n");
+    }
+    let mut page = view.page();
+    for (number, answer) in answers.iter().enumerate() {
+        if number > 0 {
+            page.line("");
+        }
+        page.paragraph(&answer.summary);
+        for (head, sentences) in [("Why:", &answer.causes), ("What would help:", &answer.advice)] {
+            if !sentences.is_empty() {
+                page.toned(&[(Tone::Bold, head)]);
+            }
+            sentences.iter().for_each(|sentence| page.item(&sentence.text));
+        }
+    }
+    Ok(page.finish())
+}
+
+fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
+    let job = names::job(row.job.as_ref());
+    let wants = format!(
+        "{} waits for {} of {}.",
+        capital(&view.owner(row.job.as_ref())),
+        names::ipus(row.size),
+        safe::cut(&row.model, 30)
+    );
+    let reason = row.reason.as_deref().filter(|reason| !reason.is_empty());
+    let reason =
+        reason.map(|text| Sentence::new("reason", format!("squeue shows: {}", safe::cut(text, 300))));
+    let mut causes: Vec<_> = reason.into_iter().collect();
+    let Some(model) = view.all.models.iter().find(|model| model.name == row.model) else {
+        causes.push(stops::no_model(view, row));
+        return Answer { job, summary: wants, causes, advice: Vec::new() };
+    };
+    let waiting = Waiting::new(view, row, model);
+    causes.extend(stops::causes(&waiting));
+    causes.extend(limits::causes(&waiting));
+    causes.extend(room::causes(&waiting));
+    causes.extend(ahead::causes(&waiting));
+    causes.extend(room::planned_block(&waiting));
+    causes.extend(not_before(&waiting));
+    Answer { job, summary: format!("{wants} {}", expected(&waiting)), causes, advice: advice::all(&waiting) }
+}
+
+/// The expected start.
+fn expected(waiting: &Waiting<'_>) -> String {
+    let Some(Start { at, controller, places }) = waiting.start() else {
+        return "It is unknown when it can have them.".to_owned();
+    };
+    let places =
+        if places.is_empty() { String::new() } else { format!(", places {}", names::places(&places)) };
+    format!(
+        "It can have its IPUs {} (controller {}{places}), if all jobs before it use their whole time limits.",
+        waiting.view.moment(at),
+        safe::cut(&controller, 60)
+    )
+}
+
+fn not_before(waiting: &Waiting<'_>) -> Option<Sentence> {
+    let at = Some(waiting.row.not_before).filter(|at| *at > waiting.now)?;
+    let text = format!(
+        "Without regard to IPUs, Slurm expects its nodes and all else that it needs {}.",
+        waiting.view.moment(at)
+    );
+    Some(Sentence::new("nodes", text))
+}

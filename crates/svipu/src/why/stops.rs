@@ -1,0 +1,89 @@
+//! What keeps every job, or every job on some IPUs, from starting.
+
+use vipu_status::{Contact, Drain, Pod, WaitingJob};
+
+use super::sentence::Sentence;
+use super::waiting::Waiting;
+use crate::times::span;
+use crate::view::View;
+use crate::{names, safe};
+
+/// The model is not in the document.
+pub(super) fn no_model(view: &View<'_>, row: &WaitingJob) -> Sentence {
+    let known: Vec<_> = view.all.models.iter().map(|model| safe::cut(&model.name, 30)).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    let text =
+        format!("The cluster has no Pod model {} now: known models are {known}.", safe::cut(&row.model, 30));
+    Sentence::new("no_model", text)
+}
+
+/// The plugin, the model, its controllers, and drains.
+pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
+    let mut causes = Vec::new();
+    let (status, model) = (waiting.view.all, waiting.model);
+    let name = safe::cut(&model.name, 30);
+    if let Some(why) = &status.out_of_order {
+        let why = safe::cut(why, 200);
+        let text =
+            format!("No job with IPUs starts until slurmctld is restarted: {why}. Tell your administrator.");
+        causes.push(Sentence::new("out_of_order", text));
+    }
+    if let Some(why) = &model.trouble {
+        let text = format!("No job can start on {name} now: {}.", safe::cut(why, 200));
+        causes.push(Sentence::new("trouble", text));
+    }
+    if !model.conf.in_force {
+        let why = model.conf.error.as_deref().map(|why| format!(": {}", safe::cut(why, 200)));
+        let text = format!("No settings of {name} are in force{}.", why.unwrap_or_default());
+        causes.push(Sentence::new("no_settings", text));
+    }
+    causes.extend(model.pods.iter().filter_map(|pod| controller(waiting, pod)));
+    let drains = status.drains.iter().filter(|drain| drain.model == model.name);
+    causes.extend(drains.map(|drain| drained(waiting, drain)));
+    causes
+}
+
+/// A controller that does not answer, or on which no partition can be made.
+fn controller(waiting: &Waiting<'_>, pod: &Pod) -> Option<Sentence> {
+    let name = safe::cut(&pod.controller, 60);
+    let ipus = match pod.ipus.total {
+        0 => String::new(),
+        total => format!(" Its {} cannot be had until it answers.", names::ipus(total)),
+    };
+    match (&pod.contact, &pod.trouble) {
+        (Contact::NotYet, _) => {
+            let text = format!("Controller {name} has not answered since slurmctld was started.{ipus}");
+            Some(Sentence::new("controller_away", text))
+        }
+        (Contact::Lost { since, reason }, _) => {
+            let ago = span(waiting.now.saturating_sub(*since));
+            let reason = safe::cut(reason, 200);
+            let text = format!("Controller {name} has not answered for {ago}: {reason}.{ipus}");
+            Some(Sentence::new("controller_away", text))
+        }
+        (Contact::Reached { .. }, Some(why)) => {
+            let text = format!("Controller {name} can make no partition now: {}.", safe::cut(why, 200));
+            Some(Sentence::new("controller_trouble", text))
+        }
+        (Contact::Reached { .. }, None) => None,
+    }
+}
+
+fn drained(waiting: &Waiting<'_>, drain: &Drain) -> Sentence {
+    let Drain { model, controller, place, reason, by, since, until } = drain;
+    let controller = controller.as_ref().map(|name| format!("controller {}", safe::cut(name, 60)));
+    let what = match (controller, place) {
+        (Some(controller), Some(place)) => format!("IPU {} of {controller}", names::places(&[*place])),
+        (None, Some(place)) => format!("IPU {} of {}", names::places(&[*place]), safe::cut(model, 30)),
+        (Some(controller), None) => format!("all IPUs of {controller}"),
+        (None, None) => format!("all IPUs of {}", safe::cut(model, 30)),
+    };
+    let until = until.map(|at| format!(" until {}", waiting.view.time(at))).unwrap_or_default();
+    let text = format!(
+        "Nothing new starts on {what}{until}: {} drained it at {} ({}).",
+        safe::cut(by, 30),
+        waiting.view.time(*since),
+        safe::cut(reason, 200)
+    );
+    Sentence::new("drained", text)
+}

@@ -1,0 +1,64 @@
+//! A job that waits, with what decides about it.
+
+use vipu_forecast::{ModelForecast, Start};
+use vipu_status::{Drain, Model, Share, WaitingJob};
+
+use crate::view::View;
+
+/// A job that waits, with what decides about it.
+pub(super) struct Waiting<'a> {
+    pub(super) view: &'a View<'a>,
+    pub(super) row: &'a WaitingJob,
+    pub(super) model: &'a Model,
+    /// The jobs before it in line.
+    pub(super) ahead: Vec<&'a WaitingJob>,
+    /// None if no job can start on the model now.
+    pub(super) forecast: Option<ModelForecast>,
+    /// The time, but not before the document was written.
+    pub(super) now: i64,
+}
+
+impl<'a> Waiting<'a> {
+    pub(super) fn new(view: &'a View<'a>, row: &'a WaitingJob, model: &'a Model) -> Self {
+        let line = view.all.line.iter().filter(|other| other.model == row.model);
+        let now = view.surroundings.now.max(view.all.written);
+        let ahead = line.take_while(|other| other.key != row.key).collect();
+        Self { view, row, model, ahead, forecast: forecast(view, model, now), now }
+    }
+
+    /// The expected start. The document has none for jobs far back in line.
+    pub(super) fn start(&self) -> Option<Start> {
+        let forecast = self.forecast.as_ref()?;
+        if self.row.size > allowed(self.row, self.model) {
+            return None;
+        }
+        let WaitingJob { start, planned_controller, planned_places, .. } = self.row;
+        if let (Some(at), Some(controller)) = (*start, planned_controller) {
+            return Some(Start { at, controller: controller.clone(), places: planned_places.clone() });
+        }
+        forecast.waiting(self.ahead.len())
+    }
+}
+
+/// The forecast for a model. None if nothing new starts on it.
+pub(super) fn forecast(view: &View<'_>, model: &Model, now: i64) -> Option<ModelForecast> {
+    let is_whole =
+        |drain: &Drain| drain.model == model.name && drain.controller.is_none() && drain.place.is_none();
+    let stopped = model.trouble.is_some() || !model.conf.in_force || view.all.drains.iter().any(is_whole);
+    if stopped { None } else { ModelForecast::new(view.all, model, now) }
+}
+
+/// The largest size that the limits of a model allow the job now.
+pub(super) fn allowed(row: &WaitingJob, model: &Model) -> u32 {
+    let limits = &model.limits;
+    let Some(name) = slurm_partition(row) else { return limits.job };
+    let of_job = limits.job_in_slurm_partition.get(name).copied().unwrap_or(limits.job);
+    let left = |share: &Share| u32::try_from(u64::from(share.limit).saturating_sub(share.used)).unwrap_or(0);
+    let of_all = limits.slurm_partition.get(name).map_or(limits.job, left);
+    limits.job.min(of_job).min(of_all)
+}
+
+/// The Slurm partition of the job, if it is known.
+pub(super) fn slurm_partition(row: &WaitingJob) -> Option<&str> {
+    row.job.as_ref()?.slurm_partition.as_deref()
+}
