@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vipu_types::IpuCount;
 
+use crate::surroundings::Surroundings;
 use crate::times;
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
@@ -16,6 +17,15 @@ pub struct Arguments {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+impl Arguments {
+    /// Whether the command line asks for a live screen that this terminal can show.
+    #[must_use]
+    pub fn is_live(&self, surroundings: &Surroundings) -> bool {
+        let prints = self.common.json || self.common.noheader || self.common.format.is_some();
+        matches!(self.command, Some(Command::Top)) && surroundings.terminal && !prints
+    }
 }
 
 const EXIT: &str = "\
@@ -43,6 +53,8 @@ pub(crate) enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Watch the Pods, the partitions and the waiting jobs on a live screen. F1 or h explains the keys.
+    Top,
     /// Tell when a job could have its IPUs. Nothing is submitted.
     When {
         /// The number of IPUs: 1, 2, 4, ...
@@ -76,7 +88,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The options of all commands.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
     /// The status document, or the directory in which it is.
     #[arg(long, global = true, value_name = "PATH")]
@@ -111,4 +123,15 @@ pub(crate) enum When {
     Auto,
     Always,
     Never,
+}
+
+impl When {
+    /// Whether svipu uses colours.
+    pub(crate) fn colours(self, surroundings: &Surroundings) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
+        }
+    }
 }

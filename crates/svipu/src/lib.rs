@@ -23,12 +23,14 @@ mod status;
 mod surroundings;
 mod table;
 mod times;
+mod top;
 mod uses;
 mod view;
 mod when;
 
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
+pub use top::{Next, Screen, Top, watch};
 
 use arguments::Command;
 use error::Failure;
@@ -47,17 +49,22 @@ pub struct Output {
 
 /// Carries out a command line.
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
-    let mut output = Output::default();
-    match answer(arguments, surroundings, &mut output.stderr) {
-        Ok(stdout) => output.stdout = stdout,
+    let mut stderr = String::new();
+    match answer(arguments, surroundings, &mut stderr) {
+        Ok(stdout) => Output { stdout, stderr, exit: 0 },
         Err(failure) => {
-            let words = safe::cut(&failure.to_string(), safe::LINE);
-            let words = if surroundings.utf8() { words } else { safe::ascii(&words) };
-            output.stderr += &format!("svipu: {words}\n");
-            output.exit = failure.exit();
+            let failed = Output::of(&failure, surroundings.utf8());
+            Output { stderr: stderr + &failed.stderr, ..failed }
         }
     }
-    output
+}
+
+impl Output {
+    fn of(failure: &Failure, utf8: bool) -> Self {
+        let words = safe::cut(&failure.to_string(), safe::LINE);
+        let words = if utf8 { words } else { safe::ascii(&words) };
+        Self { stdout: String::new(), stderr: format!("svipu: {words}\n"), exit: failure.exit() }
+    }
 }
 
 fn answer(
@@ -69,20 +76,28 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    if matches!(command, Command::Top) {
+        return Err(Failure::Live);
+    }
     let path = find::document(arguments.common.status.as_deref(), surroundings)?;
     let status = document::read(&path)?;
-    *stderr += &document::warnings(&status, surroundings.now);
+    if let Some(warning) = document::warning(&status, surroundings.now) {
+        *stderr += &format!("svipu: warning: {warning}\n");
+    }
     let view = View::new(&status, &arguments.common, surroundings)?;
     let page = match command {
         Command::Status => status::show(&view),
         Command::Queue => job_queue::show(&view),
         Command::Partitions => partition_list::show(&view),
         Command::Map { all } => map::show(&view, *all),
+        Command::Top => Err(Failure::Live),
         Command::When { ipus, time } => when::show(&view, *ipus, *time),
         Command::Job { id } => job::show(&view, id),
         Command::Partition { id } => partition::show(&view, id),
     }?;
-    *stderr += &view.hidden();
+    if let Some(warning) = view.hidden() {
+        *stderr += &format!("svipu: {warning}\n");
+    }
     if !view.has_header() {
         *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
     }

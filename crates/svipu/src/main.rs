@@ -9,7 +9,11 @@ use svipu::{Arguments, Surroundings};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let output = svipu::run(&arguments, &Surroundings::of_this_process());
+    let surroundings = Surroundings::of_this_process();
+    let output = match arguments.is_live(&surroundings) {
+        true => svipu::watch(&arguments, surroundings),
+        false => svipu::run(&arguments, &surroundings),
+    };
     // A closed pipe is no error: the reader has read enough.
     let _ = io::stderr().write_all(output.stderr.as_bytes());
     let mut stdout = io::stdout().lock();

@@ -10,7 +10,10 @@ use crate::page::{Page, Tone};
 use crate::status::NO_MODEL;
 use crate::uses::Use;
 use crate::view::{Part, View};
-use grid::Grid;
+pub(crate) use grid::Grid;
+
+/// The columns of a terminal.
+const COLUMNS: usize = 80;
 
 /// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
 const LINES: usize = 24;
@@ -18,16 +21,20 @@ const LINES: usize = 24;
 /// The letters for partitions that are in use. A Pod with more partitions uses each letter several times.
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
+/// The line of a Pod that is too large.
+pub(crate) const TOO_LARGE: &str =
+    "  The Pod has more IPUs than a map can show: svipu partitions lists them.";
+
 /// The mark for partitions of users that the options leave out.
-const NOT_CHOSEN: char = ':';
+pub(crate) const NOT_CHOSEN: char = ':';
 
 /// A partition with its mark.
-struct Drawn<'a> {
-    partition: &'a Partition,
-    mark: char,
-    tone: Tone,
+pub(crate) struct Drawn<'a> {
+    pub(crate) partition: &'a Partition,
+    pub(crate) mark: char,
+    pub(crate) tone: Tone,
     /// Whether the options choose its owner.
-    chosen: bool,
+    pub(crate) chosen: bool,
 }
 
 /// The page of the command. With `all`, the legends are whole.
@@ -60,25 +67,31 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
         )]);
     }
     let drawn = marked(view, model, pod);
-    let Some(mut grid) = Grid::new(model, pod, &drawn) else {
-        page.line("  The Pod has more IPUs than a map can show: svipu partitions lists them.");
+    let Some(grid) = grid(model, pod, &drawn) else {
+        page.line(TOO_LARGE);
         return;
     };
-    for other in &pod.others {
-        let kind = Use::of_other(other.because);
-        grid.put(&other.places, kind.name().1, kind.tone());
-    }
-    for Drawn { partition, mark, tone, .. } in &drawn {
-        grid.put(&partition.places, *mark, *tone);
-    }
-    let lines = grid.add(page);
+    let lines = grid.add(page, COLUMNS);
     // The age and the heading take two lines, and the prompt takes the last one.
     let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
     legend::add(page, view, pod, &drawn, (!all).then_some(room));
 }
 
+/// The grid with all marks. None, if the Pod is too large.
+pub(crate) fn grid(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
+    let mut grid = Grid::new(model, pod, drawn)?;
+    for other in &pod.others {
+        let kind = Use::of_other(other.because);
+        grid.put(&other.places, kind.name().1, kind.tone());
+    }
+    for Drawn { partition, mark, tone, .. } in drawn {
+        grid.put(&partition.places, *mark, *tone);
+    }
+    Some(grid)
+}
+
 /// The partitions of a Pod with their marks, in the order of their places.
-fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn<'a>> {
+pub(crate) fn marked<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> Vec<Drawn<'a>> {
     let here = |entry: &&Partition| entry.model == model.name && entry.controller == pod.controller;
     let mut partitions: Vec<_> = view.all.partitions.iter().filter(here).collect();
     partitions.sort_by_key(|partition| (partition.places.iter().min().copied(), partition.key));

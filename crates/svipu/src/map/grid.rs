@@ -11,10 +11,7 @@ use crate::uses::Use;
 /// The IPUs of the largest Pod that is drawn.
 const MOST_IPUS: u32 = 1 << 16;
 
-/// The columns of a terminal.
-const COLUMNS: usize = 80;
-
-/// The IPUs of a domain that stand in one row.
+/// The greatest number of IPUs of a domain that stand in one row.
 const IN_A_ROW: usize = 64;
 
 /// LinkDomainSize of a model that names none.
@@ -27,7 +24,7 @@ type Cell = (char, Tone);
 type Domain<'a> = (u32, &'a [Cell]);
 
 /// The IPUs of a Pod by domain, each with its mark.
-pub(super) struct Grid {
+pub(crate) struct Grid {
     domains: BTreeMap<u32, Vec<Cell>>,
     /// The IPUs that have no cell, because their places lie outside the Pod.
     outside: usize,
@@ -78,14 +75,16 @@ impl Grid {
         }
     }
 
-    /// Adds the grid to the page, and returns the number of its lines.
-    pub(super) fn add(&self, page: &mut Page) -> usize {
-        let label = self.label_width();
+    /// Adds the grid to the page with lines of `columns`, and returns the number of its lines.
+    pub(crate) fn add(&self, page: &mut Page, columns: usize) -> usize {
+        let label = self.label_width(columns);
+        let width = columns.saturating_sub(label);
+        let in_a_row = IN_A_ROW.min(1 << width.checked_ilog2().unwrap_or(0));
         let mut lines = 0;
-        for row in self.rows(COLUMNS - label) {
-            for part in 0..row[0].1.len().div_ceil(IN_A_ROW) {
+        for row in self.rows(width) {
+            for part in 0..row[0].1.len().div_ceil(in_a_row) {
                 let name = if part == 0 { name(&row) } else { String::new() };
-                line(page, &format!("{name:label$}"), &row, part);
+                line(page, &format!("{name:label$}"), &row, (part, in_a_row));
                 lines += 1;
             }
         }
@@ -97,9 +96,9 @@ impl Grid {
     }
 
     /// The width of the longest label with a space behind it.
-    fn label_width(&self) -> usize {
+    fn label_width(&self, columns: usize) -> usize {
         let longest = self.domains.last_key_value().map_or(1, |(id, _)| id.to_string().len());
-        let one = self.domains.values().next().is_none_or(|cells| cells.len() >= COLUMNS / 2);
+        let one = self.domains.values().next().is_none_or(|cells| cells.len() >= columns / 2);
         if one { longest + 1 } else { 2 * longest + 2 }
     }
 
@@ -134,11 +133,11 @@ fn name(row: &[Domain<'_>]) -> String {
     }
 }
 
-/// Adds a line. Neighbours of one colour make one piece.
-fn line(page: &mut Page, label: &str, row: &[Domain<'_>], part: usize) {
+/// Adds a line: this part of each domain, in parts of this length. Neighbours of one colour make one piece.
+fn line(page: &mut Page, label: &str, row: &[Domain<'_>], (part, in_a_row): (usize, usize)) {
     let mut pieces: Vec<(Tone, String)> = vec![(Tone::Plain, label.to_owned())];
     for (place, (_, cells)) in row.iter().enumerate() {
-        let cells = cells.chunks(IN_A_ROW).nth(part).unwrap_or_default();
+        let cells = cells.chunks(in_a_row).nth(part).unwrap_or_default();
         let space = (' ', Tone::Plain);
         for (mark, tone) in (place > 0 && gap(cells) > 0).then_some(&space).into_iter().chain(cells) {
             match pieces.last_mut().filter(|(last, _)| last == tone) {

@@ -6,6 +6,8 @@ mod errors;
 mod finding;
 mod golden;
 mod process;
+mod top;
+mod top_terminal;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
