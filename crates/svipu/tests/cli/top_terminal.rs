@@ -191,6 +191,7 @@ fn cli_svipu_top_gives_the_terminal_back_after_a_panic() {
     session.wait("the message", |screen| screen.contents().contains("for the test"));
     let (status, text) = session.end();
     assert_eq!(status.code(), Some(101), "{text}");
+    assert!(text.contains("for the test"), "the message is on the usual screen: {text}");
 }
 
 /// The program of the test above.
