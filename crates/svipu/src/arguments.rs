@@ -9,6 +9,7 @@ use serde::Deserialize;
 use vipu_status::Place;
 use vipu_types::IpuCount;
 
+use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
@@ -29,6 +30,13 @@ impl Arguments {
             Some(Command::Map { interval, .. }) => Some(Duration::from_secs(interval?.into())),
             _ => None,
         }
+    }
+
+    /// Whether the command line asks for a live screen that this terminal can show.
+    #[must_use]
+    pub fn is_live(&self, surroundings: &Surroundings) -> bool {
+        let prints = self.common.json || self.common.noheader || self.common.format.is_some();
+        matches!(self.command, Some(Command::Top)) && surroundings.terminal && !prints
     }
 
     /// The file for a picture.
@@ -75,6 +83,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json"])]
         svg: Option<PathBuf>,
     },
+    /// Watch the Pods, the partitions and the waiting jobs on a live screen. F1 or h explains the keys.
+    Top,
     /// Tell when a job could have its IPUs. Nothing is submitted.
     #[command(after_help = examples::WHEN)]
     When {
@@ -196,4 +206,15 @@ pub(crate) enum When {
     Auto,
     Always,
     Never,
+}
+
+impl When {
+    /// Whether svipu uses colours.
+    pub(crate) fn colours(self, surroundings: &Surroundings) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
+        }
+    }
 }

@@ -62,15 +62,12 @@ pub(crate) fn age(status: &Status, now: i64) -> String {
     format!("as of {} ago", span(now.saturating_sub(status.written)))
 }
 
-/// The lines for standard error about the age.
-pub(crate) fn warnings(status: &Status, now: i64) -> String {
+/// The warning about an age that should not be.
+pub(crate) fn warning(status: &Status, now: i64) -> Option<String> {
     let age = now.saturating_sub(status.written);
     if age > OLD {
-        return format!("svipu: warning: the status is {} old: slurmctld may be down\n", span(age));
+        return Some(format!("the status is {} old: slurmctld may be down", span(age)));
     }
-    if age < -OLD {
-        let ahead = span(age.saturating_neg());
-        return format!("svipu: warning: the status was written {ahead} in the future: compare the clocks\n");
-    }
-    String::new()
+    let ahead = span(age.saturating_neg());
+    (age < -OLD).then(|| format!("the status was written {ahead} in the future: compare the clocks"))
 }

@@ -23,6 +23,12 @@ pub(crate) enum Failure {
     WhichJob(String),
     #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
     Unwritable(PathBuf, std::io::Error),
+    #[error(
+        "top is a live screen: it needs a terminal as standard input and output, and takes no --json, --noheader or --format; svipu status prints the state once"
+    )]
+    Live,
+    #[error("the terminal failed: {0}")]
+    Terminal(#[from] std::io::Error),
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
     #[error("cannot write JSON: {0}")]
@@ -45,10 +51,18 @@ impl Failure {
         Self::Unknown { kind, name: crate::safe::cut(name, 40), known }
     }
 
+    /// The text without the path of the document, for a screen that always shows one document.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Unreadable(_, why) => why,
+            other => other.to_string(),
+        }
+    }
+
     /// The exit status.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::Column { .. } | Self::NoColumns => 2,
+            Self::Column { .. } | Self::NoColumns | Self::Live => 2,
             _ => 1,
         }
     }

@@ -30,6 +30,7 @@ mod surroundings;
 mod svg;
 mod table;
 mod times;
+mod top;
 mod user;
 mod uses;
 mod view;
@@ -38,6 +39,7 @@ mod why;
 
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
+pub use top::{Next, Screen, Top, watch};
 
 use std::path::{Path, PathBuf};
 
@@ -70,22 +72,28 @@ pub struct Output {
 
 /// Carries out a command line.
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
-    let mut output = Output::default();
-    match answer(arguments, surroundings, &mut output.stderr) {
+    let mut stderr = String::new();
+    match answer(arguments, surroundings, &mut stderr) {
         Ok(text) => match arguments.picture() {
             Some(path) if path != Path::new("-") => {
-                output.picture = Some(Picture { path: path.into(), svg: text })
+                let picture = Some(Picture { path: path.into(), svg: text });
+                Output { picture, stderr, ..Output::default() }
             }
-            _ => output.stdout = text,
+            _ => Output { stdout: text, stderr, ..Output::default() },
         },
         Err(failure) => {
-            let words = safe::cut(&failure.to_string(), safe::LINE);
-            let words = if surroundings.utf8() { words } else { safe::ascii(&words) };
-            output.stderr += &format!("svipu: {words}\n");
-            output.exit = failure.exit();
+            let failed = Output::of(&failure, surroundings.utf8());
+            Output { stderr: stderr + &failed.stderr, ..failed }
         }
     }
-    output
+}
+
+impl Output {
+    fn of(failure: &Failure, utf8: bool) -> Self {
+        let words = safe::cut(&failure.to_string(), safe::LINE);
+        let words = if utf8 { words } else { safe::ascii(&words) };
+        Self { stderr: format!("svipu: {words}\n"), exit: failure.exit(), ..Self::default() }
+    }
 }
 
 fn answer(
@@ -100,13 +108,16 @@ fn answer(
     match command {
         Command::Completions { shell } => return Ok(manual::completion(*shell)),
         Command::Man { directory } => return manual::pages(directory),
+        Command::Top => return Err(Failure::Live),
         _ => {}
     }
     let configuration = Configuration::read(surroundings)?;
     let mut common = configuration.complete(&arguments.common, command);
     let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
     let status = document::read(&path, surroundings.user)?;
-    *stderr += &document::warnings(&status, surroundings.now);
+    if let Some(warning) = document::warning(&status, surroundings.now) {
+        *stderr += &format!("svipu: warning: {warning}\n");
+    }
     if let Command::User { name } = command {
         (common.user, common.me) = (Some(name.clone()), false);
     }
@@ -126,10 +137,12 @@ fn answer(
         Command::User { name } => user::show(&view, name),
         Command::Env { job, gcd } => environment::show(&view, job.as_deref(), *gcd),
         // They need no document, and were carried out above.
-        Command::Completions { .. } | Command::Man { .. } => Ok(String::new()),
+        Command::Completions { .. } | Command::Man { .. } | Command::Top => Ok(String::new()),
         Command::Partition { id } => partition::show(&view, id),
     }?;
-    *stderr += &view.hidden();
+    if let Some(warning) = view.hidden() {
+        *stderr += &format!("svipu: {warning}\n");
+    }
     if !view.has_header() {
         *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
     }

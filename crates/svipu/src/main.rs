@@ -13,7 +13,11 @@ use svipu::{Arguments, Output, Surroundings};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let output = svipu::run(&arguments, &Surroundings::of_this_process());
+    let surroundings = Surroundings::of_this_process();
+    let output = match arguments.is_live(&surroundings) {
+        true => svipu::watch(&arguments, surroundings),
+        false => svipu::run(&arguments, &surroundings),
+    };
     let exit = output.exit;
     let written = match arguments.interval().filter(|_| exit == 0) {
         Some(interval) => repeat(&arguments, output, interval),

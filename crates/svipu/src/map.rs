@@ -8,12 +8,12 @@ use vipu_status::{Contact, Model, Partition, Pod};
 
 use crate::document;
 use crate::error::Failure;
-use crate::page::{Page, Tone};
+use crate::page::{COLUMNS, Page, Tone};
 use crate::status::NO_MODEL;
 use crate::svg::Svg;
 use crate::uses::Use;
 use crate::view::{Part, View};
-use grid::Grid;
+pub(crate) use grid::Grid;
 
 /// The lines of a terminal. Without `--all`, grid and legend of a Pod take no more.
 pub(crate) const LINES: usize = 24;
@@ -81,14 +81,14 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
         page.line(TOO_LARGE);
         return;
     };
-    let lines = grid.add(page);
+    let lines = grid.add(page, COLUMNS);
     // The age and the heading take two lines, and the prompt takes the last one.
     let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
     legend::add(page, view, pod, &drawn, (!all).then_some(room));
 }
 
 /// The grid of a Pod with its partitions. None if the Pod is too large.
-fn filled(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
+pub(crate) fn filled(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
     let mut grid = Grid::new(model, pod, drawn.iter().flat_map(|drawn| &drawn.partition.places))?;
     for Drawn { partition, mark, tone, .. } in drawn {
         grid.put(&partition.places, *mark, *tone);

@@ -45,16 +45,19 @@ impl Tone {
     }
 }
 
+/// A line: pieces of text, each with its colour.
+pub(crate) type Line = Vec<(Tone, String)>;
+
 /// The text that a command prints. All of it passes through [`safe::cut`] on its way in.
 pub(crate) struct Page {
-    text: String,
+    lines: Vec<Line>,
     colour: bool,
     utf8: bool,
 }
 
 impl Page {
     pub(crate) fn new(colour: bool, utf8: bool) -> Self {
-        Self { text: String::new(), colour, utf8 }
+        Self { lines: Vec::new(), colour, utf8 }
     }
 
     /// Whether bars consist of coloured blocks. Otherwise they consist of letters.
@@ -88,18 +91,17 @@ impl Page {
 
     /// Adds a line of pieces, each with its colour.
     pub(crate) fn toned(&mut self, pieces: &[(Tone, &str)]) {
-        for (tone, text) in pieces.iter().filter(|(_, text)| !text.is_empty()) {
+        let shown = |text: &str| {
             let text = safe::cut(text, safe::LINE);
-            let text = if self.utf8 { text } else { safe::ascii(&text) };
-            match self.colour && *tone != Tone::Plain {
-                true => self.text += &format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()),
-                false => self.text += &text,
-            }
-        }
-        if !self.colour {
-            self.text.truncate(self.text.trim_end_matches(' ').len());
-        }
-        self.text.push('\n');
+            if self.utf8 { text } else { safe::ascii(&text) }
+        };
+        let pieces = pieces.iter().filter(|(_, text)| !text.is_empty());
+        self.lines.push(pieces.map(|(tone, text)| (*tone, shown(text))).collect());
+    }
+
+    /// The lines, for a screen that colours them itself.
+    pub(crate) fn lines(self) -> Vec<Line> {
+        self.lines
     }
 
     /// Adds a line of single marks. Neighbours of one colour make one piece.
@@ -117,6 +119,14 @@ impl Page {
 
     /// Ends the page.
     pub(crate) fn finish(self) -> String {
-        self.text
+        let piece = |(tone, text): &(Tone, String)| match self.colour && *tone != Tone::Plain {
+            true => format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()),
+            false => text.clone(),
+        };
+        let line = |line: &Line| {
+            let text: String = line.iter().map(piece).collect();
+            if self.colour { text } else { text.trim_end_matches(' ').to_owned() }
+        };
+        self.lines.iter().map(|it| line(it) + "\n").collect()
     }
 }

@@ -32,6 +32,16 @@ impl Selection {
         Ok(Self { model: common.model.clone(), user })
     }
 
+    /// The jobs of a user, or of all users.
+    pub(crate) fn of_user(user: Option<u32>) -> Self {
+        Self { model: None, user }
+    }
+
+    /// The user that the options name.
+    pub(crate) fn user(&self) -> Option<u32> {
+        self.user
+    }
+
     /// Leaves out what the options do not name.
     pub(crate) fn apply(&self, mut status: Status) -> Status {
         status.models.retain(|model| self.has_model(&model.name));
@@ -43,11 +53,6 @@ impl Selection {
     /// Whether the options choose the jobs of this owner. A hidden owner is nobody's.
     pub(crate) fn has_owner(&self, job: Option<&Job>) -> bool {
         self.user.is_none_or(|user| job.is_some_and(|job| job.user == user))
-    }
-
-    /// Whether the options choose a user.
-    pub(crate) fn has_user(&self) -> bool {
-        self.user.is_some()
     }
 
     fn has_model(&self, name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! The facts about the process that decide what svipu shows.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -29,8 +30,8 @@ pub struct Surroundings {
 
 /// The source of the names of users.
 pub enum Users {
-    /// The databases of the host.
-    Host,
+    /// The databases of the host, with the answers so far. A host may ask a server for each name.
+    Host(RefCell<HashMap<u32, Option<String>>>),
     /// A list, for tests.
     List(Vec<(u32, String)>),
 }
@@ -39,7 +40,10 @@ impl Users {
     /// The name of a user.
     pub(crate) fn name(&self, id: u32) -> Option<String> {
         match self {
-            Self::Host => Some(User::from_uid(Uid::from_raw(id)).ok()??.name),
+            Self::Host(known) => {
+                let ask = || Some(User::from_uid(Uid::from_raw(id)).ok()??.name);
+                known.borrow_mut().entry(id).or_insert_with(ask).clone()
+            }
             Self::List(list) => Some(list.iter().find(|(known, _)| *known == id)?.1.clone()),
         }
     }
@@ -47,7 +51,7 @@ impl Users {
     /// The id of a user.
     pub(crate) fn id(&self, name: &str) -> Option<u32> {
         match self {
-            Self::Host => Some(User::from_name(name).ok()??.uid.as_raw()),
+            Self::Host(_) => Some(User::from_name(name).ok()??.uid.as_raw()),
             Self::List(list) => Some(list.iter().find(|(_, known)| known == name)?.0),
         }
     }
@@ -63,7 +67,7 @@ impl Surroundings {
             now: Timestamp::now().as_second(),
             zone: TimeZone::system(),
             user: getuid().as_raw(),
-            users: Users::Host,
+            users: Users::Host(RefCell::default()),
             variables: variables.collect(),
             terminal: io::stdout().is_terminal(),
             etc: "/etc".into(),

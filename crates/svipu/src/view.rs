@@ -1,12 +1,9 @@
 //! The document with the options of the command line: what each command shows.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-
 use serde::Serialize;
 use vipu_status::{Job, Model, Partition, Status, WaitingJob};
 
-use crate::arguments::{Common, When};
+use crate::arguments::Common;
 use crate::document;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
@@ -24,8 +21,6 @@ pub(crate) struct View<'a> {
     pub(crate) selection: Selection,
     pub(crate) common: &'a Common,
     pub(crate) surroundings: &'a Surroundings,
-    /// The names of users so far. A host may ask a server for each name.
-    names: RefCell<HashMap<u32, String>>,
 }
 
 /// A part of the document as JSON. The members are named as in the document.
@@ -53,15 +48,17 @@ impl<'a> View<'a> {
         common: &'a Common,
         surroundings: &'a Surroundings,
     ) -> Result<Self, Failure> {
-        let selection = Selection::new(all, common, surroundings)?;
-        Ok(Self {
-            chosen: selection.apply(all.clone()),
-            all,
-            selection,
-            common,
-            surroundings,
-            names: RefCell::default(),
-        })
+        Ok(Self::of(Selection::new(all, common, surroundings)?, all, common, surroundings))
+    }
+
+    /// The view of a selection.
+    pub(crate) fn of(
+        selection: Selection,
+        all: &'a Status,
+        common: &'a Common,
+        surroundings: &'a Surroundings,
+    ) -> Self {
+        Self { chosen: selection.apply(all.clone()), all, selection, common, surroundings }
     }
 
     /// Whether the page has the age and the heads of columns.
@@ -69,29 +66,22 @@ impl<'a> View<'a> {
         !self.common.json && !self.common.noheader
     }
 
-    /// The line for standard error if the options choose a user, and the document hides owners.
-    pub(crate) fn hidden(&self) -> String {
+    /// The warning if the options choose a user, and the document hides owners.
+    pub(crate) fn hidden(&self) -> Option<String> {
         let partitions = self.all.partitions.iter().filter(|entry| entry.job.is_none()).count();
         let hidden = partitions + self.all.line.iter().filter(|entry| entry.job.is_none()).count();
-        match hidden > 0 && self.selection.has_user() {
-            true => {
-                format!("svipu: the document hides the owners of {hidden} jobs, so that they are left out\n")
-            }
-            false => String::new(),
-        }
+        (hidden > 0 && self.selection.user().is_some())
+            .then(|| format!("the document hides the owners of {hidden} jobs, so that they are left out"))
     }
 
     /// A page, which begins with the age.
     pub(crate) fn page(&self) -> Page {
-        let surroundings = self.surroundings;
-        let colour = match self.common.color.unwrap_or_default() {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
-        };
-        let mut page = Page::new(colour, surroundings.utf8());
+        let mut page = Page::new(
+            self.common.color.unwrap_or_default().colours(self.surroundings),
+            self.surroundings.utf8(),
+        );
         if self.has_header() {
-            page.toned(&[(Tone::Dim, &document::age(self.all, surroundings.now))]);
+            page.toned(&[(Tone::Dim, &document::age(self.all, self.surroundings.now))]);
         }
         page
     }
@@ -105,8 +95,7 @@ impl<'a> View<'a> {
     /// The name of a job's user. The number, if the host does not know the name.
     pub(crate) fn user(&self, job: Option<&Job>) -> String {
         let Some(job) = job else { return "-".to_owned() };
-        let ask = || self.surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string());
-        self.names.borrow_mut().entry(job.user).or_insert_with(ask).clone()
+        self.surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string())
     }
 
     /// The owner of a partition or of a place in line, within a sentence.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use vipu_status::{Model, Place, Pod};
 
-use crate::page::{COLUMNS, Cell, Page, Tone};
+use crate::page::{Cell, Page, Tone};
 use crate::uses::Use;
 
 /// The IPUs of the largest Pod that is drawn.
 const MOST_IPUS: u32 = 1 << 16;
 
-/// The IPUs of a domain that stand in one row.
+/// The greatest number of IPUs of a domain that stand in one row.
 const IN_A_ROW: usize = 64;
 
 /// LinkDomainSize of a model that names none.
@@ -89,14 +89,16 @@ impl Grid {
         self.domains.iter().flat_map(of_domain)
     }
 
-    /// Adds the grid to the page, and returns the number of its lines.
-    pub(super) fn add(&self, page: &mut Page) -> usize {
-        let label = self.label_width();
+    /// Adds the grid to the page with lines of `columns`, and returns the number of its lines.
+    pub(crate) fn add(&self, page: &mut Page, columns: usize) -> usize {
+        let label = self.label_width(columns);
+        let width = columns.saturating_sub(label);
+        let in_a_row = IN_A_ROW.min(1 << width.checked_ilog2().unwrap_or(0));
         let mut lines = 0;
-        for row in self.rows(COLUMNS - label) {
-            for part in 0..row[0].1.len().div_ceil(IN_A_ROW) {
+        for row in self.rows(width) {
+            for part in 0..row[0].1.len().div_ceil(in_a_row) {
                 let name = if part == 0 { name(&row) } else { String::new() };
-                line(page, &format!("{name:label$}"), &row, part);
+                line(page, &format!("{name:label$}"), &row, (part, in_a_row));
                 lines += 1;
             }
         }
@@ -108,9 +110,9 @@ impl Grid {
     }
 
     /// The width of the longest label with a space behind it.
-    pub(super) fn label_width(&self) -> usize {
+    pub(super) fn label_width(&self, columns: usize) -> usize {
         let longest = self.domains.last_key_value().map_or(1, |(id, _)| id.to_string().len());
-        let one = self.domains.values().next().is_none_or(|cells| cells.len() >= COLUMNS / 2);
+        let one = self.domains.values().next().is_none_or(|cells| cells.len() >= columns / 2);
         if one { longest + 1 } else { 2 * longest + 2 }
     }
 
@@ -145,11 +147,11 @@ pub(super) fn name(row: &[Domain<'_>]) -> String {
     }
 }
 
-/// Adds a line.
-fn line(page: &mut Page, label: &str, row: &[Domain<'_>], part: usize) {
+/// Adds a line: this part of each domain, in parts of this length.
+fn line(page: &mut Page, label: &str, row: &[Domain<'_>], (part, in_a_row): (usize, usize)) {
     let space = (' ', Tone::Plain);
     let of_domain = |(place, (_, cells)): (usize, &Domain<'_>)| {
-        let cells = cells.chunks(IN_A_ROW).nth(part).unwrap_or_default();
+        let cells = cells.chunks(in_a_row).nth(part).unwrap_or_default();
         let gap = (place > 0 && gap(cells) > 0).then_some(space);
         gap.into_iter().chain(cells.iter().copied()).collect::<Vec<_>>()
     };

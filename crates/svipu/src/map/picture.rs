@@ -24,9 +24,9 @@ pub(super) fn add(svg: &mut Svg, view: &View<'_>, model: &Model, pod: &Pod) {
     let Some(grid) = filled(model, pod, &drawn) else { return };
     let held = drawn.iter().flat_map(|drawn| drawn.partition.places.iter().map(move |place| (*place, drawn)));
     let holders = held.collect();
-    let left = (grid.label_width() + 1) * CHARACTER;
+    let left = (grid.label_width(COLUMNS) + 1) * CHARACTER;
     let mut y = top + LINE + 4;
-    for row in grid.rows(COLUMNS - grid.label_width()) {
+    for row in grid.rows(COLUMNS - grid.label_width(COLUMNS)) {
         svg.text(0, y, Tone::Dim, &grid::name(&row));
         let mut x = left;
         for (domain, cells) in &row {

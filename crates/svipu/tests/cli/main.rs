@@ -9,6 +9,8 @@ mod golden;
 mod manual;
 mod plan;
 mod process;
+mod top;
+mod top_terminal;
 mod why;
 
 use std::collections::BTreeMap;

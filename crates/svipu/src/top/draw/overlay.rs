@@ -1,0 +1,80 @@
+//! What lies over the screen for a while: a menu, or the help.
+
+use ratatui::Frame;
+use ratatui::layout::{Margin, Rect};
+use ratatui::symbols::border;
+use ratatui::widgets::{Block, Clear};
+
+use super::paint::{CHOSEN, Paint};
+use crate::safe;
+use crate::top::keys::Menu;
+
+/// The frame of a menu on a terminal that takes only ASCII.
+const ASCII_BORDER: border::Set<'_> = border::Set {
+    top_left: "+",
+    top_right: "+",
+    bottom_left: "+",
+    bottom_right: "+",
+    vertical_left: "|",
+    vertical_right: "|",
+    horizontal_top: "-",
+    horizontal_bottom: "-",
+};
+
+const HELP: &str = "\
+svipu top shows the status document of slurmctld, as soon as it changes.
+
+q F10 Ctrl-C        quit                  Tab      the other list
+Up Down PgUp PgDn   move in the list      F3 /     search; F3 finds the next
+Home End            go to its ends        F4 \\     show only rows with a text
+m Right, Left       next, previous Pod    F6 >     sort; once more: reversed
+Space               pause, go on          u        show the jobs of one user
+Ctrl-Z              back to the shell     F1 h ?   this help
+
+The map has a mark for each IPU, in rows of IPU-Link domains.
+  A-Z a-z 0-9   used by a job; the list has its letter
+  +  prepared for a job without nodes     =  kept for a failed job
+  -  leaving: being removed               #  of a partition without a job
+  !  faulty, at an assumed place          ?  suspected after a refusal
+  :  of other users, if you chose one     .  free
+A place with ~ is assumed: the controller has not listed the partition yet.
+
+FOR        the time in this state       LEFT       until its latest end
+STARTS_IN  the forecast for the IPUs; nodes and other needs may take longer
+
+used, 1 h      IPUs in use in the last hour. A full bar: all IPUs.
+waiting, 1 h   jobs in line. A full bar: the most jobs of this hour.";
+
+/// Draws the help.
+pub(super) fn help(frame: &mut Frame<'_>, paint: &Paint) {
+    let mut area = frame.area();
+    area.height = area.height.saturating_sub(1);
+    frame.render_widget(Clear, area);
+    let mut page = paint.page();
+    HELP.lines().for_each(|line| page.line(line));
+    frame.render_widget(paint.text(page.lines()), area);
+}
+
+/// Draws a menu above the last line.
+pub(super) fn menu(frame: &mut Frame<'_>, menu: &Menu, paint: &Paint) {
+    let screen = frame.area();
+    let widest = menu.entries.iter().map(|(text, _)| safe::width(&safe::cut(text, 24))).max();
+    let width =
+        u16::try_from(widest.unwrap_or(0).max(menu.title.len()) + 4).unwrap_or(u16::MAX).min(screen.width);
+    let wanted = u16::try_from(menu.entries.len() + 2).unwrap_or(u16::MAX);
+    let height = wanted.min(screen.height.saturating_sub(2));
+    let area = Rect { x: 0, y: screen.height - 1 - height, width, height };
+    frame.render_widget(Clear, area);
+    let border = if paint.utf8 { border::PLAIN } else { ASCII_BORDER };
+    frame.render_widget(Block::bordered().border_set(border).title(menu.title), area);
+    let inner = area.inner(Margin::new(1, 1));
+    let first = (menu.cursor + 1).saturating_sub(inner.height.into());
+    let shown = menu.entries.iter().enumerate().skip(first);
+    for ((place, (text, _)), y) in shown.zip(inner.y..inner.bottom()) {
+        let here = Rect { y, height: 1, ..inner };
+        frame.render_widget(paint.plain(&format!(" {}", safe::cut(text, 24))), here);
+        if place == menu.cursor {
+            frame.buffer_mut().set_style(here, CHOSEN);
+        }
+    }
+}
