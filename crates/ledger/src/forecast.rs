@@ -41,6 +41,9 @@ pub struct Forecast {
 }
 
 impl Forecast {
+    /// The number of jobs in line that have a plan.
+    pub const PLANS: usize = MOST_PLANS;
+
     /// The forecast for these Pods, in the order in which they are tried, and this line, the first job first.
     pub fn new(now: Seconds, placement: Placement, pods: &[PodInTime], line: Vec<InLine>) -> Self {
         let timelines = pods.iter().map(|pod| timeline(now, pod)).collect();

@@ -38,6 +38,9 @@ pub struct Start {
 }
 
 impl ModelForecast {
+    /// The number of jobs in line that have a plan. No forecast counts the jobs between them and a later one.
+    pub const PLANS: usize = Forecast::PLANS;
+
     /// The forecast for a model at this time, in seconds since the Unix epoch. None if no job can start on it,
     /// or if the document has a model or a size that no model can have.
     pub fn new(status: &Status, model: &Model, now: i64) -> Option<Self> {

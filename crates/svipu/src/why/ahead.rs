@@ -1,5 +1,6 @@
 //! The jobs before this one in line.
 
+use vipu_forecast::ModelForecast;
 use vipu_status::{Rank, WaitingJob};
 
 use super::sentence::Sentence;
@@ -64,6 +65,14 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let mut causes: Vec<_> = Before::ALL.into_iter().filter_map(|before| group(waiting, before)).collect();
     let behind = waiting.row.behind.and_then(|key| waiting.ahead.iter().find(|other| other.key == key));
     causes.extend(behind.map(|first| plan(waiting, first)));
+    if waiting.is_far_back() {
+        let text = format!(
+            "{} jobs are ahead of it in line. Only the first {} have a plan, so that the others may still delay it.",
+            waiting.ahead.len(),
+            ModelForecast::PLANS
+        );
+        causes.push(Sentence::new("far_back", text));
+    }
     causes
 }
 

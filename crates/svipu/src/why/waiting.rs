@@ -26,17 +26,18 @@ impl<'a> Waiting<'a> {
         Self { view, row, model, ahead, forecast: forecast(view, model, now), now }
     }
 
-    /// The expected start. The document has none for jobs far back in line.
+    /// The expected start in the document. It has none for jobs far back in line.
     pub(super) fn start(&self) -> Option<Start> {
-        let forecast = self.forecast.as_ref()?;
-        if self.row.size > allowed(self.row, self.model) {
+        let WaitingJob { start, planned_controller, planned_places, .. } = self.row;
+        if self.forecast.is_none() || self.row.size > allowed(self.row, self.model) {
             return None;
         }
-        let WaitingJob { start, planned_controller, planned_places, .. } = self.row;
-        if let (Some(at), Some(controller)) = (*start, planned_controller) {
-            return Some(Start { at, controller: controller.clone(), places: planned_places.clone() });
-        }
-        forecast.waiting(self.ahead.len())
+        Some(Start { at: (*start)?, controller: planned_controller.clone()?, places: planned_places.clone() })
+    }
+
+    /// Whether jobs without a plan are before this one, which no forecast counts.
+    pub(super) fn is_far_back(&self) -> bool {
+        self.ahead.len() > ModelForecast::PLANS
     }
 }
 

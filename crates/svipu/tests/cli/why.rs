@@ -100,6 +100,9 @@ fn cli_svipu_why_tells_what_stops_jobs() {
         }),
     ];
     assert_snapshot!(texts.concat());
+    // The forecast does not know which IPUs are drained, so that there is no advice.
+    let one = changed("drained", |it| it.drains = vec![drain(None, Some("vipu:8090"), None)]);
+    assert!(one.contains("It can have its IPUs at") && !one.contains("What would help"), "{one}");
 }
 
 #[test]
@@ -181,6 +184,8 @@ fn cli_svipu_why_tells_who_is_ahead() {
     crowd.line.iter_mut().for_each(|row| row.rank.priority = 500);
     crowd.line[6].rank.priority = 499;
     crowd.line[7].rank.priority = 499;
+    let mut long_line = busy();
+    long_line.line.splice(1..1, (40..60).map(|id| waiting(id, 1000, 32, "Priority")));
     let mut explicit = busy();
     explicit.models[0].chooses_ipus = true;
     explicit.line[1].behind = None;
@@ -191,6 +196,7 @@ fn cli_svipu_why_tells_who_is_ahead() {
         ahead("age", rank),
         why("plan", &busy(), "31"),
         why("planned_before", &planned(crowd), "31"),
+        why("far_back", &planned(long_line), "31"),
         why("kept_for_plan", &planned(explicit), "31"),
         changed("nodes", |it| it.line[0].not_before = WRITTEN + 9000),
     ];
