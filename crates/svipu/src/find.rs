@@ -4,7 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use slurm_conf::Plugstack;
+
 use crate::error::Failure;
+use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
 /// The name of the document in its directory.
@@ -66,21 +69,12 @@ fn value(line: &str) -> Option<&str> {
 fn of_plugstack(surroundings: &Surroundings) -> Option<PathBuf> {
     let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
     let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
-    // A site need not copy the document there.
     let found = folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
-        let text = fs::read(file).ok()?;
-        String::from_utf8_lossy(&text).lines().find_map(ipuof_dir)
+        let stack = Plugstack::read(&file, &mut SlurmFiles).ok()?;
+        Some(Path::new(stack.plugin("spank_ipuof.so")?.argument("ipuof_dir")?).join(NAME))
     });
+    // A site need not copy the document there.
     found.filter(|document| document.exists())
-}
-
-/// The document in the directory of a line of plugstack.conf.
-fn ipuof_dir(line: &str) -> Option<PathBuf> {
-    let mut words = line.split('#').next()?.split_ascii_whitespace();
-    let loads = ["required", "optional"].contains(&words.next()?);
-    let ours = Path::new(words.next()?).file_name()? == "spank_ipuof.so";
-    let directory = words.find_map(|word| word.strip_prefix("ipuof_dir="))?;
-    (loads && ours).then(|| Path::new(directory).join(NAME))
 }
 
 #[cfg(test)]
@@ -93,11 +87,6 @@ mod tests {
         assert_eq!(value("status='/a'"), Some("/a"));
         for wrong in ["status = /a", "status", "stat = \"a\"", "status = \"a\" b", "status = \""] {
             assert_eq!(value(wrong), None, "{wrong}");
-        }
-        let found = ipuof_dir("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
-        assert_eq!(found, Some("/s/vipu_status.json".into()));
-        for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {
-            assert_eq!(ipuof_dir(wrong), None, "{wrong}");
         }
     }
 }

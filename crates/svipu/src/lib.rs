@@ -19,6 +19,7 @@ mod partition;
 mod partition_list;
 mod safe;
 mod selection;
+mod slurm_files;
 mod status;
 mod surroundings;
 mod table;
