@@ -26,7 +26,8 @@ this order: --status, the variable SVIPU_STATUS, a line status = \"PATH\" in ~/.
 Exit status:
   0  svipu showed what was asked for.
   1  There is nothing to read, or a name is unknown.
-  2  The command line is wrong.";
+  2  The command line is wrong.
+doctor ends with 1 if it found a warning, and with 2 if it found an error.";
 
 /// The command.
 #[derive(Debug, Subcommand)]
@@ -56,6 +57,12 @@ pub(crate) enum Command {
     Job {
         /// The job: 17, 17_3 for a task of an array, or 17+1 for a component.
         id: String,
+    },
+    /// Find what this installation gets wrong, on any host. Nothing is changed.
+    Doctor {
+        /// The slurm.conf of this host, if it is in an unusual place.
+        #[arg(long, value_name = "FILE")]
+        slurm_conf: Option<PathBuf>,
     },
     /// Show all that is known about a partition.
     Partition {

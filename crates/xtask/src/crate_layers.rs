@@ -12,7 +12,7 @@ use crate::{import_circles, run};
 const LAYERS: &[&[&str]] = &[
     &["failpoints", "slurm-conf", "slurm-release", "vipu-status", "vipu-types"],
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf"],
-    &["driver", "vipu-forecast"],
+    &["driver", "vipu-doctor", "vipu-forecast"],
     &["frontend"],
     &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
 ];
