@@ -39,6 +39,7 @@ const CHECKS: &[Check] = &[
     jobs::locked_memory,
     nodes::offers,
     models::files,
+    models::strays,
     limits::slurm_partitions,
     limits::qos,
     plugstack::line,

@@ -48,3 +48,17 @@ pub(super) fn files(facts: &Facts) -> Vec<Finding> {
     }
     findings
 }
+
+/// Each file of a model has a node with this model. A misspelt model would have the settings of vipu.conf.
+pub(super) fn strays(facts: &Facts) -> Vec<Finding> {
+    if !facts.slurm.is_controller_host {
+        return Vec::new();
+    }
+    let known: Vec<_> = facts.models.iter().map(|model| model.name.as_str()).collect();
+    let finding = |name: &String| {
+        let what = "no node has the model of this file, so that it is not read";
+        let fix = format!("rename it to a model of Gres= ({}), or mend Gres=", known.join(", "));
+        Finding::warning(name, what, fix)
+    };
+    facts.stray_models.iter().map(finding).collect()
+}

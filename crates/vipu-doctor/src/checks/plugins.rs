@@ -100,7 +100,9 @@ pub(super) fn files_are_of_one_build(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     let mut of_build: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for file in files {
+    // A file without a build goes with every build of its version.
+    let is_odd = |file: &&PluginFile| versions.len() > 1 || file.build.is_some();
+    for file in files.iter().filter(is_odd) {
         of_build.entry(in_words(file)).or_default().push(file.name);
     }
     let mut of_build: Vec<_> = of_build.into_iter().collect();

@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) layer: Option<Layer>,
     /// The models that nodes have, each with its file.
     pub(crate) models: Vec<ModelFile>,
+    /// The files of models that no node has.
+    pub(crate) stray_models: Vec<String>,
     /// The files with keys.
     pub(crate) secrets: Vec<SecretFile>,
     /// The certificates of this side.
@@ -93,6 +95,7 @@ impl Facts {
             state: state::read(host, &slurm, &mut unseen),
             layer: vipu_conf::layer_of(&host.at(slurm.folder())),
             leftovers: leftovers::find(host, &slurm),
+            stray_models: models::strays(host, &slurm, &models),
             slurm,
             plugstack,
             plugins,

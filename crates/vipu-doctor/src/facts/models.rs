@@ -7,7 +7,7 @@ use vipu_conf::{LoadError, Settings};
 use vipu_types::ModelName;
 
 use super::{Plugstack, Slurm};
-use crate::host::Host;
+use crate::host::{Host, read_text};
 
 /// A model with its file.
 pub(crate) struct ModelFile {
@@ -39,4 +39,28 @@ pub(super) fn read(host: &Host<'_>, slurm: &Slurm, plugstack: &Plugstack) -> Vec
         ModelFile { name, file, settings: result.map(|good| good.settings) }
     };
     loaded.map(model).collect()
+}
+
+/// The bare names of files beside slurm.conf that look like the file of a model that no node has.
+pub(super) fn strays(host: &Host, slurm: &Slurm, models: &[ModelFile]) -> Vec<String> {
+    let entries = std::fs::read_dir(host.at(slurm.folder())).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_stray = |name: &String| {
+        let Some(model) = name.strip_suffix(".conf").and_then(|stem| ModelName::new(stem).ok()) else {
+            return false;
+        };
+        let is_known = model.as_str() == "vipu" || models.iter().any(|known| known.name == model);
+        !is_known && read_text(&host.at(&slurm.folder().join(name))).is_ok_and(|text| gives_controller(&text))
+    };
+    let mut strays: Vec<_> = names.filter(is_stray).collect();
+    strays.sort();
+    strays
+}
+
+/// Whether a text has a line with the key that each file of a model needs.
+fn gives_controller(text: &str) -> bool {
+    text.lines().any(|line| {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        key.eq_ignore_ascii_case("ApiHost")
+    })
 }

@@ -1,118 +1,30 @@
-//! The healthy host, broken in one way: exactly one finding.
+//! The healthy host with a fault outside its configuration files: exactly one finding.
 
-use std::fmt::Write as _;
 use std::fs;
 
 use insta::assert_snapshot;
-use vipu_status::{Contact, OtherIpus, OtherUse, Place};
+use vipu_status::{Contact, OtherIpus, OtherUse, Partition, Place, State};
 
-use super::tree::Tree;
-use crate::facts::Facts;
+use super::ways::{SLURM, VIPU, each_has_one_finding, unchanged};
 
-const SLURM: &str = "/etc/slurm/slurm.conf";
-const VIPU: &str = "/etc/slurm/vipu.conf";
-const STACK: &str = "/etc/slurm/plugstack.conf";
-
-/// A way to break the host: its name, a change of the tree, and one of the facts.
-type Way<'a> = (&'a str, fn(&mut Tree), fn(&mut Facts));
-
-/// The findings of all ways, one line each.
-#[track_caller]
-fn each_has_one_finding(ways: &[Way<'_>]) -> String {
-    let mut text = String::new();
-    for (name, breaks, changes) in ways {
-        let mut tree = Tree::healthy();
-        breaks(&mut tree);
-        let lines = tree.lines(&tree.examine_with(changes));
-        assert_eq!(lines.lines().count(), 1, "{name}:\n{lines}");
-        let _ = write!(text, "{name}:\n  {lines}");
+/// A partition that is kept for a failed job.
+fn kept(size: u32) -> Partition {
+    Partition {
+        key: size.into(),
+        id: None,
+        job: None,
+        model: "pod64".into(),
+        controller: "vipu:8090".into(),
+        size,
+        places: vec![],
+        places_are_assumed: false,
+        state: State::Kept,
+        since: 0,
+        begun: 0,
+        ends: None,
+        ready_expected: None,
+        reason: None,
     }
-    text
-}
-
-fn unchanged(_: &mut Facts) {}
-
-#[test]
-fn cli_doctor_slurm_conf_is_wrong() {
-    let lines = each_has_one_finding(&[
-        ("selector", |tree| tree.replace(SLURM, "select/vipu", "select/cons_tres"), unchanged),
-        ("no selector", |tree| tree.replace(SLURM, "SelectType=select/vipu\n", ""), unchanged),
-        ("no parameters", |tree| tree.replace(SLURM, "SelectTypeParameters=CR_CPU\n", ""), unchanged),
-        ("vendor's parameters", |tree| tree.replace(SLURM, "=CR_CPU", "=other_cons_tres,CR_CPU"), unchanged),
-        ("no GresTypes", |tree| tree.replace(SLURM, "GresTypes=gpu,vipu", "GresTypes=gpu"), unchanged),
-        ("no submit plugin", |tree| tree.replace(SLURM, "JobSubmitPlugins=vipu\n", ""), unchanged),
-        (
-            "not the last submit plugin",
-            |tree| tree.replace(SLURM, "Plugins=vipu", "Plugins=vipu,lua"),
-            unchanged,
-        ),
-        ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", ""), unchanged),
-        ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE"), unchanged),
-        ("no_consume", |tree| tree.replace(SLURM, "no_consume:", ""), unchanged),
-        ("no model", |tree| tree.replace(SLURM, "vipu:pod64:no_consume", "vipu:no_consume"), unchanged),
-        ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48"), unchanged),
-        ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume"), unchanged),
-        ("bad model", |tree| tree.replace(SLURM, "vipu:pod64:", "vipu:64pod:"), unchanged),
-        ("accounting", |tree| tree.replace(SLURM, "AccountingStorageTRES=gres/vipu\n", ""), unchanged),
-        ("no pair", |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nnonsense"), unchanged),
-        ("missing include", |tree| tree.replace(SLURM, "Cl", "Include gone.conf\nCl"), unchanged),
-    ]);
-    assert_snapshot!(lines);
-}
-
-#[test]
-fn cli_doctor_vipu_conf_is_wrong() {
-    let lines = each_has_one_finding(&[
-        ("unknown key", |tree| tree.replace(VIPU, "IpuofDir", "IpufDir=1\nIpuofDir"), unchanged),
-        ("two errors", |tree| tree.replace(VIPU, "IpuofDir", "IpufDir=1\nIpuofDirs"), unchanged),
-        ("missing", |tree| tree.remove(VIPU), unchanged),
-        (
-            "link to nothing",
-            |tree| std::os::unix::fs::symlink("gone", tree.path("/etc/slurm/pod64.conf")).unwrap(),
-            unchanged,
-        ),
-        ("Slurm partition", |tree| tree.replace(VIPU, "debug:16", "debug:16,shrot:8"), unchanged),
-        ("QOS", |tree| tree.replace(VIPU, "normal:32", "normal:32,hihg:8"), unchanged),
-        (
-            "no fetcher",
-            |tree| {
-                tree.replace(VIPU, "IpuofDir=/shared/ipuof", "Delivery=node");
-                tree.replace(STACK, " ipuof_dir=/shared/ipuof", "");
-            },
-            unchanged,
-        ),
-        (
-            "layer",
-            |tree| {
-                tree.replace(VIPU, "IpuofDir", "Layer=linear\nIpuofDir");
-                tree.replace(SLURM, "=CR_CPU", "=other_cons_tres,CR_CPU");
-            },
-            |facts| facts.plugins.release = "23.11.4".parse().ok(),
-        ),
-    ]);
-    assert_snapshot!(lines);
-}
-
-#[test]
-fn cli_doctor_plugstack_is_wrong() {
-    let lines = each_has_one_finding(&[
-        ("missing", |tree| tree.remove(STACK), unchanged),
-        ("another plugin", |tree| tree.replace(STACK, "spank_ipuof.so", "spank_x11.so"), unchanged),
-        ("comment", |tree| tree.replace(STACK, "required", "#required"), unchanged),
-        ("optional", |tree| tree.replace(STACK, "required", "optional"), unchanged),
-        ("another directory", |tree| tree.replace(STACK, "=/shared/ipuof", "=/shared"), unchanged),
-        ("no directory", |tree| tree.replace(STACK, " ipuof_dir=/shared/ipuof", ""), unchanged),
-        (
-            "not sent to nodes",
-            |tree| {
-                fs::rename(tree.path(STACK), tree.path("/etc/slurm/ipuof.conf")).unwrap();
-                tree.write(STACK, "include /etc/slurm/ipu*.conf\n");
-            },
-            unchanged,
-        ),
-        ("no file", |tree| tree.remove("/usr/lib/slurm/spank_ipuof.so"), unchanged),
-    ]);
-    assert_snapshot!(lines);
 }
 
 #[test]
@@ -233,6 +145,8 @@ fn cli_doctor_status_document_tells_of_trouble() {
             },
             |facts| facts.controllers.clear(),
         ),
+        ("kept", |tree| tree.status(|status| status.partitions = vec![kept(16), kept(8)]), unchanged),
+        ("not examined", |_| (), |facts| facts.unseen.push(("/x".into(), "Permission denied".into()))),
         (
             "quarantined",
             |tree| {
