@@ -76,8 +76,6 @@ pub struct Examination {
     pub slurm_conf: Option<String>,
     /// The release of Slurm, if it is known.
     pub slurm: Option<String>,
-    /// The number of checks.
-    pub checks: usize,
     /// The findings, the errors first.
     pub findings: Vec<Finding>,
 }

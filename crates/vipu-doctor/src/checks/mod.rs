@@ -72,7 +72,6 @@ pub(crate) fn run(facts: &Facts) -> Examination {
         roles: facts.slurm.roles(),
         slurm_conf: Some(facts.slurm.path.display().to_string()),
         slurm: facts.plugins.release.map(|release| release.to_string()),
-        checks: CHECKS.len(),
         findings,
     }
 }
@@ -80,7 +79,11 @@ pub(crate) fn run(facts: &Facts) -> Examination {
 /// Tells what was not looked at.
 fn unseen(facts: &Facts) -> Vec<Finding> {
     let hint = |(subject, why): &(String, String)| {
-        Finding::hint(subject, format!("not examined: {why}"), "run svipu doctor as root or SlurmUser")
+        let fix = match why.contains("denied") {
+            true => "run svipu doctor as root or SlurmUser",
+            false => "mend this, and run svipu doctor again",
+        };
+        Finding::hint(subject, format!("not examined: {why}"), fix)
     };
     facts.unseen.iter().map(hint).collect()
 }

@@ -6,7 +6,7 @@ use slurm_release::{Series, known_releases};
 use vipu_types::Delivery;
 
 use crate::facts::{Facts, PluginFile};
-use crate::finding::Finding;
+use crate::finding::{Finding, Level};
 
 /// The page with the table of files and hosts.
 const PAGE: &str = "docs/releases.md#where-the-files-go";
@@ -42,19 +42,20 @@ pub(super) fn files_are_there(facts: &Facts) -> Vec<Finding> {
     let (slurm, plugins) = (&facts.slurm, &facts.plugins);
     let folders: Vec<_> = plugins.folders.iter().map(|folder| folder.display().to_string()).collect();
     let mut findings = Vec::new();
-    let mut need = |name: &str, who: &str| {
+    let mut need = |name: &str, level: Level, who: &str| {
         if plugins.file(name).is_none() {
-            let what = format!("it is not in {}, and {who} needs it", folders.join(":"));
-            findings.push(Finding::error(name, what, format!("install it there ({PAGE})")));
+            let what = format!("it is not in {}, and {who}", folders.join(":"));
+            let fix = format!("install it there ({PAGE})");
+            findings.push(Finding { level, ..Finding::error(name, what, fix) });
         }
     };
     let selector = selector(facts);
     if slurm.is_controller_host {
-        need(selector, "slurmctld");
-        need("vipu_slurmctld.so", "slurmctld");
-        need("job_submit_vipu.so", "slurmctld");
-    } else if needs_selector(facts) {
-        need(selector, if slurm.is_node { "slurmd" } else { "sinfo" });
+        for name in [selector, "vipu_slurmctld.so", "job_submit_vipu.so"] {
+            need(name, Level::Error, "slurmctld needs it");
+        }
+    } else if let Some((level, who)) = need_of_selector(facts) {
+        need(selector, level, who);
     }
     let fetches = facts.settings().any(|(_, own)| own.delivery == Delivery::Node);
     if slurm.has_ipus && fetches && !plugins.has_fetch {
@@ -83,12 +84,17 @@ fn selector(facts: &Facts) -> &'static str {
     }
 }
 
-/// Whether a host other than that of slurmctld needs the selector (docs/releases.md).
-fn needs_selector(facts: &Facts) -> bool {
-    let Some(series) = facts.plugins.release.map(|release| release.series()) else { return false };
-    let is_of_slurmd =
-        series < Series::new(23, 11) || series > Series::new(23, 11) && series < Series::new(25, 5);
-    if facts.slurm.is_node { is_of_slurmd } else { series < Series::new(25, 5) }
+/// The need of the selector on a host other than that of slurmctld (docs/releases.md).
+fn need_of_selector(facts: &Facts) -> Option<(Level, &'static str)> {
+    let series = facts.plugins.release?.series();
+    let (has_no_need, of_all) = (Series::new(25, 5), Series::new(23, 2));
+    let is_of_slurmd = series < has_no_need && series != Series::new(23, 11);
+    match facts.slurm.is_node {
+        true if is_of_slurmd => Some((Level::Error, "slurmd needs it")),
+        _ if series <= of_all => Some((Level::Error, "most commands of Slurm need it")),
+        _ if series < has_no_need => Some((Level::Warning, "sinfo and scontrol show node need it")),
+        _ => None,
+    }
 }
 
 /// All files are of one version, and those of one process of one build.

@@ -53,7 +53,7 @@ pub(super) fn ask(
             continue;
         }
         if let Some(file) = secrets.iter().find(|file| is_own(&file.path) && !file.is_readable) {
-            let why = format!("{} cannot be read", file.path.display());
+            let why = format!("permission to read {} is denied", file.path.display());
             unseen.push((format!("controllers of {}", model.name), why));
             continue;
         }

@@ -11,6 +11,7 @@ mod plugstack;
 mod qos;
 mod slurm;
 mod state;
+mod unseen;
 
 pub(crate) use certificates::Certificate;
 pub(crate) use controllers::Controller;
@@ -22,15 +23,13 @@ pub(crate) use plugins::{PluginFile, Plugins};
 pub(crate) use plugstack::Plugstack;
 pub(crate) use slurm::{Offer, Offering, Slurm, short};
 pub(crate) use state::State;
+pub(crate) use unseen::Unseen;
 
 use vipu_conf::Layer;
 use vipu_status::Status;
 
 use crate::finding::Finding;
 use crate::host::Host;
-
-/// What could not be looked at, each with the reason.
-pub(crate) type Unseen = Vec<(String, String)>;
 
 /// The facts about a host. The checks read nothing else.
 pub(crate) struct Facts {

@@ -32,7 +32,7 @@ pub(super) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Optio
             path,
         }),
         Err(why) => {
-            unseen.push((path.display().to_string(), why.desc().to_owned()));
+            unseen.push((path.display().to_string(), std::io::Error::from(why).to_string()));
             None
         }
     }

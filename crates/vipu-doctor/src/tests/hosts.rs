@@ -57,6 +57,21 @@ fn cli_doctor_login_host_needs_little() {
 }
 
 #[test]
+fn cli_doctor_hosts_need_the_selector_by_release() {
+    let mut text = String::new();
+    for (name, release) in ["n01", "login"].iter().flat_map(|name| {
+        ["23.02.0", "23.11.0", "24.05.0", "24.11.0", "25.05.0"].map(|release| (*name, release))
+    }) {
+        let mut tree = configless();
+        tree.host.name = name.into();
+        tree.remove("/usr/lib/slurm/select_vipu.so");
+        let found = tree.examine_with(|facts| facts.plugins.release = release.parse().ok());
+        text += &format!("{name} with Slurm {release}:\n{}", tree.lines(&found));
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
 fn cli_doctor_host_without_slurm() {
     let tree = Tree::healthy();
     fs::rename(tree.path("/etc/slurm"), tree.path("/etc/slurm-away")).unwrap();
