@@ -15,7 +15,7 @@ pub fn fill_in(plugin: &str, version: &AtomicU32) {
     });
 }
 
-/// Exports `plugin_name`, `plugin_type` and `plugin_version` of a plugin.
+/// Exports `plugin_name`, `plugin_type` and `plugin_version` of a plugin, and its build.
 ///
 /// Slurm takes the address of the first two as the text itself, so they are arrays. It wants the exact
 /// version of the running Slurm, so the constructor fills in the version.
@@ -34,6 +34,8 @@ macro_rules! plugin_identity {
         // SAFETY: a name of Slurm's plugin interface; RTLD_LOCAL keeps it from the names of other objects.
         #[unsafe(no_mangle)]
         pub static plugin_version: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+        $crate::build_text!();
 
         // SAFETY: the loader runs the functions of this section before dlopen returns, that is before Slurm
         // reads plugin_version; `on_load` is such a function and lets no panic out.

@@ -22,6 +22,8 @@ use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
 use crate::start_line::Surroundings;
 
+slurm_host::build_text! {}
+
 static CONTROLLER: PluginTable = PluginTable {
     job_test,
     job_tested,

@@ -131,6 +131,12 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 0)]
         gcd: u32,
     },
+    /// Find what this installation gets wrong, on any host. Nothing is changed.
+    Doctor {
+        /// The slurm.conf of this host, if it is in an unusual place.
+        #[arg(long, value_name = "FILE")]
+        slurm_conf: Option<PathBuf>,
+    },
     /// Show all that is known about a partition.
     #[command(after_help = examples::PARTITION)]
     Partition {

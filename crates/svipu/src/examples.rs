@@ -17,7 +17,8 @@ svipu.toml stand for --color, -M and -o where the command line has none.
 Exit status:
   0  svipu showed what was asked for.
   1  There is nothing to read, or a name is unknown.
-  2  The command line is wrong.";
+  2  The command line is wrong.
+doctor ends with 1 if it found a warning, and with 2 if it found an error.";
 
 pub(crate) const MAP: &str = "\
 Examples:

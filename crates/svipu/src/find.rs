@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use slurm_conf::Plugstack;
 use vipu_status::file_names;
 
 use crate::error::Failure;
+use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
 /// The path of the document. `option` is that of `--status`, `configured` that of svipu.toml.
@@ -44,30 +46,7 @@ pub(crate) fn ipuof_dir(surroundings: &Surroundings) -> Option<PathBuf> {
     let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
     let folders = beside.map(Path::to_owned).into_iter().chain([surroundings.etc.join("slurm")]);
     folders.map(|folder| folder.join("plugstack.conf")).find_map(|file| {
-        let text = fs::read(file).ok()?;
-        String::from_utf8_lossy(&text).lines().find_map(of_line)
+        let stack = Plugstack::read(&file, &mut SlurmFiles).ok()?;
+        Some(stack.plugin("spank_ipuof.so")?.argument("ipuof_dir")?.into())
     })
-}
-
-/// The directory of IPUoF files in a line of plugstack.conf.
-fn of_line(line: &str) -> Option<PathBuf> {
-    let mut words = line.split('#').next()?.split_ascii_whitespace();
-    let loads = ["required", "optional"].contains(&words.next()?);
-    let ours = Path::new(words.next()?).file_name()? == "spank_ipuof.so";
-    let directory = words.find_map(|word| word.strip_prefix("ipuof_dir="))?;
-    (loads && ours).then(|| directory.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cli_svipu_lines_that_name_the_directory() {
-        let found = of_line("required /usr/lib/slurm/spank_ipuof.so preflight=off ipuof_dir=/s # x");
-        assert_eq!(found, Some("/s".into()));
-        for wrong in ["", "#required spank_ipuof.so ipuof_dir=/s", "required x.so ipuof_dir=/s"] {
-            assert_eq!(of_line(wrong), None, "{wrong}");
-        }
-    }
 }

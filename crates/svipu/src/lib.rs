@@ -7,6 +7,7 @@
 mod arguments;
 mod bar;
 mod configuration;
+mod doctor;
 mod document;
 mod environment;
 mod error;
@@ -25,6 +26,7 @@ mod partition_list;
 mod plan;
 mod safe;
 mod selection;
+mod slurm_files;
 mod status;
 mod surroundings;
 mod svg;
@@ -72,20 +74,21 @@ pub struct Output {
 
 /// Carries out a command line.
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
-    let mut stderr = String::new();
-    match answer(arguments, surroundings, &mut stderr) {
+    let mut output = Output::default();
+    match answer(arguments, surroundings, &mut output) {
         Ok(text) => match arguments.picture() {
             Some(path) if path != Path::new("-") => {
-                let picture = Some(Picture { path: path.into(), svg: text });
-                Output { picture, stderr, ..Output::default() }
+                output.picture = Some(Picture { path: path.into(), svg: text });
             }
-            _ => Output { stdout: text, stderr, ..Output::default() },
+            _ => output.stdout = text,
         },
         Err(failure) => {
             let failed = Output::of(&failure, surroundings.utf8());
-            Output { stderr: stderr + &failed.stderr, ..failed }
+            output.stderr += &failed.stderr;
+            output.exit = failed.exit;
         }
     }
+    output
 }
 
 impl Output {
@@ -99,52 +102,53 @@ impl Output {
 fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings,
-    stderr: &mut String,
+    output: &mut Output,
 ) -> Result<String, Failure> {
     let command = arguments.command.as_ref().unwrap_or(&Command::Status);
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
+        let configuration = Configuration::read(surroundings)?;
+        let mut common = configuration.complete(&arguments.common, command);
+        let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
+        let status = document::read(&path, surroundings.user)?;
+        if let Some(warning) = document::warning(&status, surroundings.now) {
+            output.stderr += &format!("svipu: warning: {warning}\n");
+        }
+        if let Command::User { name } = command {
+            (common.user, common.me) = (Some(name.clone()), false);
+        }
+        let view = View::new(&status, &common, surroundings)?;
+        let page = show(&view)?;
+        if let Some(warning) = view.hidden() {
+            output.stderr += &format!("svipu: {warning}\n");
+        }
+        if !view.has_header() {
+            output.stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
+        }
+        Ok(page)
+    };
     match command {
-        Command::Completions { shell } => return Ok(manual::completion(*shell)),
-        Command::Man { directory } => return manual::pages(directory),
-        Command::Top => return Err(Failure::Live),
-        _ => {}
+        Command::Status => page(&status::show),
+        Command::Queue => page(&job_queue::show),
+        Command::Partitions => page(&partition_list::show),
+        Command::Map { svg: Some(_), .. } => page(&|view| Ok(map::picture(view))),
+        Command::Map { all, .. } => page(&|view| map::show(view, *all)),
+        Command::Plan { hours, svg: Some(_), .. } => page(&|view| Ok(plan::picture(view, *hours))),
+        Command::Plan { hours, all, .. } => page(&|view| plan::show(view, *hours, *all)),
+        Command::Top => Err(Failure::Live),
+        Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
+        Command::Why { id } => page(&|view| why::show(view, id)),
+        Command::Job { id } => page(&|view| job::show(view, id)),
+        Command::Partition { id } => page(&|view| partition::show(view, id)),
+        Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
+        Command::User { name } => page(&|view| user::show(view, name)),
+        Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
+        Command::Doctor { slurm_conf } => {
+            doctor::run(slurm_conf.as_deref(), &arguments.common, surroundings, output)
+        }
+        Command::Completions { shell } => Ok(manual::completion(*shell)),
+        Command::Man { directory } => manual::pages(directory),
     }
-    let configuration = Configuration::read(surroundings)?;
-    let mut common = configuration.complete(&arguments.common, command);
-    let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
-    let status = document::read(&path, surroundings.user)?;
-    if let Some(warning) = document::warning(&status, surroundings.now) {
-        *stderr += &format!("svipu: warning: {warning}\n");
-    }
-    if let Command::User { name } = command {
-        (common.user, common.me) = (Some(name.clone()), false);
-    }
-    let view = View::new(&status, &common, surroundings)?;
-    let page = match command {
-        Command::Status => status::show(&view),
-        Command::Queue => job_queue::show(&view),
-        Command::Partitions => partition_list::show(&view),
-        Command::Map { svg: Some(_), .. } => Ok(map::picture(&view)),
-        Command::Map { all, .. } => map::show(&view, *all),
-        Command::When { ipus, time } => when::show(&view, *ipus, *time),
-        Command::Plan { hours, svg: Some(_), .. } => Ok(plan::picture(&view, *hours)),
-        Command::Plan { hours, all, .. } => plan::show(&view, *hours, *all),
-        Command::Why { id } => why::show(&view, id),
-        Command::Job { id } => job::show(&view, id),
-        Command::Ipu { place } => ipu::show(&view, *place),
-        Command::User { name } => user::show(&view, name),
-        Command::Env { job, gcd } => environment::show(&view, job.as_deref(), *gcd),
-        // They need no document, and were carried out above.
-        Command::Completions { .. } | Command::Man { .. } | Command::Top => Ok(String::new()),
-        Command::Partition { id } => partition::show(&view, id),
-    }?;
-    if let Some(warning) = view.hidden() {
-        *stderr += &format!("svipu: {warning}\n");
-    }
-    if !view.has_header() {
-        *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
-    }
-    Ok(page)
 }

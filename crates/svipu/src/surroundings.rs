@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use nix::unistd::{Uid, User, getuid};
+use nix::unistd::{Uid, User, gethostname, getuid};
 
 /// The time, the user and the environment.
 pub struct Surroundings {
@@ -24,6 +24,10 @@ pub struct Surroundings {
     pub variables: BTreeMap<String, OsString>,
     /// Whether standard output is a terminal.
     pub terminal: bool,
+    /// The name of this host.
+    pub host: String,
+    /// The root of the file system that `doctor` examines, `/` but in tests.
+    pub root: PathBuf,
     /// The directory of the files for all users, `/etc` but in tests.
     pub etc: PathBuf,
 }
@@ -70,6 +74,8 @@ impl Surroundings {
             users: Users::Host(RefCell::default()),
             variables: variables.collect(),
             terminal: io::stdout().is_terminal(),
+            host: gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            root: "/".into(),
             etc: "/etc".into(),
         }
     }

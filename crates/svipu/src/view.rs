@@ -76,10 +76,7 @@ impl<'a> View<'a> {
 
     /// A page, which begins with the age.
     pub(crate) fn page(&self) -> Page {
-        let mut page = Page::new(
-            self.common.color.unwrap_or_default().colours(self.surroundings),
-            self.surroundings.utf8(),
-        );
+        let mut page = blank_page(self.common, self.surroundings);
         if self.has_header() {
             page.toned(&[(Tone::Dim, &document::age(self.all, self.surroundings.now))]);
         }
@@ -124,4 +121,9 @@ impl<'a> View<'a> {
     pub(crate) fn time_if_known(&self, time: Option<i64>) -> String {
         crate::times::time_if_known(time, &self.surroundings.zone)
     }
+}
+
+/// An empty page, with colours as the options and the surroundings say.
+pub(crate) fn blank_page(common: &Common, surroundings: &Surroundings) -> Page {
+    Page::new(common.color.unwrap_or_default().colours(surroundings), surroundings.utf8())
 }

@@ -10,9 +10,9 @@ use crate::{import_circles, run};
 
 /// The crates of the product, lowest first. A crate depends only on crates of the lines above its own.
 const LAYERS: &[&[&str]] = &[
-    &["failpoints", "slurm-release", "vipu-status", "vipu-types"],
+    &["failpoints", "slurm-conf", "slurm-release", "vipu-status", "vipu-types"],
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf"],
-    &["driver", "vipu-forecast"],
+    &["driver", "vipu-doctor", "vipu-forecast"],
     &["frontend"],
     &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
 ];

@@ -62,7 +62,9 @@ fn cli_svipu_finds_the_document_in_the_documented_order() {
 
     let line = |path: &Path| format!("# IPUs\nrequired /lib/spank_ipuof.so ipuof_dir={}\n", path.display());
     document(&root.join("a/vipu_status.json"), "plugstack");
-    fs::write(etc.join("slurm/plugstack.conf"), line(&root.join("a"))).unwrap();
+    fs::create_dir(etc.join("slurm/plugstack.conf.d")).unwrap();
+    fs::write(etc.join("slurm/plugstack.conf"), "include plugstack.conf.d/*.conf\n").unwrap();
+    fs::write(etc.join("slurm/plugstack.conf.d/ipus.conf"), line(&root.join("a"))).unwrap();
     assert_eq!(shown(&variables, None), "plugstack");
 
     document(&root.join("b/vipu_status.one.json"), "one");

@@ -1,6 +1,7 @@
 //! Runs command lines on documents, and compares all that they print.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod doctor;
 mod documents;
 mod environment;
 mod errors;
@@ -36,6 +37,8 @@ fn surroundings(variables: &[(&str, &Path)]) -> Surroundings {
         users: Users::List(vec![(1000, "alice".into()), (1001, "bob".into()), (0, "root".into())]),
         variables,
         terminal: false,
+        host: "login".into(),
+        root: "/nonexistent".into(),
         etc: "/nonexistent".into(),
     }
 }

@@ -1,0 +1,54 @@
+//! The keys of slurm.conf that concern all jobs with IPUs.
+
+use crate::facts::Facts;
+use crate::finding::Finding;
+
+/// Slurm knows the GRES vipu.
+pub(super) fn gres_types(facts: &Facts) -> Vec<Finding> {
+    add_to_list(facts, "GresTypes", "vipu", "Slurm does not know the GRES vipu")
+}
+
+/// slurmctld asks slurm-vipu about each job that is submitted.
+pub(super) fn submit_plugin(facts: &Facts) -> Vec<Finding> {
+    let slurm = &facts.slurm;
+    if !slurm.lists("JobSubmitPlugins", "vipu") && !slurm.lists("JobSubmitPlugins", "job_submit/vipu") {
+        return add_to_list(
+            facts,
+            "JobSubmitPlugins",
+            "vipu",
+            "--ipus does nothing, and wrong requests are accepted",
+        );
+    }
+    let last = slurm.value("JobSubmitPlugins").and_then(|list| list.rsplit(',').next()).unwrap_or_default();
+    if last.trim().trim_start_matches("job_submit/") == "vipu" {
+        return Vec::new();
+    }
+    let what =
+        format!("{last} comes after vipu in JobSubmitPlugins, so that slurm-vipu does not check its changes");
+    vec![Finding::warning(slurm.place("JobSubmitPlugins"), what, "write vipu last")]
+}
+
+fn add_to_list(facts: &Facts, key: &str, word: &str, outcome: &str) -> Vec<Finding> {
+    if facts.slurm.lists(key, word) {
+        return Vec::new();
+    }
+    let before = facts.slurm.value(key).map(|list| format!("{list},")).unwrap_or_default();
+    let what = format!("{key} lacks {word}: {outcome}");
+    vec![Finding::error(facts.slurm.place(key), what, format!("write {key}={before}{word}"))]
+}
+
+/// The limit on locked memory is that of the node, not that of the submit host.
+pub(super) fn locked_memory(facts: &Facts) -> Vec<Finding> {
+    let slurm = &facts.slurm;
+    let (only, except) = ("PropagateResourceLimits", "PropagateResourceLimitsExcept");
+    let is_free = slurm.lists(except, "MEMLOCK")
+        || slurm.lists(except, "ALL")
+        || slurm.value(only).is_some() && !slurm.lists(only, "ALL") && !slurm.lists(only, "MEMLOCK");
+    if is_free {
+        return Vec::new();
+    }
+    let place = slurm.place(if slurm.value(except).is_some() { except } else { only });
+    let before = slurm.value(except).map(|list| format!("{list},")).unwrap_or_default();
+    let what = "tasks have the submit host's limit on locked memory, which RDMA needs";
+    vec![Finding::warning(place, what, format!("write {except}={before}MEMLOCK"))]
+}

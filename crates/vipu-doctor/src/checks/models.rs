@@ -1,0 +1,64 @@
+//! The files of models.
+
+use vipu_conf::LoadError;
+
+use crate::facts::Facts;
+use crate::finding::Finding;
+
+/// The file of each model is good. Only a slurmctld host needs one.
+pub(super) fn files(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for model in &facts.models {
+        let Err(why) = &model.settings else { continue };
+        let finding = match why {
+            LoadError::Missing { .. } if !facts.slurm.is_controller_host => continue,
+            LoadError::Missing { .. } => {
+                let what =
+                    format!("there is neither vipu.conf nor {0}.conf for the model {0} of Gres=", model.name);
+                Finding::error(
+                    "vipu.conf",
+                    what,
+                    "write one with ApiHost= and IpuofDir=, or mend the model in Gres=",
+                )
+            }
+            LoadError::Broken(broken) => {
+                let more = broken.problems.len().saturating_sub(1);
+                let Some(first) = broken.problems.first() else { continue };
+                let line = first.spot.as_ref().map(|spot| format!(":{}", spot.line)).unwrap_or_default();
+                let more = if more == 0 { String::new() } else { format!(" (and {more} more errors)") };
+                let fix = "mend it, then scontrol reconfigure";
+                Finding::error(format!("{}{line}", model.file), format!("{}{more}", first.reason), fix)
+            }
+            LoadError::DanglingLink { target, .. } => {
+                let what = format!("it is a link to {}, which does not exist", target.display());
+                Finding::error(&model.file, what, "create that file, or remove the link")
+            }
+            LoadError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                let what = format!("not examined: {source}");
+                Finding::hint(&model.file, what, "run svipu doctor as root or SlurmUser")
+            }
+            LoadError::Unreadable { source, .. } => {
+                Finding::error(&model.file, format!("cannot read it: {source}"), "let SlurmUser read it")
+            }
+        };
+        // Several models may have the shared file.
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    findings
+}
+
+/// Each file of a model has a node with this model. A misspelt model would have the settings of vipu.conf.
+pub(super) fn strays(facts: &Facts) -> Vec<Finding> {
+    if !facts.slurm.is_controller_host {
+        return Vec::new();
+    }
+    let known: Vec<_> = facts.models.iter().map(|model| model.name.as_str()).collect();
+    let finding = |name: &String| {
+        let what = "no node has the model of this file, so that it is not read";
+        let fix = format!("rename it to a model of Gres= ({}), or mend Gres=", known.join(", "));
+        Finding::warning(name, what, fix)
+    };
+    facts.stray_models.iter().map(finding).collect()
+}

@@ -1,0 +1,56 @@
+//! The GRES of nodes.
+
+use vipu_types::{IpuCount, ModelName, NotASize};
+
+use crate::facts::{Facts, Offer, Offering};
+use crate::finding::Finding;
+
+/// Each node with IPUs offers a model, `no_consume` and a number of IPUs, and there is such a node.
+pub(super) fn offers(facts: &Facts) -> Vec<Finding> {
+    let slurm = &facts.slurm;
+    if slurm.nodes.is_empty() {
+        let fix = "write Gres=vipu:<model>:no_consume:<IPUs of the Pod> into the lines of the nodes";
+        return vec![Finding::error("slurm.conf", "no node has a vipu GRES, so that no job gets IPUs", fix)];
+    }
+    slurm.nodes.iter().flat_map(of_nodes).collect()
+}
+
+fn of_nodes(line: &Offering) -> Vec<Finding> {
+    // The word is one flag for all models of a node.
+    let is_no_consume = line.offers.iter().any(|offer| offer.is_no_consume);
+    let wrong = line.offers.iter().filter_map(|offer| Some((offer, fault(offer, is_no_consume)?)));
+    let finding = |(offer, (what, good)): (&Offer, (String, String))| {
+        let what = format!("Gres={} of {} {what}", offer.text, line.nodes);
+        Finding::error(&line.place, what, format!("write Gres={good}"))
+    };
+    // A missing no_consume is one fault of the whole line.
+    let found: Vec<_> = wrong.map(finding).collect();
+    if is_no_consume { found } else { found.into_iter().take(1).collect() }
+}
+
+/// What is wrong with an element, and the element to write.
+fn fault(offer: &Offer, is_no_consume: bool) -> Option<(String, String)> {
+    let model = offer.model.as_deref();
+    let count = offer.count.as_deref().unwrap_or("<IPUs of the Pod>");
+    let good = |model: &str, count: &str| format!("vipu:{model}:no_consume:{count}");
+    let Some(model) = model else {
+        return Some(("has no model, so that no job gets its IPUs".into(), good("<model>", count)));
+    };
+    if let Err(why) = ModelName::new(model) {
+        return Some((format!("has no usable model: {why}"), good("<model>", count)));
+    }
+    let number = offer.count.as_ref().and_then(|count| count.parse::<u64>().ok());
+    match number.map(IpuCount::new) {
+        None => return Some(("has no number of IPUs".into(), good(model, "<IPUs of the Pod>"))),
+        Some(Err(NotASize::NotPowerOfTwo { above, .. })) => {
+            let what = format!("has {count} IPUs, which is not a power of two");
+            return Some((what, good(model, &above.to_string())));
+        }
+        Some(Err(why)) => {
+            return Some((format!("has no usable number: {why}"), good(model, "<IPUs of the Pod>")));
+        }
+        Some(Ok(_)) => {}
+    }
+    let lacks = "lacks no_consume, so that jobs wait for one another's IPUs although some are free";
+    (!is_no_consume).then(|| (lacks.into(), good(model, count)))
+}

@@ -1,0 +1,101 @@
+//! What the controllers and sacctmgr answer.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use vipu_client::{Client, Endpoint, ErrorClass};
+use vipu_conf::Settings;
+use vipu_types::{Access, ModelName, Tls, TlsIdentity};
+
+use super::{Certificate, ModelFile, SecretFile, Slurm, Unseen, qos};
+use crate::host::Host;
+
+/// How long a controller may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A controller that was asked.
+pub(crate) struct Controller {
+    /// Its model.
+    pub(crate) model: ModelName,
+    /// Host and port.
+    pub(crate) name: String,
+    /// The error, if it does not answer as it should.
+    pub(crate) fault: Option<(ErrorClass, String)>,
+}
+
+/// Asks all controllers, and sacctmgr, at the same time.
+pub(super) fn ask(
+    host: &Host<'_>,
+    slurm: &Slurm,
+    models: &[ModelFile],
+    secrets: &[SecretFile],
+    certificates: &[Certificate],
+    unseen: &mut Unseen,
+) -> (Vec<Controller>, Option<Vec<String>>) {
+    let runtime = match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(why) => {
+            unseen.push(("controllers".to_owned(), why.to_string()));
+            return (Vec::new(), None);
+        }
+    };
+    let mut endpoints = Vec::new();
+    for model in models {
+        let Ok(own) = &model.settings else { continue };
+        let own_files = [&own.api_tls_key, &own.api_access_file, &own.api_tls_ca, &own.api_tls_cert];
+        let is_own = |path: &PathBuf| own_files.iter().any(|own| own.as_ref() == Some(path));
+        // A file that cannot be used has a finding of its own.
+        if secrets.iter().any(|file| is_own(&file.path) && !file.is_usable())
+            || certificates.iter().any(|file| is_own(&file.path) && file.valid.is_err())
+        {
+            continue;
+        }
+        if let Some(file) = secrets.iter().find(|file| is_own(&file.path) && !file.is_readable) {
+            let why = format!("permission to read {} is denied", file.path.display());
+            unseen.push((format!("controllers of {}", model.name), why));
+            continue;
+        }
+        endpoints.extend(self::endpoints(host, own).map(|endpoint| (model.name.clone(), endpoint)));
+    }
+    runtime.block_on(async {
+        let mut asked = JoinSet::new();
+        for (index, (model, endpoint)) in endpoints.into_iter().enumerate() {
+            asked.spawn(async move { (index, controller(model, endpoint).await) });
+        }
+        let (mut answers, qos) = tokio::join!(asked.join_all(), qos::ask(host, slurm, models));
+        answers.sort_by_key(|(index, _)| *index);
+        (answers.into_iter().map(|(_, controller)| controller).collect(), qos)
+    })
+}
+
+/// The controllers of a model, with files below the root of the host.
+fn endpoints(host: &Host<'_>, own: &Settings) -> impl Iterator<Item = Endpoint> {
+    let tls = own.tls().map(|tls| Tls {
+        ca: host.at(&tls.ca),
+        identity: tls.identity.map(|identity| TlsIdentity {
+            certificate: host.at(&identity.certificate),
+            key: host.at(&identity.key),
+        }),
+        ..tls
+    });
+    let access = own.access().map(|access| Access { file: host.at(&access.file), ..access });
+    let timeout = own.api_timeout.min(PATIENCE);
+    own.controllers.iter().map(move |name| Endpoint {
+        tls: tls.clone(),
+        access: access.clone(),
+        ..Endpoint::plain(name.host(), name.port(), timeout)
+    })
+}
+
+async fn controller(model: ModelName, endpoint: Endpoint) -> Controller {
+    let name = endpoint.to_string();
+    let fault = match Client::new(endpoint) {
+        Ok(client) => {
+            client.list_partitions(None).await.err().map(|why| (why.class(), why.words().to_owned()))
+        }
+        Err(why) => Some((ErrorClass::NotSent, why.to_string())),
+    };
+    Controller { model, name, fault }
+}

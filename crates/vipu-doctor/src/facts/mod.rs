@@ -1,0 +1,117 @@
+//! The facts about a host, from its files and its controllers.
+
+mod certificates;
+mod controllers;
+mod directories;
+mod files;
+mod leftovers;
+mod models;
+mod plugins;
+mod plugstack;
+mod qos;
+mod slurm;
+mod state;
+mod unseen;
+
+pub(crate) use certificates::Certificate;
+pub(crate) use controllers::Controller;
+pub(crate) use directories::Directory;
+pub(crate) use files::SecretFile;
+pub(crate) use leftovers::Leftover;
+pub(crate) use models::ModelFile;
+pub(crate) use plugins::{PluginFile, Plugins};
+pub(crate) use plugstack::Plugstack;
+pub(crate) use slurm::{Offer, Offering, Slurm, short};
+pub(crate) use state::State;
+pub(crate) use unseen::Unseen;
+
+use vipu_conf::Layer;
+use vipu_status::Status;
+
+use crate::finding::Finding;
+use crate::host::Host;
+
+/// The facts about a host. The checks read nothing else.
+pub(crate) struct Facts {
+    /// The Unix time in seconds.
+    pub(crate) now: i64,
+    /// The name of the host.
+    pub(crate) host: String,
+    /// slurm.conf.
+    pub(crate) slurm: Slurm,
+    /// plugstack.conf.
+    pub(crate) plugstack: Plugstack,
+    /// The plugin files.
+    pub(crate) plugins: Plugins,
+    /// `Layer` of vipu.conf.
+    pub(crate) layer: Option<Layer>,
+    /// The models that nodes have, each with its file.
+    pub(crate) models: Vec<ModelFile>,
+    /// The files of models that no node has.
+    pub(crate) stray_models: Vec<String>,
+    /// The files with keys.
+    pub(crate) secrets: Vec<SecretFile>,
+    /// The certificates of this side.
+    pub(crate) certificates: Vec<Certificate>,
+    /// The directories of IPUoF files.
+    pub(crate) directories: Vec<Directory>,
+    /// StateSaveLocation, on a slurmctld host.
+    pub(crate) state: Option<State>,
+    /// The status document, if there is one.
+    pub(crate) status: Option<Status>,
+    /// Why the status document is none.
+    pub(crate) status_fault: Option<String>,
+    /// The controllers that were asked.
+    pub(crate) controllers: Vec<Controller>,
+    /// The names of all QOS in small letters, if sacctmgr was asked and answered.
+    pub(crate) qos: Option<Vec<String>>,
+    /// What the ways of the vendor left behind.
+    pub(crate) leftovers: Vec<Leftover>,
+    /// What could not be looked at, each with the reason.
+    pub(crate) unseen: Unseen,
+}
+
+impl Facts {
+    /// Gathers the facts. The error says that there is no slurm.conf to begin with.
+    pub(crate) fn gather(host: &Host<'_>) -> Result<Self, Finding> {
+        let slurm = Slurm::read(host)?;
+        let mut unseen = Unseen::new();
+        let plugstack = Plugstack::read(host, &slurm, &mut unseen);
+        let plugins = Plugins::read(host, &slurm, &mut unseen);
+        let models = models::read(host, &slurm, &plugstack);
+        let secrets = files::secrets(host, &models, &mut unseen);
+        let certificates = certificates::read(host, &models, &mut unseen);
+        let directories = directories::read(host, &models, &plugstack, &mut unseen);
+        let (status, status_fault) = match state::document(host, &slurm, &mut unseen) {
+            Ok(status) => (status, None),
+            Err(why) => (None, Some(why)),
+        };
+        let (controllers, qos) =
+            controllers::ask(host, &slurm, &models, &secrets, &certificates, &mut unseen);
+        Ok(Self {
+            now: host.now,
+            host: host.name.clone(),
+            state: state::read(host, &slurm, &mut unseen),
+            layer: vipu_conf::layer_of(&host.at(slurm.folder())),
+            leftovers: leftovers::find(host, &slurm),
+            stray_models: models::strays(host, &slurm, &models),
+            slurm,
+            plugstack,
+            plugins,
+            models,
+            secrets,
+            certificates,
+            directories,
+            status,
+            status_fault,
+            controllers,
+            qos,
+            unseen,
+        })
+    }
+
+    /// The settings of the models whose files are good, each with the name of its file.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&ModelFile, &vipu_conf::Settings)> {
+        self.models.iter().filter_map(|model| Some((model, model.settings.as_ref().ok()?)))
+    }
+}

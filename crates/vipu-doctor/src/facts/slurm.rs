@@ -1,0 +1,190 @@
+//! slurm.conf of this host, and what it says the host is.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use slurm_conf::{HostList, Line, Named, Place, SlurmConf};
+
+use crate::finding::Finding;
+use crate::host::Host;
+
+/// The places of slurm.conf, if nobody names one. The last two are of nodes without a file of their own.
+const USUAL: [&str; 5] = [
+    "/etc/slurm/slurm.conf",
+    "/etc/slurm-llnl/slurm.conf",
+    "/usr/local/etc/slurm.conf",
+    "/run/slurm/conf/slurm.conf",
+    "/var/spool/slurmd/conf-cache/slurm.conf",
+];
+
+/// slurm.conf.
+pub(crate) struct Slurm {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// Its lines, and those of the files that it includes.
+    pub(crate) conf: SlurmConf,
+    /// The nodes that have a `Gres=vipu...`, a line each.
+    pub(crate) nodes: Vec<Offering>,
+    /// Whether slurmctld runs on this host.
+    pub(crate) is_controller_host: bool,
+    /// Whether this host is a node.
+    pub(crate) is_node: bool,
+    /// Whether this host is a node with IPUs.
+    pub(crate) has_ipus: bool,
+    /// The numeric id of SlurmUser, if the host knows the name.
+    pub(crate) user: Option<u32>,
+}
+
+/// A line of nodes with IPUs.
+pub(crate) struct Offering {
+    /// The names, as in the line.
+    pub(crate) nodes: String,
+    /// The line that has the `Gres=`.
+    pub(crate) place: String,
+    /// The vipu elements of `Gres=`.
+    pub(crate) offers: Vec<Offer>,
+}
+
+/// An element such as `vipu:pod64:no_consume:64`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// The element.
+    pub(crate) text: String,
+    /// Whether it has the word `no_consume`.
+    pub(crate) is_no_consume: bool,
+    /// The model, if it names one.
+    pub(crate) model: Option<String>,
+    /// The number of IPUs, if there is one.
+    pub(crate) count: Option<String>,
+}
+
+impl Slurm {
+    pub(super) fn read(host: &Host<'_>) -> Result<Self, Finding> {
+        let path = host.slurm_conf.clone();
+        let path = path.or_else(|| USUAL.map(PathBuf::from).into_iter().find(|path| host.at(path).exists()));
+        let Some(path) = path else {
+            let fix = "set SLURM_CONF, or write svipu doctor --slurm-conf FILE";
+            return Err(Finding::error("slurm.conf", "it is in no usual place", fix));
+        };
+        let conf = SlurmConf::read(&path, &mut &*host).map_err(|why| {
+            Finding::error(
+                path.display().to_string(),
+                format!("cannot read it: {why}"),
+                "let this user read it",
+            )
+        })?;
+        let own = conf.nodes();
+        let own = own.iter().filter(|node| names_host(node, host));
+        let has_ipus = own.clone().any(|node| offering(node).is_some());
+        let is_controller_host = ["SlurmctldHost", "ControlMachine"]
+            .iter()
+            .flat_map(|key| conf.all(key))
+            .any(|line| is_host(line, host));
+        let user = conf.value("SlurmUser").unwrap_or("root");
+        let user = user.parse().ok().or_else(|| (host.user_id)(user));
+        Ok(Self {
+            is_controller_host,
+            is_node: own.count() > 0,
+            has_ipus,
+            nodes: conf.nodes().iter().filter_map(offering).collect(),
+            user,
+            path,
+            conf,
+        })
+    }
+
+    /// The folder of slurm.conf.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// The value of a key.
+    pub(crate) fn value(&self, key: &str) -> Option<&str> {
+        self.conf.value(key)
+    }
+
+    /// Whether the list of a key has this word.
+    pub(crate) fn lists(&self, key: &str, word: &str) -> bool {
+        let words = self.value(key).unwrap_or_default().split(',').map(str::trim);
+        words.into_iter().any(|listed| listed.eq_ignore_ascii_case(word))
+    }
+
+    /// The line of a key as a finding names it. The file alone if the key is not given.
+    pub(crate) fn place(&self, key: &str) -> String {
+        self.conf.line(key).map_or_else(|| "slurm.conf".to_owned(), |line| short(&line.place))
+    }
+
+    /// The directory of slurmctld's state.
+    pub(crate) fn state_save_location(&self) -> PathBuf {
+        self.value("StateSaveLocation").unwrap_or("/var/spool").into()
+    }
+
+    /// Whether slurmctld has sent this slurm.conf, so that a change belongs on its host.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.folder().ends_with("conf-cache") || self.folder() == Path::new("/run/slurm/conf")
+    }
+
+    /// Whether nodes get their configuration from slurmctld.
+    pub(crate) fn is_configless(&self) -> bool {
+        self.lists("SlurmctldParameters", "enable_configless")
+    }
+
+    /// The names of the Slurm partitions in small letters.
+    pub(crate) fn partitions(&self) -> BTreeSet<String> {
+        self.conf.partitions().iter().map(|partition| partition.name.to_ascii_lowercase()).collect()
+    }
+
+    /// What this host is.
+    pub(crate) fn roles(&self) -> Vec<&'static str> {
+        let mut roles = Vec::new();
+        roles.extend(self.is_controller_host.then_some("slurmctld host"));
+        roles.extend(match (self.is_node, self.has_ipus) {
+            (true, true) => Some("node with IPUs"),
+            (true, false) => Some("node"),
+            (false, _) => (!self.is_controller_host).then_some("login host"),
+        });
+        roles
+    }
+}
+
+/// The place with the bare name of its file.
+pub(crate) fn short(place: &Place) -> String {
+    let name = place.file.file_name().unwrap_or_default();
+    format!("{}:{}", name.to_string_lossy(), place.line)
+}
+
+/// Whether a line such as `SlurmctldHost=ctl(10.0.0.1)` is about this host.
+fn is_host(line: &Line, host: &Host<'_>) -> bool {
+    let name = line.pair.value.split('(').next().unwrap_or_default();
+    name == host.name || name == host.short_name()
+}
+
+fn names_host(node: &Named, host: &Host<'_>) -> bool {
+    let named = node.get("NodeHostname").map_or(node.name.as_str(), |hostname| &hostname.value);
+    let Ok(list) = HostList::parse(named) else { return false };
+    list.names().any(|name| name == host.name || name == host.short_name())
+}
+
+fn offering(node: &Named) -> Option<Offering> {
+    let gres = node.get("Gres")?;
+    let elements = gres.value.split(',').map(str::trim);
+    let offers: Vec<_> = elements.filter_map(offer).collect();
+    (!offers.is_empty()).then(|| Offering { nodes: node.name.clone(), place: short(&gres.place), offers })
+}
+
+fn offer(element: &str) -> Option<Offer> {
+    let rest = element.strip_prefix("vipu")?;
+    let rest = rest.strip_prefix(':').or_else(|| rest.is_empty().then_some(""))?;
+    let is_word = |word: &&str| word.eq_ignore_ascii_case("no_consume");
+    let words = rest.split(':').filter(|word| !word.is_empty());
+    let others: Vec<_> = words.clone().filter(|word| !is_word(word)).collect();
+    let is_number = |word: &&&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let count = others.last().filter(is_number).map(|count| (*count).to_owned());
+    let models = &others[..others.len() - usize::from(count.is_some())];
+    Some(Offer {
+        text: element.to_owned(),
+        is_no_consume: words.clone().any(|word| is_word(&word)),
+        model: (!models.is_empty()).then(|| models.join(":")),
+        count,
+    })
+}

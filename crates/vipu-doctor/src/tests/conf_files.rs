@@ -1,0 +1,95 @@
+//! The healthy host with a wrong configuration file: exactly one finding.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use super::ways::{SLURM, STACK, VIPU, each_has_one_finding, unchanged};
+
+#[test]
+fn cli_doctor_slurm_conf_is_wrong() {
+    let lines = each_has_one_finding(&[
+        ("selector", |tree| tree.replace(SLURM, "select/vipu", "select/cons_tres"), unchanged),
+        ("no selector", |tree| tree.replace(SLURM, "SelectType=select/vipu\n", ""), unchanged),
+        ("no parameters", |tree| tree.replace(SLURM, "SelectTypeParameters=CR_CPU\n", ""), unchanged),
+        ("vendor's parameters", |tree| tree.replace(SLURM, "=CR_CPU", "=other_cons_tres,CR_CPU"), unchanged),
+        ("no GresTypes", |tree| tree.replace(SLURM, "GresTypes=gpu,vipu", "GresTypes=gpu"), unchanged),
+        ("no submit plugin", |tree| tree.replace(SLURM, "JobSubmitPlugins=vipu\n", ""), unchanged),
+        (
+            "not the last submit plugin",
+            |tree| tree.replace(SLURM, "Plugins=vipu", "Plugins=vipu,lua"),
+            unchanged,
+        ),
+        ("limits", |tree| tree.replace(SLURM, "PropagateResourceLimitsExcept=MEMLOCK\n", ""), unchanged),
+        ("other limits", |tree| tree.replace(SLURM, "Except=MEMLOCK", "Except=NOFILE"), unchanged),
+        ("no_consume", |tree| tree.replace(SLURM, "no_consume:", ""), unchanged),
+        ("no model", |tree| tree.replace(SLURM, "vipu:pod64:no_consume", "vipu:no_consume"), unchanged),
+        ("number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume:48"), unchanged),
+        ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume"), unchanged),
+        ("bad model", |tree| tree.replace(SLURM, "vipu:pod64:", "vipu:64pod:"), unchanged),
+        ("accounting", |tree| tree.replace(SLURM, "AccountingStorageTRES=gres/vipu\n", ""), unchanged),
+        ("no pair", |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nnonsense"), unchanged),
+        ("missing include", |tree| tree.replace(SLURM, "Cl", "Include gone.conf\nCl"), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_vipu_conf_is_wrong() {
+    let lines = each_has_one_finding(&[
+        ("unknown key", |tree| tree.replace(VIPU, "IpuofDir", "IpufDir=1\nIpuofDir"), unchanged),
+        ("two errors", |tree| tree.replace(VIPU, "IpuofDir", "IpufDir=1\nIpuofDirs"), unchanged),
+        ("missing", |tree| tree.remove(VIPU), unchanged),
+        (
+            "misspelt model",
+            |tree| tree.write("/etc/slurm/pod46.conf", "apihost = x\nIpuofDir=/x\n"),
+            unchanged,
+        ),
+        (
+            "link to nothing",
+            |tree| std::os::unix::fs::symlink("gone", tree.path("/etc/slurm/pod64.conf")).unwrap(),
+            unchanged,
+        ),
+        ("Slurm partition", |tree| tree.replace(VIPU, "debug:16", "debug:16,shrot:8"), unchanged),
+        ("QOS", |tree| tree.replace(VIPU, "normal:32", "normal:32,hihg:8"), unchanged),
+        (
+            "no fetcher",
+            |tree| {
+                tree.replace(VIPU, "IpuofDir=/shared/ipuof", "Delivery=node");
+                tree.replace(STACK, " ipuof_dir=/shared/ipuof", "");
+            },
+            unchanged,
+        ),
+        (
+            "layer",
+            |tree| {
+                tree.replace(VIPU, "IpuofDir", "Layer=linear\nIpuofDir");
+                tree.replace(SLURM, "=CR_CPU", "=other_cons_tres,CR_CPU");
+            },
+            |facts| facts.plugins.release = "23.11.4".parse().ok(),
+        ),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_plugstack_is_wrong() {
+    let lines = each_has_one_finding(&[
+        ("missing", |tree| tree.remove(STACK), unchanged),
+        ("another plugin", |tree| tree.replace(STACK, "spank_ipuof.so", "spank_x11.so"), unchanged),
+        ("comment", |tree| tree.replace(STACK, "required", "#required"), unchanged),
+        ("optional", |tree| tree.replace(STACK, "required", "optional"), unchanged),
+        ("another directory", |tree| tree.replace(STACK, "=/shared/ipuof", "=/shared"), unchanged),
+        ("no directory", |tree| tree.replace(STACK, " ipuof_dir=/shared/ipuof", ""), unchanged),
+        (
+            "not sent to nodes",
+            |tree| {
+                fs::rename(tree.path(STACK), tree.path("/etc/slurm/ipuof.conf")).unwrap();
+                tree.write(STACK, "include /etc/slurm/ipu*.conf\n");
+            },
+            unchanged,
+        ),
+        ("no file", |tree| tree.remove("/usr/lib/slurm/spank_ipuof.so"), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}

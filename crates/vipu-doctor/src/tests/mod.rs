@@ -1,0 +1,8 @@
+//! A healthy host, and the same host broken in one way or in several.
+
+mod conf_files;
+mod elf;
+mod hosts;
+mod other_faults;
+mod tree;
+mod ways;

@@ -1,0 +1,190 @@
+//! The healthy host with a fault outside its configuration files: exactly one finding.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use vipu_status::{Contact, OtherIpus, OtherUse, Partition, Place, State};
+
+use super::ways::{SLURM, VIPU, each_has_one_finding, unchanged};
+
+/// A partition that is kept for a failed job.
+fn kept(size: u32) -> Partition {
+    Partition {
+        key: size.into(),
+        id: None,
+        job: None,
+        model: "pod64".into(),
+        controller: "vipu:8090".into(),
+        size,
+        places: vec![],
+        places_are_assumed: false,
+        state: State::Kept,
+        since: 0,
+        begun: 0,
+        ends: None,
+        ready_expected: None,
+        reason: None,
+    }
+}
+
+#[test]
+fn cli_doctor_plugin_files_are_wrong() {
+    let lines = each_has_one_finding(&[
+        ("selector", |tree| tree.remove("/usr/lib/slurm/select_vipu.so"), unchanged),
+        ("back", |tree| tree.remove("/usr/lib/slurm/vipu_slurmctld.so"), unchanged),
+        ("submit plugin", |tree| tree.remove("/usr/lib/slurm/job_submit_vipu.so"), unchanged),
+        ("another build", |tree| tree.plugin("vipu_slurmctld.so", "0.1.0 5678"), unchanged),
+        ("another version", |tree| tree.plugin("spank_ipuof.so", "0.0.9"), unchanged),
+        ("no build", |tree| tree.write("/usr/lib/slurm/gres_vipu.so", "no ELF"), unchanged),
+        (
+            "two folders",
+            |tree| {
+                tree.replace(SLURM, "/usr/lib/slurm", "/usr/lib/slurm:/opt/slurm");
+                fs::create_dir_all(tree.path("/opt/slurm")).unwrap();
+                fs::rename(
+                    tree.path("/usr/lib/slurm/vipu_slurmctld.so"),
+                    tree.path("/opt/slurm/vipu_slurmctld.so"),
+                )
+                .unwrap();
+            },
+            unchanged,
+        ),
+        ("both names", |tree| tree.plugin("select_vipu_cons_tres.so", "0.1.0 1234"), unchanged),
+        ("unknown release", |_| (), |facts| facts.plugins.release = "26.05.4".parse().ok()),
+        ("no release", |tree| tree.remove("/usr/lib/slurm/select_cons_tres.so"), unchanged),
+        ("table", |tree| tree.write("/etc/slurm/slurm-layout.conf", "Release=24.11.5\n"), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_files_are_open_or_expired() {
+    let lines = each_has_one_finding(&[
+        ("open key file", |tree| tree.chmod("/etc/slurm/access", 0o640), unchanged),
+        ("no key file", |tree| tree.remove("/etc/slurm/access"), unchanged),
+        ("no CA", |tree| tree.remove("/etc/slurm/ca.pem"), unchanged),
+        ("no PEM", |tree| tree.write("/etc/slurm/ca.pem", "text"), unchanged),
+        (
+            "key file of others",
+            |tree| tree.host.user_id = Box::new(|_| Some(77)),
+            |facts| facts.directories.clear(),
+        ),
+        ("expired", |_| (), |facts| facts.certificates[0].valid = Ok((0, facts.now - 1))),
+        ("expires soon", |_| (), |facts| facts.certificates[0].valid = Ok((0, facts.now + 86400 * 12))),
+        ("not valid yet", |_| (), |facts| facts.certificates[0].valid = Ok((facts.now + 60, i64::MAX))),
+        ("directory is closed", |tree| tree.chmod("/shared/ipuof", 0o750), unchanged),
+        ("directory is open", |tree| tree.chmod("/shared/ipuof", 0o777), unchanged),
+        (
+            "directory of others",
+            |tree| tree.host.user_id = Box::new(|_| Some(77)),
+            |facts| facts.secrets.clear(),
+        ),
+        (
+            "no directory",
+            |tree| fs::rename(tree.path("/shared/ipuof"), tree.path("/shared/x")).unwrap(),
+            unchanged,
+        ),
+        ("no ACLs", |_| (), |facts| facts.directories[0].has_acls = false),
+        ("another cluster", |tree| tree.write("/shared/ipuof/.vipu_other", "0\n"), unchanged),
+        ("little room", |_| (), |facts| facts.state.iter_mut().for_each(|state| state.free = 3 << 20)),
+        ("damaged journal", |tree| tree.write("/var/spool/slurmctld/vipu_journal.bad", ""), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_controllers_do_not_answer() {
+    let lines = each_has_one_finding(&[
+        ("nobody listens", |tree| tree.replace(VIPU, "ApiHost=", "ApiPort=1\nApiHost=127.0.0.1,"), unchanged),
+        (
+            "another CA",
+            |tree| tree.write("/etc/slurm/ca.pem", mock_vipu::Authority::new("site").unwrap().pem()),
+            unchanged,
+        ),
+        ("another name", |tree| tree.replace(VIPU, "IpuofDir", "ApiTlsServerName=vipu\nIpuofDir"), unchanged),
+        ("wrong key", |tree| tree.replace("/etc/slurm/access", "secret", "guess"), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_status_document_tells_of_trouble() {
+    let lines = each_has_one_finding(&[
+        ("none", |tree| tree.remove("/var/spool/slurmctld/vipu_status.json"), unchanged),
+        ("half", |tree| tree.write("/var/spool/slurmctld/vipu_status.json", "{\"schema\":1,"), unchanged),
+        ("old", |tree| tree.status(|status| status.written -= 600), unchanged),
+        ("future", |tree| tree.status(|status| status.written += 600), unchanged),
+        (
+            "out of order",
+            |tree| tree.status(|status| status.out_of_order = Some("it panicked".into())),
+            unchanged,
+        ),
+        (
+            "error in a file",
+            |tree| {
+                tree.status(|status| {
+                    status.models[0].conf.error = Some("vipu.conf:1: unknown key 'x'".into());
+                    status.models[0].trouble = status.models[0].conf.error.clone();
+                })
+            },
+            unchanged,
+        ),
+        (
+            "trouble",
+            |tree| tree.status(|status| status.models[0].trouble = Some("journal: No space left".into())),
+            unchanged,
+        ),
+        ("journal", |tree| tree.status(|status| status.counters.journal.lag = 42.4), unchanged),
+        (
+            "controller",
+            |tree| {
+                tree.status(|status| {
+                    let contact = Contact::Lost { since: 0, reason: "connection refused".into() };
+                    status.models[0].pods[0].contact = contact;
+                })
+            },
+            |facts| facts.controllers.clear(),
+        ),
+        ("kept", |tree| tree.status(|status| status.partitions = vec![kept(16), kept(8)]), unchanged),
+        ("not examined", |_| (), |facts| facts.unseen.push(("/x".into(), "Permission denied".into()))),
+        (
+            "quarantined",
+            |tree| {
+                tree.status(|status| {
+                    let places = vec![Place { domain: 0, index: 0 }, Place { domain: 0, index: 1 }];
+                    let other = |id: &str| OtherIpus {
+                        because: OtherUse::Foreign,
+                        partition: Some(id.into()),
+                        places: places.clone(),
+                    };
+                    status.models[0].pods[0].others = vec![other("slurm_9"), other("slurm_x"), other("test")];
+                })
+            },
+            unchanged,
+        ),
+    ]);
+    assert_snapshot!(lines);
+}
+
+#[test]
+fn cli_doctor_vendor_left_something() {
+    let lines = each_has_one_finding(&[
+        (
+            "script",
+            |tree| tree.write("/etc/slurm/prolog.sh", "vipu-admin create allocation c$SLURM_JOB_ID\n"),
+            unchanged,
+        ),
+        (
+            "submit script",
+            |tree| {
+                tree.replace(SLURM, "Plugins=vipu", "Plugins=lua,vipu");
+                tree.write("/etc/slurm/job_submit.lua", "job_desc.gres = \"vipu:4:1\"\n");
+            },
+            unchanged,
+        ),
+        ("directory", |tree| tree.replace(SLURM, "Prolog=", "VipuIpuofDir=/home/ipuof\nProlog="), unchanged),
+        ("another key", |tree| tree.replace(SLURM, "Prolog=", "VipuApiHost=x\nProlog="), unchanged),
+        ("allocations", |tree| tree.write("/etc/slurm/ipum.allocs", "n01:ag1\n"), unchanged),
+    ]);
+    assert_snapshot!(lines);
+}

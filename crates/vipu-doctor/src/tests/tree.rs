@@ -1,0 +1,221 @@
+//! The file tree of a healthy host: slurmctld and a node with IPUs on one machine, with TLS and access keys.
+
+use std::fs::{self, Permissions};
+use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use mock_vipu::{Authority, Hardware, MockServer, Options, Tls, User};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use vipu_status::{ConfFile, Contact, Model, Pod, SCHEMA, Status, Writer};
+
+use super::elf;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::host::Host;
+use crate::{Examination, checks};
+
+/// The time of each examination: May 2026, in the life of the certificates.
+const NOW: i64 = 1_780_000_000;
+
+/// The name of the only user of the host but root.
+const USER: &str = "slurm";
+
+const SLURM_CONF: &str = "\
+ClusterName=test
+SlurmctldHost=ctl(127.0.0.1)
+SlurmUser=slurm
+StateSaveLocation=/var/spool/slurmctld
+PluginDir=/usr/lib/slurm
+SelectType=select/vipu
+SelectTypeParameters=CR_CPU
+GresTypes=gpu,vipu
+JobSubmitPlugins=vipu
+PropagateResourceLimitsExcept=MEMLOCK
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/vipu
+SlurmctldParameters=enable_configless
+Prolog=/etc/slurm/prolog.sh
+NodeName=DEFAULT CPUs=8
+NodeName=ctl,n[01-03] Gres=gpu:1,vipu:pod64:no_consume:64
+PartitionName=ipu Nodes=ALL Default=YES
+PartitionName=debug Nodes=n01
+";
+
+const PLUGSTACK: &str = "required spank_ipuof.so ipuof_dir=/shared/ipuof\n";
+
+const VIPU_CONF: &str = "\
+ApiHost=CONTROLLER
+ApiTlsCa=/etc/slurm/ca.pem
+ApiAccessFile=/etc/slurm/access
+IpuofDir=/shared/ipuof
+IpusPerSlurmPartition=debug:16
+MaxIpusPerJobInQos=normal:32
+";
+
+/// The parts that all tests share, because keys take long to make in a debug build.
+struct Site {
+    _runtime: Runtime,
+    server: MockServer,
+    authority: Authority,
+}
+
+fn site() -> &'static Site {
+    static SITE: OnceLock<Site> = OnceLock::new();
+    SITE.get_or_init(|| {
+        let authority = Authority::new("site").unwrap();
+        let signed = authority.sign("127.0.0.1").unwrap();
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let tls = Tls { certificate: signed.certificate, key: signed.key, client_ca: None };
+        let users = vec![User { name: "slurm".into(), key: "secret".into() }];
+        let options = Options { tls: Some(tls), users, ..Options::new(Hardware::new(64)) };
+        let server = runtime.block_on(MockServer::start(options)).unwrap();
+        Site { _runtime: runtime, server, authority }
+    })
+}
+
+/// The address of a controller that answers.
+pub(crate) fn controller() -> SocketAddr {
+    site().server.address()
+}
+
+/// The file tree of a host.
+pub(crate) struct Tree {
+    folder: TempDir,
+    /// What the process knows about the host.
+    pub(crate) host: Host<'static>,
+}
+
+impl Tree {
+    /// The tree of a healthy host.
+    pub(crate) fn healthy() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let me = folder.path().metadata().unwrap().uid();
+        let host = Host {
+            root: folder.path().to_owned(),
+            name: "ctl.example.org".into(),
+            now: NOW,
+            slurm_conf: None,
+            status: None,
+            sacctmgr: folder.path().join("usr/bin/sacctmgr"),
+            user_id: Box::new(move |name| (name == USER).then_some(me)),
+        };
+        let tree = Self { folder, host };
+        tree.write("/etc/slurm/slurm.conf", SLURM_CONF);
+        tree.write("/etc/slurm/plugstack.conf", PLUGSTACK);
+        tree.write("/etc/slurm/vipu.conf", VIPU_CONF.replace("CONTROLLER", &controller().to_string()));
+        tree.write("/etc/slurm/prolog.sh", "#!/bin/sh\nexit 0\n");
+        tree.write("/etc/slurm/ca.pem", site().authority.pem());
+        tree.write("/etc/slurm/access", "api-user-id=slurm\napi-access-key=secret\n");
+        tree.chmod("/etc/slurm/access", 0o600);
+        tree.write("/usr/bin/sacctmgr", "#!/bin/sh\nprintf 'normal\\nlow\\n'\n");
+        tree.chmod("/usr/bin/sacctmgr", 0o755);
+        tree.plugins();
+        fs::create_dir_all(tree.path("/shared/ipuof")).unwrap();
+        tree.chmod("/shared/ipuof", 0o755);
+        tree.write("/shared/ipuof/.vipu_test", "5f0c93aa71b2e604\n");
+        tree.status(|_| ());
+        tree
+    }
+
+    fn plugins(&self) {
+        let slurm = elf::with_symbol("plugin_version", &0x0018_0b05_u32.to_le_bytes());
+        self.write("/usr/lib/slurm/select_cons_tres.so", slurm);
+        for name in ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so"] {
+            self.plugin(name, "0.1.0 1234");
+        }
+        self.plugin("spank_ipuof.so", "0.1.0");
+    }
+
+    /// Writes a plugin file of a build.
+    pub(crate) fn plugin(&self, name: &str, build: &str) {
+        let bytes = elf::with_symbol("slurm_vipu_build", format!("{build}\0").as_bytes());
+        self.write(&format!("/usr/lib/slurm/{name}"), bytes);
+    }
+
+    /// Writes the status document with a change.
+    pub(crate) fn status(&self, change: impl FnOnce(&mut Status)) {
+        let pod = Pod {
+            controller: controller().to_string(),
+            contact: Contact::Reached { since: NOW - 7200 },
+            ..Pod::default()
+        };
+        let conf = ConfFile { read: NOW - 60, error: None, in_force: true };
+        let mut status = Status {
+            schema: SCHEMA,
+            written: NOW - 3,
+            writer: Writer { cluster: "test".into(), ..Writer::default() },
+            models: vec![Model { name: "pod64".into(), pods: vec![pod], conf, ..Model::default() }],
+            ..Status::default()
+        };
+        change(&mut status);
+        self.write("/var/spool/slurmctld/vipu_status.json", status.to_json().unwrap());
+    }
+
+    /// The place of a path of the host.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path.trim_start_matches('/'))
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// Changes a text, which the file must have.
+    pub(crate) fn replace(&self, path: &str, from: &str, to: &str) {
+        let before = fs::read_to_string(self.path(path)).unwrap();
+        assert!(before.contains(from), "{path} has no {from}");
+        self.write(path, before.replace(from, to));
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        fs::remove_file(self.path(path)).unwrap();
+    }
+
+    pub(crate) fn chmod(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.path(path), Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Examines the host. The file system and the disk of the test's machine do not matter.
+    pub(crate) fn examine(&self) -> Examination {
+        self.examine_with(|_| ())
+    }
+
+    /// Examines the host with changed facts.
+    pub(crate) fn examine_with(&self, change: impl FnOnce(&mut Facts)) -> Examination {
+        let mut facts = match Facts::gather(&self.host) {
+            Ok(facts) => facts,
+            Err(finding) => return Examination { findings: vec![finding], ..Examination::default() },
+        };
+        facts.directories.iter_mut().for_each(|directory| directory.has_acls = true);
+        facts.state.iter_mut().for_each(|state| state.free = 1 << 40);
+        change(&mut facts);
+        checks::run(&facts)
+    }
+
+    /// The findings in lines, without what differs between runs.
+    pub(crate) fn lines(&self, examination: &Examination) -> String {
+        let line = |finding: &crate::Finding| format!("{}: {finding}\n", finding.level.name());
+        let text: String = examination.findings.iter().map(line).collect();
+        let me = self.folder.path().metadata().unwrap().uid();
+        let text = text.replace(&controller().to_string(), "CONTROLLER");
+        let text = text.replace(&self.folder.path().display().to_string(), "");
+        text.replace(&format!("user {me}"), "user ME").replace(&format!("chown {me}"), "chown ME")
+    }
+}
+
+#[test]
+fn cli_doctor_healthy_host_has_no_finding() {
+    let tree = Tree::healthy();
+    let examination = tree.examine();
+    assert_eq!(tree.lines(&examination), "");
+    assert_eq!(examination.exit(), 0);
+    assert_eq!(examination.roles, ["slurmctld host", "node with IPUs"]);
+    assert_eq!(examination.slurm.as_deref(), Some("24.11.5"));
+    assert_eq!(examination.count(Level::Error), 0);
+}
