@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vipu_types::IpuCount;
 
-use crate::times;
+use crate::{conf, times};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
@@ -62,6 +62,9 @@ pub(crate) enum Command {
         /// The partition's id on its controller.
         id: String,
     },
+    /// Check, show or write the configuration: vipu.conf and the files of models.
+    #[command(subcommand)]
+    Conf(conf::Command),
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod bar;
+mod conf;
 mod document;
 mod error;
 mod find;
@@ -49,7 +50,7 @@ pub struct Output {
 /// Carries out a command line.
 pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
     let mut output = Output::default();
-    match answer(arguments, surroundings, &mut output.stderr) {
+    match answer(arguments, surroundings, &mut output) {
         Ok(stdout) => output.stdout = stdout,
         Err(failure) => {
             let words = safe::cut(&failure.to_string(), safe::LINE);
@@ -64,28 +65,32 @@ pub fn run(arguments: &Arguments, surroundings: &Surroundings) -> Output {
 fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings,
-    stderr: &mut String,
+    output: &mut Output,
 ) -> Result<String, Failure> {
     let command = arguments.command.as_ref().unwrap_or(&Command::Status);
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let path = find::document(arguments.common.status.as_deref(), surroundings)?;
-    let status = document::read(&path)?;
-    *stderr += &document::warnings(&status, surroundings.now);
-    let view = View::new(&status, &arguments.common, surroundings)?;
-    let page = match command {
-        Command::Status => status::show(&view),
-        Command::Queue => job_queue::show(&view),
-        Command::Partitions => partition_list::show(&view),
-        Command::Map { all } => map::show(&view, *all),
-        Command::When { ipus, time } => when::show(&view, *ipus, *time),
-        Command::Job { id } => job::show(&view, id),
-        Command::Partition { id } => partition::show(&view, id),
-    }?;
-    *stderr += &view.hidden();
-    if !view.has_header() {
-        *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
+    let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
+        let path = find::document(arguments.common.status.as_deref(), surroundings)?;
+        let status = document::read(&path)?;
+        output.stderr += &document::warnings(&status, surroundings.now);
+        let view = View::new(&status, &arguments.common, surroundings)?;
+        let page = show(&view)?;
+        output.stderr += &view.hidden();
+        if !view.has_header() {
+            output.stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
+        }
+        Ok(page)
+    };
+    match command {
+        Command::Status => page(&status::show),
+        Command::Queue => page(&job_queue::show),
+        Command::Partitions => page(&partition_list::show),
+        Command::Map { all } => page(&|view| map::show(view, *all)),
+        Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
+        Command::Job { id } => page(&|view| job::show(view, id)),
+        Command::Partition { id } => page(&|view| partition::show(view, id)),
+        Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
     }
-    Ok(page)
 }

@@ -82,15 +82,9 @@ impl<'a> View<'a> {
 
     /// A page, which begins with the age.
     pub(crate) fn page(&self) -> Page {
-        let surroundings = self.surroundings;
-        let colour = match self.common.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
-        };
-        let mut page = Page::new(colour, surroundings.utf8());
+        let mut page = blank_page(self.common, self.surroundings);
         if self.has_header() {
-            page.toned(&[(Tone::Dim, &document::age(self.all, surroundings.now))]);
+            page.toned(&[(Tone::Dim, &document::age(self.all, self.surroundings.now))]);
         }
         page
     }
@@ -117,4 +111,14 @@ impl<'a> View<'a> {
     pub(crate) fn time_if_known(&self, time: Option<i64>) -> String {
         crate::times::time_if_known(time, &self.surroundings.zone)
     }
+}
+
+/// An empty page, with colours as the options and the surroundings say.
+pub(crate) fn blank_page(common: &Common, surroundings: &Surroundings) -> Page {
+    let colour = match common.color {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => surroundings.terminal && surroundings.variable("NO_COLOR").is_none(),
+    };
+    Page::new(colour, surroundings.utf8())
 }

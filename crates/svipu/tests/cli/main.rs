@@ -1,6 +1,7 @@
 //! Runs command lines on documents, and compares all that they print.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod conf;
 mod documents;
 mod errors;
 mod finding;
