@@ -1,6 +1,7 @@
 //! `svipu conf`: checks, shows and writes the configuration of slurm-vipu.
 
 mod check;
+mod generate;
 mod models;
 mod show;
 
@@ -23,6 +24,8 @@ pub(crate) enum Command {
     },
     /// Show each key of each model with its value, and whether slurmctld has read it.
     Show,
+    /// Write the files of a new site, from what its controllers answer. --model names the model.
+    Generate(generate::Generate),
 }
 
 /// Carries out a command.
@@ -36,6 +39,7 @@ pub(crate) fn run(
         Command::Check { files } if files.is_empty() => check::installed(common, surroundings, output),
         Command::Check { files } => Ok(check::files(files, common, surroundings, output)),
         Command::Show => show::show(common, surroundings, output),
+        Command::Generate(options) => generate::generate(options, common.model.as_deref()),
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Unknown { kind: &'static str, name: String, known: String },
     #[error("{path}: no node offers such a model{known}: see Gres=vipu:<model>:no_consume:<IPUs>", path = .0.display(), known = if .1.is_empty() { String::new() } else { format!(" (known are {})", .1) })]
     NoModel(PathBuf, String),
+    #[error("{0}")]
+    Conf(String),
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
     #[error("-o/--format goes with queue and partitions only")]

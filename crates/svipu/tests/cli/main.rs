@@ -5,6 +5,7 @@ mod conf;
 mod documents;
 mod errors;
 mod finding;
+mod generate;
 mod golden;
 mod process;
 
