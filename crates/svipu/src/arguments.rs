@@ -65,6 +65,14 @@ pub(crate) enum Command {
     /// Check, show or write the configuration: vipu.conf and the files of models.
     #[command(subcommand)]
     Conf(conf::Command),
+    /// Show what a site has to change that runs IPU jobs by vipu-cli, scripts or a patched Slurm.
+    ///
+    /// The changes of slurm.conf and the files beside it come as a diff. Nothing is written.
+    Migrate {
+        /// The slurm.conf to read. Without it: the one that Slurm's commands read.
+        #[arg(long, value_name = "PATH")]
+        slurm_conf: Option<PathBuf>,
+    },
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {

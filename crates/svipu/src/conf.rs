@@ -14,6 +14,8 @@ use crate::arguments::Common;
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
+pub(crate) use models::{Models, read_slurm_conf};
+
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

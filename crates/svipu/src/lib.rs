@@ -13,6 +13,7 @@ mod find;
 mod job;
 mod job_queue;
 mod map;
+mod migrate;
 mod model_lines;
 mod names;
 mod page;
@@ -92,5 +93,8 @@ fn answer(
         Command::Job { id } => page(&|view| job::show(view, id)),
         Command::Partition { id } => page(&|view| partition::show(view, id)),
         Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
+        Command::Migrate { slurm_conf } => {
+            migrate::show(slurm_conf.as_deref(), &arguments.common, surroundings)
+        }
     }
 }

@@ -61,17 +61,28 @@ impl Page {
     /// Adds a line of pieces, each with its colour.
     pub(crate) fn toned(&mut self, pieces: &[(Tone, &str)]) {
         for (tone, text) in pieces.iter().filter(|(_, text)| !text.is_empty()) {
-            let text = safe::cut(text, safe::LINE);
-            let text = if self.utf8 { text } else { safe::ascii(&text) };
-            match self.colour && *tone != Tone::Plain {
-                true => self.text += &format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()),
-                false => self.text += &text,
-            }
+            self.piece(*tone, safe::cut(text, safe::LINE));
         }
         if !self.colour {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.text.push('\n');
+    }
+
+    /// Adds a line of a file whole. Its tabs stay.
+    pub(crate) fn line_of_file(&mut self, tone: Tone, line: &str) {
+        let pieces: Vec<_> = line.split('\t').map(|piece| safe::cut(piece, usize::MAX)).collect();
+        self.piece(tone, pieces.join("\t"));
+        self.text.push('\n');
+    }
+
+    /// Adds a safe text.
+    fn piece(&mut self, tone: Tone, text: String) {
+        let text = if self.utf8 { text } else { safe::ascii(&text) };
+        match self.colour && tone != Tone::Plain {
+            true => self.text += &format!("\u{1b}[{}m{text}\u{1b}[0m", tone.code()),
+            false => self.text += &text,
+        }
     }
 
     /// Ends the page.

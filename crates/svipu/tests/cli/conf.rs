@@ -20,7 +20,8 @@ pub(super) struct Site {
 impl Site {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let surroundings = surroundings(&[("SLURM_CONF", &folder.path().join("slurm.conf"))]);
+        let mut surroundings = surroundings(&[("SLURM_CONF", &folder.path().join("slurm.conf"))]);
+        surroundings.etc = folder.path().join("etc");
         let site = Self { folder, surroundings };
         files.iter().for_each(|(name, text)| site.write(name, text));
         site

@@ -7,6 +7,7 @@ mod errors;
 mod finding;
 mod generate;
 mod golden;
+mod migrate;
 mod process;
 
 use std::collections::BTreeMap;
