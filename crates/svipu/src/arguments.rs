@@ -25,7 +25,7 @@ this order: --status, the variable SVIPU_STATUS, a line status = \"PATH\" in ~/.
 
 Exit status:
   0  svipu showed what was asked for.
-  1  There is nothing to read, or a name is unknown.
+  1  There is nothing to read, a name is unknown, or conf check found an error.
   2  The command line is wrong.";
 
 /// The command.

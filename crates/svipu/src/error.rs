@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Column { name: String, known: String },
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
+    #[error("--json goes with conf show and the commands that show the status document")]
+    NoJson,
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -40,7 +42,7 @@ impl Failure {
     /// The exit status.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::Column { .. } | Self::NoColumns => 2,
+            Self::Column { .. } | Self::NoColumns | Self::NoJson => 2,
             _ => 1,
         }
     }

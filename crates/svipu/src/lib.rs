@@ -1,7 +1,8 @@
 //! svipu: shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 //!
-//! The program reads the status document and nothing else. The library has all of it but the process: the
-//! time, the user and the environment come in as [`Surroundings`], so that tests give them.
+//! Most commands read the status document and nothing else; `conf` and `migrate` read configuration files. The
+//! library has all of it but the process: the time, the user and the environment come in as [`Surroundings`],
+//! so that tests give them.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -71,6 +72,13 @@ fn answer(
     let command = arguments.command.as_ref().unwrap_or(&Command::Status);
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
+    }
+    let shows_json = !matches!(
+        command,
+        Command::Migrate { .. } | Command::Conf(conf::Command::Check { .. } | conf::Command::Generate(_))
+    );
+    if arguments.common.json && !shows_json {
+        return Err(Failure::NoJson);
     }
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let path = find::document(arguments.common.status.as_deref(), surroundings)?;

@@ -63,6 +63,8 @@ pub(crate) fn show(
     surroundings: &Surroundings,
 ) -> Result<String, Failure> {
     let path = slurm_conf.map_or_else(|| slurm_conf_path(surroundings), Path::to_owned);
+    // The diff names whole paths, so that it can be applied in any folder.
+    let path = std::path::absolute(&path).unwrap_or(path);
     let found = find(&path, surroundings)?;
     let plan = conf_files::plan(&found)?;
     let mut page = blank_page(common, surroundings);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slurm_conf::Line;
+use slurm_conf::{Line, Pair};
 
 /// The changes of one file.
 #[derive(Default)]
@@ -25,9 +25,9 @@ impl Edits {
         let whole = physical.join("\n");
         // The key itself may contain the value.
         let (key, rest) = whole.split_once('=').unwrap_or(("", &whole));
-        let changed = match rest.contains(old) {
+        let changed = match !old.is_empty() && rest.contains(old) {
             true => format!("{key}={}", rest.replacen(old, new, 1)),
-            false => format!("{}={new}", line.pair.key),
+            false => rewritten(line, old, new),
         };
         self.replaced.insert(line.place.line, (line.count, Some(changed)));
     }
@@ -56,5 +56,58 @@ impl Edits {
         }
         self.added.iter().for_each(|line| new += &format!("{line}\n"));
         new
+    }
+}
+
+/// The line made anew, where an escape or the end of a physical line is inside the value.
+fn rewritten(line: &Line, old: &str, new: &str) -> String {
+    let text = |pair: &Pair| {
+        let value = if pair.value == old { new } else { &pair.value };
+        let value = value.replace('\\', "\\\\").replace('#', "\\#");
+        let quote = if value.is_empty() || value.contains(char::is_whitespace) { "\"" } else { "" };
+        format!("{}={quote}{value}{quote}", pair.key)
+    };
+    let pairs = std::iter::once(&line.pair).chain(&line.more).map(text);
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// The text with this value in its line with this number.
+    fn replaced(text: &str, number: usize, old: &str, new: &str) -> String {
+        let line = |pairs: &[(&str, &str)], line, count| {
+            let pair = |(key, value): &(&str, &str)| Pair {
+                key: (*key).into(),
+                operator: None,
+                value: (*value).into(),
+            };
+            let mut pairs = pairs.iter().map(pair);
+            let place = slurm_conf::Place { file: Path::new("f").into(), line };
+            Line { place, count, pair: pairs.next().unwrap(), more: pairs.collect() }
+        };
+        let lines = [
+            line(&[("GresTypes", "Gres")], 1, 1),
+            line(&[("NodeName", "n1"), ("Gres", "vipu:64"), ("Reason", "a #b")], 2, 2),
+            line(&[("GresTypes", "")], 4, 1),
+        ];
+        let mut edits = Edits::default();
+        let line = lines.iter().find(|line| line.place.line == number).unwrap();
+        edits.replace(text, line, old, new);
+        edits.apply(text)
+    }
+
+    #[test]
+    fn cli_migrate_lines_keep_what_is_not_replaced() {
+        let text = "GresTypes=Gres # x\nNodeName=n1 Gres=vi\\\npu:64 Reason=\"a \\#b\"\nGresTypes=\"\"";
+        let first = replaced(text, 1, "Gres", "vipu");
+        assert!(first.starts_with("GresTypes=vipu # x\nNodeName=n1"), "{first}");
+        let second = replaced(text, 2, "vipu:64", "x");
+        assert_eq!(second.lines().nth(1), Some("NodeName=n1 Gres=x Reason=\"a \\#b\""));
+        assert_eq!(second.lines().count(), 3);
+        assert_eq!(replaced(text, 4, "", "vipu").lines().last(), Some("GresTypes=vipu"));
     }
 }

@@ -81,7 +81,7 @@ fn cli_migrate_of_a_site_with_slurm_vipu() {
     let files = |name| [("slurm.conf", slurm_conf), ("plugstack.conf", plugstack), (name, vipu_conf)];
     let site = Site::new(&files("vipu.conf"));
     let own_file = Site::new(&files("pod64.conf"));
-    let none = site.run("migrate --slurm-conf DIR/none");
+    let none = site.run("migrate --slurm-conf DIR/none") + &site.run("migrate --json");
     assert_snapshot!(site.run("migrate") + &own_file.run("migrate") + &none);
 }
 
