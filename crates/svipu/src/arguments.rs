@@ -6,7 +6,11 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use vipu_types::IpuCount;
 
-use crate::{conf, times};
+use crate::times;
+
+mod conf;
+
+pub(crate) use conf::{Conf, Generate};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
@@ -64,7 +68,7 @@ pub(crate) enum Command {
     },
     /// Check, show or write the configuration: vipu.conf and the files of models.
     #[command(subcommand)]
-    Conf(conf::Command),
+    Conf(Conf),
     /// Show what a site has to change that runs IPU jobs by vipu-cli, scripts or a patched Slurm.
     ///
     /// The changes of slurm.conf and the files beside it come as a diff. Nothing is written.

@@ -34,7 +34,7 @@ mod when;
 pub use arguments::Arguments;
 pub use surroundings::{Surroundings, Users};
 
-use arguments::Command;
+use arguments::{Command, Conf};
 use error::Failure;
 use view::View;
 
@@ -73,10 +73,8 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let shows_json = !matches!(
-        command,
-        Command::Migrate { .. } | Command::Conf(conf::Command::Check { .. } | conf::Command::Generate(_))
-    );
+    let shows_json =
+        !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
     if arguments.common.json && !shows_json {
         return Err(Failure::NoJson);
     }

@@ -17,10 +17,10 @@ use slurm_conf::{Files as _, Plugstack, SlurmConf};
 use vipu_types::ModelName;
 
 use crate::arguments::Common;
-use crate::conf::{Models, read_slurm_conf, slurm_conf_path};
+use crate::conf::{Models, read_slurm_conf};
 use crate::error::Failure;
 use crate::page::{Page, Tone};
-use crate::slurm_files::SlurmFiles;
+use crate::slurm_files::{SlurmFiles, slurm_conf_path};
 use crate::surroundings::Surroundings;
 use crate::view::blank_page;
 

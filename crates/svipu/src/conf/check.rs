@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use vipu_conf::{Good, LoadError, load, load_file};
 use vipu_types::ModelName;
 
-use super::models::{Models, read_slurm_conf};
-use super::{folder, slurm_conf_path};
+use super::models::{Models, folder, read_slurm_conf};
 use crate::Output;
 use crate::arguments::Common;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
+use crate::slurm_files::slurm_conf_path;
 use crate::surroundings::Surroundings;
 use crate::view::blank_page;
 

@@ -3,36 +3,11 @@
 mod files;
 mod pods;
 
-use std::path::PathBuf;
-
-use clap::Args;
 use slurm_conf::HostList;
 use vipu_types::ModelName;
 
+use crate::arguments::Generate;
 use crate::error::Failure;
-
-/// What the controllers do not tell.
-#[derive(Debug, Args)]
-pub(crate) struct Generate {
-    /// A V-IPU controller. Give the option once for each controller of the model.
-    #[arg(long = "host", value_name = "HOST[:PORT]", required = true)]
-    hosts: Vec<String>,
-    /// The nodes that reach the Pods, as in NodeName.
-    #[arg(long, value_name = "NODES", default_value = "ipu-[001-004]")]
-    nodes: String,
-    /// The shared directory for the IPUoF files (IpuofDir).
-    #[arg(long, value_name = "DIR", default_value = "/shared/ipuof")]
-    ipuof_dir: String,
-    /// The certificates of the CAs that sign the controllers' certificates (ApiTlsCa).
-    #[arg(long, value_name = "FILE")]
-    tls_ca: Option<String>,
-    /// The file with user id and access key (ApiAccessFile). Its content is used, not printed.
-    #[arg(long, value_name = "FILE")]
-    access_file: Option<String>,
-    /// Write the files into this directory instead. No file is replaced.
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-}
 
 /// Asks the controllers, and prints or writes the files. A model with a name has a file of its own.
 pub(crate) fn generate(options: &Generate, model: Option<&str>) -> Result<String, Failure> {

@@ -22,6 +22,11 @@ pub(crate) fn read_slurm_conf(path: &Path) -> Result<SlurmConf, Failure> {
     SlurmConf::read(path, &mut SlurmFiles).map_err(unreadable)
 }
 
+/// The folder of slurm.conf, in which the files of the models are.
+pub(super) fn folder(slurm_conf: &Path) -> &Path {
+    slurm_conf.parent().unwrap_or(Path::new("."))
+}
+
 impl Models {
     /// Those of a slurm.conf. The errors are those of slurmctld's log, with their lines.
     pub(crate) fn of(conf: &SlurmConf) -> Self {

@@ -9,11 +9,11 @@ use vipu_conf::{Good, Listed, Preset, listed, load};
 use vipu_status::Status;
 use vipu_types::ModelName;
 
-use super::models::{Models, read_slurm_conf};
-use super::{folder, slurm_conf_path};
+use super::models::{Models, folder, read_slurm_conf};
 use crate::arguments::Common;
 use crate::error::Failure;
 use crate::page::{Page, Tone};
+use crate::slurm_files::slurm_conf_path;
 use crate::surroundings::Surroundings;
 use crate::times::span;
 use crate::view::blank_page;
@@ -95,7 +95,7 @@ fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now:
     let ago = format!("slurmctld read it {} ago", span(now.saturating_sub(model.conf.read)));
     let held =
         if model.conf.in_force { "the earlier settings are in force" } else { "no settings are in force" };
-    let changed = file.and_then(|file| modified(&file.path)).is_some_and(|time| time >= model.conf.read);
+    let changed = file.and_then(|file| modified(&file.path)).is_some_and(|time| time > model.conf.read);
     match (&model.conf.error, changed, file) {
         (Some(why), false, _) => format!("{ago} with an error, {held}: {why}"),
         (Some(_), true, _) => {
