@@ -4,35 +4,23 @@ use std::collections::BTreeMap;
 
 use slurm_host::nodes::NodeGres;
 use tracing::error;
-use vipu_types::ModelName;
+use vipu_types::{ModelName, bad_element, consumable_element, ipu_elements, offered_model};
 
 /// The models that nodes offer, each with the largest count any node gives it.
 pub(crate) fn sizes_on_nodes(nodes: &[NodeGres]) -> BTreeMap<ModelName, u32> {
     let mut sizes = BTreeMap::new();
     for node in nodes {
-        for element in elements(&node.gres) {
-            match model_of(element) {
+        for element in ipu_elements(&node.gres) {
+            match offered_model(element) {
                 Ok((model, count)) => {
                     let size = sizes.entry(model).or_insert(0);
                     *size = count.max(*size);
                 }
-                Err(why) => error!(
-                    "node {}: Gres=vipu:{element}: {why}; write Gres=vipu:<model>:no_consume:<IPUs>",
-                    node.node
-                ),
+                Err(why) => error!("{}", bad_element(&node.node, element, &why)),
             }
         }
     }
     sizes
-}
-
-/// The models of a node's `Gres=`, each with its count. An error says how an element is wrong.
-fn offered(gres: &str) -> impl Iterator<Item = Result<(ModelName, u32), String>> {
-    elements(gres).map(model_of)
-}
-
-fn elements(gres: &str) -> impl Iterator<Item = &str> {
-    gres.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"))
 }
 
 /// Elements that lack `no_consume`, each in one line with its nodes. slurmctld sends the word to no slurmd,
@@ -40,40 +28,17 @@ fn elements(gres: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn consumable(nodes: &[NodeGres]) -> Vec<String> {
     let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     for node in nodes {
-        let own = node.line.split(',').filter_map(|element| element.trim().strip_prefix("vipu:"));
-        // The word is one flag for all of a node's models.
-        let Some(first) = own.clone().next() else { continue };
-        let is_word = |word: &str| word.eq_ignore_ascii_case("no_consume");
-        if !own.flat_map(|element| element.split(':')).any(is_word) {
-            found.entry(first).or_insert((&node.node, 0)).1 += 1;
-        }
+        let Some(first) = consumable_element(&node.line) else { continue };
+        found.entry(first).and_modify(|(_, others)| *others += 1).or_insert((&node.node, 0));
     }
-    let line = |(element, (node, count)): (&str, (&str, usize))| {
-        let others = if count == 1 { String::new() } else { format!(" (and {} more nodes)", count - 1) };
-        let good = element.rsplit_once(':').map(|(model, count)| format!("{model}:no_consume:{count}"));
-        format!(
-            "node {node}{others}: Gres=vipu:{element} lacks no_consume: Slurm counts the IPUs as the node's own, and jobs and steps \
-             wait for one another; write Gres=vipu:{}",
-            good.unwrap_or_else(|| "<model>:no_consume:<IPUs>".into())
-        )
-    };
+    let line = |(element, (node, others))| vipu_types::consumable(node, others, element);
     found.into_iter().map(line).collect()
-}
-
-/// Reads an element without its `vipu:`, for example `pod64:no_consume:64`.
-fn model_of(element: &str) -> Result<(ModelName, u32), String> {
-    // Slurm writes an index set such as `(S:0)` behind the count in some places.
-    let element = element.split('(').next().unwrap_or(element);
-    let mut words: Vec<_> = element.split(':').collect();
-    words.retain(|word| !word.eq_ignore_ascii_case("no_consume"));
-    let [model, count] = words[..] else { return Err("needs a model and a number of IPUs".into()) };
-    let count = count.parse().map_err(|_| format!("{count} is not a number of IPUs"))?;
-    Ok((ModelName::new(model).map_err(|why| why.to_string())?, count))
 }
 
 /// Whether a node has IPUs, of this model if one is given.
 pub(crate) fn offers(node: &NodeGres, model: Option<&ModelName>) -> bool {
-    offered(&node.gres).any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
+    let mut offered = ipu_elements(&node.gres).map(offered_model);
+    offered.any(|found| model.is_none_or(|wanted| found.is_ok_and(|(of, _)| of == *wanted)))
 }
 
 #[cfg(test)]
@@ -115,12 +80,6 @@ mod tests {
         );
         assert!(line.ends_with("write Gres=vipu:pod64:no_consume:64"), "{line}");
         assert_eq!(consumable(&nodes[2..]), [""; 0]);
-    }
-
-    #[test]
-    fn a_gres_without_a_model_or_a_number_is_an_error() {
-        assert_eq!(model_of("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
-        assert_eq!(model_of("pod64:many").unwrap_err(), "many is not a number of IPUs");
     }
 
     #[test]

@@ -12,6 +12,10 @@ use vipu_types::IpuCount;
 use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
+mod conf;
+
+pub(crate) use conf::{Conf, Generate};
+
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
 #[command(name = "svipu", version, after_help = examples::SVIPU)]
@@ -154,6 +158,17 @@ pub(crate) enum Command {
     Man {
         /// The directory.
         directory: PathBuf,
+    },
+    /// Check, show or write the configuration: vipu.conf and the files of models.
+    #[command(subcommand)]
+    Conf(Conf),
+    /// Show what a site has to change that runs IPU jobs by vipu-cli, scripts or a patched Slurm.
+    ///
+    /// The changes of slurm.conf and the files beside it come as a diff. Nothing is written.
+    Migrate {
+        /// The slurm.conf to read. Without it: the one that Slurm's commands read.
+        #[arg(long, value_name = "PATH")]
+        slurm_conf: Option<PathBuf>,
     },
 }
 

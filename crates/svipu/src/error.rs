@@ -15,6 +15,10 @@ pub(crate) enum Failure {
     Unreadable(PathBuf, String),
     #[error("{kind} {name} is unknown: {known}")]
     Unknown { kind: &'static str, name: String, known: String },
+    #[error("{path}: no node offers such a model{known}: see Gres=vipu:<model>:no_consume:<IPUs>", path = .0.display(), known = if .1.is_empty() { String::new() } else { format!(" (known are {})", .1) })]
+    NoModel(PathBuf, String),
+    #[error("{0}")]
+    Conf(String),
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
     #[error("job {job} {why}")]
@@ -31,6 +35,8 @@ pub(crate) enum Failure {
     Terminal(#[from] std::io::Error),
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
+    #[error("--json goes with conf show and the commands that show the status document")]
+    NoJson,
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -62,7 +68,7 @@ impl Failure {
     /// The exit status.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::Column { .. } | Self::NoColumns | Self::Live => 2,
+            Self::Column { .. } | Self::NoColumns | Self::NoJson | Self::Live => 2,
             _ => 1,
         }
     }

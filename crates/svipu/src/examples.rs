@@ -16,7 +16,7 @@ svipu.toml stand for --color, -M and -o where the command line has none.
 
 Exit status:
   0  svipu showed what was asked for.
-  1  There is nothing to read, or a name is unknown.
+  1  There is nothing to read, a name is unknown, or conf check found an error.
   2  The command line is wrong.
 doctor ends with 1 if it found a warning, and with 2 if it found an error.";
 

@@ -1,11 +1,13 @@
 //! svipu: shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 //!
-//! The program reads the status document and nothing else. The library has all of it but the process: the
-//! time, the user and the environment come in as [`Surroundings`], so that tests give them.
+//! Most commands read the status document and nothing else; `conf` and `migrate` read configuration files. The
+//! library has all of it but the process: the time, the user and the environment come in as [`Surroundings`],
+//! so that tests give them.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod bar;
+mod conf;
 mod configuration;
 mod doctor;
 mod document;
@@ -18,6 +20,7 @@ mod job;
 mod job_queue;
 mod manual;
 mod map;
+mod migrate;
 mod model_lines;
 mod names;
 mod page;
@@ -45,7 +48,7 @@ pub use top::{Next, Screen, Top, watch};
 
 use std::path::{Path, PathBuf};
 
-use arguments::Command;
+use arguments::{Command, Conf};
 use configuration::Configuration;
 use error::Failure;
 use view::View;
@@ -108,6 +111,11 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    let shows_json =
+        !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
+    if arguments.common.json && !shows_json {
+        return Err(Failure::NoJson);
+    }
     let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
         let configuration = Configuration::read(surroundings)?;
         let mut common = configuration.complete(&arguments.common, command);
@@ -150,5 +158,9 @@ fn answer(
         }
         Command::Completions { shell } => Ok(manual::completion(*shell)),
         Command::Man { directory } => manual::pages(directory),
+        Command::Conf(command) => conf::run(command, &arguments.common, surroundings, output),
+        Command::Migrate { slurm_conf } => {
+            migrate::show(slurm_conf.as_deref(), &arguments.common, surroundings)
+        }
     }
 }

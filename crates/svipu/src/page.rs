@@ -91,12 +91,10 @@ impl Page {
 
     /// Adds a line of pieces, each with its colour.
     pub(crate) fn toned(&mut self, pieces: &[(Tone, &str)]) {
-        let shown = |text: &str| {
-            let text = safe::cut(text, safe::LINE);
-            if self.utf8 { text } else { safe::ascii(&text) }
-        };
+        let shown = |text: &str| self.shown(safe::cut(text, safe::LINE));
         let pieces = pieces.iter().filter(|(_, text)| !text.is_empty());
-        self.lines.push(pieces.map(|(tone, text)| (*tone, shown(text))).collect());
+        let line = pieces.map(|(tone, text)| (*tone, shown(text))).collect();
+        self.lines.push(line);
     }
 
     /// The lines, for a screen that colours them itself.
@@ -115,6 +113,17 @@ impl Page {
         }
         let pieces: Vec<_> = pieces.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
         self.toned(&pieces);
+    }
+
+    /// Adds a line of a file whole. Its tabs stay.
+    pub(crate) fn line_of_file(&mut self, tone: Tone, line: &str) {
+        let pieces: Vec<_> = line.split('\t').map(|piece| safe::cut(piece, usize::MAX)).collect();
+        self.lines.push(vec![(tone, self.shown(pieces.join("\t")))]);
+    }
+
+    /// A safe text in letters that the terminal has.
+    fn shown(&self, text: String) -> String {
+        if self.utf8 { text } else { safe::ascii(&text) }
     }
 
     /// Ends the page.

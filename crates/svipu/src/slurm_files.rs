@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use slurm_conf::Files;
 
+use crate::surroundings::Surroundings;
+
 /// The greatest size of a file. The slurm.conf of a thousand nodes is a hundredth of it.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -30,4 +32,10 @@ impl Files for SlurmFiles {
         let paths = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok());
         paths.into_iter().flatten().flatten().collect()
     }
+}
+
+/// The slurm.conf of this host, as Slurm's commands find it.
+pub(crate) fn slurm_conf_path(surroundings: &Surroundings) -> PathBuf {
+    let named = surroundings.variable("SLURM_CONF").map(PathBuf::from);
+    named.unwrap_or_else(|| surroundings.etc.join("slurm/slurm.conf"))
 }

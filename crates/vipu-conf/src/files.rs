@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use vipu_types::ModelName;
 
@@ -21,6 +21,8 @@ pub type Loaded = BTreeMap<ModelName, Result<Good, LoadError>>;
 /// A file without an error.
 #[derive(Clone, Debug)]
 pub struct Good {
+    /// Its path.
+    pub path: PathBuf,
     /// Its settings.
     pub settings: Settings,
     /// Its whole text.
@@ -64,7 +66,22 @@ fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {
         }
         Err(source) => return Err(LoadError::Unreadable { path: own, source }),
     };
-    Ok(Good { settings: Settings::parse(&text, &path)?, text })
+    good(path, text)
+}
+
+/// Reads one file, whatever its name.
+///
+/// # Errors
+/// Those that [`load`] has for a model with this file.
+pub fn load_file(path: &Path) -> Result<Good, LoadError> {
+    match read(path) {
+        Ok(text) => good(path.to_owned(), text),
+        Err(source) => Err(LoadError::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+fn good(path: PathBuf, text: String) -> Result<Good, LoadError> {
+    Ok(Good { settings: Settings::parse(&text, &path)?, path, text })
 }
 
 /// Reads a file that can be a configuration file. Refuses other kinds, as a FIFO would make slurmctld wait

@@ -11,6 +11,7 @@ mod error;
 mod files;
 mod in_force;
 mod keys;
+mod listed;
 mod problem;
 mod saved_conf;
 mod settings;
@@ -19,8 +20,9 @@ mod value;
 
 pub use choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError};
-pub use files::{Good, Loaded, layer_of, load};
+pub use files::{Good, Loaded, layer_of, load, load_file};
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
+pub use listed::{Listed, listed};
 pub use problem::{Problem, Reason, Spot};
 pub use saved_conf::SavedConf;

@@ -57,7 +57,7 @@ pub(crate) struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// Sorts the assignments of a text by key. Also returns their errors, except those in values.
-    fn sort(text: &'a str) -> (Self, Vec<Problem>) {
+    pub(crate) fn sort(text: &'a str) -> (Self, Vec<Problem>) {
         let mut given = Self { text, values: HashMap::new() };
         let mut problems = Vec::new();
         for item in parse(text) {
@@ -97,6 +97,12 @@ impl<'a> Given<'a> {
 
     fn problem(&self, reason: Reason, span: &Range<usize>) -> Problem {
         Problem { reason, spot: Some(Spot::of(self.text, span)) }
+    }
+
+    /// The text of the value that the text has for `key`, and its line.
+    pub(crate) fn written(&self, key: &Key) -> Option<(&str, usize)> {
+        let value = self.values.get(key.name)?;
+        Some((&value.text, Spot::of(self.text, &value.span).line))
     }
 
     /// Whether the text has a value for `key`, good or bad.

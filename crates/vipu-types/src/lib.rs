@@ -11,6 +11,7 @@ mod delivery;
 mod gcd;
 mod grant;
 mod names;
+mod node_gres;
 mod options;
 mod place;
 mod pod_id;
@@ -27,6 +28,9 @@ pub use delivery::{BadDelivery, Delivery};
 pub use gcd::{Device, Gcd};
 pub use grant::{BadGrant, Grant};
 pub use names::{BadName, ModelName, PartitionId};
+pub use node_gres::{
+    bad_element, consumable, consumable_element, ipu_elements, offered_model, with_no_consume,
+};
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
 pub use place::{Place, Placement};
 pub use pod_id::PodId;

@@ -1,13 +1,16 @@
 //! Runs command lines on documents, and compares all that they print.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod conf;
 mod doctor;
 mod documents;
 mod environment;
 mod errors;
 mod finding;
+mod generate;
 mod golden;
 mod manual;
+mod migrate;
 mod plan;
 mod process;
 mod top;

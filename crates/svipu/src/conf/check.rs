@@ -1,0 +1,118 @@
+//! `svipu conf check`: the errors that slurmctld would log.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use vipu_conf::{Good, LoadError, load, load_file};
+use vipu_types::ModelName;
+
+use super::models::{Models, folder, read_slurm_conf};
+use crate::Output;
+use crate::arguments::Common;
+use crate::error::Failure;
+use crate::page::{Page, Tone};
+use crate::slurm_files::slurm_conf_path;
+use crate::surroundings::Surroundings;
+use crate::view::blank_page;
+
+/// Checks the files that a slurmctld on this host would read.
+pub(crate) fn installed(
+    common: &Common,
+    surroundings: &Surroundings,
+    output: &mut Output,
+) -> Result<String, Failure> {
+    let path = slurm_conf_path(surroundings);
+    let models = Models::of(&read_slurm_conf(&path)?);
+    let names: Vec<_> = models.names.into_iter().collect();
+    let mut report = Report { page: blank_page(common, surroundings), errors: models.errors.len() };
+    models.errors.iter().for_each(|error| report.error(error));
+    if names.is_empty() && report.errors == 0 {
+        report.errors += 1;
+        report.error(&format!(
+            "{}: no node offers IPUs: add Gres=vipu:<model>:no_consume:<IPUs> to the nodes that reach a Pod",
+            path.display()
+        ));
+    }
+    report.models(load(folder(&path), &names));
+    Ok(report.finish(output))
+}
+
+/// Checks these files, wherever they are.
+pub(crate) fn files(
+    files: &[PathBuf],
+    common: &Common,
+    surroundings: &Surroundings,
+    output: &mut Output,
+) -> String {
+    let mut report = Report { page: blank_page(common, surroundings), errors: 0 };
+    for file in files {
+        match load_file(file) {
+            Ok(good) => report.page.line(&format!("{}: no errors", good.path.display())),
+            Err(why) => report.broken(&why, &[]),
+        }
+    }
+    report.finish(output)
+}
+
+struct Report {
+    page: Page,
+    errors: usize,
+}
+
+impl Report {
+    /// Adds the files of models. Models that share a file share its lines.
+    fn models(&mut self, loaded: BTreeMap<ModelName, Result<Good, LoadError>>) {
+        let mut good = BTreeMap::<PathBuf, Vec<ModelName>>::new();
+        let mut broken = Vec::<(String, LoadError, Vec<ModelName>)>::new();
+        for (model, file) in loaded {
+            match file {
+                Ok(file) => good.entry(file.path).or_default().push(model),
+                Err(why) => match broken.iter_mut().find(|(text, ..)| *text == why.to_string()) {
+                    Some((.., models)) => models.push(model),
+                    None => broken.push((why.to_string(), why, vec![model])),
+                },
+            }
+        }
+        for (path, models) in good {
+            self.page.line(&format!("{}: no errors ({})", path.display(), listed(&models)));
+        }
+        broken.iter().for_each(|(_, why, models)| self.broken(why, models));
+    }
+
+    fn broken(&mut self, why: &LoadError, models: &[ModelName]) {
+        self.errors += match why {
+            LoadError::Broken(broken) => broken.problems.len(),
+            _ => 1,
+        };
+        self.error(&why.to_string());
+        if !models.is_empty() {
+            let (keeps, its) = if models.len() == 1 { ("keeps its", "its") } else { ("keep their", "their") };
+            let line = format!("{} {keeps} earlier settings; without any, {its} jobs wait", listed(models));
+            self.page.line(&line);
+        }
+    }
+
+    /// Adds an error, whose first line is in colour.
+    fn error(&mut self, text: &str) {
+        for (index, line) in text.lines().enumerate() {
+            let tone = if index == 0 { Tone::Red } else { Tone::Plain };
+            self.page.toned(&[(tone, line)]);
+        }
+    }
+
+    fn finish(mut self, output: &mut Output) -> String {
+        output.exit = u8::from(self.errors > 0);
+        match self.errors {
+            0 => {}
+            1 => self.page.line("1 error"),
+            errors => self.page.line(&format!("{errors} errors")),
+        }
+        self.page.finish()
+    }
+}
+
+/// The models in words.
+fn listed(models: &[ModelName]) -> String {
+    let names: Vec<_> = models.iter().map(ModelName::as_str).collect();
+    format!("{} {}", if names.len() == 1 { "model" } else { "models" }, names.join(", "))
+}

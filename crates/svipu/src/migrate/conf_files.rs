@@ -1,0 +1,189 @@
+//! The configuration files as slurm-vipu needs them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use slurm_conf::{Line, SlurmConf};
+use vipu_conf::Settings;
+
+use super::edits::Edits;
+use super::{Change, Found, Plan, gres, scripts, text};
+use crate::error::Failure;
+
+/// The directory of the IPUoF files, if no file names one.
+const IPUOF_DIR: &str = "/shared/ipuof";
+
+/// The controller, if no file names one.
+const CONTROLLER: &str = "vipu-controller.example.org";
+
+/// Our SPANK plugin.
+const SPANK: &str = "spank_ipuof.so";
+
+/// Plans all changes.
+pub(super) fn plan(found: &Found) -> Result<Plan, Failure> {
+    let mut plan = Plan::default();
+    plan.notes.extend(found.conf.problems.iter().map(ToString::to_string));
+    plan.notes.extend(found.unreadable.iter().cloned());
+    plan.notes.extend(found.scripts.iter().map(scripts::Script::note));
+    if found.has_allocs {
+        let note = format!("{}: needed no more, because IPUs belong to no host", scripts::ALLOCS);
+        plan.notes.push(note);
+    }
+    slurm_conf(found, &mut plan)?;
+    gres_conf(found, &mut plan)?;
+    plugstack_conf(found, &mut plan)?;
+    vipu_conf(found, &mut plan)?;
+    Ok(plan)
+}
+
+fn ipuof_dir(found: &Found) -> &str {
+    let ours = found.plugstack.plugin(SPANK).and_then(|plugin| plugin.argument("ipuof_dir"));
+    found.conf.value("VipuIpuofDir").or(ours).unwrap_or(IPUOF_DIR)
+}
+
+fn slurm_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
+    let Some(main) = found.conf.files.first().cloned() else { return Ok(()) };
+    let (mut has_ipus, mut has_static) = (false, false);
+    for file in &found.conf.files {
+        let old = text(file)?.unwrap_or_default();
+        let mut edits = Edits::default();
+        let own = |line: &&Line| line.place.file == *file;
+        for (key, value) in values(&found.conf) {
+            match found.conf.line(key) {
+                Some(line) if own(&line) && line.pair.value != value => {
+                    edits.replace(&old, line, &line.pair.value, &value);
+                }
+                None if Arc::ptr_eq(file, &main) => edits.add(format!("{key}={value}")),
+                _ => {}
+            }
+        }
+        found.conf.all("VipuIpuofDir").filter(own).for_each(|line| edits.remove(line));
+        let needless = found.scripts.iter().filter_map(|script| script.needless.as_ref());
+        needless.filter(own).for_each(|line| edits.remove(line));
+        for line in found.conf.all("NodeName").filter(own) {
+            for pair in line.more.iter().filter(|pair| pair.is("Gres")) {
+                has_ipus |= vipu_types::ipu_elements(&pair.value).next().is_some();
+                has_static |= gres::is_static(&pair.value);
+                if let Some(new) = gres::migrated(&pair.value) {
+                    edits.replace(&old, line, &pair.value, &new);
+                }
+            }
+        }
+        let new = edits.apply(&old);
+        plan.changes.push(Change { path: file.to_path_buf(), old: Some(old), new });
+    }
+    if has_static {
+        plan.notes.push(
+            "partitions made in advance: remove them on the controller; jobs ask for --gres=vipu:pod64:16 (model and IPUs), not for vipu:16:1".into(),
+        );
+    }
+    if !has_ipus {
+        plan.notes.push(
+            "no node has IPUs: add Gres=vipu:<model>:no_consume:<IPUs of a Pod> to the nodes that reach a Pod; svipu conf generate asks the controller for the number".into(),
+        );
+    }
+    Ok(())
+}
+
+/// The values that slurm.conf needs.
+fn values(conf: &SlurmConf) -> Vec<(&'static str, String)> {
+    let old = |key| conf.value(key).unwrap_or_default();
+    let mut values = Vec::new();
+    if !old("SelectType").starts_with("select/vipu") {
+        values.push(("SelectType", "select/vipu".to_owned()));
+    }
+    let parameters = old("SelectTypeParameters").split(',');
+    let is_other = |word: &&str| word.trim().to_ascii_lowercase().starts_with("other_cons");
+    if parameters.clone().any(|word| is_other(&word)) {
+        let kept: Vec<_> = parameters.filter(|word| !is_other(word)).collect();
+        let kept = if kept.is_empty() { "CR_CPU".to_owned() } else { kept.join(",") };
+        values.push(("SelectTypeParameters", kept));
+    }
+    values.push(("GresTypes", with_word(old("GresTypes"), "vipu")));
+    values.push(("JobSubmitPlugins", with_word(old("JobSubmitPlugins"), "vipu")));
+    if conf.value("PropagateResourceLimits").is_none() {
+        let list = with_word(old("PropagateResourceLimitsExcept"), "MEMLOCK");
+        values.push(("PropagateResourceLimitsExcept", list));
+    }
+    values
+}
+
+/// The list with a word at its end, if it lacks the word.
+fn with_word(list: &str, word: &str) -> String {
+    let has = list.split(',').any(|one| one.trim().rsplit('/').next() == Some(word) || one.trim() == "ALL");
+    match list {
+        "" => word.to_owned(),
+        list if has => list.to_owned(),
+        list => format!("{list},{word}"),
+    }
+}
+
+/// IPUs need no line in gres.conf.
+fn gres_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
+    let Some(old) = text(&found.gres_path)? else { return Ok(()) };
+    let mut edits = Edits::default();
+    let of_ipus = |line: &&Line| {
+        let mut pairs = line.more.iter().chain([&line.pair]);
+        *line.place.file == *found.gres_path && pairs.any(|pair| pair.is("Name") && pair.value == "vipu")
+    };
+    found.gres.lines.iter().filter(of_ipus).for_each(|line| edits.remove(line));
+    let new = edits.apply(&old);
+    plan.changes.push(Change { path: found.gres_path.clone(), old: Some(old), new });
+    Ok(())
+}
+
+fn plugstack_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
+    if found.plugstack.plugin(SPANK).is_some() {
+        return Ok(());
+    }
+    let others = found.plugstack.plugins.iter().filter(|plugin| plugin.file_name().contains("vipu"));
+    plan.notes.extend(others.map(|plugin| {
+        format!(
+            "{}: take {} out if it is the vendor's: its options collide with ours",
+            plugin.place, plugin.path
+        )
+    }));
+    let old = text(&found.plugstack_path)?;
+    let mut edits = Edits::default();
+    edits.add(format!("required {SPANK} ipuof_dir={}", ipuof_dir(found)));
+    let new = edits.apply(old.as_deref().unwrap_or_default());
+    plan.changes.push(Change { path: found.plugstack_path.clone(), old, new });
+    Ok(())
+}
+
+fn vipu_conf(found: &Found, plan: &mut Plan) -> Result<(), Failure> {
+    let old = text(&found.vipu_conf)?;
+    if old.is_none() && found.has_own_files {
+        return Ok(());
+    }
+    let before = old.as_deref().unwrap_or_default();
+    let listed = vipu_conf::listed(before);
+    let has = |key: &str| listed.iter().any(|entry| entry.key.name == key && entry.line.is_some());
+    let mut edits = Edits::default();
+    if !has("ApiHost") {
+        let (host, note) = match &found.settings.host {
+            Some((host, place)) => (host.as_str(), format!("the controller's address is from {place}")),
+            None => (CONTROLLER, "no file names the controller: write its name for ApiHost".to_owned()),
+        };
+        plan.notes.push(note);
+        edits.add(format!("ApiHost={host}"));
+        let port = found.settings.port.as_deref().filter(|port| *port != "8090" && !has("ApiPort"));
+        port.into_iter().for_each(|port| edits.add(format!("ApiPort={port}")));
+    }
+    if !has("IpuofDir") {
+        edits.add(format!("IpuofDir={}", ipuof_dir(found)));
+    }
+    if found.conf.value("SelectType").is_some_and(|select| select.ends_with("/linear")) && !has("Layer") {
+        edits.add("Layer=linear".to_owned());
+        plan.notes.push("every host needs vipu.conf, because of Layer=linear".to_owned());
+    }
+    if let Some(file) = found.settings.key_in.as_ref().filter(|_| !has("ApiAccessFile")) {
+        plan.notes.push(format!("{file} has an access key: copy it into a file for ApiAccessFile"));
+    }
+    let new = edits.apply(before);
+    // Keys of the vendor's plugin that ours does not know, for example.
+    let errors = Settings::parse(&new, Path::new("vipu.conf")).err();
+    plan.notes.extend(errors.map(|why| format!("vipu.conf needs more: {}", why.one_line())));
+    plan.changes.push(Change { path: found.vipu_conf.clone(), old, new });
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Scripts that Slurm runs, and what they do with IPUs.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use slurm_conf::{Files as _, Line, SlurmConf};
+
+use crate::slurm_files::SlurmFiles;
+
+/// The file that gives hosts their IPU-Machines.
+pub(super) const ALLOCS: &str = "ipum.allocs";
+
+/// The keys of scripts.
+const KEYS: [&str; 6] =
+    ["Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld", "TaskProlog", "TaskEpilog"];
+
+/// Words, in small letters, of lines that work with IPUs.
+const WORDS: [&str; 4] = ["vipu", "ipuof", ALLOCS, "gc-monitor"];
+
+/// First words of lines that do nothing alone.
+const IDLE: [&str; 9] = ["set", "exit", "fi", "then", "else", "done", "esac", "}", ":"];
+
+/// A script with lines that work with IPUs.
+pub(super) struct Script {
+    pub(super) path: PathBuf,
+    /// The key of slurm.conf, and its value.
+    pub(super) named_by: String,
+    /// The place of the line in slurm.conf, if the script does nothing else.
+    pub(super) needless: Option<Line>,
+    /// The numbered lines that work with IPUs.
+    pub(super) lines: Vec<(usize, String)>,
+}
+
+impl Script {
+    /// The note about the script.
+    pub(super) fn note(&self) -> String {
+        let numbers: Vec<_> = self.lines.iter().map(|(number, _)| *number).collect();
+        let (work, them) = if numbers.len() == 1 { ("works", "it") } else { ("work", "them") };
+        let what = match &self.needless {
+            Some(_) => {
+                "it does nothing but what slurm-vipu does for each job, so the diff drops it".to_owned()
+            }
+            None => format!(
+                "{} {work} with IPUs, as slurm-vipu does for each job: take {them} out",
+                words(&numbers)
+            ),
+        };
+        format!("{} ({}): {what}", self.path.display(), self.named_by)
+    }
+}
+
+/// `line 3`, or `lines 3-5, 8`.
+fn words(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let runs: Vec<_> = runs
+        .filter_map(|run| match run {
+            [one] => Some(one.to_string()),
+            [first, .., last] => Some(format!("{first}-{last}")),
+            [] => None,
+        })
+        .collect();
+    format!("{} {}", if numbers.len() == 1 { "line" } else { "lines" }, runs.join(", "))
+}
+
+/// The scripts of slurm.conf, and job_submit.lua if Slurm reads it. An error is a note about a script that
+/// cannot be read.
+pub(super) fn find(conf: &SlurmConf, folder: &Path) -> Vec<Result<Script, String>> {
+    let mut scripts = Vec::new();
+    for line in KEYS.iter().flat_map(|key| conf.all(key)) {
+        let value = &line.pair.value;
+        let found: Vec<_> = SlurmFiles.matching(Path::new(value));
+        let named_by = format!("{}={value}", line.pair.key);
+        let alone = (found.len() == 1).then_some(line);
+        scripts.extend(found.into_iter().filter_map(|path| script(path, named_by.clone(), alone, "#")));
+    }
+    let lua = conf
+        .value("JobSubmitPlugins")
+        .is_some_and(|list| list.split(',').any(|one| one.trim().ends_with("lua")));
+    let path = folder.join("job_submit.lua");
+    scripts.extend(lua.then(|| script(path, "JobSubmitPlugins=lua".into(), None, "--")).flatten());
+    scripts
+}
+
+/// The script, if it works with IPUs.
+fn script(
+    path: PathBuf,
+    named_by: String,
+    line: Option<&Line>,
+    comment: &str,
+) -> Option<Result<Script, String>> {
+    let text = match SlurmFiles.read(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == ErrorKind::NotFound => return None,
+        Err(why) => return Some(Err(format!("{} ({named_by}): cannot read it: {why}", path.display()))),
+    };
+    let code = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    let code = code.filter(|(_, line)| !line.is_empty() && !line.starts_with(comment));
+    let (lines, others): (Vec<_>, Vec<_>) = code.partition(|(_, line)| works_with_ipus(line));
+    let is_needless = others.iter().all(|(_, line)| is_idle(line));
+    let lines: Vec<_> = lines.into_iter().map(|(number, line)| (number, line.to_owned())).collect();
+    let needless = line.filter(|_| is_needless).cloned();
+    (!lines.is_empty()).then_some(Ok(Script { path, named_by, needless, lines }))
+}
+
+fn works_with_ipus(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+/// Whether a line of a shell script does nothing alone: a word such as `fi`, or the value of a variable.
+fn is_idle(line: &str) -> bool {
+    let first = line.split([' ', ';', '\t']).next().unwrap_or_default();
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let assigns = line.split_once('=').is_some_and(|(name, _)| is_name(name))
+        && !line.contains(['`', '(', ';', '|', '&', ' ']);
+    IDLE.contains(&first) || assigns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_migrate_lines_of_scripts() {
+        assert_eq!(words(&[3]), "line 3");
+        assert_eq!(words(&[3, 4, 5, 8, 10, 11]), "lines 3-5, 8, 10-11");
+        for idle in ["fi", "exit 0", "A=1", "set -e", "a_b=\"$C\""] {
+            assert!(is_idle(idle), "{idle}");
+        }
+        for busy in ["rm -rf x", "A=1 rm x", "A=$(rm x)", "A=1;rm", "mount=/x&"] {
+            assert!(!is_idle(busy), "{busy}");
+        }
+    }
+}
