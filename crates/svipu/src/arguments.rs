@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,6 +63,13 @@ pub(crate) enum Command {
         /// The partition's id on its controller.
         id: String,
     },
+    /// Serve the numbers of the document over HTTP, for Prometheus and others. It needs no rights but to
+    /// read the document.
+    Exporter {
+        /// The address to listen on.
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877")]
+        listen: SocketAddr,
+    },
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {
@@ -78,7 +86,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// The options of all commands.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Common {
-    /// The status document, or the directory in which it is.
+    /// The status document, the directory in which it is, or an exporter: http://HOST:9877/.
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) status: Option<PathBuf>,
     /// Print the part of the document that the command shows, as JSON.

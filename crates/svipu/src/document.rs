@@ -1,50 +1,14 @@
-//! Reads the status document.
+//! Reads the status document, and tells its age.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-
-use nix::fcntl::OFlag;
 use vipu_status::Status;
+use vipu_status_reader::{OLD, Source};
 
 use crate::error::Failure;
 use crate::times::span;
 
-/// The greatest size of a document. The document of 10,000 partitions is a tenth of it.
-const MOST_BYTES: u64 = 64 << 20;
-
-/// The age in seconds from which slurmctld may be down.
-const OLD: i64 = 30;
-
 /// Reads a document.
-pub(crate) fn read(path: &Path) -> Result<Status, Failure> {
-    let unreadable = |why: String| Failure::Unreadable(path.to_owned(), why);
-    let text = text(path).map_err(unreadable)?;
-    Status::parse(&text).map_err(|why| unreadable(why.to_string()))
-}
-
-fn text(path: &Path) -> Result<Vec<u8>, String> {
-    let words = |why: std::io::Error| match why.kind() {
-        ErrorKind::PermissionDenied => {
-            format!("cannot read it: {why}; in StateSaveLocation only SlurmUser, its group and root may")
-        }
-        _ => format!("cannot read it: {why}"),
-    };
-    // The open of a FIFO would wait for a writer.
-    let flags = OFlag::O_NONBLOCK.bits();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(words)?;
-    let facts = file.metadata().map_err(words)?;
-    if !facts.is_file() {
-        return Err("it is no regular file, so that it is no status document".to_owned());
-    }
-    let mut text = Vec::new();
-    // The file may grow meanwhile, so that its size alone is no limit.
-    file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(words)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err("it is larger than 64 MiB, so that it is no status document".to_owned());
-    }
-    Ok(text)
+pub(crate) fn read(source: &Source) -> Result<Status, Failure> {
+    source.read().map_err(|why| Failure::NoDocument(source.clone(), why))
 }
 
 /// The age in words. It is on each page.

@@ -1,6 +1,10 @@
 //! The reasons why svipu shows nothing.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+use vipu_status_reader::Source;
 
 /// The reason why svipu shows nothing. Each text is one line and says what to do where that is not plain.
 #[derive(Debug, thiserror::Error)]
@@ -11,12 +15,16 @@ pub(crate) enum Failure {
     NotFound,
     #[error("{path}: {why}", path = .0.display(), why = .1)]
     Unreadable(PathBuf, String),
+    #[error("{0}: {1}")]
+    NoDocument(Source, String),
     #[error("{kind} {name} is unknown: {known}")]
     Unknown { kind: &'static str, name: String, known: String },
     #[error("column {name} is unknown: the columns are {known}")]
     Column { name: String, known: String },
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
+    #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
+    Listen(SocketAddr, io::Error),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

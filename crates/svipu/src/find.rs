@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use vipu_status_reader::Source;
+
 use crate::error::Failure;
 use crate::surroundings::Surroundings;
 
@@ -13,30 +15,33 @@ const NAME: &str = "vipu_status.json";
 /// The name of the tool's own configuration file.
 const CONF: &str = "svipu.toml";
 
-/// The path of the document. `option` is that of `--status`.
-pub(crate) fn document(option: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, Failure> {
+/// The place of the document. `option` is that of `--status`.
+pub(crate) fn document(option: Option<&Path>, surroundings: &Surroundings) -> Result<Source, Failure> {
     let given = option.map(Path::to_owned);
     let given = given.or_else(|| surroundings.variable("SVIPU_STATUS").map(PathBuf::from));
-    let path = match given {
-        Some(path) => path,
+    let source = match given {
+        Some(words) => Source::from(words),
         None => configured(surroundings)?,
     };
-    Ok(if path.is_dir() { path.join(NAME) } else { path })
+    Ok(match source {
+        Source::File(path) if path.is_dir() => Source::File(path.join(NAME)),
+        other => other,
+    })
 }
 
-fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
+fn configured(surroundings: &Surroundings) -> Result<Source, Failure> {
     let own = surroundings.variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let own = own.or_else(|| Some(Path::new(surroundings.variable("HOME")?).join(".config")));
     for folder in own.iter().chain([&surroundings.etc]) {
-        if let Some(path) = of_conf(&folder.join(CONF))? {
-            return Ok(path);
+        if let Some(source) = of_conf(&folder.join(CONF))? {
+            return Ok(source);
         }
     }
-    of_plugstack(surroundings).ok_or(Failure::NotFound)
+    of_plugstack(surroundings).map(Source::File).ok_or(Failure::NotFound)
 }
 
-/// The path that a configuration file names, if there is such a file.
-fn of_conf(file: &Path) -> Result<Option<PathBuf>, Failure> {
+/// The place that a configuration file names, if there is such a file.
+fn of_conf(file: &Path) -> Result<Option<Source>, Failure> {
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(why) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&why.kind()) => return Ok(None),
@@ -46,11 +51,15 @@ fn of_conf(file: &Path) -> Result<Option<PathBuf>, Failure> {
         let why = format!("'{}' is unknown: write status = \"PATH\"", crate::safe::cut(line, 60));
         Failure::Unreadable(file.to_owned(), why)
     };
-    let mut path = None;
+    let mut named = None;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        path = Some(value(line).ok_or_else(|| wrong(line))?);
+        named = Some(value(line).ok_or_else(|| wrong(line))?);
     }
-    Ok(path.map(|path| file.parent().unwrap_or(Path::new("/")).join(path)))
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    Ok(named.map(|named| match Source::from(PathBuf::from(named)) {
+        Source::File(path) => Source::File(folder.join(path)),
+        other => other,
+    }))
 }
 
 /// The value of a line `status = "value"`. The file has this key only, which needs no reader of all TOML.

@@ -8,6 +8,7 @@ mod arguments;
 mod bar;
 mod document;
 mod error;
+mod exporter;
 mod find;
 mod job;
 mod job_queue;
@@ -69,22 +70,26 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let path = find::document(arguments.common.status.as_deref(), surroundings)?;
-    let status = document::read(&path)?;
-    *stderr += &document::warnings(&status, surroundings.now);
-    let view = View::new(&status, &arguments.common, surroundings)?;
-    let page = match command {
-        Command::Status => status::show(&view),
-        Command::Queue => job_queue::show(&view),
-        Command::Partitions => partition_list::show(&view),
-        Command::Map { all } => map::show(&view, *all),
-        Command::When { ipus, time } => when::show(&view, *ipus, *time),
-        Command::Job { id } => job::show(&view, id),
-        Command::Partition { id } => partition::show(&view, id),
-    }?;
-    *stderr += &view.hidden();
-    if !view.has_header() {
-        *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
+    let source = find::document(arguments.common.status.as_deref(), surroundings)?;
+    let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
+        let status = document::read(&source)?;
+        *stderr += &document::warnings(&status, surroundings.now);
+        let view = View::new(&status, &arguments.common, surroundings)?;
+        let page = show(&view)?;
+        *stderr += &view.hidden();
+        if !view.has_header() {
+            *stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
+        }
+        Ok(page)
+    };
+    match command {
+        Command::Status => page(&status::show),
+        Command::Queue => page(&job_queue::show),
+        Command::Partitions => page(&partition_list::show),
+        Command::Map { all } => page(&|view| map::show(view, *all)),
+        Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
+        Command::Job { id } => page(&|view| job::show(view, id)),
+        Command::Partition { id } => page(&|view| partition::show(view, id)),
+        Command::Exporter { listen } => Err(exporter::serve(*listen, source)),
     }
-    Ok(page)
 }
