@@ -1,6 +1,6 @@
 //! The answers to documents, good and bad.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use insta::assert_snapshot;
 use vipu_status::{
@@ -172,4 +172,17 @@ fn cli_exporter_histograms_that_make_no_sense() {
     assert_eq!(between(&[], 3), [(f64::INFINITY, 3)]);
     assert_eq!(between(&[(1.0, 2), (2.0, 5)], 6), [(1.0, 2), (2.0, 3), (f64::INFINITY, 1)]);
     assert_eq!(between(&[(1.0, 2), (1.0, 3), (0.5, 9), (3.0, 1)], 1), [(1.0, 2), (f64::INFINITY, 0)]);
+}
+
+#[test]
+fn cli_exporter_metrics_are_those_of_the_docs() {
+    let docs = include_str!("../../../docs/monitoring.md");
+    let rows = docs.lines().filter_map(|line| line.strip_prefix("| `vipu_"));
+    let documented: BTreeSet<_> =
+        rows.filter_map(|row| Some(format!("vipu_{}", row.split_once('`')?.0))).collect();
+    let text = text(&example());
+    let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let total = |kind| if kind == "counter" { "_total" } else { "" };
+    let written: BTreeSet<_> = families.map(|(name, kind)| format!("{name}{}", total(kind))).collect();
+    assert_eq!(documented, written);
 }
