@@ -6,6 +6,7 @@ mod errors;
 mod finding;
 mod golden;
 mod process;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
