@@ -4,6 +4,7 @@
 
 use vipu_types::{IpuCount, Place, Placement};
 
+use crate::free_blocks::FreeBlocks;
 use crate::free_times::{FreeTimes, NEVER, Slot, Timeline};
 use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
@@ -18,6 +19,20 @@ pub struct PodInTime {
     pub domain_size: IpuCount,
     /// The places that are not free, each with the time at which it will be. None if that is unknown.
     pub taken: Vec<(Place, Option<Seconds>)>,
+}
+
+impl PodInTime {
+    /// The number of partitions of this size that fit now, all of them together.
+    pub fn room_for(&self, size: IpuCount) -> u32 {
+        let taken = self.taken.iter().map(|(place, _)| *place);
+        let mut blocks = FreeBlocks::new(self.ipus, self.domain_size, taken);
+        let mut count = 0;
+        while blocks.first_for(size).is_some() {
+            blocks.take(size, &mut |_| {});
+            count += 1;
+        }
+        count
+    }
 }
 
 /// The start of a job in a forecast.

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -170,6 +171,12 @@ pub(crate) enum Command {
         #[arg(long, value_name = "PATH")]
         slurm_conf: Option<PathBuf>,
     },
+    /// Serve the numbers of the document over HTTP, for Prometheus and others.
+    Exporter {
+        /// The address to listen on.
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877")]
+        listen: SocketAddr,
+    },
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {
@@ -193,7 +200,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// The options of all commands.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
-    /// The status document, or the directory in which it is.
+    /// The status document, the directory in which it is, or an exporter: http://HOST:9877/.
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) status: Option<PathBuf>,
     /// Print the part of the document that the command shows, as JSON.

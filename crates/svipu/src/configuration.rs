@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use vipu_status_reader::Source;
+
 use crate::arguments::{Command, Common, When};
 use crate::error::Failure;
 use crate::safe;
@@ -18,7 +20,7 @@ const NAME: &str = "svipu.toml";
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configuration {
-    /// The status document, or its directory.
+    /// The status document, its directory, or the address of an exporter.
     pub(crate) status: Option<PathBuf>,
     color: Option<When>,
     model: Option<String>,
@@ -54,7 +56,10 @@ impl Configuration {
             Err(why) => return Err(unreadable(format!("cannot read it: {why}"))),
         };
         let mut read: Self = toml::from_str(&text).map_err(|why| unreadable(words(&why, &text)))?;
-        read.status = read.status.map(|path| folder.join(path));
+        read.status = read.status.map(|words| match Source::from(words.clone()) {
+            Source::File(path) => folder.join(path),
+            Source::Exporter(_) => words,
+        });
         Ok(read)
     }
 

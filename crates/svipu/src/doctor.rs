@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use vipu_doctor::{Examination, Finding, Host, Level};
 
+use vipu_status_reader::Source;
+
 use crate::arguments::Common;
 use crate::configuration::Configuration;
 use crate::error::Failure;
@@ -30,7 +32,10 @@ pub(crate) fn run(
         now: surroundings.now,
         slurm_conf: named,
         // Without a document that svipu finds, that of slurmctld on this host counts.
-        status: find::document(common.status.as_deref(), configured.as_deref(), surroundings).ok(),
+        status: match find::document(common.status.as_deref(), configured.as_deref(), surroundings) {
+            Ok(Source::File(path)) => Some(path),
+            _ => None,
+        },
         sacctmgr: "sacctmgr".into(),
         user_id: Box::new(|name| surroundings.users.id(name)),
     };

@@ -1,6 +1,10 @@
 //! The reasons why svipu shows nothing.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+use vipu_status_reader::Source;
 
 /// The reason why svipu shows nothing. Each text is one line and says what to do where that is not plain.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +17,8 @@ pub(crate) enum Failure {
     SeveralClusters(Vec<PathBuf>),
     #[error("{path}: {why}", path = .0.display(), why = .1)]
     Unreadable(PathBuf, String),
+    #[error("{0}: {1}")]
+    NoDocument(Source, String),
     #[error("{kind} {name} is unknown: {known}")]
     Unknown { kind: &'static str, name: String, known: String },
     #[error("{path}: no node offers such a model{known}: see Gres=vipu:<model>:no_consume:<IPUs>", path = .0.display(), known = if .1.is_empty() { String::new() } else { format!(" (known are {})", .1) })]
@@ -37,6 +43,8 @@ pub(crate) enum Failure {
     NoColumns,
     #[error("--json goes with conf show and the commands that show the status document")]
     NoJson,
+    #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
+    Listen(SocketAddr, io::Error),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -60,7 +68,7 @@ impl Failure {
     /// The text without the path of the document, for a screen that always shows one document.
     pub(crate) fn reason(self) -> String {
         match self {
-            Self::Unreadable(_, why) => why,
+            Self::NoDocument(_, why) => why,
             other => other.to_string(),
         }
     }

@@ -5,22 +5,26 @@ use std::path::{Path, PathBuf};
 
 use slurm_conf::Plugstack;
 use vipu_status::file_names;
+use vipu_status_reader::Source;
 
 use crate::error::Failure;
 use crate::slurm_files::SlurmFiles;
 use crate::surroundings::Surroundings;
 
-/// The path of the document. `option` is that of `--status`, `configured` that of svipu.toml.
+/// The place of the document. `option` is that of `--status`, `configured` that of svipu.toml.
 pub(crate) fn document(
     option: Option<&Path>,
     configured: Option<&Path>,
     surroundings: &Surroundings,
-) -> Result<PathBuf, Failure> {
+) -> Result<Source, Failure> {
     let given = option.map(Path::to_owned);
     let given = given.or_else(|| surroundings.variable("SVIPU_STATUS").map(PathBuf::from));
     let given = given.or_else(|| configured.map(Path::to_owned));
     let path = given.or_else(|| ipuof_dir(surroundings).filter(|it| it.is_dir())).ok_or(Failure::NotFound)?;
-    if path.is_dir() { in_directory(&path) } else { Ok(path) }
+    match Source::from(path) {
+        Source::File(path) if path.is_dir() => in_directory(&path).map(Source::File),
+        source => Ok(source),
+    }
 }
 
 /// The document in a directory: the whole one, or else the one for all users.

@@ -14,6 +14,7 @@ mod document;
 mod environment;
 mod error;
 mod examples;
+mod exporter;
 mod find;
 mod ipu;
 mod job;
@@ -116,11 +117,15 @@ fn answer(
     if arguments.common.json && !shows_json {
         return Err(Failure::NoJson);
     }
-    let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
+    let found = || {
         let configuration = Configuration::read(surroundings)?;
-        let mut common = configuration.complete(&arguments.common, command);
-        let path = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
-        let status = document::read(&path, surroundings.user)?;
+        let common = configuration.complete(&arguments.common, command);
+        let source = find::document(common.status.as_deref(), configuration.status.as_deref(), surroundings)?;
+        Ok::<_, Failure>((common, source))
+    };
+    let mut page = |show: &dyn Fn(&View<'_>) -> Result<String, Failure>| {
+        let (mut common, source) = found()?;
+        let status = document::read(&source, surroundings.user)?;
         if let Some(warning) = document::warning(&status, surroundings.now) {
             output.stderr += &format!("svipu: warning: {warning}\n");
         }
@@ -162,5 +167,6 @@ fn answer(
         Command::Migrate { slurm_conf } => {
             migrate::show(slurm_conf.as_deref(), &arguments.common, surroundings)
         }
+        Command::Exporter { listen } => Err(exporter::serve(*listen, found()?.1)),
     }
 }

@@ -49,19 +49,8 @@ impl ModelForecast {
         }
         let now = now.max(status.written);
         let domain_size = IpuCount::new(model.domain_size.into()).ok()?;
-        let usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
-        let usable: Vec<_> = model.pods.iter().filter(usable).collect();
-        let in_time = |pod: &&Pod| {
-            let own = |it: &&Partition| it.model == model.name && it.controller == pod.controller;
-            let of_jobs = status.partitions.iter().filter(own).flat_map(|it| {
-                let until = Some(Seconds(free_from(it, now)));
-                it.places.iter().map(move |place| (ledger_place(*place), until))
-            });
-            let others = pod.others.iter().flat_map(|it| &it.places);
-            let others = others.map(|place| (ledger_place(*place), None));
-            PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).collect() }
-        };
-        let pods: Vec<_> = usable.iter().map(in_time).collect();
+        let usable: Vec<_> = usable(model).collect();
+        let pods: Vec<_> = usable.iter().map(|pod| in_time(status, model, pod, domain_size, now)).collect();
         let name = ModelName::new(model.name.clone()).ok()?;
         let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
         let line = line(status, &name);
@@ -102,6 +91,31 @@ impl ModelForecast {
             places: planned.places.into_iter().map(place).collect(),
         })
     }
+}
+
+/// The number of partitions of this size that fit on a model now, all of them together.
+pub fn room_for(status: &Status, model: &Model, size: IpuCount) -> u32 {
+    let Ok(domain_size) = IpuCount::new(model.domain_size.into()) else { return 0 };
+    let room = |pod: &Pod| in_time(status, model, pod, domain_size, status.written).room_for(size);
+    usable(model).map(room).sum()
+}
+
+/// The Pods on which a partition can be made now.
+fn usable(model: &Model) -> impl Iterator<Item = &Pod> {
+    let is_usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
+    model.pods.iter().filter(is_usable)
+}
+
+/// The IPUs of a Pod in time.
+fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now: i64) -> PodInTime {
+    let own = |it: &&Partition| it.model == model.name && it.controller == pod.controller;
+    let of_jobs = status.partitions.iter().filter(own).flat_map(|it| {
+        let until = Some(Seconds(free_from(it, now)));
+        it.places.iter().map(move |place| (ledger_place(*place), until))
+    });
+    let others = pod.others.iter().flat_map(|it| &it.places);
+    let others = others.map(|place| (ledger_place(*place), None));
+    PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).collect() }
 }
 
 /// The time from which the IPUs of a partition are free.

@@ -66,6 +66,19 @@ pub enum State {
 }
 
 impl State {
+    /// All states.
+    pub const ALL: [Self; 9] = [
+        Self::Preparing,
+        Self::Prepared,
+        Self::Creating,
+        Self::Ready,
+        Self::Running,
+        Self::Failed,
+        Self::Kept,
+        Self::Ending,
+        Self::Removing,
+    ];
+
     /// The word for people and in JSON.
     pub const fn name(self) -> &'static str {
         match self {

@@ -8,8 +8,8 @@ use testbed::{compose, programs};
 
 use crate::results::Table;
 use crate::{
-    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, needed_packages, run, test_run,
-    valgrind,
+    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, needed_packages, prometheus, run,
+    test_run, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -40,6 +40,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
         table.add(format!("{here}, all faults"), faults::run(None)?);
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
+        prometheus::run()?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }
     Ok(table.finish())

@@ -11,9 +11,9 @@ use crate::{import_circles, run};
 /// The crates of the product, lowest first. A crate depends only on crates of the lines above its own.
 const LAYERS: &[&[&str]] = &[
     &["failpoints", "slurm-conf", "slurm-release", "vipu-status", "vipu-types"],
-    &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf"],
+    &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf", "vipu-status-reader"],
     &["driver", "vipu-doctor", "vipu-forecast"],
-    &["frontend"],
+    &["frontend", "vipu-exporter"],
     &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
 ];
 

@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `prometheus`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -13,6 +13,7 @@ mod import_circles;
 mod layout;
 mod matrix;
 mod needed_packages;
+mod prometheus;
 mod results;
 mod run;
 mod rust_paths;
@@ -105,11 +106,13 @@ enum Task {
     },
     /// Run jobs with slurmctld under valgrind's memcheck, and show its errors in our objects.
     Valgrind,
+    /// Run the tests of the exporter, the alert rules and the dashboard with a real Prometheus.
+    Prometheus,
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
     /// those in containers of each Debian suite.
     Ci {
-        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, five minutes of
-        /// each fuzz target.
+        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, five
+        /// minutes of each fuzz target.
         #[arg(long)]
         full: bool,
     },
@@ -173,6 +176,10 @@ fn run_task(task: Task) -> Result<ExitCode> {
             needed_packages::install_missing(&needed_packages::VALGRIND)?;
             build::plugins_and_programs()?;
             valgrind::run()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Prometheus => {
+            prometheus::run()?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Ci { full } => ci::run(full),

@@ -1,6 +1,6 @@
 //! The Debian packages that the tasks need.
 
-use std::{process::Command, time::Duration};
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Context, Result};
 use testbed::{programs, say, wait_until};
@@ -47,15 +47,39 @@ pub fn install_missing(needed: &[Needed]) -> Result<()> {
     for (package, _, why) in &missing {
         say(format!("  {package}: {why}"));
     }
-    // apt-get waits for dpkg's lock, but not for the lock of its lists.
-    wait_until("apt-get update", LOCK_LIMIT, || Ok(apt_get().arg("update").status()?.success()))
-        .context("the package lists cannot be read")?;
+    update_lists()?;
     let mut install = apt_get();
     install.args(["install", "--yes", "--no-install-recommends"]);
     run::visibly({
         install.args(missing.iter().map(|(package, ..)| package));
         install
     })
+}
+
+/// Unpacks a package below target/, where nothing of it is configured or started. Returns the folder.
+pub fn unpack(package: &str, why: &str) -> Result<PathBuf> {
+    let folder = run::workspace().join("target").join(package);
+    if folder.join("usr").exists() {
+        return Ok(folder);
+    }
+    say(format!("unpacking from Debian's packages, without installing it: {package}: {why}"));
+    update_lists()?;
+    fs::create_dir_all(&folder)?;
+    let mut download = apt_get();
+    download.args(["download", package]).current_dir(&folder);
+    run::visibly(download)?;
+    let files = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    let archive = files.iter().find(|file| file.extension().is_some_and(|extension| extension == "deb"));
+    let mut extract = Command::new("dpkg-deb");
+    extract.arg("--extract").arg(archive.context("apt-get has downloaded nothing")?).arg(&folder);
+    run::visibly(extract)?;
+    Ok(folder)
+}
+
+fn update_lists() -> Result<()> {
+    // apt-get waits for dpkg's lock, but not for the lock of its lists.
+    wait_until("apt-get update", LOCK_LIMIT, || Ok(apt_get().arg("update").status()?.success()))
+        .context("the package lists cannot be read")
 }
 
 fn apt_get() -> Command {

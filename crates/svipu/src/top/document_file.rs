@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 
 use vipu_status::Status;
+use vipu_status_reader::Source;
 
 use crate::document;
 use crate::error::Failure;
@@ -14,7 +14,7 @@ type Version = (u64, u64, i64, i64);
 
 /// The file with the document.
 pub(super) struct DocumentFile {
-    path: PathBuf,
+    source: Source,
     /// The reader.
     user: u32,
     /// The version that was read last. None if there was no file.
@@ -22,25 +22,26 @@ pub(super) struct DocumentFile {
 }
 
 impl DocumentFile {
-    pub(super) fn new(path: PathBuf, user: u32) -> Self {
-        Self { path, user, read: None }
+    pub(super) fn new(source: Source, user: u32) -> Self {
+        Self { source, user, read: None }
     }
 
     /// Reads the document.
     pub(super) fn read(&mut self) -> Result<Status, Failure> {
         // A file that is replaced after this line is read once more.
         self.read = self.version();
-        document::read(&self.path, self.user)
+        document::read(&self.source, self.user)
     }
 
-    /// Whether the file is another one than at the last read.
+    /// Whether the file is another one than at the last read. A document on another host may always be.
     pub(super) fn has_changed(&self) -> bool {
-        self.version() != self.read
+        matches!(self.source, Source::Exporter(_)) || self.version() != self.read
     }
 
     /// The time of the last change of the inode also tells of new permissions, unlike that of the content.
     fn version(&self) -> Option<Version> {
-        let facts = fs::metadata(&self.path).ok()?;
+        let Source::File(path) = &self.source else { return None };
+        let facts = fs::metadata(path).ok()?;
         Some((facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec()))
     }
 }

@@ -13,6 +13,7 @@ mod manual;
 mod migrate;
 mod plan;
 mod process;
+mod remote;
 mod top;
 mod top_terminal;
 mod why;

@@ -1,0 +1,45 @@
+//! Serves the numbers of the status document over HTTP, for Prometheus and others.
+//!
+//! Each request reads the document anew. Answers name no job, no user and no partition of a job.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `GET /metrics` | all numbers in the text format of OpenMetrics |
+//! | `GET /stats` | the numbers by model, as JSON |
+//! | `POST /query` | whether partitions of a size fit now |
+//! | `GET /status` | the document without the owners of jobs |
+//! | `GET /healthz` | 200 if the document is readable and not old, else 503 with the reason |
+#![forbid(unsafe_code)]
+
+mod answer;
+mod document;
+mod health;
+mod label;
+mod metrics;
+mod numbers;
+mod query;
+mod routes;
+mod server;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+use vipu_status_reader::Source;
+
+/// Serves until the process ends. `ready` gets the address as soon as clients can connect.
+///
+/// # Errors
+/// The address cannot be listened on.
+pub fn run(listen: SocketAddr, source: Source, ready: impl FnOnce(SocketAddr)) -> io::Result<Infallible> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(listen).await?;
+        ready(listener.local_addr()?);
+        Ok(server::serve(listener, routes::all(source)).await)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! The paths, and who answers them.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use vipu_status_reader::Source;
+
+use crate::document::{Document, Reader};
+use crate::numbers::Numbers;
+use crate::{answer, health, metrics, query};
+
+/// The size of the body of a request in bytes.
+const MOST_BODY: usize = 4 << 10;
+
+/// All paths.
+pub(crate) fn all(source: Source) -> Router {
+    let on_document = |make: fn(Document, i64) -> Response| {
+        get(move |State(reader): State<Reader>| async move { reader.answer(make).await })
+    };
+    Router::new()
+        .route("/metrics", on_document(metrics))
+        .route("/stats", on_document(stats))
+        .route("/status", on_document(status))
+        .route("/healthz", on_document(health::answer))
+        .route("/query", post(ask))
+        .fallback(async || {
+            answer::error(StatusCode::NOT_FOUND, "there are /metrics, /stats, /query, /status and /healthz")
+        })
+        .method_not_allowed_fallback(async || {
+            answer::error(StatusCode::METHOD_NOT_ALLOWED, "use POST for /query, and GET for other paths")
+        })
+        .layer(DefaultBodyLimit::max(MOST_BODY))
+        .with_state(Reader::new(source))
+}
+
+fn metrics(document: Document, now: i64) -> Response {
+    match metrics::text(document.ok().map(|status| Numbers::of(&status, now))) {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::FORMAT)], text).into_response(),
+        Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
+    }
+}
+
+fn stats(document: Document, now: i64) -> Response {
+    match document {
+        Ok(status) => answer::json(StatusCode::OK, &Numbers::of(&status, now)),
+        Err(why) => answer::error(StatusCode::SERVICE_UNAVAILABLE, &why),
+    }
+}
+
+fn status(document: Document, _now: i64) -> Response {
+    match document {
+        Ok(status) => answer::json(StatusCode::OK, &status.without_owners()),
+        Err(why) => answer::error(StatusCode::SERVICE_UNAVAILABLE, &why),
+    }
+}
+
+async fn ask(State(reader): State<Reader>, body: Result<Bytes, BytesRejection>) -> Response {
+    let question = match body {
+        Ok(body) => query::read(&body),
+        Err(why) => return answer::error(why.status(), &why.body_text()),
+    };
+    match question {
+        Ok(question) => reader.answer(move |document, now| query::answer(&question, document, now)).await,
+        Err(why) => answer::error(StatusCode::BAD_REQUEST, &why),
+    }
+}
