@@ -1,6 +1,6 @@
-//! The instructions of administrators: drains.
+//! The instructions of administrators: drains, and partitions that they have removed.
 
-use vipu_types::{ModelName, PodId};
+use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::lifecycle::Signal;
@@ -10,6 +10,20 @@ impl Ledger {
     /// The drains, the first decision first.
     pub fn drains(&self) -> &[Drain] {
         self.drains.all()
+    }
+
+    /// The Pods whose last listing has this partition without a claim, and whether it is named like partitions
+    /// of their model.
+    pub fn foreign(&self, partition: &PartitionId) -> Vec<(PodId, bool)> {
+        let listed = self
+            .pods
+            .iter()
+            .filter(|(id, pod)| pod.listed().contains_key(partition) && !self.claims.holds(id, partition));
+        let is_ours = |id: &PodId| {
+            let model = self.models.get(&id.model);
+            model.is_some_and(|model| partition.job(&model.facts().prefix).is_some())
+        };
+        listed.map(|(id, _)| (id.clone(), is_ours(id))).collect()
     }
 
     /// Lets nothing new start on some IPUs. Waiting jobs give up partitions that were prepared there.

@@ -93,6 +93,7 @@ impl StatusComposer {
             models,
             partitions,
             line,
+            drains: frontend.drains(),
             ..Status::default()
         };
         forecast(&mut status);

@@ -243,6 +243,7 @@ fn short(action: &Action) -> String {
         Driver(DriverAction::Bind(claim)) => format!("bind {}", run_of(claim)),
         Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", run_of(claim), until.0),
         Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
+        Driver(DriverAction::RemoveForeign { partition, .. }) => format!("foreign {}", run(partition)),
         Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run_of(claim)),
         Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
             format!("survey {}", pod.model)
