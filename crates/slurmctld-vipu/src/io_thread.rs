@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use driver::{
     Driver, Environment, FileJournal, IpuofFiles, Journal, JournalError, LiveRecord, NoJournal, Orders,
@@ -13,6 +13,7 @@ use tracing::{error, warn};
 use vipu_client::Client;
 use vipu_types::{JobRun, ModelName};
 
+use crate::admin::{self, DrainsFile};
 use crate::plugin::Plugin;
 use crate::start_line::{self, Surroundings};
 
@@ -64,6 +65,7 @@ async fn run(
             if let Some(plugin) = plugin.upgrade() {
                 plugin.set_journal(journal.ownership());
                 frontend::take_over(&plugin.frontend, live.iter().map(LiveRecord::recorded));
+                serve_administrators(&plugin, path);
             }
             tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
             let files = files(&live);
@@ -77,6 +79,13 @@ async fn run(
             Driver::new(without(), vec![]).run(orders).await
         }
     }
+}
+
+/// Drains what was drained, before a controller is asked, and serves the admin socket.
+fn serve_administrators(plugin: &Arc<Plugin>, journal: &Path) {
+    let drains = DrainsFile::in_dir(journal.parent().unwrap_or(Path::new("/")));
+    drains.restore(&plugin.frontend);
+    admin::start(&Arc::downgrade(plugin), drains, plugin.admin_settings());
 }
 
 /// The IPUoF files of this cluster. A file beside the journal lists the directories that have some.

@@ -5,6 +5,7 @@
 //! the front end's traits on Slurm's records.
 #![deny(unsafe_code)]
 
+mod admin;
 #[allow(unsafe_code, reason = "the exports are C functions")]
 mod exports;
 mod host_thread;

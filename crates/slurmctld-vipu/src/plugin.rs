@@ -13,12 +13,14 @@ use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Second
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
+use tokio::sync::watch;
 use tracing::error;
 use vipu_client::Client;
 use vipu_conf::{InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::ModelName;
 
+use crate::admin::AdminSettings;
 use crate::model_files::{self, Reading};
 use crate::saved_conf::Save;
 
@@ -34,6 +36,7 @@ pub(crate) struct Plugin {
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     conf_saver: Sender<Save>,
+    admin: watch::Sender<AdminSettings>,
     started: AtomicBool,
 }
 
@@ -155,6 +158,7 @@ impl Plugin {
             conf_read: AtomicI64::default(),
             journal: OnceLock::new(),
             conf_saver,
+            admin: watch::Sender::default(),
             started: AtomicBool::new(false),
         });
         let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts };
@@ -187,6 +191,11 @@ impl Plugin {
         in_force.iter().map(file).collect()
     }
 
+    /// The settings of the admin socket, now and after each reconfigure.
+    pub(crate) fn admin_settings(&self) -> watch::Receiver<AdminSettings> {
+        self.admin.subscribe()
+    }
+
     /// Whether another slurmctld is known to have been in charge since. If that was within the last seconds
     /// only, the journal may not show it yet. This slurmctld then stands back a moment later.
     fn is_superseded(&self) -> bool {
@@ -201,6 +210,10 @@ impl Plugin {
     /// Reads the models' files anew. Without a change, prepared partitions stay.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
+        if let Some(folder) = slurm_host::conf::folder() {
+            let settings = AdminSettings::read(&folder);
+            self.admin.send_if_modified(|now| settings != std::mem::replace(now, settings.clone()));
+        }
         if !self.read_models(nodes, model_files::read) {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
         }

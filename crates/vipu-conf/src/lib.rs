@@ -3,7 +3,7 @@
 //! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the model
 //! has no file of its own. [`load`] reads them for every model. [`InForce`] remembers the last good settings
 //! of a model whose file is broken, and [`SavedConf`] keeps them for the next process. Slurm's commands need
-//! only [`layer_of`].
+//! only [`layer_of`], and svipu only [`admin_socket_of`].
 #![forbid(unsafe_code)]
 
 mod choice;
@@ -19,8 +19,9 @@ mod value;
 
 pub use choice::{Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError};
-pub use files::{Good, Loaded, layer_of, load};
+pub use files::{Good, Loaded, admin_socket_of, layer_of, load};
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use problem::{Problem, Reason, Spot};
 pub use saved_conf::SavedConf;
+pub use value::AdminSocket;
