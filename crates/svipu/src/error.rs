@@ -17,6 +17,12 @@ pub(crate) enum Failure {
     Column { name: String, known: String },
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
+    #[error("{socket}: {why}", socket = .0.display(), why = .1)]
+    Socket(PathBuf, String),
+    #[error("{file} says AdminSocket=none, so slurmctld takes no requests", file = .0.display())]
+    NoSocket(PathBuf),
+    #[error("refused: {0}")]
+    Refused(String),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -20,6 +20,7 @@ mod partition_list;
 mod safe;
 mod selection;
 mod status;
+mod steering;
 mod surroundings;
 mod table;
 mod times;
@@ -69,6 +70,9 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    if let Some(request) = steering::request(command, surroundings) {
+        return steering::carry_out(&request, arguments.common.socket.as_deref(), surroundings);
+    }
     let path = find::document(arguments.common.status.as_deref(), surroundings)?;
     let status = document::read(&path)?;
     *stderr += &document::warnings(&status, surroundings.now);
@@ -80,7 +84,8 @@ fn answer(
         Command::Map { all } => map::show(&view, *all),
         Command::When { ipus, time } => when::show(&view, *ipus, *time),
         Command::Job { id } => job::show(&view, id),
-        Command::Partition { id } => partition::show(&view, id),
+        Command::Partition { id, .. } => partition::show(&view, id.as_deref().unwrap_or_default()),
+        Command::Drain { .. } | Command::Resume(_) | Command::Reconcile => Ok(String::new()), // slurmctld has carried it out.
     }?;
     *stderr += &view.hidden();
     if !view.has_header() {

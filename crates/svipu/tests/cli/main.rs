@@ -6,6 +6,7 @@ mod errors;
 mod finding;
 mod golden;
 mod process;
+mod steering;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
