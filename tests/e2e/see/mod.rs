@@ -1,3 +1,4 @@
 //! The Pods, partitions and waiting jobs, for people and programs.
 
 mod status_document;
+mod steering;

@@ -12,7 +12,7 @@ use crate::{LIMIT, quick};
 /// Runs `svipu` with these arguments as this user.
 fn svipu(cluster: &Cluster, account: &Account, args: &[&str]) -> Result<Output> {
     let socket = cluster.layout().root().join("run/vipu_admin.socket");
-    let program = testbed::program("svipu")?;
+    let program = testbed::programs::find("svipu")?;
     let command = cluster.command(&program.to_string_lossy()).account(account);
     command.args(args).args(&["--socket", &socket.to_string_lossy()]).output()
 }

@@ -80,8 +80,7 @@ async fn serve(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, mut settings: watc
     }
 }
 
-/// Serves with these settings until it is dropped. Returns at once if there is to be no socket and no change
-/// can come.
+/// Serves with these settings until it is dropped.
 async fn serve_at(plugin: &Weak<Plugin>, drains: &Arc<DrainsFile>, settings: AdminSettings) {
     let AdminSettings { path, slurm_user } = settings;
     let Some(path) = path else { return std::future::pending().await };

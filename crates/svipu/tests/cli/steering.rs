@@ -8,8 +8,10 @@ use clap::Parser as _;
 use insta::assert_snapshot;
 use svipu::{Arguments, Output};
 use vipu_admin::{Answer, Request};
+use vipu_status::{Drain, Status};
 
-use super::{NOW, printed, surroundings};
+use super::documents::empty;
+use super::{NOW, printed, run, surroundings};
 
 fn run_at(socket: &Path, words: &[&str]) -> Output {
     let words = std::iter::once("svipu").chain(words.iter().copied());
@@ -90,6 +92,18 @@ fn cli_svipu_steering_finds_the_socket_by_the_rule_of_slurmctld() {
     assert_eq!(looked(), "DIR/own");
     write("vipu.conf", "AdminSocket=none");
     assert_eq!(looked(), "DIR/vipu.conf says AdminSocket=none, so slurmctld takes no requests\n");
+}
+
+#[test]
+fn cli_svipu_steering_forecasts_know_drains() {
+    let mut status = empty();
+    let when = |status: &Status| printed(&run(status, "when --ipus=64 -t 1:00:00"));
+    let free = when(&status);
+    let drain = Drain { model: status.models[0].name.clone(), ..Drain::default() };
+    status.drains = vec![Drain { until: Some(NOW + 600), ..drain.clone() }];
+    let for_a_while = when(&status);
+    status.drains = vec![drain];
+    assert_snapshot!([free, for_a_while, when(&status)].concat());
 }
 
 /// A partition may have any name, also `free`.
