@@ -10,7 +10,7 @@ use svipu::{Arguments, Output};
 use vipu_admin::{Answer, Request};
 use vipu_status::{Drain, Status};
 
-use super::documents::empty;
+use super::documents::pod64;
 use super::{NOW, printed, run, surroundings};
 
 fn run_at(socket: &Path, words: &[&str]) -> Output {
@@ -96,8 +96,8 @@ fn cli_svipu_steering_finds_the_socket_by_the_rule_of_slurmctld() {
 
 #[test]
 fn cli_svipu_steering_forecasts_know_drains() {
-    let mut status = empty();
-    let when = |status: &Status| printed(&run(status, "when --ipus=64 -t 1:00:00"));
+    let mut status = pod64();
+    let when = |status: &Status| printed(&run(status, "when --ipus=1 -t 1:00:00"));
     let free = when(&status);
     let drain = Drain { model: status.models[0].name.clone(), ..Drain::default() };
     status.drains = vec![Drain { until: Some(NOW + 600), ..drain.clone() }];
