@@ -97,6 +97,9 @@ impl<W: Environment> Driver<W> {
             DriverAction::Unclaimed { pod, seen } => {
                 spawn_local(unclaimed::settle_once(Rc::clone(shared), pod, seen));
             }
+            DriverAction::RemoveForeign { pod, partition } => {
+                spawn_local(unclaimed::remove_foreign(Rc::clone(shared), pod, partition));
+            }
             DriverAction::Refresh(claim) => {
                 let (shared, tracked) = (Rc::clone(shared), shared.tracked(&claim.partition));
                 spawn_local(restarted_on_panic(claim.partition.clone(), move || {

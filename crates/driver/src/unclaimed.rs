@@ -10,7 +10,7 @@ use std::time::Duration;
 use ledger::SeenPartition;
 use tokio::time::sleep;
 use tracing::{info, warn};
-use vipu_types::PodId;
+use vipu_types::{PartitionId, PodId};
 
 use crate::pauses::Backoff;
 use crate::pod_in_use::PodInUse;
@@ -30,6 +30,42 @@ pub(crate) async fn settle_once<W: Environment>(shared: Rc<SharedState<W>>, id: 
     if shared.unclaimed.borrow_mut().insert(which.clone()) {
         restarted_on_panic(&which.1, || settle(Rc::clone(&shared), id.clone(), seen.clone())).await;
         shared.unclaimed.borrow_mut().remove(&which);
+    }
+}
+
+/// Tries once to remove a partition that has no claim, because an administrator says so.
+pub(crate) async fn remove_foreign<W: Environment>(
+    shared: Rc<SharedState<W>>,
+    id: PodId,
+    partition: PartitionId,
+) {
+    let which = (id.clone(), partition.clone());
+    if !shared.unclaimed.borrow_mut().insert(which.clone()) {
+        warn!("partition {partition} of {id} is being removed already");
+        return;
+    }
+    restarted_on_panic(&which.1, || try_to_remove(Rc::clone(&shared), id.clone(), partition.clone())).await;
+    shared.unclaimed.borrow_mut().remove(&which);
+}
+
+async fn try_to_remove<W: Environment>(shared: Rc<SharedState<W>>, id: PodId, partition: PartitionId) {
+    let Some(pod) = shared.configured(&id) else { return };
+    let tracked = shared.tracked(&partition);
+    let outcome = async {
+        let _turn = tracked.turn.lock().await;
+        if matches!(tracked.owner.get(), PartitionOwner::Ours | PartitionOwner::Others) {
+            return Err("a job has come to use its name".to_owned());
+        }
+        in_charge(&shared).await?;
+        removed(&pod, &tracked, &partition).await
+    };
+    match outcome.await {
+        Ok(()) => info!("partition {partition} of {id} is removed, as an administrator asked"),
+        Err(why) => warn!("partition {partition} of {id} is not removed: {why}; mend that and free it again"),
+    }
+    shared.survey(&id);
+    if tracked.owner.get() == PartitionOwner::Unknown {
+        shared.close(&partition, tracked);
     }
 }
 

@@ -46,6 +46,8 @@ impl About {
             | Event::Gone(id) => Self::Holder(id.clone()),
             Event::Prepare(_)
             | Event::Forgo { .. }
+            | Event::Drain(_)
+            | Event::Resume(_)
             | Event::Orphan(_)
             | Event::Models(_)
             | Event::Inventory { .. }

@@ -33,6 +33,7 @@ mod show_partition;
 pub mod slurm;
 mod slurm_partition_ipus;
 mod status;
+mod steering;
 mod submission;
 mod sync;
 mod waiting_job;

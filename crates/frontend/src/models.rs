@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ledger::{ModelFacts, Placement};
-use vipu_conf::{OnPartitionError, Settings, SizePolicy};
+use vipu_conf::{AuditLevel, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
 use crate::request::Resolved;
@@ -115,6 +115,12 @@ impl Models {
     /// The group that may read the whole status document (StatusGroup): that of the first model that has one.
     pub fn status_group(&self) -> Option<String> {
         self.0.values().filter_map(|model| model.settings.as_ref()).find_map(|own| own.status_group.clone())
+    }
+
+    /// Whether the audit log has the requests of administrators: AuditLevel of any model.
+    pub fn audits_administrators(&self) -> bool {
+        let mut settings = self.0.values().filter_map(|model| model.settings.as_ref());
+        settings.any(|own| own.audit_level != AuditLevel::No)
     }
 
     /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.

@@ -9,6 +9,7 @@ use crate::Target;
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    Target { name: "admin", check: text::admin, seeds: text::admin_seeds },
     Target { name: "conf", check: text::conf, seeds: text::conf_seeds },
     Target { name: "gres", check: text::gres, seeds: text::gres_seeds },
     Target { name: "journal", check: text::journal, seeds: text::journal_seeds },

@@ -41,6 +41,7 @@ macro_rules! tests {
 }
 
 tests! {
+    no_administrator_upsets_the_socket "admin"
     no_conf_upsets_its_reader "conf"
     no_request_upsets_its_reader "gres"
     no_journal_upsets_its_reader "journal"

@@ -44,6 +44,14 @@ pub enum DriverAction {
         /// Its entry in the listing.
         seen: SeenPartition,
     },
+    /// Remove a partition without a claim, because an administrator says so. No answer. Not an instruction of the
+    /// ledger.
+    RemoveForeign {
+        /// The Pod of the partition.
+        pod: PodId,
+        /// The partition.
+        partition: PartitionId,
+    },
     /// Write the files of a running job's partition anew, because it is on other IPUs now. No answer.
     Refresh(Claim),
     /// Ask the controller for its IPUs and partitions. Answer: [`crate::Event::Inventory`] or

@@ -85,6 +85,9 @@ impl Ledger {
         if size.get() > *limit {
             return Wait::OverLimit { model: name.clone(), size, largest: *limit };
         }
+        if let Some(reason) = self.reason_to_drain(model) {
+            return Wait::Drained { model: name.clone(), reason };
+        }
         let blocks =
             self.reached(model).map(|(_, pod)| (pod.free_blocks().free(), pod.free_blocks().largest()));
         let (free, largest) =
@@ -92,7 +95,15 @@ impl Ledger {
         let silent =
             model.pods().iter().filter_map(|id| self.pods.get(id)).filter(|pod| !pod.is_reached()).count();
         let kept = self.claims.tally().kept(name);
-        Wait::Full { model: name.clone(), size, free, largest, kept, silent }
+        let drained = self.reached(model).map(|(_, pod)| pod.drained_ipus()).sum();
+        Wait::Full { model: name.clone(), size, free, largest, kept, drained, silent }
+    }
+
+    /// The reason why all controllers of the model that answer are drained: that of the first one.
+    fn reason_to_drain(&self, model: &Model) -> Option<String> {
+        let mut reasons = self.reached(model).map(|(id, _)| self.drains.reason_for_all_of(id));
+        let first = reasons.next()??;
+        reasons.all(|reason| reason.is_some()).then(|| first.to_owned())
     }
 
     /// The reason why no controller of the model answers. Of several reasons, that of the first silent

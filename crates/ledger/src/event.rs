@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, IpuCount, ModelName, PartitionId, Place, Placement, PodId};
 
-use crate::{Claim, Millis, Seconds};
+use crate::{Claim, Drain, DrainScope, Millis, Seconds};
 
 /// The state of a job whose claim is taken over from an earlier slurmctld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,10 @@ pub enum Event {
         /// The controller's words. None when the refusals are over.
         reason: Option<String>,
     },
+    /// An administrator drains IPUs, which need not be known yet. Replaces an earlier drain of the same scope.
+    Drain(Drain),
+    /// The drain of exactly this scope is over. Ignored if there is none.
+    Resume(DrainScope),
     /// A partition is to be made for a waiting job, to be ready when the job starts. The claim's run has not
     /// begun: [`vipu_types::JobRun::waiting`]. Its id is new: [`crate::Ledger::new_id`]. Ignored while the
     /// job has a claim.

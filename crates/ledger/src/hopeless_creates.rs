@@ -40,7 +40,7 @@ impl Ledger {
         let stays = |who: Occupant| match who {
             Occupant::Partition(holder) => holder != IpuHolder::Leaving,
             Occupant::Claim(other, holder) => other < serial && holder != IpuHolder::Leaving,
-            Occupant::Nobody => true,
+            Occupant::Drained(_) | Occupant::Nobody => true,
         };
         if !pod.has_room(serial, stays)? {
             return Some(if pod.has_suspects() { REFUSED } else { "others have come to use it" });

@@ -50,6 +50,12 @@ pub enum Violation {
         /// IPUs free, as counted.
         counted: u32,
     },
+    /// The drained IPUs are not those of the drains.
+    #[error("{pod}: it has other drained IPUs than the drains say")]
+    StaleDrains {
+        /// The Pod.
+        pod: PodId,
+    },
     /// A claim is missing from an index, or is in an index by mistake.
     #[error("{partition}: {what}")]
     BadIndex {
@@ -80,6 +86,7 @@ impl Ledger {
             self.two_owners(),
             self.overcommitted(),
             self.stale_free_blocks(),
+            self.stale_drains(),
             self.bad_index(),
             self.wrong_holders(),
             self.lost_entries(),
@@ -127,6 +134,11 @@ impl Ledger {
             }
         }
         found
+    }
+
+    fn stale_drains(&self) -> Vec<Violation> {
+        let stale = self.pods.iter().filter(|(id, pod)| pod.drained() != self.drains.of_pod(id));
+        stale.map(|(id, _)| Violation::StaleDrains { pod: id.clone() }).collect()
     }
 
     fn bad_index(&self) -> Vec<Violation> {

@@ -21,6 +21,8 @@ pub(crate) enum IpuHolder {
     Kept(Seconds),
     /// A partition that is being released.
     Leaving,
+    /// An administrator, until this time if it is known. A job may have the IPUs as well.
+    Drained(Option<Seconds>),
     /// A stranger, or a fault. The end is unknown.
     Unknown,
 }
@@ -45,6 +47,7 @@ impl IpuHolders {
         let until = |holder: &IpuHolder| match holder {
             IpuHolder::Unknown => NEVER,
             IpuHolder::Leaving => now.later_by(REMOVAL),
+            IpuHolder::Drained(until) => until.map_or(NEVER, |until| until.max(now).later_by(REMOVAL)),
             IpuHolder::Kept(until) => (*until).max(now).later_by(REMOVAL),
             IpuHolder::Job(job) => jobs.end_of(*job).unwrap_or(now).max(now).later_by(REMOVAL),
         };
@@ -57,7 +60,7 @@ impl IpuHolders {
         let mut after = vec![AfterPreemption::Free; self.ipus as usize];
         for (ipus, holder) in &self.held {
             after[ipus.clone()].fill(match holder {
-                IpuHolder::Unknown | IpuHolder::Kept(_) => AfterPreemption::Stays,
+                IpuHolder::Unknown | IpuHolder::Drained(_) | IpuHolder::Kept(_) => AfterPreemption::Stays,
                 IpuHolder::Leaving => AfterPreemption::Free,
                 IpuHolder::Job(job) => of_job.get(job).copied().unwrap_or(AfterPreemption::Stays),
             });

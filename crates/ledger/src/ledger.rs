@@ -6,6 +6,7 @@ use vipu_types::{ModelName, PartitionId, PodId};
 
 use crate::claim::Serial;
 use crate::claims::Claims;
+use crate::drains::Drains;
 use crate::failed_preparations::FailedPreparations;
 use crate::free_times_cache::FreeTimesCache;
 use crate::lifecycle::Signal;
@@ -27,6 +28,7 @@ pub struct Ledger {
     /// The Pods of all models, and only those.
     pub(crate) pods: BTreeMap<PodId, Pod>,
     pub(crate) claims: Claims,
+    pub(crate) drains: Drains,
     pub(crate) line: WaitingLine,
     pub(crate) free_times_cache: FreeTimesCache,
     pub(crate) failed_preparations: FailedPreparations,
@@ -118,6 +120,8 @@ impl Ledger {
             }
             Event::Trouble { model, reason } => self.trouble(model, reason, &mut todo),
             Event::Refuses { pod, reason } => self.refuses(&pod, reason, &mut todo),
+            Event::Drain(drain) => self.drain(now, drain, &mut todo),
+            Event::Resume(scope) => self.resume(&scope, &mut todo),
             Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
             Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
             Event::Begin(claim) => self.begin(now, claim, &mut todo),
@@ -186,6 +190,7 @@ impl Ledger {
         for id in model.pods() {
             let pod = self.pods.entry(id.clone()).or_insert_with(|| Pod::new(now, domain_size));
             pod.set_domain_size(domain_size);
+            pod.set_drained(self.drains.of_pod(id));
             todo.push(Action::Driver(DriverAction::Survey(id.clone())));
         }
         self.models.insert(model.facts().model.clone(), model);

@@ -57,6 +57,11 @@
 //! returns the expected start of a job, and [`Ledger::victims`] the jobs that have to end for it to start
 //! now.
 //!
+//! # Drains
+//!
+//! An administrator may [drain](Event::Drain) a model, a controller or an IPU. Nothing new starts there, and
+//! jobs that have IPUs there keep them. The ledger counts drained IPUs as taken, until [`Event::Resume`].
+//!
 //! # The duties of a front end
 //!
 //! * Ask [`Ledger::may_start`] just before a run gets its resources and [`Event::Begin`] is told. The ledger takes
@@ -75,7 +80,7 @@
 //! Data types have modules of their own and know nothing of the [`Ledger`]. The `Ledger` owns them and takes
 //! events (`ledger.rs`). Its questions and decisions are further `impl Ledger` in modules that are not
 //! imported: `choose_controller.rs`, `scheduler_questions.rs`, `ask_refusing_controller.rs`, `hopeless_creates.rs`,
-//! `preparation.rs`, `reconcile.rs`, `view.rs` and `invariant.rs`.
+//! `preparation.rs`, `reconcile.rs`, `steering.rs`, `view.rs` and `invariant.rs`.
 //!
 //! # Checks
 //!
@@ -89,6 +94,7 @@ mod choose_controller;
 mod claim;
 mod claim_record;
 mod claims;
+mod drains;
 mod event;
 mod failed_preparations;
 mod forecast;
@@ -113,6 +119,7 @@ mod reconcile;
 mod recorded;
 mod refusing_controller;
 mod scheduler_questions;
+mod steering;
 mod suspects;
 mod tally;
 mod time;
@@ -123,6 +130,7 @@ mod waiting_line;
 pub use action::{Action, DriverAction, HostAction};
 pub use claim::Claim;
 pub use claims::Stay;
+pub use drains::{Drain, DrainScope};
 pub use event::*;
 pub use forecast::{Forecast, PlannedStart, PodInTime};
 pub use invariant::Violation;

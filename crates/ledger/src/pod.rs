@@ -6,11 +6,12 @@ use std::ops::Range;
 use vipu_types::{IpuCount, ModelName, PartitionId, Place};
 
 use crate::claim::Serial;
+use crate::drains::DrainedIpus;
 use crate::free_blocks::{FreeBlocks, usable_domain};
 use crate::ipu_holders::{IpuHolder, IpuHolders};
 use crate::refusing_controller::RefusingController;
 use crate::suspects::Suspects;
-use crate::{Millis, SeenPartition, Wait};
+use crate::{Claim, Millis, Seconds, SeenPartition, Wait};
 
 /// A number of IPUs beyond any system. A listing with more is not believed and gets no memory.
 pub(crate) const MOST_IPUS: u32 = 1 << 20;
@@ -64,6 +65,8 @@ pub(crate) enum Occupant {
     Partition(IpuHolder),
     /// A claim that the listing does not place.
     Claim(Serial, IpuHolder),
+    /// An administrator who drained them, until this time if it is known. Others may have them as well.
+    Drained(Option<Seconds>),
     /// No holder that could release them: broken IPUs, or a partition without places.
     Nobody,
 }
@@ -71,6 +74,10 @@ pub(crate) enum Occupant {
 impl Occupant {
     fn is_claim(&self, serial: Serial) -> bool {
         matches!(self, Self::Claim(other, _) if *other == serial)
+    }
+
+    pub(crate) fn is_drain(&self) -> bool {
+        matches!(self, Self::Drained(_))
     }
 }
 
@@ -97,6 +104,8 @@ pub(crate) struct Pod {
     unplaced: BTreeMap<Serial, Unlisted>,
     /// IPUs that must be unusable, because the controller refuses although its listing shows room.
     suspects: Suspects,
+    /// IPUs on which nothing new starts.
+    drained: Vec<DrainedIpus>,
     /// The refusals of all jobs, while they last.
     pub(crate) refusing: Option<RefusingController>,
     free_blocks: FreeBlocks,
@@ -118,6 +127,7 @@ impl Pod {
             unclaimed: HashSet::new(),
             unplaced: BTreeMap::new(),
             suspects: Suspects::default(),
+            drained: Vec::new(),
             refusing: None,
         }
     }
@@ -191,6 +201,41 @@ impl Pod {
         }
         self.domain_size = domain_size;
         self.free_blocks = self.counted();
+    }
+
+    /// Sets the IPUs on which nothing new starts.
+    pub(crate) fn set_drained(&mut self, drained: Vec<DrainedIpus>) {
+        if self.drained != drained {
+            self.drained = drained;
+            self.free_blocks = self.counted();
+        }
+    }
+
+    pub(crate) fn drained(&self) -> &[DrainedIpus] {
+        &self.drained
+    }
+
+    /// Whether an IPU of this claim is drained.
+    pub(crate) fn drains_claim(&self, claim: &Claim) -> bool {
+        let listed = self.listed.get(&claim.partition).map_or(&[][..], |listed| &listed.places);
+        let has = |place| listed.contains(place) || claim.ipus.contains(place);
+        self.drained.iter().any(|drained| drained.place.as_ref().is_none_or(has))
+    }
+
+    /// The number of drained IPUs.
+    pub(crate) fn drained_ipus(&self) -> u32 {
+        if self.drained.iter().any(|drained| drained.place.is_none()) {
+            return self.hardware.ipus;
+        }
+        let places: HashSet<_> = self.drained.iter().flat_map(|drained| self.numbers(drained)).collect();
+        places.len() as u32
+    }
+
+    /// The numbers of drained IPUs.
+    fn numbers(&self, drained: &DrainedIpus) -> Range<usize> {
+        let ipus = self.hardware.ipus as usize;
+        let Some(place) = drained.place else { return 0..ipus };
+        place.number(self.domain()).filter(|ipu| *ipu < ipus).map_or(0..0, |ipu| ipu..ipu + 1)
     }
 
     /// Notes that the controller did not answer.
@@ -287,6 +332,7 @@ impl Pod {
         let mut held = Vec::new();
         let holder = |who: Occupant| match who {
             Occupant::Partition(holder) | Occupant::Claim(_, holder) => holder,
+            Occupant::Drained(until) => IpuHolder::Drained(until),
             Occupant::Nobody => IpuHolder::Unknown,
         };
         self.occupied(|who| Some(holder(who)), |holder, ipus| held.push((ipus, holder)));
@@ -301,7 +347,8 @@ impl Pod {
     /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
     pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
         let claim = self.unplaced.get(&serial)?;
-        let stays = |who: Occupant| !who.is_claim(serial) && stays(who);
+        // A drain is no reason to give up a create under way.
+        let stays = |who: Occupant| !who.is_claim(serial) && !who.is_drain() && stays(who);
         if claim.ipus.is_empty() {
             let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
             return Some(free.first_for(claim.size).is_some());
@@ -313,7 +360,7 @@ impl Pod {
             Occupant::Claim(other, _) => {
                 self.unplaced.get(&other).is_some_and(|other| !other.ipus.is_empty())
             }
-            Occupant::Nobody => false,
+            Occupant::Drained(_) | Occupant::Nobody => false,
         };
         let mut is_free = true;
         self.occupied(
@@ -355,7 +402,8 @@ impl Pod {
         // Faulty IPUs are taken to be the suspects, and the blocks in which they were assumed may then seem
         // free. The rounds are limited. A further refusal continues the search.
         for _ in 0..=self.hardware.faulty.min(MOST_ROUNDS) {
-            let mut free = self.occupied(|who| (!who.is_claim(serial)).then_some(()), |(), _| {});
+            let counts = |who: Occupant| !who.is_claim(serial) && !who.is_drain();
+            let mut free = self.occupied(|who| counts(who).then_some(()), |(), _| {});
             while let Some(ipu) = free.first_for(size) {
                 free.take_ipu(ipu);
                 self.suspects.add(now, ipu);
@@ -390,6 +438,14 @@ impl Pod {
             place
         });
         let mut free_blocks = FreeBlocks::new(ipus, self.domain_size, places);
+        for drained in &self.drained {
+            let Some(it) = of(Occupant::Drained(drained.until)) else { continue };
+            let drained = self.numbers(drained);
+            for ipu in drained.clone() {
+                free_blocks.take_ipu(ipu);
+            }
+            has(it, drained);
+        }
         if let Some(nobody) = of(Occupant::Nobody) {
             self.take_unusable(&mut free_blocks, &mut |ipus| has(nobody, ipus));
         }

@@ -196,9 +196,10 @@ fn unlisted(pod: &Pod) -> Vec<Held> {
         Place { domain: ipu / domain, index: ipu % domain }
     };
     let mut all: Vec<Held> = Vec::new();
-    pod.occupied(Some, |who, ipus| {
+    let counts = |who: Occupant| (!who.is_drain()).then_some(who);
+    pod.occupied(counts, |who, ipus| {
         let by = match who {
-            Occupant::Partition(_) => return,
+            Occupant::Partition(_) | Occupant::Drained(_) => return,
             Occupant::Claim(serial, _) => Holder::Claim(serial.0),
             Occupant::Nobody if pod.is_suspected(ipus.start) => Holder::Suspected,
             Occupant::Nobody => Holder::Faulty,

@@ -51,8 +51,16 @@ pub enum Wait {
         /// The reason given in [`crate::Event::Unreachable`].
         reason: String,
     },
+    /// An administrator drained all controllers that answer.
+    #[error("vipu: {model} is drained: {reason}")]
+    Drained {
+        /// The model.
+        model: ModelName,
+        /// [`crate::Drain::reason`].
+        reason: String,
+    },
     /// No controller that answers has a free block that is large enough.
-    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}", ipus(*size), Kept(*kept), Silent(*silent))]
+    #[error("vipu: {size} {} of {model} needed, {free} free, largest block {largest}{}{}{}", ipus(*size), Kept(*kept), Drained(*drained), Silent(*silent))]
     Full {
         /// The model.
         model: ModelName,
@@ -64,6 +72,8 @@ pub enum Wait {
         largest: u32,
         /// IPUs in partitions of failed jobs.
         kept: u64,
+        /// IPUs that an administrator drained, free or not.
+        drained: u32,
         /// The number of controllers that do not answer.
         silent: usize,
     },
@@ -102,9 +112,9 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// Whether the job waits for IPUs, which become free as other jobs end.
+    /// Whether the job waits for IPUs, which become free as other jobs end or administrators resume them.
     pub fn is_for_room(&self) -> bool {
-        matches!(self, Wait::Full { .. } | Wait::Planned { .. })
+        matches!(self, Wait::Full { .. } | Wait::Drained { .. } | Wait::Planned { .. })
     }
 }
 
@@ -120,6 +130,18 @@ impl fmt::Display for Kept {
         match self.0 {
             0 => Ok(()),
             ipus => write!(f, "; {ipus} kept of failed jobs"),
+        }
+    }
+}
+
+/// Text about the IPUs that are drained.
+struct Drained(u32);
+
+impl fmt::Display for Drained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            ipus => write!(f, "; {ipus} drained"),
         }
     }
 }
@@ -165,20 +187,48 @@ mod tests {
         let asked = ModelName::new("pod99").unwrap();
         for (wait, text) in [
             (
-                Wait::Full { model: model(), size: size(16), free: 8, largest: 8, kept: 0, silent: 0 },
+                Wait::Full {
+                    model: model(),
+                    size: size(16),
+                    free: 8,
+                    largest: 8,
+                    kept: 0,
+                    drained: 0,
+                    silent: 0,
+                },
                 "vipu: 16 IPUs of pod64 needed, 8 free, largest block 8",
             ),
             (
-                Wait::Full { model: model(), size: size(1), free: 0, largest: 0, kept: 0, silent: 1 },
+                Wait::Full {
+                    model: model(),
+                    size: size(1),
+                    free: 0,
+                    largest: 0,
+                    kept: 0,
+                    drained: 0,
+                    silent: 1,
+                },
                 "vipu: 1 IPU of pod64 needed, 0 free, largest block 0; 1 controller does not answer",
             ),
             (
-                Wait::Full { model: model(), size: size(32), free: 32, largest: 16, kept: 16, silent: 2 },
-                "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 16 kept of failed jobs; 2 controllers do not answer",
+                Wait::Full {
+                    model: model(),
+                    size: size(32),
+                    free: 32,
+                    largest: 16,
+                    kept: 16,
+                    drained: 8,
+                    silent: 2,
+                },
+                "vipu: 32 IPUs of pod64 needed, 32 free, largest block 16; 16 kept of failed jobs; 8 drained; 2 controllers do not answer",
             ),
             (
                 Wait::Unreachable { model: model(), reason: "connection refused".into() },
                 "vipu: pod64: connection refused",
+            ),
+            (
+                Wait::Drained { model: model(), reason: "new switch".into() },
+                "vipu: pod64 is drained: new switch",
             ),
             (Wait::NoAnswer { model: model() }, "vipu: no answer from the controller of pod64 yet"),
             (

@@ -53,9 +53,9 @@ impl Audit {
         self.push(Task::Change(change));
     }
 
-    /// Takes a request of an administrator.
+    /// Takes a request of an administrator, which has ended now.
     pub(crate) fn request(&self, line: AuditLine) {
-        self.push(Task::Line(line));
+        self.push(Task::Line(AuditLine { at: now(), ..line }));
     }
 
     fn push(&self, task: Task) {

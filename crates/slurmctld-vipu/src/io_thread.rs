@@ -12,6 +12,7 @@ use slurm_host::{boundary, threads};
 use tracing::{error, warn};
 use vipu_types::{JobRun, ModelName};
 
+use crate::admin::{self, DrainsFile};
 use crate::counters::CountedJournal;
 use crate::plugin::Plugin;
 use crate::reporting_controller::ReportingController;
@@ -67,6 +68,7 @@ async fn run(
                 plugin.set_journal(journal.ownership());
                 frontend::take_over(&plugin.frontend, live.iter().map(LiveRecord::recorded));
                 counters = plugin.counters.of_journal();
+                serve_administrators(&plugin, path);
             }
             let journal = CountedJournal::new(journal, counters);
             tokio::spawn(start_line::write(plugin.clone(), around, Some((path.clone(), live.len()))));
@@ -81,6 +83,13 @@ async fn run(
             Driver::new(without(), vec![]).run(orders).await
         }
     }
+}
+
+/// Drains what was drained, before a controller is asked, and serves the admin socket.
+fn serve_administrators(plugin: &Arc<Plugin>, journal: &Path) {
+    let drains = DrainsFile::in_dir(journal.parent().unwrap_or(Path::new("/")));
+    drains.restore(&plugin.frontend);
+    admin::start(&Arc::downgrade(plugin), drains, plugin.admin_settings());
 }
 
 /// The IPUoF files of this cluster. A file beside the journal lists the directories that have some.

@@ -5,6 +5,7 @@
 //! the front end's traits on Slurm's records.
 #![deny(unsafe_code)]
 
+mod admin;
 mod audit_thread;
 mod counters;
 #[allow(unsafe_code, reason = "the exports are C functions")]

@@ -13,12 +13,14 @@ use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Second
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
+use tokio::sync::watch;
 use tracing::error;
 use vipu_client::Client;
 use vipu_conf::{AuditLevel, InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
+use crate::admin::AdminSettings;
 use crate::audit_thread::{self, Audit, AuditTasks};
 use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};
@@ -41,6 +43,7 @@ pub(crate) struct Plugin {
     pub(crate) counters: Counters,
     pub(crate) audit: Audit,
     conf_saver: Sender<Save>,
+    admin: watch::Sender<AdminSettings>,
     started: AtomicBool,
 }
 
@@ -167,6 +170,7 @@ impl Plugin {
             counters: Counters::default(),
             audit,
             conf_saver,
+            admin: watch::Sender::default(),
             started: AtomicBool::new(false),
         });
         let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts, audit_tasks };
@@ -205,6 +209,11 @@ impl Plugin {
         self.hides_jobs.load(Ordering::Relaxed)
     }
 
+    /// The settings of the admin socket, now and after each reconfigure.
+    pub(crate) fn admin_settings(&self) -> watch::Receiver<AdminSettings> {
+        self.admin.subscribe()
+    }
+
     /// Whether another slurmctld is known to have been in charge since. If that was within the last seconds
     /// only, the journal may not show it yet. This slurmctld then stands back a moment later.
     fn is_superseded(&self) -> bool {
@@ -221,6 +230,10 @@ impl Plugin {
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.hides_jobs.store(slurm_host::conf::hides_jobs(), Ordering::Relaxed);
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
+        if let Some(folder) = slurm_host::conf::folder() {
+            let settings = AdminSettings::read(&folder);
+            self.admin.send_if_modified(|now| settings != std::mem::replace(now, settings.clone()));
+        }
         if !self.read_models(nodes, model_files::read) {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
         }

@@ -45,6 +45,12 @@ pub(crate) enum Failure {
     NoJson,
     #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
     Listen(SocketAddr, io::Error),
+    #[error("{socket}: {why}", socket = .0.display(), why = .1)]
+    Socket(PathBuf, String),
+    #[error("{file} says AdminSocket=none, so slurmctld takes no requests", file = .0.display())]
+    NoSocket(PathBuf),
+    #[error("refused: {0}")]
+    Refused(String),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

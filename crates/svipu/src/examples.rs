@@ -14,9 +14,12 @@ this order: --status, the variable SVIPU_STATUS, the key status of ~/.config/svi
 /etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model and columns of
 svipu.toml stand for --color, -M and -o where the command line has none.
 
+The commands of administrators need root or SlurmUser on the host of slurmctld. They use the socket of
+--socket, AdminSocket= of vipu.conf, or vipu_admin.socket beside SlurmctldPidFile.
+
 Exit status:
   0  svipu showed what was asked for.
-  1  There is nothing to read, a name is unknown, or conf check found an error.
+  1  There is nothing to read, a name is unknown, slurmctld refused, or conf check found an error.
   2  The command line is wrong.
 doctor ends with 1 if it found a warning, and with 2 if it found an error.";
 

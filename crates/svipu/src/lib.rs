@@ -32,6 +32,7 @@ mod safe;
 mod selection;
 mod slurm_files;
 mod status;
+mod steering;
 mod surroundings;
 mod svg;
 mod table;
@@ -112,6 +113,9 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
+    if let Some(request) = steering::request(command, surroundings) {
+        return steering::carry_out(&request, arguments.common.socket.as_deref(), surroundings);
+    }
     let shows_json =
         !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
     if arguments.common.json && !shows_json {
@@ -154,7 +158,11 @@ fn answer(
         Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
         Command::Why { id } => page(&|view| why::show(view, id)),
         Command::Job { id } => page(&|view| job::show(view, id)),
-        Command::Partition { id } => page(&|view| partition::show(view, id)),
+        Command::Partition { id, .. } => {
+            page(&|view| partition::show(view, id.as_deref().unwrap_or_default()))
+        }
+        // slurmctld has carried them out.
+        Command::Drain { .. } | Command::Resume(_) | Command::Reconcile => Ok(String::new()),
         Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
         Command::User { name } => page(&|view| user::show(view, name)),
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),

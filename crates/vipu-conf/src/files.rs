@@ -11,6 +11,7 @@ use crate::choice::Layer;
 use crate::error::LoadError;
 use crate::keys::{Key, Settings};
 use crate::syntax;
+use crate::value::{self, AdminSocket};
 
 /// The file of all models without a file of their own.
 const SHARED: &str = "vipu.conf";
@@ -41,10 +42,21 @@ pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
 /// Other errors in the file or its directory mean nothing here, because Slurm's commands call this and have
 /// to run with a broken file, too.
 pub fn layer_of(dir: &Path) -> Option<Layer> {
+    Layer::read(&shared_value(dir, &Key::Layer)?).ok()
+}
+
+/// The `AdminSocket` of `vipu.conf` in `dir`, if the file is there and gives a valid one. Other errors in the
+/// file mean nothing here, so that administrators reach a slurmctld that has a broken file.
+pub fn admin_socket_of(dir: &Path) -> Option<AdminSocket> {
+    value::admin_socket(&shared_value(dir, &Key::AdminSocket)?).ok()
+}
+
+/// The text that `vipu.conf` in `dir` gives for a key.
+fn shared_value(dir: &Path, key: &Key) -> Option<String> {
     let text = read(&dir.join(SHARED)).ok()?;
     let mut assignments = syntax::parse(&text).into_iter().flatten();
-    let given = assignments.find(|item| Key::find(&item.key.text) == Some(&Key::Layer))?;
-    Layer::read(&given.value.text).ok()
+    let given = assignments.find(|item| Key::find(&item.key.text) == Some(key))?;
+    Some(given.value.text)
 }
 
 fn load_model(dir: &Path, model: &ModelName) -> Result<Good, LoadError> {

@@ -10,8 +10,9 @@ use crate::choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, Siz
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
-    agents, amount, amount_or_none, boolean, controllers, delivery, ipus_by_partition, ipus_by_qos, metadata,
-    name, path, placement, port, prefix, seconds, seconds_or_none, size,
+    AdminSocket, admin_socket, agents, amount, amount_or_none, boolean, controllers, delivery,
+    ipus_by_partition, ipus_by_qos, metadata, name, path, placement, port, prefix, seconds, seconds_or_none,
+    size,
 };
 
 /// The meaning of a key that the file does not give.
@@ -154,6 +155,10 @@ keys! { given;
     /// `None`: `slurm.conf` decides.
     Layer, layer: Option<Layer> = Absent("cons_tres"), Layer::UNIT, Layer::read,
         "stock selector underneath select/vipu; daemons read it when they start, from vipu.conf and never from a model's file";
+    /// `None`: beside SlurmctldPidFile.
+    AdminSocket, admin_socket: Option<AdminSocket> = Absent("vipu_admin.socket beside SlurmctldPidFile"),
+        "absolute path, or none", admin_socket,
+        "Unix socket for the requests of administrators; slurmctld reads it from vipu.conf and never from a model's file";
     /// Every job and every requeue gets a valid id with this prefix.
     PartitionPrefix, partition_prefix: String = Value("slurm"), "name of at most 13 characters", prefix,
         "beginning of each partition id; the job id follows";

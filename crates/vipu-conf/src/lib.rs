@@ -3,7 +3,7 @@
 //! The settings of a Pod model are in `<model>.conf` beside `slurm.conf`, or in `vipu.conf` when the model
 //! has no file of its own. [`load`] reads them for every model. [`InForce`] remembers the last good settings
 //! of a model whose file is broken, and [`SavedConf`] keeps them for the next process. Slurm's commands need
-//! only [`layer_of`].
+//! only [`layer_of`], and svipu only [`admin_socket_of`].
 #![forbid(unsafe_code)]
 
 mod choice;
@@ -20,9 +20,10 @@ mod value;
 
 pub use choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError};
-pub use files::{Good, Loaded, layer_of, load, load_file};
+pub use files::{Good, Loaded, admin_socket_of, layer_of, load, load_file};
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use listed::{Listed, listed};
 pub use problem::{Problem, Reason, Spot};
 pub use saved_conf::SavedConf;
+pub use value::AdminSocket;

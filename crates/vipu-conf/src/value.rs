@@ -60,6 +60,25 @@ pub(crate) fn path(text: &str) -> Value<PathBuf> {
     if text.starts_with('/') { Ok(text.into()) } else { Err("not an absolute path (/...)".to_owned()) }
 }
 
+/// The socket for the requests of administrators.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdminSocket {
+    /// There is none.
+    None,
+    /// It has this path.
+    At(PathBuf),
+}
+
+pub(crate) fn admin_socket(text: &str) -> Value<AdminSocket> {
+    /// The longest path of a Unix socket, with room for the name under which slurmctld makes it.
+    const LONGEST: usize = 90;
+    match text {
+        _ if text.eq_ignore_ascii_case("none") => Ok(AdminSocket::None),
+        _ if text.starts_with('/') && text.len() <= LONGEST => Ok(AdminSocket::At(text.into())),
+        _ => Err(format!("not an absolute path of at most {LONGEST} characters, and not none")),
+    }
+}
+
 /// A number of things, at least one.
 pub(crate) fn amount(text: &str) -> Value<u32> {
     number(text, 1, 1_000_000).ok_or_else(|| "not a number of them (1-1000000)".to_owned())

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use tempfile::TempDir;
-use vipu_conf::{InForce, Layer, LoadError, Settings, layer_of, load};
+use vipu_conf::{AdminSocket, InForce, Layer, LoadError, Settings, admin_socket_of, layer_of, load};
 use vipu_types::ModelName;
 
 /// A directory with these files.
@@ -117,6 +117,23 @@ fn a_model_taken_away_and_given_back_starts_anew() {
     assert_eq!(in_force.iter().count(), 0);
     fs::write(dir.path().join("vipu.conf"), "broken").unwrap();
     assert_eq!(update(&mut in_force, dir.path(), None), (None, true));
+}
+
+#[test]
+fn cli_admin_socket_is_found_in_a_broken_file() {
+    let at = |path: &str| Some(AdminSocket::At(path.into()));
+    for (text, socket) in [
+        ("oops\nNoKey=1\nadminsocket=/run/a b", at("/run/a")),
+        ("AdminSocket=\"/run/a b\"", at("/run/a b")),
+        ("AdminSocket=None", Some(AdminSocket::None)),
+        ("AdminSocket=relative", None),
+        (&format!("AdminSocket=/{}", "x".repeat(90)), None),
+        ("ApiHost=x", None),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("vipu.conf"), text).unwrap();
+        assert_eq!(admin_socket_of(dir.path()), socket, "{text}");
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use vipu_conf::{
-    AuditLevel, Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings, SizePolicy,
+    AdminSocket, AuditLevel, Broken, KEYS, Layer, OnPartitionError, Placement, Prepare, Preset, Settings,
+    SizePolicy,
 };
 use vipu_types::{Access, ControllerName, Delivery, Tls, TlsIdentity};
 
@@ -26,7 +27,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 VipuIpuofDir=\"/with blank\" delivery=FILE maxipusperjob=100 IpusPerSlurmPartition=debug:16\n\
                 MaxIpusPerJobInSlurmPartition=debug:8 MaxIpusPerJobInQos=Low:4,normal:64 sizepolicy=Round-Up\n\
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
-                Layer=linear PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
+                Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
                 ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue AuditLevel=Admin MaxKeep=900 MaxRequeues=0\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
@@ -48,6 +49,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         force_delete_partition: true,
         use_reconfig_partition: true,
         layer: Some(Layer::Linear),
+        admin_socket: Some(AdminSocket::At("/run/a".into())),
         partition_prefix: "c2".into(),
         allocation: Some("alloc-1".into()),
         placement: Placement::Controller,

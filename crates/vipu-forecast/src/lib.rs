@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{Forecast, InLine, PlannedStart, PodInTime, Seconds, Wish};
-use vipu_status::{Contact, Model, Partition, Place, Pod, State, Status, WaitingJob};
+use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
 
 /// The time from the end of a job until its IPUs are free again, in seconds, as in the ledger's forecasts.
@@ -115,7 +115,12 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
     });
     let others = pod.others.iter().flat_map(|it| &it.places);
     let others = others.map(|place| (ledger_place(*place), None));
-    PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).collect() }
+    let drains = status.drains.iter().filter(|drain| covers(drain, model, pod));
+    let drained = drains.flat_map(|drain| {
+        let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
+        drained_places(drain, pod, domain_size).into_iter().map(move |place| (place, until))
+    });
+    PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).chain(drained).collect() }
 }
 
 /// The time from which the IPUs of a partition are free.
@@ -125,6 +130,22 @@ fn free_from(partition: &Partition, now: i64) -> i64 {
         _ => partition.ends,
     };
     end.unwrap_or(now).max(now).saturating_add(REMOVAL)
+}
+
+fn covers(drain: &Drain, model: &Model, pod: &Pod) -> bool {
+    drain.model == model.name && drain.controller.as_ref().is_none_or(|own| *own == pod.controller)
+}
+
+fn drained_places(drain: &Drain, pod: &Pod, domain_size: IpuCount) -> Vec<ledger::Place> {
+    /// More IPUs than any Pod has, so that a broken document costs little.
+    const MOST_IPUS: usize = 1 << 20;
+    match drain.place {
+        Some(place) => vec![ledger_place(place)],
+        None => {
+            let ipus = (pod.ipus.total as usize).min(MOST_IPUS);
+            (0..ipus).map(|ipu| ledger::Place::numbered(ipu, domain_size)).collect()
+        }
+    }
 }
 
 fn ledger_place(place: Place) -> ledger::Place {

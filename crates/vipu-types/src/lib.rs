@@ -38,3 +38,4 @@ pub use request::{GresRequest, RequestError};
 pub use run::JobRun;
 pub use security::{Access, Tls, TlsIdentity};
 pub use shape::{Choice, GatewayRouting, Ipus, LinkRouting, Misfit, Shape, Sync};
+pub use shown::shown;

@@ -5,7 +5,8 @@ const LONGEST: usize = 80;
 
 /// The text in a form for an error line. Control characters are escaped, so that they neither end the line
 /// nor control a terminal. Text after 80 characters is cut off.
-pub(crate) fn shown(text: &str) -> String {
+#[must_use]
+pub fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(LONGEST).flat_map(visible).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push_str("...");

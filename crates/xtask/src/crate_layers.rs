@@ -10,7 +10,7 @@ use crate::{import_circles, run};
 
 /// The crates of the product, lowest first. A crate depends only on crates of the lines above its own.
 const LAYERS: &[&[&str]] = &[
-    &["failpoints", "slurm-conf", "slurm-release", "vipu-status", "vipu-types"],
+    &["failpoints", "slurm-conf", "slurm-release", "vipu-admin", "vipu-status", "vipu-types"],
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf", "vipu-status-reader"],
     &["driver", "vipu-doctor", "vipu-forecast"],
     &["frontend", "vipu-exporter"],

@@ -2,3 +2,4 @@
 
 mod doctor;
 mod status_document;
+mod steering;

@@ -183,6 +183,7 @@ impl Script {
             "remove" => DriverAction::Remove(claim),
             "cancel" => DriverAction::CancelCreate(claim.partition),
             "keep" => DriverAction::Keep(claim, until),
+            "foreign" => DriverAction::RemoveForeign { pod: claim.pod(), partition: claim.partition },
             "unclaimed" => DriverAction::Unclaimed { pod: claim.pod(), seen: seen(&claim) },
             other => panic!("no action '{other}'"),
         });

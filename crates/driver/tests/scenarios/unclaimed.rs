@@ -22,6 +22,24 @@ scenarios! {
         pass 1800
         there 1"
 
+    /// One try is made for each demand.
+    what_an_administrator_frees_is_removed "
+        put 1
+        next remove = wrong
+        foreign 1
+        pass 100
+        there 1
+        foreign 1
+        pass 10
+        there"
+
+    /// The name was given to a job since.
+    what_a_job_has_is_not_freed "
+        create 1 -> up 1
+        foreign 1
+        pass 10
+        there 1"
+
     /// Each of many reconfigures reports the partition again.
     repeated_reports_start_only_one_removal "
         next remove = wrong*1000

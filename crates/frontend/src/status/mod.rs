@@ -103,7 +103,7 @@ impl StatusComposer {
             partitions,
             line,
             counters: Counters { events, ..Counters::default() },
-            ..Status::default()
+            drains: frontend.drains(),
         };
         self.history.fill_in(&mut status);
         forecast(&mut status);

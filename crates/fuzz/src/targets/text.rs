@@ -4,6 +4,7 @@ use std::path::Path;
 
 use driver::journal;
 use slurm_release::table_file;
+use vipu_admin::Request;
 use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, GresRequest, ModelName};
 
@@ -112,4 +113,22 @@ pub(super) fn table_seeds() -> Vec<Vec<u8>> {
     let text = format!("Release=26.11.1\nSoname=46\n{}", structs.chain(constants).collect::<String>());
     assert!(table_file::parse(&table_file::sealed(text.clone())).is_ok(), "the seed is of no use");
     vec![text.into()]
+}
+
+/// Reads a request of an administrator.
+pub(super) fn admin(bytes: &[u8]) {
+    match Request::parse(bytes) {
+        Ok(request) => assert_eq!(Request::parse(&request.to_line().unwrap()).unwrap(), request),
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
+}
+
+pub(super) fn admin_seeds() -> Vec<Vec<u8>> {
+    let requests = [
+        r#"{"drain":{"ipus":"vipu:8090/0:5","reason":"new switch","until":1800000000}}"#,
+        r#"{"resume":{"ipus":"pod64","reason":null}}"#,
+        r#"{"free":{"partition":"slurm_7","reason":"\u001b[2J","force":true}}"#,
+        r#"{"reconcile":{}}"#,
+    ];
+    requests.map(Into::into).into()
 }

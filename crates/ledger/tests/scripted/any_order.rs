@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::script::{Scripted, asks, empty_pod, event_of, id, listing, pod, run_of, seen};
+use crate::script::{Scripted, asks, drain, empty_pod, event_of, id, listing, pod, run_of, scope, seen};
 use ledger::{Awaits, ClaimView, Event, ModelFacts};
 use proptest::prelude::*;
 
@@ -165,7 +165,9 @@ impl Outside {
             18 => self.play("away 1"),
             // Slurm loses a run that it has not launched, without an event.
             19 => self.alive.retain(|run| job_of(run) != job || self.gates[run][0] == 0),
-            20..26 => self.list(pick),
+            20 if is_even => self.tell(drain("pod64", None)),
+            20 => self.tell(Event::Resume(scope("pod64", None))),
+            21..26 => self.list(pick),
             _ => self.answer(pick),
         }
     }
@@ -198,6 +200,7 @@ proptest! {
         let mut outside = Outside { scripted: empty_pod(), under_way, alive, gates };
         steps.into_iter().for_each(|step| outside.step(step));
         outside.wind_up();
+        outside.tell(Event::Resume(scope("pod64", None)));
         prop_assert_eq!(outside.gates.iter().find(|(_, gates)| **gates != [0, 0]), None);
         // No IPU is suspect for longer than an hour.
         outside.scripted.now.0 += 3_600_000;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::script::{Scripted, jobs, pod_with, wish};
-use ledger::{Forecast, Place, Placement, PodInTime, Seconds};
+use crate::script::{Scripted, drain, jobs, pod_with, wish};
+use ledger::{Drain, Event, Forecast, Place, Placement, PodInTime, Seconds};
 use proptest::prelude::*;
 use vipu_types::IpuCount;
 
@@ -48,6 +48,7 @@ proptest! {
         quarters in prop::collection::vec((0..3_u32, 0..5_u32, 1..6_i64), 16),
         line in prop::collection::vec((0..7_u32, 1..6_i64, 0..4_i64), 0..6),
         (order, duration) in (0..7_u32, 1..8_i64),
+        drained in prop::collection::btree_map(0..64_u32, 0..6_i64, 0..4),
     ) {
         // In each group of four IPUs, at most one job has one, two or four of them.
         let running: Vec<_> = (1..).zip(quarters).filter(|(_, (order, _, _))| *order < 3).collect();
@@ -57,6 +58,12 @@ proptest! {
         let slurm = crate::script::jobs(0, &ends);
         let placement = if explicit { Placement::Explicit } else { Placement::Controller };
         let mut scripted = pod_with(placement, &jobs);
+        // A drain of zero hours has no end.
+        let end = |hours: i64| if hours == 0 { Seconds(i64::MAX - 1) } else { Seconds(hours * HOUR) };
+        for (ipu, hours) in &drained {
+            let Event::Drain(drain) = drain("pod64", Some(*ipu)) else { unreachable!() };
+            scripted.tell(Event::Drain(Drain { until: (*hours > 0).then(|| end(*hours)), ..drain }));
+        }
         for (job, (order, hours, later)) in (100..).zip(line) {
             let waiting = wish(job, 1 << order, hours * HOUR);
             // The main scheduler looks at some of the jobs, backfill at the others.
@@ -72,6 +79,8 @@ proptest! {
         let start = scripted.ledger.forecast(&last, Seconds(0), &slurm);
         prop_assert_eq!(start == Some(Seconds(0)), verdict.is_ok(), "{:?}, expected at {:?}", verdict, start);
         let taken: Vec<_> = jobs.iter().zip(&ends).map(|((_, ipus, first), (_, end))| (*first, *ipus, *end)).collect();
+        let drained = drained.iter().map(|(ipu, hours)| (*ipu, 1, end(*hours).0));
+        let taken: Vec<_> = taken.into_iter().chain(drained).collect();
         let copy = copied(&scripted, placement, &taken);
         let in_copy = copy.start_of(&last, Seconds(0), None).map(|planned| planned.at);
         prop_assert_eq!(in_copy, start, "job 200 in the copy");

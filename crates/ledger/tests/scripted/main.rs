@@ -4,6 +4,7 @@
 mod any_order;
 mod controllers;
 mod cost;
+mod drains;
 mod forecast;
 mod keeps;
 mod lifecycle;

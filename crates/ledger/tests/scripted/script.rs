@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Action, AdoptedAs, Claim, DriverAction, Ending, Event, HostAction, KnownJobs, Ledger, Millis, ModelFacts,
-    Place, Placement, Rank, Seconds, SeenPartition, Wish, span,
+    Action, AdoptedAs, Claim, Drain, DrainScope, DriverAction, Ending, Event, HostAction, KnownJobs, Ledger,
+    Millis, ModelFacts, Place, Placement, Rank, Seconds, SeenPartition, Wish, span,
 };
 use vipu_types::{ControllerName, IpuCount, JobRun, ModelName, PartitionId, PodId, Shape};
 
@@ -213,6 +213,18 @@ pub fn event_of(text: &str) -> Event {
     }
 }
 
+/// Returns the scope of a model, or of one of its IPUs in domain 0.
+pub fn scope(name: &str, index: Option<u32>) -> DrainScope {
+    let place = index.map(|index| Place { domain: 0, index });
+    DrainScope { model: model(name), controller: None, place }
+}
+
+/// Returns a drain without an end of a model, or of one of its IPUs in domain 0.
+pub fn drain(name: &str, index: Option<u32>) -> Event {
+    let (reason, by) = ("new switch".to_owned(), "root".to_owned());
+    Event::Drain(Drain { scope: scope(name, index), reason, by, since: Seconds(0), until: None })
+}
+
 /// Returns the run of a claim as scripts write it.
 pub fn run_of(claim: &Claim) -> String {
     run(&claim.partition)
@@ -231,6 +243,7 @@ fn short(action: &Action) -> String {
         Driver(DriverAction::Bind(claim)) => format!("bind {}", run_of(claim)),
         Driver(DriverAction::Keep(claim, until)) => format!("keep {} until {}", run_of(claim), until.0),
         Driver(DriverAction::Unclaimed { seen, .. }) => format!("unclaimed {}", run(&seen.partition)),
+        Driver(DriverAction::RemoveForeign { partition, .. }) => format!("foreign {}", run(partition)),
         Driver(DriverAction::Refresh(claim)) => format!("refresh {}", run_of(claim)),
         Driver(DriverAction::Survey(pod)) if pod.controller.host() == "vipu" => {
             format!("survey {}", pod.model)

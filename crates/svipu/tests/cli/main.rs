@@ -14,6 +14,7 @@ mod migrate;
 mod plan;
 mod process;
 mod remote;
+mod steering;
 mod top;
 mod top_terminal;
 mod why;

@@ -1,0 +1,84 @@
+//! The removal of a partition that no running job has.
+
+use ledger::{Action, Claim, DriverAction, Event};
+use vipu_types::PartitionId;
+
+use super::Outcome;
+use crate::frontend::Frontend;
+
+/// What becomes of a partition that is to be removed.
+enum Holder {
+    /// A failed job, for which it is kept.
+    Kept(Claim),
+    /// A job that waits for its nodes.
+    Prepared(Claim),
+    /// A job that has its nodes.
+    Begun(Claim),
+    /// Nobody. It is being removed.
+    Leaving,
+    /// No job of this cluster.
+    Foreign,
+}
+
+impl Frontend {
+    pub(super) fn free(&self, partition: &str, force: bool) -> Outcome {
+        let partition = PartitionId::new(partition).map_err(|why| why.to_string())?;
+        match self.holder(&partition) {
+            Holder::Kept(claim) => {
+                self.must_tell(Event::KeepOver(partition))?;
+                Ok(format!("{} was kept for job {} and is being removed", claim.partition, claim.run.job))
+            }
+            Holder::Prepared(claim) => {
+                let job = claim.run.job;
+                self.must_tell(Event::Forgo { job, in_vain: true })?;
+                Ok(format!("{partition} was prepared for job {job}, which waits on, and is being removed"))
+            }
+            Holder::Begun(claim) => {
+                let job = claim.run.job;
+                Err(format!(
+                    "job {job} has {partition}: `scancel {job}` ends the job and removes the partition"
+                ))
+            }
+            Holder::Leaving => Err(format!("{partition} is being removed already")),
+            Holder::Foreign => self.free_foreign(partition, force),
+        }
+    }
+
+    fn holder(&self, partition: &PartitionId) -> Holder {
+        let ledger = self.ledger();
+        let Some(claim) = ledger.holder(partition).cloned() else { return Holder::Foreign };
+        let live = ledger.live_claim(claim.run.job).filter(|live| live.partition == *partition);
+        let early = ledger.preparation(claim.run.job).filter(|early| early.claim.partition == *partition);
+        match () {
+            () if ledger.is_kept(&claim) => Holder::Kept(claim),
+            () if early.is_some() => Holder::Prepared(claim),
+            () if live.is_some() => Holder::Begun(claim),
+            () => Holder::Leaving,
+        }
+    }
+
+    /// Removes a partition that no job of this cluster has.
+    fn free_foreign(&self, partition: PartitionId, force: bool) -> Outcome {
+        let found = self.ledger().foreign(&partition);
+        let (pod, is_named_like_ours) = match &*found {
+            [] => return Err(format!("no controller lists a partition {partition}")),
+            [one] => one.clone(),
+            several => {
+                let controllers: Vec<_> = several.iter().map(|(pod, _)| pod.to_string()).collect();
+                return Err(format!(
+                    "{} have a partition {partition}: remove the right one there, with `vipu remove partition`",
+                    controllers.join(" and ")
+                ));
+            }
+        };
+        if !is_named_like_ours && !force {
+            return Err(format!(
+                "{partition} of {pod} is not named like partitions of this cluster, so that others may use it: \
+                 --force removes it all the same"
+            ));
+        }
+        let done = format!("{pod} is asked to remove {partition}; slurmctld's log has the outcome");
+        self.carry_out(vec![Action::Driver(DriverAction::RemoveForeign { pod, partition })]);
+        Ok(done)
+    }
+}

@@ -1,0 +1,105 @@
+//! The requests of administrators.
+//!
+//! They change the ledger by events, as everything else does. No request reaches into a running job.
+
+mod drains;
+mod free;
+mod ipus;
+
+use ledger::{Action, Drain, DrainScope, DriverAction, Event, ModelFacts, Seconds};
+use tracing::{info, warn};
+use vipu_admin::{Answer, Request};
+use vipu_types::shown;
+
+use self::ipus::Ipus;
+use crate::frontend::Frontend;
+
+/// The answer to a request, or the reason why nothing was changed.
+type Outcome = Result<String, String>;
+
+impl Frontend {
+    /// Carries out a request of the administrator with this name. Does not wait.
+    ///
+    /// A request may change [`Frontend::drains`], which the caller saves.
+    pub fn steer(&self, by: &str, request: Request) -> Answer {
+        let what = words(&request);
+        let outcome = self.outcome(by, request);
+        match &outcome {
+            Ok(done) => info!("administrator {by}: {what}: {done}"),
+            Err(why) => warn!("administrator {by}: {what}: refused: {why}"),
+        }
+        match outcome {
+            Ok(done) => Answer::Done(done),
+            Err(why) => Answer::Refused(why),
+        }
+    }
+
+    fn outcome(&self, by: &str, request: Request) -> Outcome {
+        if let Some(why) = self.out_of_order() {
+            return Err(format!("slurm-vipu does nothing until slurmctld is restarted: {why}"));
+        }
+        match request {
+            Request::Drain { ipus, reason, until } => self.drain(by, &ipus, &reason, until),
+            Request::Resume { ipus, .. } => self.resume(&ipus),
+            Request::Free { partition, force, .. } => self.free(&partition, force),
+            Request::Reconcile {} => self.reconcile(),
+        }
+    }
+
+    fn drain(&self, by: &str, ipus: &str, reason: &str, until: Option<i64>) -> Outcome {
+        let since = self.outside().unix_time();
+        if until.is_some_and(|until| until <= since.0) {
+            return Err("the time at which it should end is over".into());
+        }
+        let reason = shown(reason.trim());
+        if reason.is_empty() {
+            return Err("a drain needs a reason, because users see it".into());
+        }
+        let scopes = Ipus::parse(ipus)?.among(&self.ledger().model_states())?;
+        for scope in &scopes {
+            let (scope, by, until) = (scope.clone(), by.to_owned(), until.map(Seconds));
+            self.must_tell(Event::Drain(Drain { scope, reason: reason.clone(), by, since, until }))?;
+        }
+        Ok(format!("drained {}: {reason}; jobs that have IPUs there go on", list(&scopes)))
+    }
+
+    fn resume(&self, ipus: &str) -> Outcome {
+        let wanted = Ipus::parse(ipus)?;
+        let all: Vec<DrainScope> = self.ledger().drains().iter().map(|drain| drain.scope.clone()).collect();
+        let (ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|scope| wanted.is(scope));
+        if ours.is_empty() {
+            let drained = if others.is_empty() { "nothing is".to_owned() } else { list(&others) };
+            return Err(format!("{wanted} is not drained; drained: {drained}"));
+        }
+        for scope in &ours {
+            self.must_tell(Event::Resume(scope.clone()))?;
+        }
+        Ok(format!("resumed {}", list(&ours)))
+    }
+
+    fn reconcile(&self) -> Outcome {
+        let models = self.ledger().model_states();
+        let pods = models.iter().map(|model| &model.facts).flat_map(ModelFacts::pods);
+        let surveys: Vec<_> = pods.map(|pod| Action::Driver(DriverAction::Survey(pod))).collect();
+        let controllers = surveys.len();
+        self.carry_out(surveys);
+        Ok(format!(
+            "asked {controllers} controllers for their IPUs and partitions; `svipu` shows the answers"
+        ))
+    }
+
+    fn must_tell(&self, event: Event) -> Result<(), String> {
+        let told = self.tell(event);
+        told.then_some(()).ok_or_else(|| "internal error, please report: see slurmctld's log".to_owned())
+    }
+}
+
+/// The request in words for the log.
+fn words(request: &Request) -> String {
+    let reason = request.reason().map(|reason| format!(" ({})", shown(reason))).unwrap_or_default();
+    shown(&request.action()) + &reason
+}
+
+fn list(scopes: &[DrainScope]) -> String {
+    scopes.iter().map(DrainScope::to_string).collect::<Vec<_>>().join(", ")
+}

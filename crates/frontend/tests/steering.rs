@@ -1,0 +1,299 @@
+//! The requests of administrators, the answers, and what they change.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::{Arc, Mutex};
+
+use frontend::{Frontend, HostTask, Outside};
+use ledger::{Action, Claim, DriverAction, Event, Millis, ModelFacts, Seconds, SeenPartition};
+use vipu_admin::{Answer, Request};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Place, Placement, PodId, Shape};
+
+const NOW: i64 = 1_800_000_000;
+
+/// Notes the actions for the driver.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<(Vec<DriverAction>, i64)>>);
+
+impl Outside for Notes {
+    fn now(&self) -> Millis {
+        Millis(1000)
+    }
+    fn unix_time(&self) -> Seconds {
+        Seconds(NOW + self.0.lock().unwrap().1)
+    }
+    fn local_time(&self, at: Seconds) -> String {
+        at.0.to_string()
+    }
+    fn carry_out(&self, actions: Vec<Action>) {
+        let of_driver = actions.into_iter().filter_map(|action| match action {
+            Action::Driver(action) => Some(action),
+            Action::Host(_) => None,
+        });
+        self.0.lock().unwrap().0.extend(of_driver);
+    }
+    fn note_launched(&self, _: Claim, _: Seconds) {}
+    fn ask_host(&self, _: HostTask) {}
+    fn is_switched_off(&self) -> bool {
+        false
+    }
+}
+
+fn pod(model: &str, controller: &str) -> PodId {
+    PodId { model: ModelName::new(model).unwrap(), controller: controller.parse().unwrap() }
+}
+
+fn claim(job: u32) -> Claim {
+    let PodId { model, controller } = pod("pod64", "a:8090");
+    Claim {
+        partition: PartitionId::of_run("slurm", job, 0).unwrap(),
+        run: JobRun { job, restart: 0, start: NOW },
+        user: 1000,
+        model,
+        controller,
+        size: IpuCount::ONE,
+        shape: Shape::default(),
+        slurm_partition: None,
+        ipus: Vec::new(),
+    }
+}
+
+/// pod64 has two controllers that choose places, and pod16 one of them as well. slurm-vipu chooses those of
+/// pod4. All controllers of pod64 and pod4 answered.
+fn site() -> (Frontend, Notes) {
+    let notes = Notes::default();
+    let frontend = Frontend::new(Box::new(notes.clone()));
+    let facts = |name: &str, controllers: &[&str], placement| ModelFacts {
+        model: ModelName::new(name).unwrap(),
+        controllers: controllers.iter().map(|controller| controller.parse().unwrap()).collect(),
+        domain_size: IpuCount::new(64).unwrap(),
+        prefix: "slurm".into(),
+        placement,
+        reconcile_interval: std::time::Duration::from_secs(30),
+        largest: 64,
+        trouble: None,
+    };
+    frontend.tell_models(vec![
+        facts("pod64", &["a:8090", "b:8090"], Placement::Controller),
+        facts("pod16", &["b:8090"], Placement::Controller),
+        facts("pod4", &["c:8090"], Placement::Explicit),
+    ]);
+    for (model, controller, ipus) in [("pod64", "a:8090", 64), ("pod64", "b:8090", 64), ("pod4", "c:8090", 4)]
+    {
+        let strangers =
+            if controller == "a:8090" { vec!["slurm_99", "theirs", "both"] } else { vec!["both"] };
+        let seen = |(n, id): (u32, &str)| SeenPartition {
+            partition: PartitionId::new(id).unwrap(),
+            places: vec![Place { domain: 0, index: n }],
+            fault: None,
+            leaving: false,
+        };
+        let partitions = (0..).zip(strangers).map(seen).collect();
+        let (pod, asked) = (pod(model, controller), Millis(1000));
+        frontend.tell(Event::Inventory { pod, asked, ipus, faulty: 0, partitions });
+    }
+    notes.0.lock().unwrap().0.clear();
+    (frontend, notes)
+}
+
+/// The answer to `drain IPUS`, `resume IPUS`, `free ID` or `free! ID` with force.
+fn answer(frontend: &Frontend, request: &str) -> String {
+    let (what, name) = request.split_once(' ').unwrap();
+    let (name, reason) = (name.to_owned(), "new switch".to_owned());
+    let answer = frontend.steer(
+        "root",
+        match what {
+            "drain" => Request::Drain { ipus: name, reason, until: None },
+            "resume" => Request::Resume { ipus: name, reason: None },
+            "free" => Request::Free { partition: name, reason, force: false },
+            "free!" => Request::Free { partition: name, reason, force: true },
+            other => panic!("no request {other}"),
+        },
+    );
+    match answer {
+        Answer::Done(text) => format!("done: {text}"),
+        Answer::Refused(text) => format!("refused: {text}"),
+    }
+}
+
+/// Compares the answers to requests, in their order.
+fn plays(frontend: &Frontend, requests: &[(&str, &str)]) {
+    for (request, expected) in requests {
+        assert_eq!(answer(frontend, request), *expected, "{request}");
+    }
+}
+
+#[test]
+fn cli_steer_ipus_are_drained_and_resumed_by_their_names() {
+    let (frontend, _) = site();
+    plays(
+        &frontend,
+        &[
+            ("drain pod64", "done: drained pod64: new switch; jobs that have IPUs there go on"),
+            (
+                "drain B:8090",
+                "done: drained pod16 (b:8090), pod64 (b:8090): new switch; jobs that have IPUs there go on",
+            ),
+            (
+                "drain c:8090/0:3",
+                "done: drained IPU 3 of domain 0 of pod4 (c:8090): new switch; jobs that have IPUs there go on",
+            ),
+            (
+                "resume a:8090",
+                "refused: a:8090 is not drained; drained: pod64, pod16 (b:8090), pod64 (b:8090), IPU 3 of domain 0 of pod4 (c:8090)",
+            ),
+            ("resume b:8090", "done: resumed pod16 (b:8090), pod64 (b:8090)"),
+            ("resume c:8090/0:3", "done: resumed IPU 3 of domain 0 of pod4 (c:8090)"),
+            ("resume pod64", "done: resumed pod64"),
+            ("resume pod64", "refused: pod64 is not drained; drained: nothing is"),
+        ],
+    );
+}
+
+#[test]
+fn cli_steer_ipus_that_cannot_be_drained_are_refused_with_the_reason() {
+    let (frontend, _) = site();
+    plays(
+        &frontend,
+        &[
+            (
+                "drain pod65",
+                "refused: pod65 is unknown; known are pod16 (b:8090), pod4 (c:8090), pod64 (a:8090, b:8090)",
+            ),
+            (
+                "drain d:8090",
+                "refused: d:8090 is unknown; known are pod16 (b:8090), pod4 (c:8090), pod64 (a:8090, b:8090)",
+            ),
+            ("drain c:8090/0:4", "refused: c:8090 has no IPU 4 of domain 0: it has 4 IPUs, 4 in a domain"),
+            ("drain c:8090/5", "refused: '5' is no place: write DOMAIN:INDEX, for example 0:5"),
+            (
+                "drain a:8090/0:3",
+                "refused: a:8090 itself chooses the IPUs of partitions (Placement=controller of pod64), so that slurm-vipu cannot keep one of them free: drain the controller, or take the IPU out of service there",
+            ),
+            (
+                "drain a\u{1b}b",
+                "refused: model 'a\\u{1b}b': a letter, then letters, digits, '_' or '-', at most 64 characters",
+            ),
+        ],
+    );
+    let drain = |reason: &str, until| {
+        let request = Request::Drain { ipus: "pod64".into(), reason: reason.into(), until };
+        frontend.steer("root", request)
+    };
+    let refused = |text: &str| Answer::Refused(text.into());
+    assert_eq!(drain(" ", None), refused("a drain needs a reason, because users see it"));
+    assert_eq!(drain("x", Some(NOW)), refused("the time at which it should end is over"));
+    assert_eq!(frontend.drains(), []);
+}
+
+/// The reason stands in squeue, so it is one short line.
+#[test]
+fn cli_steer_reasons_are_safe_to_show() {
+    let (frontend, _) = site();
+    let reason = format!("a\nb{}", "x".repeat(1 << 16));
+    frontend.steer("root", Request::Drain { ipus: "pod64".into(), reason, until: None });
+    assert_eq!(frontend.drains()[0].reason, format!(r"a\nb{}...", "x".repeat(77)));
+}
+
+#[test]
+fn cli_steer_drains_go_to_the_next_slurmctld_and_end_in_time() {
+    let (frontend, _) = site();
+    let drain = |ipus: &str, until| Request::Drain { ipus: ipus.into(), reason: "new switch".into(), until };
+    frontend.steer("root", drain("c:8090/0:3", None));
+    frontend.steer("root", drain("b:8090", Some(NOW + 60)));
+    let saved = frontend.drains();
+    assert_eq!(
+        (saved.len(), &*saved[0].by, saved[0].since, saved[2].until),
+        (3, "root", NOW, Some(NOW + 60))
+    );
+
+    let (next, notes) = site();
+    next.restore_drains(&saved).unwrap();
+    assert_eq!(next.drains(), saved);
+    assert!(!next.end_drains());
+    notes.0.lock().unwrap().1 = 60;
+    assert!(next.end_drains());
+    assert_eq!(next.drains(), saved[..1]);
+    let wrong = vipu_status::Drain { model: "a b".into(), ..saved[0].clone() };
+    assert!(next.restore_drains(&[wrong]).is_err());
+}
+
+#[test]
+fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
+    let (frontend, notes) = site();
+    let begin = |job| frontend.tell(Event::Begin(claim(job)));
+    let failed = |job| {
+        let ending = ledger::Ending::Unheld;
+        frontend.tell(Event::Failed { job, ending, keep_until: Seconds(NOW + 600) })
+    };
+    begin(1);
+    begin(2);
+    frontend.tell(Event::Up(claim(2).partition));
+    frontend.tell(Event::Launched(claim(2).partition));
+    failed(2);
+    frontend.tell(Event::KeepRecorded(claim(2).partition));
+    frontend.tell(Event::Prepare(Claim { run: JobRun::waiting(3, 0, NOW), ..claim(3) }));
+    frontend.tell(Event::Orphan(claim(4)));
+    plays(
+        &frontend,
+        &[
+            (
+                "free slurm_1",
+                "refused: job 1 has slurm_1: `scancel 1` ends the job and removes the partition",
+            ),
+            ("free slurm_2", "done: slurm_2 was kept for job 2 and is being removed"),
+            ("free slurm_2", "refused: slurm_2 is being removed already"),
+            ("free slurm_3", "done: slurm_3 was prepared for job 3, which waits on, and is being removed"),
+            ("free slurm_4", "refused: slurm_4 is being removed already"),
+            ("free slurm_5", "refused: no controller lists a partition slurm_5"),
+            (
+                "free /",
+                "refused: partition id '/': a letter, then letters, digits, '_' or '-', at most 36 characters",
+            ),
+        ],
+    );
+    let cancelled = DriverAction::CancelCreate(claim(3).partition);
+    assert!(notes.0.lock().unwrap().0.contains(&cancelled));
+}
+
+#[test]
+fn cli_steer_partitions_of_others_are_removed_on_demand_only() {
+    let (frontend, notes) = site();
+    plays(
+        &frontend,
+        &[
+            (
+                "free slurm_99",
+                "done: pod64 (a:8090) is asked to remove slurm_99; slurmctld's log has the outcome",
+            ),
+            (
+                "free theirs",
+                "refused: theirs of pod64 (a:8090) is not named like partitions of this cluster, so that others may use it: --force removes it all the same",
+            ),
+            (
+                "free! theirs",
+                "done: pod64 (a:8090) is asked to remove theirs; slurmctld's log has the outcome",
+            ),
+            (
+                "free! both",
+                "refused: pod4 (c:8090) and pod64 (a:8090) and pod64 (b:8090) have a partition both: remove the right one there, with `vipu remove partition`",
+            ),
+        ],
+    );
+    let removed = |id: &str| DriverAction::RemoveForeign {
+        pod: pod("pod64", "a:8090"),
+        partition: PartitionId::new(id).unwrap(),
+    };
+    assert_eq!(notes.0.lock().unwrap().0, ["slurm_99", "theirs"].map(removed));
+}
+
+#[test]
+fn cli_steer_reconcile_asks_each_controller() {
+    let (frontend, notes) = site();
+    let Answer::Done(text) = frontend.steer("root", Request::Reconcile {}) else { panic!("refused") };
+    assert_eq!(text, "asked 4 controllers for their IPUs and partitions; `svipu` shows the answers");
+    let all = notes.0.lock().unwrap().0.clone();
+    assert!(all.len() == 4 && all.iter().all(|action| matches!(action, DriverAction::Survey(_))), "{all:?}");
+    frontend.give_up("no journal");
+    let refused = "refused: slurm-vipu does nothing until slurmctld is restarted: no journal";
+    assert_eq!(answer(&frontend, "drain pod64"), refused);
+}

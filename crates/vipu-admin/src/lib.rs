@@ -1,0 +1,185 @@
+//! The requests of administrators to `vipu_slurmctld.so`, and its answers.
+//!
+//! svipu connects to the admin socket, writes one request as a line of JSON, and reads one line with the
+//! answer. Then the connection is over. The crate has only the lines, and it depends on no other crate of the
+//! project.
+#![forbid(unsafe_code)]
+
+use serde::{Deserialize, Serialize};
+
+/// The name of the socket in its directory.
+pub const SOCKET: &str = "vipu_admin.socket";
+
+/// The longest line in bytes, without its end.
+pub const LONGEST_LINE: usize = 64 << 10;
+
+/// The request of an administrator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Let nothing new start on some IPUs.
+    Drain {
+        /// The IPUs: `MODEL`, `HOST:PORT` of a controller, or `HOST:PORT/DOMAIN:INDEX` for one IPU.
+        ipus: String,
+        /// The reason for users and other administrators.
+        reason: String,
+        /// The Unix time in seconds at which the drain ends by itself.
+        #[serde(default)]
+        until: Option<i64>,
+    },
+    /// End a drain.
+    Resume {
+        /// The IPUs, as they were drained.
+        ipus: String,
+        /// The reason, for the log.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// Remove a partition that no running job has.
+    Free {
+        /// The partition's id on its controller.
+        partition: String,
+        /// The reason, for the log.
+        reason: String,
+        /// Remove it even if its name is not like those of this cluster.
+        #[serde(default)]
+        force: bool,
+    },
+    /// Compare the controllers' partitions with the jobs now.
+    Reconcile {},
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It is done, or begun as the text says.
+    Done(String),
+    /// Nothing was changed, for this reason.
+    Refused(String),
+}
+
+/// The reason why a line is no request or no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum BadLine {
+    /// It has more than [`LONGEST_LINE`] bytes.
+    #[error("the line is longer than {LONGEST_LINE} bytes")]
+    TooLong,
+    /// It is no JSON of this form.
+    #[error("{0}")]
+    Broken(#[from] serde_json::Error),
+}
+
+impl Request {
+    /// Reads a line, with or without its end.
+    ///
+    /// # Errors
+    /// See [`BadLine`].
+    pub fn parse(line: &[u8]) -> Result<Self, BadLine> {
+        parse(line)
+    }
+
+    /// The request in a few words, without its reason.
+    pub fn action(&self) -> String {
+        match self {
+            Self::Drain { ipus, .. } => format!("drain {ipus}"),
+            Self::Resume { ipus, .. } => format!("resume {ipus}"),
+            Self::Free { partition, .. } => format!("free {partition}"),
+            Self::Reconcile {} => "reconcile".to_owned(),
+        }
+    }
+
+    /// The reason of the administrator.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Drain { reason, .. } | Self::Free { reason, .. } => Some(reason),
+            Self::Resume { reason, .. } => reason.as_deref(),
+            Self::Reconcile {} => None,
+        }
+    }
+
+    /// The request as a line with its end.
+    ///
+    /// # Errors
+    /// None is known, because each member has a form in JSON.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        to_line(self)
+    }
+}
+
+impl Answer {
+    /// Reads a line, with or without its end.
+    ///
+    /// # Errors
+    /// See [`BadLine`].
+    pub fn parse(line: &[u8]) -> Result<Self, BadLine> {
+        parse(line)
+    }
+
+    /// The answer as a line with its end.
+    ///
+    /// # Errors
+    /// None is known, because each member has a form in JSON.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        to_line(self)
+    }
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(line: &[u8]) -> Result<T, BadLine> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if line.len() > LONGEST_LINE {
+        return Err(BadLine::TooLong);
+    }
+    Ok(serde_json::from_slice(line)?)
+}
+
+fn to_line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_admin_requests_have_this_form() {
+        let (ipus, reason) = ("pod64".to_owned(), "new switch".to_owned());
+        for (line, request) in [
+            (
+                r#"{"drain":{"ipus":"pod64","reason":"new switch","until":1800000000}}"#,
+                Request::Drain { ipus: ipus.clone(), reason: reason.clone(), until: Some(1_800_000_000) },
+            ),
+            (r#"{"resume":{"ipus":"pod64"}}"#, Request::Resume { ipus, reason: None }),
+            (
+                r#"{"free":{"partition":"slurm_7","reason":"new switch"}}"#,
+                Request::Free { partition: "slurm_7".into(), reason, force: false },
+            ),
+            (r#"{"reconcile":{}}"#, Request::Reconcile {}),
+        ] {
+            assert_eq!(Request::parse(line.as_bytes()).unwrap(), request);
+            assert_eq!(Request::parse(&request.to_line().unwrap()).unwrap(), request, "{line}");
+        }
+    }
+
+    /// A server that ignored a member would do something else than the administrator wants.
+    #[test]
+    fn cli_admin_lines_of_another_form_are_refused() {
+        for line in [
+            "",
+            "{",
+            "null",
+            r#"{"stop":{}}"#,
+            r#"{"reconcile":{"pod":1}}"#,
+            r#"{"drain":{"ipus":"pod64"}}"#,
+            r#"{"resume":{"ipus":"pod64","force":true}}"#,
+            r#"{"reconcile":{}} {"reconcile":{}}"#,
+        ] {
+            assert!(matches!(Request::parse(line.as_bytes()), Err(BadLine::Broken(_))), "{line}");
+        }
+        let long = [b' '].repeat(LONGEST_LINE + 1);
+        assert!(matches!(Request::parse(&long), Err(BadLine::TooLong)));
+    }
+}
