@@ -4,16 +4,14 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ledger::ClaimView;
 use slurm_host::{boundary, threads};
 use tracing::{info, warn};
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS};
 use vipu_types::{PartitionId, PodId};
-
-use crate::plugin::Plugin;
 
 /// The size in bytes from which a new log is begun.
 const LARGE: u64 = 16 << 20;
@@ -65,14 +63,22 @@ impl Audit {
     }
 }
 
-/// Starts the thread. The log goes to `dir`, which is StateSaveLocation. The error is one line.
-pub(crate) fn start(tasks: AuditTasks, plugin: Weak<Plugin>, dir: &Path) -> Result<(), String> {
+/// Starts the thread. The log goes to `dir`, which is StateSaveLocation. `claim_of` finds the claim of a
+/// partition. The error is one line.
+pub(crate) fn start(
+    tasks: AuditTasks,
+    claim_of: impl Fn(&PodId, &PartitionId) -> Option<ClaimView> + Send + 'static,
+    dir: &Path,
+) -> Result<(), String> {
     let mut log = Log { path: dir.join(AUDIT_LOG), is_failing: false };
     threads::spawn("vipu-audit", move || {
         for task in tasks.0 {
             boundary::guard(&|| "vipu-audit".into(), (), || {
                 log.write(&match task {
-                    Task::Change(change) => line(change, &plugin),
+                    Task::Change(change) => {
+                        let claim = claim_of(&change.pod, &change.partition);
+                        line(change, claim.as_ref())
+                    }
                     Task::Line(line) => line,
                 });
             });
@@ -81,20 +87,19 @@ pub(crate) fn start(tasks: AuditTasks, plugin: Weak<Plugin>, dir: &Path) -> Resu
 }
 
 /// The line of a change, with the job that has the partition.
-fn line(change: Change, plugin: &Weak<Plugin>) -> AuditLine {
+fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
     let Change { what, pod, partition, seconds, outcome } = change;
-    let claim = plugin.upgrade().and_then(|plugin| plugin.frontend.ledger().claim_of(&pod, &partition));
     AuditLine {
         at: now(),
         what: what.to_owned(),
         by: None,
-        why: Some(claim.as_ref().map_or("no job", |it| frontend::state_name(&it.phase)).to_owned()),
+        why: Some(claim.map_or("no job", |it| frontend::state_name(&it.phase)).to_owned()),
         model: Some(pod.model.to_string()),
         controller: Some(pod.controller.to_string()),
         partition: Some(partition.to_string()),
-        job: claim.as_ref().map(|it| it.claim.run.job),
-        user: claim.as_ref().map(|it| it.claim.user),
-        ipus: claim.as_ref().map(|it| it.claim.size.get()),
+        job: claim.map(|it| it.claim.run.job),
+        user: claim.map(|it| it.claim.user),
+        ipus: claim.map(|it| it.claim.size.get()),
         seconds,
         outcome: outcome.to_owned(),
     }

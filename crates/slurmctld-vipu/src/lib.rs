@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod admin;
+mod admin_settings;
 mod audit_thread;
 mod counters;
 #[allow(unsafe_code, reason = "the exports are C functions")]

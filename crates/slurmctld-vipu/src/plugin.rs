@@ -20,7 +20,7 @@ use vipu_conf::{AuditLevel, InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
-use crate::admin::AdminSettings;
+use crate::admin_settings::AdminSettings;
 use crate::audit_thread::{self, Audit, AuditTasks};
 use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};

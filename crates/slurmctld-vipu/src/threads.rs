@@ -5,6 +5,7 @@ use std::sync::Weak;
 
 use driver::Orders;
 use tracing::error;
+use vipu_types::{PartitionId, PodId};
 
 use crate::audit_thread::{self, AuditTasks};
 use crate::plugin::{Ends, Plugin};
@@ -46,7 +47,11 @@ impl DriverEnds {
             if let Err(why) = status_thread::start(self.plugin.clone(), state, around.cluster.clone()) {
                 error!("{why}: svipu has no status until slurmctld is restarted");
             }
-            if let Err(why) = audit_thread::start(self.audit_tasks, self.plugin.clone(), state) {
+            let plugin = self.plugin.clone();
+            let claim_of = move |pod: &PodId, partition: &PartitionId| {
+                plugin.upgrade()?.frontend.ledger().claim_of(pod, partition)
+            };
+            if let Err(why) = audit_thread::start(self.audit_tasks, claim_of, state) {
                 error!("{why}: nothing is in the audit log until slurmctld is restarted");
             }
         }

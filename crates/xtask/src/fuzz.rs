@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::run;
 
-pub const TARGETS: [&str; 7] = ["conf", "gres", "journal", "table", "wire", "ipuof", "jobs"];
+pub const TARGETS: [&str; 8] = ["admin", "conf", "gres", "journal", "table", "wire", "ipuof", "jobs"];
 
 /// The compiler options that count the taken branches, as libFuzzer needs it. cargo-fuzz also asks a nightly
 /// compiler for sanitizers, which find faults that safe Rust does not have.

@@ -3,6 +3,7 @@
 //! The ledger is locked for one portion at a time, so that callbacks of Slurm never wait long for it. Facts
 //! about jobs come from the host thread, which looks at jobs in portions too ([`HostTask::LookAtJobs`]).
 
+mod clocks;
 mod history;
 mod model;
 mod partition;
@@ -15,6 +16,7 @@ use vipu_forecast::ModelForecast;
 use vipu_status::{Counters, Status, WaitingJob, Writer};
 use vipu_types::ModelName;
 
+use self::clocks::Clocks;
 use self::history::History;
 use self::model::model;
 use self::partition::partition;
@@ -43,25 +45,6 @@ pub struct StatusComposer {
     /// The time of the last look at all jobs.
     looked: Option<Millis>,
     history: History,
-}
-
-/// The two clocks at one moment.
-#[derive(Clone, Copy)]
-struct Clocks {
-    ledger: Millis,
-    unix: i64,
-}
-
-impl Clocks {
-    fn of(frontend: &Frontend) -> Self {
-        Self { ledger: frontend.now(), unix: frontend.outside().unix_time().0 }
-    }
-
-    /// A time of the ledger's clock as Unix time.
-    fn unix(self, at: Millis) -> i64 {
-        let ago = self.ledger.0.saturating_sub(at.0) / 1000;
-        self.unix.saturating_sub_unsigned(ago)
-    }
 }
 
 impl StatusComposer {

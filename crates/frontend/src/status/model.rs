@@ -6,7 +6,7 @@ use ledger::{Contact, Held, Holder, ModelState, PodState};
 use vipu_status::{ConfFile, Ipus, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share, State};
 use vipu_types::{ModelName, Placement};
 
-use super::Clocks;
+use super::clocks::Clocks;
 use super::history::History;
 use super::partition::place;
 use crate::frontend::Frontend;

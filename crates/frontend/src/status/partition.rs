@@ -3,7 +3,7 @@
 use ledger::{Phase, PlacedClaim, Step};
 use vipu_status::{Partition, Place, State};
 
-use super::Clocks;
+use super::clocks::Clocks;
 use super::seen_jobs::{self, SeenJob};
 
 pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJob>) -> Partition {

@@ -6,7 +6,6 @@ mod drains_file;
 mod server;
 mod socket_file;
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -17,12 +16,12 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tracing::{error, info, warn};
-use vipu_admin::{Answer, Request, SOCKET};
-use vipu_conf::AdminSocket;
+use vipu_admin::{Answer, Request};
 use vipu_status::AuditLine;
 
 pub(crate) use self::drains_file::DrainsFile;
 use self::server::{Limits, Server};
+use crate::admin_settings::AdminSettings;
 use crate::plugin::Plugin;
 
 /// The time between two tries to make the socket. A slurmctld that this one replaces may have it still.
@@ -30,29 +29,6 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// The time between two looks for drains that are over.
 const TICK: Duration = Duration::from_secs(1);
-
-/// The socket and its user, from the configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AdminSettings {
-    /// None if there is to be no socket.
-    path: Option<PathBuf>,
-    /// SlurmUser, who may use it besides root.
-    slurm_user: u32,
-}
-
-impl AdminSettings {
-    /// Reads the settings. `folder` is that of vipu.conf. Only in a callback that runs under the configuration
-    /// lock.
-    pub(crate) fn read(folder: &Path) -> Self {
-        let beside_pid_file = || Some(slurm_host::conf::slurmctld_pid_file()?.parent()?.join(SOCKET));
-        let path = match vipu_conf::admin_socket_of(folder) {
-            Some(AdminSocket::At(path)) => Some(path),
-            Some(AdminSocket::None) => None,
-            None => beside_pid_file(),
-        };
-        Self { path, slurm_user: slurm_host::conf::slurm_user().unwrap_or_default() }
-    }
-}
 
 /// Serves the socket and ends drains, as long as there is the plugin. Needs the drains of an earlier slurmctld
 /// to be restored.
