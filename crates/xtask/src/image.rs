@@ -15,8 +15,8 @@ use testbed::{compose, programs, say};
 
 use crate::{build, needed_packages, run};
 
-/// The programs that run in containers: the mock controller, and the leash of a test's daemons.
-const PROGRAMS: [&str; 2] = ["mock-vipu-server", "testbed-leash"];
+/// The programs that run in containers: the mock controller, the leash of a test's daemons, and svipu.
+const PROGRAMS: [&str; 3] = ["mock-vipu-server", "svipu", "testbed-leash"];
 
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 

@@ -13,6 +13,7 @@ mod import_circles;
 mod layout;
 mod matrix;
 mod needed_packages;
+mod pictures;
 mod prometheus;
 mod results;
 mod run;
@@ -45,6 +46,8 @@ enum Task {
         #[arg(long)]
         keep: bool,
     },
+    /// Draw docs/pictures/map.svg from a real Slurm, and print what svipu shows of it. Needs root.
+    Pictures,
     /// Run all tests, or those whose name contains FILTER.
     Test {
         /// Part of a test's name.
@@ -133,6 +136,11 @@ fn run_task(task: Task) -> Result<ExitCode> {
             if run::is_root() { demo::run(keep) } else { demo::run_as_root(keep) }
         }
         Task::DemoAsRoot { keep } => demo::run(keep),
+        Task::Pictures => {
+            needed_packages::install_missing(&needed_packages::SLURM)?;
+            build::plugins_and_programs()?;
+            pictures::run().map(|()| ExitCode::SUCCESS)
+        }
         Task::Test { filter, faults, matrix, suite, mirror } => {
             let (filter, mut table) = (filter.as_deref(), Table::default());
             if matrix {

@@ -3,3 +3,4 @@
 mod doctor;
 mod status_document;
 mod steering;
+mod svipu;

@@ -1,0 +1,52 @@
+//! svipu on a real cluster.
+
+use anyhow::{Result, ensure};
+use testbed::{Cluster, programs, wait_until};
+
+use crate::jobs::{ipus, running, waits};
+use crate::{LIMIT, let_go, quick};
+
+fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
+    let program = programs::find("svipu")?;
+    Ok(cluster.command(&program.to_string_lossy()).args(args).success()?.stdout)
+}
+
+/// The number of calls that slurmctld has answered with jobs, nodes or Slurm partitions.
+fn calls_for_information(cluster: &Cluster) -> Result<u64> {
+    let text = cluster.command("sdiag").success()?.stdout;
+    let of_type = |line: &str| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let is_asked = name.starts_with("REQUEST_") && name.contains("_INFO") && !name.contains("STATS");
+        let count = words.find_map(|word| word.strip_prefix("count:"))?;
+        is_asked.then(|| count.parse::<u64>().ok())?
+    };
+    Ok(text.lines().filter_map(of_type).sum())
+}
+
+#[test]
+fn cli_svipu_answers_without_a_call_to_slurmctld() -> Result<()> {
+    quick().run(|cluster| {
+        let first = running(cluster, 32, &[])?;
+        let second = ipus(cluster, 64, 60, &[])?;
+        waits(cluster, second, "vipu: 64 IPUs of pod64 needed, 32 free, largest block 32")?;
+        wait_until("the jobs in svipu", LIMIT, || {
+            let partitions = svipu(cluster, &["partitions", "--noheader", "-o", "job,state"])?;
+            let queue = svipu(cluster, &["queue", "--noheader", "-o", "job"])?;
+            let words: Vec<_> = partitions.split_whitespace().collect();
+            Ok(words == [first.to_string().as_str(), "running"] && queue.trim() == second.to_string())
+        })?;
+        // squeue makes the counter go up: the names of the calls are right.
+        let before_squeue = calls_for_information(cluster)?;
+        cluster.command("squeue").success()?;
+        let before = calls_for_information(cluster)?;
+        ensure!(before > before_squeue, "sdiag counts no call of squeue");
+        let second = second.to_string();
+        for args in [&["status"][..], &["map"], &["queue"], &["plan"], &["why", &second], &["user", "root"]] {
+            svipu(cluster, args)?;
+        }
+        let after = calls_for_information(cluster)?;
+        ensure!(after == before, "svipu made {} calls", after - before);
+        let_go(cluster)
+    })
+}
