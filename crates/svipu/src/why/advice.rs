@@ -8,7 +8,6 @@ use vipu_types::IpuCount;
 
 use super::sentence::Sentence;
 use super::waiting::{Waiting, allowed, forecast};
-use crate::view::View;
 use crate::{names, safe, times};
 
 /// The seconds of the shortest time limit. Slurm counts in minutes.
@@ -16,23 +15,15 @@ const MINUTE: u64 = 60;
 
 /// A smaller size, a shorter time limit and another model with which the job could start now. There is no
 /// advice if the job has its IPUs as soon as Slurm looks at it again, if it waits for more than IPUs, or if it
-/// is so far back in line that the forecast does not count all jobs before it, or if IPUs are drained.
+/// is so far back in line that the forecast does not count all jobs before it.
 pub(super) fn all(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let has_ipus = |start: Start| start.at <= waiting.now;
-    if is_drained(waiting.view, waiting.model)
-        || waiting.is_far_back()
-        || waiting.row.not_before > waiting.now
-        || waiting.start().is_some_and(has_ipus)
+    if waiting.is_far_back() || waiting.row.not_before > waiting.now || waiting.start().is_some_and(has_ipus)
     {
         return Vec::new();
     }
     let advice = [smaller(waiting), shorter(waiting), other_model(waiting)];
     advice.into_iter().flatten().collect()
-}
-
-/// Whether some IPUs of the model are drained. The forecast does not know which IPUs get no partition.
-fn is_drained(view: &View<'_>, model: &Model) -> bool {
-    view.all.drains.iter().any(|drain| drain.model == model.name)
 }
 
 /// Whether the job could start now with this size and duration, at its place in line.
@@ -87,7 +78,6 @@ fn other_model(waiting: &Waiting<'_>) -> Option<Sentence> {
         let start = forecast(view, model, waiting.now)
             .and_then(|it| it.new_job(size, Duration::from_secs(row.duration)));
         model.name != row.model
-            && !is_drained(view, model)
             && row.size <= allowed(row, model)
             && start.is_some_and(|it| it.at <= waiting.now)
     };

@@ -55,8 +55,11 @@ fn cli_svipu_closed_pipe_ends_quietly() {
 fn repeated(folder: &Path, seconds: &str, pages: usize) -> (Child, impl Sized) {
     let path = folder.join("vipu_status.json");
     std::fs::write(&path, pod1024(64).to_json().unwrap()).unwrap();
-    let mut command = svipu(&path, &["map", "-i", seconds]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // A shell starts background jobs with SIGINT ignored.
+    let mut command = Command::new("env");
+    command.args(["--default-signal", env!("CARGO_BIN_EXE_svipu"), "map", "-i", seconds]);
+    let mut child =
+        command.env("SVIPU_STATUS", &path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for _ in 0..pages {
         assert!(lines.by_ref().any(|line| line.unwrap().starts_with("as of ")));

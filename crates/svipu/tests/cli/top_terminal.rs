@@ -120,7 +120,9 @@ fn command(program: &str, folder: &Path) -> Command {
 }
 
 fn top(folder: &Path) -> Session {
-    let mut command = command(env!("CARGO_BIN_EXE_svipu"), folder).arg("top");
+    // A shell starts background jobs with SIGINT ignored.
+    let words = ["--default-signal", env!("CARGO_BIN_EXE_svipu"), "top"];
+    let mut command = command("env", folder).args(words);
     Session::start(|pts| command.spawn_borrowed(pts).unwrap())
 }
 

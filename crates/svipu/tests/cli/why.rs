@@ -100,9 +100,6 @@ fn cli_svipu_why_tells_what_stops_jobs() {
         }),
     ];
     assert_snapshot!(texts.concat());
-    // The forecast does not know which IPUs are drained, so that there is no advice.
-    let one = changed("drained", |it| it.drains = vec![drain(None, Some("vipu:8090"), None)]);
-    assert!(one.contains("It can have its IPUs at") && !one.contains("What would help"), "{one}");
 }
 
 #[test]
