@@ -71,6 +71,8 @@ fn has_acls(place: &Path) -> bool {
 fn clusters(place: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    // The name of a file that is being written begins with a point, too.
+    let names = names.filter(|name| !name.ends_with(".new"));
     let mut found: Vec<_> = names.filter_map(|name| Some(name.strip_prefix(MARK)?.to_owned())).collect();
     found.sort();
     found
