@@ -21,9 +21,9 @@ pub fn run() -> Result<()> {
             cluster.await_job(*job, "to run", LIMIT, |job| job.state == "RUNNING")?;
         }
         let waiting = submit(cluster, &WAITING)?;
-        wait_until("the starts of the waiting jobs", LIMIT, || {
-            let shown = svipu(cluster, &["queue", "--noheader", "--format=start"])?;
-            let known = shown.lines().filter(|start| start.contains(':')).count();
+        wait_until("the reasons of the waiting jobs", LIMIT, || {
+            let shown = svipu(cluster, &["queue", "--noheader", "--format=start,reason"])?;
+            let known = shown.lines().filter(|line| line.contains(':') && line.contains("vipu: ")).count();
             Ok(known == WAITING.len())
         })?;
         let map = run::workspace().join("docs/pictures/map.svg");

@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 use testbed::{Account, Cluster, wait_until};
 use vipu_doctor::{Examination, Host, Level, examine};
+use vipu_status::{Contact, Status, file_names};
 
 use crate::{LIMIT, quick};
 
@@ -19,10 +20,14 @@ fn examined(cluster: &Cluster) -> Examination {
     })
 }
 
-/// The findings, when slurmctld has written its status document.
+/// The findings, when the status document says that the controller answers.
 fn findings(cluster: &Cluster) -> Result<Examination> {
-    let status = cluster.layout().state().join("vipu_status.json");
-    wait_until("the status document", LIMIT, || Ok(status.exists()))?;
+    let file = cluster.layout().state().join(file_names::WHOLE);
+    wait_until("the controller in the status document", LIMIT, || {
+        let Ok(text) = std::fs::read(&file) else { return Ok(false) };
+        let pods = Status::parse(&text)?.models.into_iter().flat_map(|model| model.pods);
+        Ok(pods.map(|pod| pod.contact).any(|contact| matches!(contact, Contact::Reached { .. })))
+    })?;
     Ok(examined(cluster))
 }
 
