@@ -126,11 +126,13 @@ fn is_aside(text: &str) -> bool {
 }
 
 /// Returns a job's record without the parts that depend on the time of the look. The expected start of a
-/// waiting job is rounded to the step of the time limits.
+/// waiting job is rounded to the step of the time limits. The lines are sorted and differ: once, on 26.05, the
+/// records of all started jobs had the same lines in another order or number.
 fn timeless(record: &str, origin: u64) -> Result<String> {
     let waits = record.contains("JobState=PENDING");
-    let mut text = String::new();
+    let mut lines = BTreeSet::new();
     for line in record.lines() {
+        let mut text = String::new();
         for word in line.split(' ').filter(|word| !word.is_empty() && !word.starts_with(SCRIPTS)) {
             match word.split_once('=') {
                 Some((key, _)) if OF_THE_RUN.contains(&key) => {}
@@ -143,7 +145,7 @@ fn timeless(record: &str, origin: u64) -> Result<String> {
                 _ => write!(text, "{word} ")?,
             }
         }
-        text.push('\n');
+        lines.insert(text);
     }
-    Ok(text)
+    Ok(lines.into_iter().collect::<Vec<_>>().join("\n"))
 }
