@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,14 +37,18 @@ enum Task {
 
 /// The queue to the thread. To push never waits.
 #[derive(Clone)]
-pub(crate) struct Audit(SyncSender<Task>);
+pub(crate) struct Audit {
+    tasks: SyncSender<Task>,
+    /// Whether the queue was full at the last push.
+    is_full: Arc<AtomicBool>,
+}
 
 /// The end of the queue for the thread.
 pub(crate) struct AuditTasks(Receiver<Task>);
 
 pub(crate) fn channel() -> (Audit, AuditTasks) {
     let (audit, tasks) = sync_channel(MOST_WAITING);
-    (Audit(audit), AuditTasks(tasks))
+    (Audit { tasks: audit, is_full: Arc::default() }, AuditTasks(tasks))
 }
 
 impl Audit {
@@ -57,8 +63,13 @@ impl Audit {
     }
 
     fn push(&self, task: Task) {
-        if let Err(TrySendError::Full(_)) = self.0.try_send(task) {
-            warn!("the audit log lacks a line: {MOST_WAITING} lines wait for its disk");
+        let is_full = matches!(self.tasks.try_send(task), Err(TrySendError::Full(_)));
+        if is_full && !self.is_full.swap(true, Ordering::Relaxed) {
+            warn!(
+                "the audit log lacks lines from now on: {MOST_WAITING} lines wait for the disk of StateSaveLocation"
+            );
+        } else if !is_full {
+            self.is_full.store(false, Ordering::Relaxed);
         }
     }
 }

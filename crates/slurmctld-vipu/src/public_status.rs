@@ -104,17 +104,31 @@ impl Writer {
         // Another file system may have been mounted there since.
         let dir = IpuofDir::open(&self.dir)?;
         dir.write(&file_names::public(&self.cluster), &texts.document, Readers::Everyone)?;
-        let gone: Vec<u32> =
-            self.own_jobs.keys().copied().filter(|it| !texts.own_jobs.contains_key(it)).collect();
-        for user in gone {
-            dir.remove_file(&file_names::own_jobs(&self.cluster, user))?;
+        let users: BTreeSet<u32> = self.own_jobs.keys().chain(texts.own_jobs.keys()).copied().collect();
+        // A file that cannot be written costs no other user his own.
+        let results: Vec<_> = users
+            .into_iter()
+            .map(|user| self.write_own_jobs(&dir, user, texts.own_jobs.get(&user)))
+            .collect();
+        results.into_iter().collect()
+    }
+
+    /// Writes the file of a user, or removes it from a user without jobs.
+    fn write_own_jobs(
+        &mut self,
+        dir: &IpuofDir,
+        user: u32,
+        text: Option<&Vec<u8>>,
+    ) -> Result<(), ipuof::Error> {
+        let name = file_names::own_jobs(&self.cluster, user);
+        let Some(text) = text else {
+            dir.remove_file(&name)?;
             self.own_jobs.remove(&user);
-        }
-        for (user, text) in &texts.own_jobs {
-            if self.own_jobs.get(user) != Some(text) {
-                dir.write(&file_names::own_jobs(&self.cluster, *user), text, Readers::Only(*user))?;
-                self.own_jobs.insert(*user, text.clone());
-            }
+            return Ok(());
+        };
+        if self.own_jobs.get(&user) != Some(text) {
+            dir.write(&name, text, Readers::Only(user))?;
+            self.own_jobs.insert(user, text.clone());
         }
         Ok(())
     }
@@ -125,4 +139,28 @@ fn left_behind(dir: &Path, cluster: &str) -> BTreeMap<u32, Vec<u8>> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let user = |name: &str| file_names::user_of(name, cluster);
     entries.filter_map(|entry| Some((user(entry.file_name().to_str()?)?, Vec::new()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_status_file_that_cannot_be_written_costs_no_other_user_his_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |user| dir.path().join(file_names::own_jobs("c", user));
+        fs::create_dir_all(path(1000).join("in the way")).unwrap();
+        let mut writer = Writer {
+            dir: dir.path().to_owned(),
+            cluster: "c".into(),
+            own_jobs: [(1002, Vec::new())].into(),
+            is_failing: false,
+        };
+        fs::write(path(1002), "left behind").unwrap();
+        let own_jobs = [(1000, b"a".to_vec()), (1001, b"b".to_vec())].into();
+        let failed = writer.write(&Texts { document: b"all".to_vec(), own_jobs }).unwrap_err();
+        assert!(failed.to_string().contains("vipu_own_jobs.c.1000.json"), "{failed}");
+        assert_eq!(fs::read(path(1001)).unwrap(), b"b");
+        assert!(!path(1002).exists(), "the file of a user without jobs");
+    }
 }

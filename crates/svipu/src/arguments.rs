@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use jiff::civil::DateTime;
 use serde::Deserialize;
 use vipu_status::Place;
 use vipu_types::IpuCount;
@@ -15,8 +14,10 @@ use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
 mod conf;
+mod steering;
 
 pub(crate) use conf::{Conf, Generate};
+pub(crate) use steering::{Drained, PartitionCommand, Steering};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
@@ -55,7 +56,7 @@ impl Arguments {
 }
 
 /// The command.
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show each model: its IPUs by use, controllers, jobs and limits (the default command).
     Status,
@@ -153,18 +154,8 @@ pub(crate) enum Command {
         #[arg(required = true)]
         id: Option<String>,
     },
-    /// Let nothing new start on some IPUs (administrators). Jobs that have IPUs there go on.
-    Drain {
-        #[command(flatten)]
-        drained: Drained,
-        /// The end of the drain: 2027-01-15, 2027-01-15T12:00:00, or now+2:00:00 with a time as for --time.
-        #[arg(long, value_name = "TIME", value_parser = Until::read)]
-        until: Option<Until>,
-    },
-    /// End a drain (administrators).
-    Resume(Drained),
-    /// Compare the controllers' partitions with the jobs now (administrators).
-    Reconcile,
+    #[command(flatten)]
+    Steer(Steering),
     /// Print the completion of commands and options for a shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
@@ -194,61 +185,6 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9877")]
         listen: SocketAddr,
     },
-}
-
-/// A command for one partition.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum PartitionCommand {
-    /// Remove a partition that no running job has (administrators).
-    Free {
-        /// The partition's id on its controller.
-        id: String,
-        /// The reason, for slurmctld's log.
-        #[arg(long)]
-        reason: String,
-        /// Remove it even if its name is not like those of this cluster.
-        #[arg(long)]
-        force: bool,
-    },
-}
-
-/// IPUs that are drained or resumed.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Drained {
-    /// A model, a controller as HOST:PORT, or one of its IPUs as HOST:PORT/DOMAIN:INDEX.
-    #[arg(value_name = "MODEL|CONTROLLER|PLACE")]
-    pub(crate) ipus: String,
-    /// The reason. Users see that of a drain in squeue.
-    #[arg(long)]
-    pub(crate) reason: String,
-}
-
-/// The end of a drain.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Until {
-    /// A date and time of this host.
-    At(DateTime),
-    /// Seconds from now on.
-    In(u64),
-}
-
-impl Until {
-    fn read(text: &str) -> Result<Self, String> {
-        let span = text.strip_prefix("now+").and_then(times::read_limit).map(Self::In);
-        let known = "write 2027-01-15, 2027-01-15T12:00:00 or now+2:00:00";
-        span.or_else(|| text.parse().ok().map(Self::At)).ok_or_else(|| known.to_owned())
-    }
-
-    /// The Unix time in seconds.
-    pub(crate) fn after(self, surroundings: &Surroundings) -> i64 {
-        match self {
-            Self::At(at) => {
-                let zoned = at.to_zoned(surroundings.zone.clone());
-                zoned.map_or(i64::MAX, |zoned| zoned.timestamp().as_second())
-            }
-            Self::In(seconds) => surroundings.now.saturating_add_unsigned(seconds),
-        }
-    }
 }
 
 fn size(text: &str) -> Result<IpuCount, String> {

@@ -50,6 +50,8 @@ pub use top::{Next, Screen, Top, watch};
 
 use std::path::{Path, PathBuf};
 
+use vipu_admin::Request;
+
 use arguments::{Command, Conf};
 use configuration::Configuration;
 use error::Failure;
@@ -113,9 +115,6 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    if let Some(request) = steering::request(command, surroundings) {
-        return steering::carry_out(&request, arguments.common.socket.as_deref(), surroundings);
-    }
     let shows_json =
         !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
     if arguments.common.json && !shows_json {
@@ -146,6 +145,8 @@ fn answer(
         }
         Ok(page)
     };
+    let steer =
+        |request: &Request| steering::carry_out(request, arguments.common.socket.as_deref(), surroundings);
     match command {
         Command::Status => page(&status::show),
         Command::Queue => page(&job_queue::show),
@@ -158,11 +159,11 @@ fn answer(
         Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
         Command::Why { id } => page(&|view| why::show(view, id)),
         Command::Job { id } => page(&|view| job::show(view, id)),
+        Command::Partition { command: Some(command), .. } => steer(&steering::of_partition(command)),
         Command::Partition { id, .. } => {
             page(&|view| partition::show(view, id.as_deref().unwrap_or_default()))
         }
-        // slurmctld has carried them out.
-        Command::Drain { .. } | Command::Resume(_) | Command::Reconcile => Ok(String::new()),
+        Command::Steer(command) => steer(&steering::request(command, surroundings)),
         Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
         Command::User { name } => page(&|view| user::show(view, name)),
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),

@@ -1,17 +1,18 @@
 //! The commands of administrators, which slurmctld carries out.
 
-use std::fs;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use slurm_conf::SlurmConf;
 use vipu_admin::{Answer, LONGEST_LINE, Request, SOCKET};
 use vipu_conf::AdminSocket;
 
-use crate::arguments::{Command, Drained, PartitionCommand};
+use crate::arguments::{Drained, PartitionCommand, Steering};
 use crate::error::Failure;
 use crate::safe;
+use crate::slurm_files::{SlurmFiles, slurm_conf_path};
 use crate::surroundings::Surroundings;
 
 /// The longest wait for slurmctld. It answers at once unless its disk is slow.
@@ -20,19 +21,25 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The directory of SlurmctldPidFile if slurm.conf names none.
 const RUN: &str = "/var/run";
 
-/// The request of a command, or none if the command only shows something.
-pub(crate) fn request(command: &Command, surroundings: &Surroundings) -> Option<Request> {
-    match command.clone() {
-        Command::Drain { drained: Drained { ipus, reason }, until } => {
-            Some(Request::Drain { ipus, reason, until: until.map(|until| until.after(surroundings)) })
+/// The request of a command.
+pub(crate) fn request(command: &Steering, surroundings: &Surroundings) -> Request {
+    match command {
+        Steering::Drain { drained: Drained { ipus, reason }, until } => Request::Drain {
+            ipus: ipus.clone(),
+            reason: reason.clone(),
+            until: until.map(|until| until.after(surroundings)),
+        },
+        Steering::Resume(Drained { ipus, reason }) => {
+            Request::Resume { ipus: ipus.clone(), reason: Some(reason.clone()) }
         }
-        Command::Resume(Drained { ipus, reason }) => Some(Request::Resume { ipus, reason: Some(reason) }),
-        Command::Partition { command: Some(PartitionCommand::Free { id, reason, force }), .. } => {
-            Some(Request::Free { partition: id, reason, force })
-        }
-        Command::Reconcile => Some(Request::Reconcile {}),
-        _ => None,
+        Steering::Reconcile => Request::Reconcile {},
     }
+}
+
+/// The request of a command for one partition.
+pub(crate) fn of_partition(command: &PartitionCommand) -> Request {
+    let PartitionCommand::Free { id, reason, force } = command;
+    Request::Free { partition: id.clone(), reason: reason.clone(), force: *force }
 }
 
 /// Has slurmctld carry out a request, and returns its words. `option` is that of `--socket`.
@@ -84,22 +91,15 @@ fn words(why: &io::Error) -> String {
 
 /// The socket by the rule of slurmctld, from the files in the folder of slurm.conf.
 fn configured(surroundings: &Surroundings) -> Result<PathBuf, Failure> {
-    let beside = surroundings.variable("SLURM_CONF").and_then(|conf| Path::new(conf).parent());
-    let folder = beside.map_or_else(|| surroundings.etc.join("slurm"), Path::to_owned);
-    match vipu_conf::admin_socket_of(&folder) {
+    let slurm_conf = slurm_conf_path(surroundings);
+    let folder = slurm_conf.parent().unwrap_or(Path::new("."));
+    match vipu_conf::admin_socket_of(folder) {
         Some(AdminSocket::At(path)) => Ok(path),
         Some(AdminSocket::None) => Err(Failure::NoSocket(folder.join("vipu.conf"))),
         None => {
-            let text = fs::read(folder.join("slurm.conf")).unwrap_or_default();
-            let pid_file = String::from_utf8_lossy(&text).lines().find_map(pid_file);
-            let directory = pid_file.as_deref().and_then(Path::parent).unwrap_or(Path::new(RUN));
-            Ok(directory.join(SOCKET))
+            let conf = SlurmConf::read(&slurm_conf, &mut SlurmFiles).ok();
+            let pid_file = conf.as_ref().and_then(|conf| conf.value("SlurmctldPidFile")).map(Path::new);
+            Ok(pid_file.and_then(Path::parent).unwrap_or(Path::new(RUN)).join(SOCKET))
         }
     }
-}
-
-/// The value of `SlurmctldPidFile` in a line of slurm.conf.
-fn pid_file(line: &str) -> Option<PathBuf> {
-    let (key, value) = line.split('#').next()?.split_once('=')?;
-    key.trim().eq_ignore_ascii_case("SlurmctldPidFile").then(|| PathBuf::from(value.trim().trim_matches('"')))
 }

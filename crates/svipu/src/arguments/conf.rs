@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 /// What to do with the configuration.
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum Conf {
     /// Check files before slurmctld reads them. Exit status 1: there is an error.
     Check {
@@ -19,7 +19,7 @@ pub(crate) enum Conf {
 }
 
 /// What the controllers do not tell.
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct Generate {
     /// A V-IPU controller. Give the option once for each controller of the model.
     #[arg(long = "host", value_name = "HOST[:PORT]", required = true)]
