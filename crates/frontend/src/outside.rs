@@ -56,7 +56,12 @@ pub enum HostTask {
     /// Requeue the job of this run, which failed.
     Requeue(JobRun),
     /// Look at these jobs for the status document.
-    LookAtJobs(Vec<u32>),
+    LookAtJobs {
+        /// The jobs.
+        jobs: Vec<u32>,
+        /// Whether all pending jobs with IPUs are looked at, too.
+        and_all_pending: bool,
+    },
     /// Finish a job_fini of this job that panicked.
     End {
         /// The job.

@@ -31,6 +31,7 @@ pub trait Job: Copy {
     fn options(self, beginning: &str) -> Vec<String>;
     fn environment(self, name: &str) -> Option<String>;
     fn reason(self) -> Option<String>;
+    fn shown_reason(self) -> Option<String>;
     fn node_count(self) -> u32;
     fn nodes_done(self) -> bool;
     fn het_job(self) -> u32;
@@ -159,6 +160,8 @@ pub trait Slurm {
     /// Looks at jobs under the job read lock. The answer has one entry for each id: `None` if Slurm has no
     /// job with that id.
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
+    /// The ids of the pending jobs that ask for IPUs.
+    fn pending_with_ipus(&mut self) -> Vec<u32>;
     /// Takes the job write lock. Waits while a scheduling pass holds it.
     fn write(&mut self) -> Self::Locked<'_>;
     /// Opens the completion gate of a job, so that it may leave COMPLETING.

@@ -232,6 +232,14 @@ impl<'lock> JobRef<'lock> {
         self.is_pending() && self.priority() != 0 && reasons.contains(&self.state_reason())
     }
 
+    /// The reason that squeue shows for a waiting job: a text, or else the name of Slurm's reason. None if it
+    /// has no reason yet.
+    pub fn shown_reason(self) -> Option<String> {
+        let name = || Some(self.state_reason()).filter(|reason| *reason != facts::WAIT_NO_REASON);
+        let text = self.reason().filter(|text| !text.is_empty());
+        text.or_else(|| crate::differences::reason_name::of(name()?))
+    }
+
     /// Whether no node of the job has anything left to do for it.
     pub fn nodes_done(self) -> bool {
         let bitmap = self.record.pointer(self.layout().job_record.node_bitmap_cg);

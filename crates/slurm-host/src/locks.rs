@@ -68,6 +68,17 @@ impl LockPermit {
         jobs.iter().map(|job| locked.find(*job).map(&see)).collect()
     }
 
+    /// The ids of the pending jobs that ask for IPUs.
+    pub fn pending_with_ipus(&mut self) -> Vec<u32> {
+        let locked = Locked::take(self, READ_JOBS);
+        let slurmctld = &locked.host.slurmctld;
+        // SAFETY: job read lock; job_list is NULL or Slurm's list of job records.
+        let listed = unsafe { list::items(slurmctld.call.list_for_each, slurmctld.var.job_list.get()) };
+        // SAFETY: elements of job_list, under the job read lock as long as `locked`.
+        let jobs = listed.into_iter().flatten().filter_map(|job| unsafe { JobRef::from_list(job.as_ptr()) });
+        jobs.filter(|job| job.is_pending() && job.mentions_vipu()).map(JobRef::id).collect()
+    }
+
     /// Makes the main scheduler look at the queue now, or soon if the site wants passes deferred.
     pub fn kick_scheduler(&mut self) {
         let deferred = {

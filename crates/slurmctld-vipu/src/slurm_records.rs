@@ -83,6 +83,7 @@ impl Job for SlurmJob<'_> {
         options(beginning: &str) -> Vec<String>;
         environment(name: &str) -> Option<String>;
         reason() -> Option<String>;
+        shown_reason() -> Option<String>;
         node_count() -> u32;
         nodes_done() -> bool;
         het_job() -> u32;
@@ -225,6 +226,7 @@ impl slurm::Slurm for Slurm {
     }
 
     of_slurm_host! { &mut Self, 0:
+        pending_with_ipus() -> Vec<u32>;
         open_completion_gate(job: u32);
         kick_scheduler();
     }

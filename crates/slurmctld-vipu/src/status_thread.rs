@@ -51,15 +51,15 @@ struct StatusThread {
     public: PublicStatus,
     /// StatusGroup, and its number as of the last look.
     group: (Option<String>, Option<Gid>),
-    /// The revision of the ledger in the last document, and the time of that document.
-    last: Option<((u64, u64), Instant)>,
+    /// The revision of the last document, and its time.
+    last: Option<(((u64, u64), u64), Instant)>,
     /// Whether the last document could not be written.
     is_failing: bool,
 }
 
 impl StatusThread {
     fn turn(&mut self, plugin: &Plugin) {
-        let revision = plugin.frontend.ledger().revision();
+        let revision = plugin.frontend.status_revision();
         if self.last.is_some_and(|(last, when)| last == revision && when.elapsed() < SIGN_OF_LIFE) {
             return;
         }

@@ -12,13 +12,19 @@ const NEAREST: usize = 3;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let Found { partitions, waiting } = find(view, id)?;
+    let Found { partitions, waiting, not_in_line } = find(view, id)?;
     if view.common.json {
-        return view.json(Part { partitions: Some(partitions), line: Some(waiting), ..Part::default() });
+        return view.json(Part {
+            partitions: Some(partitions),
+            line: Some(waiting),
+            not_in_line: Some(not_in_line),
+            ..Part::default()
+        });
     }
     let mut page = view.page();
     partitions.iter().for_each(|entry| partition::add(&mut page, view, entry));
     waiting.iter().for_each(|entry| add_waiting(&mut page, view, entry));
+    not_in_line.iter().for_each(|entry| add_not_in_line(&mut page, view, entry));
     Ok(page.finish())
 }
 
@@ -28,6 +34,8 @@ pub(crate) struct Found<'a> {
     pub(crate) partitions: Vec<&'a Partition>,
     /// Its places in line.
     pub(crate) waiting: Vec<&'a WaitingJob>,
+    /// Its waits for something else than IPUs.
+    pub(crate) not_in_line: Vec<&'a WaitingJob>,
 }
 
 /// Looks a job up. The error names the jobs with the nearest ids.
@@ -35,10 +43,11 @@ pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failur
     let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    let waiting: Vec<_> = view.chosen.line.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    match partitions.is_empty() && waiting.is_empty() {
+    let [waiting, not_in_line] = [&view.chosen.line, &view.chosen.not_in_line]
+        .map(|jobs| jobs.iter().filter(|entry| is_it(entry.job.as_ref())).collect::<Vec<_>>());
+    match partitions.is_empty() && waiting.is_empty() && not_in_line.is_empty() {
         true => Err(Failure::unknown("job", id, &nearest(view, id))),
-        false => Ok(Found { partitions, waiting }),
+        false => Ok(Found { partitions, waiting, not_in_line }),
     }
 }
 
@@ -53,8 +62,8 @@ fn nearest(view: &View<'_>, id: &str) -> Vec<String> {
     let digits: String = id.chars().take_while(char::is_ascii_digit).collect();
     let id: u32 = digits.parse().unwrap_or(0);
     let running = view.chosen.partitions.iter().filter_map(|entry| entry.job.as_ref());
-    let mut jobs: Vec<_> =
-        running.chain(view.chosen.line.iter().filter_map(|entry| entry.job.as_ref())).collect();
+    let waiting = view.chosen.line.iter().chain(&view.chosen.not_in_line);
+    let mut jobs: Vec<_> = running.chain(waiting.filter_map(|entry| entry.job.as_ref())).collect();
     jobs.sort_by_key(|job| (job.id.abs_diff(id), job.id));
     jobs.dedup_by_key(|job| job.id);
     jobs.iter().take(NEAREST).map(|job| names::job(Some(job))).collect()
@@ -84,6 +93,22 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
             ("behind", behind),
             ("forecast start", view.time_if_known(row.start)),
             ("planned place", job_queue::place(row)),
+            ("reason", names::or_dash(row.reason.as_deref())),
+        ],
+    );
+}
+
+fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
+    let job = row.job.as_ref();
+    page.toned(&[(Tone::Bold, &format!("waiting job {}, not in line for IPUs", names::job(job)))]);
+    partition::owner(page, view, job);
+    partition::fields(
+        page,
+        &[
+            ("model", row.model.clone()),
+            ("IPUs", row.size.to_string()),
+            ("priority", format!("{}, tier {}", row.rank.priority, row.rank.tier)),
+            ("time limit", times::limit(row.duration)),
             ("reason", names::or_dash(row.reason.as_deref())),
         ],
     );

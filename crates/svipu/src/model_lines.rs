@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Contact, Limits, Model, Pod, State};
+use vipu_status::{Contact, Limits, Model, Pod, State, WaitingJob};
 
 use crate::bar;
 use crate::page::{Page, Tone};
@@ -122,19 +122,28 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
     }
     let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
     page.line(&format!("  jobs: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") }));
+    waiting(page, "waiting jobs", "queue", model, &view.chosen.line);
+    if view.chosen.not_in_line.iter().any(|job| job.model == model.name) {
+        let heading = "jobs that are not in line, as they wait for something else";
+        waiting(page, heading, "--json", model, &view.chosen.not_in_line);
+    }
+}
+
+/// Adds the number of waiting jobs, and the number by reason. `all` is the command that shows all of them.
+fn waiting(page: &mut Page, heading: &str, all: &str, model: &Model, jobs: &[WaitingJob]) {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    let waiting = view.chosen.line.iter().filter(|job| job.model == model.name);
+    let waiting = jobs.iter().filter(|job| job.model == model.name);
     for reason in waiting.map(|job| job.reason.as_deref().unwrap_or("-")) {
         *reasons.entry(reason).or_default() += 1;
     }
-    page.line(&format!("  waiting jobs: {}", reasons.values().sum::<usize>()));
+    page.line(&format!("  {heading}: {}", reasons.values().sum::<usize>()));
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (reason, count) in reasons.iter().take(MOST_REASONS) {
         page.line(&format!("    {count} {}", crate::safe::cut(reason, 120)));
     }
     if reasons.len() > MOST_REASONS {
-        page.line(&format!("    and {} more reasons: svipu queue", reasons.len() - MOST_REASONS));
+        page.line(&format!("    and {} more reasons: svipu {all}", reasons.len() - MOST_REASONS));
     }
 }
 

@@ -46,7 +46,9 @@ impl Selection {
     pub(crate) fn apply(&self, mut status: Status) -> Status {
         status.models.retain(|model| self.has_model(&model.name));
         status.partitions.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
-        status.line.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+        for jobs in [&mut status.line, &mut status.not_in_line] {
+            jobs.retain(|entry| self.has_model(&entry.model) && self.has_owner(entry.job.as_ref()));
+        }
         status
     }
 

@@ -9,6 +9,9 @@ use crate::uses::Use;
 use crate::view::{Part, View};
 use crate::{job_queue, names, partition_list, safe};
 
+/// The jobs that are named.
+const MOST_NAMED: usize = 5;
+
 /// The page of the command. The options already choose the user.
 pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     let partitions: Vec<_> = view.chosen.partitions.iter().collect();
@@ -22,6 +25,7 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     let name = safe::cut(&owner.map_or_else(|| name.to_owned(), |job| view.user(Some(job))), 40);
     held(&mut page, view, &name);
     line(&mut page, view, &name);
+    not_in_line(&mut page, view, &name);
     list(
         &mut page,
         view,
@@ -72,4 +76,16 @@ fn line(page: &mut Page, view: &View<'_>, name: &str) {
         }
     };
     page.paragraph(&format!("{jobs} for IPUs. {next}"));
+}
+
+/// Adds the jobs that wait for something else than IPUs.
+fn not_in_line(page: &mut Page, view: &View<'_>, name: &str) {
+    let jobs: Vec<_> = view.chosen.not_in_line.iter().map(|row| names::job(row.job.as_ref())).collect();
+    if !jobs.is_empty() {
+        let more = if jobs.len() > MOST_NAMED { ", ..." } else { "" };
+        let some = jobs[..jobs.len().min(MOST_NAMED)].join(", ");
+        page.paragraph(&format!(
+            "Jobs of {name} that want IPUs, but wait for something else first: {some}{more}. `svipu why JOB` tells more."
+        ));
+    }
 }

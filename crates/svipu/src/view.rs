@@ -32,6 +32,8 @@ pub(crate) struct Part<'a> {
     pub(crate) partitions: Option<Vec<&'a Partition>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<Vec<&'a WaitingJob>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) not_in_line: Option<Vec<&'a WaitingJob>>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +71,8 @@ impl<'a> View<'a> {
     /// The warning if the options choose a user, and the document hides owners.
     pub(crate) fn hidden(&self) -> Option<String> {
         let partitions = self.all.partitions.iter().filter(|entry| entry.job.is_none()).count();
-        let hidden = partitions + self.all.line.iter().filter(|entry| entry.job.is_none()).count();
+        let waiting = self.all.line.iter().chain(&self.all.not_in_line);
+        let hidden = partitions + waiting.filter(|entry| entry.job.is_none()).count();
         (hidden > 0 && self.selection.user().is_some())
             .then(|| format!("the document hides the owners of {hidden} jobs, so that they are left out"))
     }

@@ -4,6 +4,7 @@ mod advice;
 mod ahead;
 mod held;
 mod limits;
+mod not_in_line;
 mod room;
 mod sentence;
 mod stops;
@@ -22,9 +23,10 @@ use waiting::Waiting;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let Found { partitions, waiting } = job::find(view, id)?;
-    let held = partitions.iter().map(|partition| held::answer(view, partition));
-    let answers: Vec<_> = held.chain(waiting.iter().map(|row| answer(view, row))).collect();
+    let Found { partitions, waiting, not_in_line } = job::find(view, id)?;
+    let mut answers: Vec<_> = partitions.iter().map(|partition| held::answer(view, partition)).collect();
+    answers.extend(waiting.iter().map(|row| answer(view, row)));
+    answers.extend(not_in_line.iter().map(|row| not_in_line::answer(view, row)));
     if view.common.json {
         return Ok(serde_json::to_string_pretty(&answers)? + "\n");
     }
@@ -46,16 +48,8 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
 
 fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
     let job = names::job(row.job.as_ref());
-    let wants = format!(
-        "{} waits for {} of {}.",
-        capital(&view.owner(row.job.as_ref())),
-        names::ipus(row.size),
-        safe::cut(&row.model, 30)
-    );
-    let reason = row.reason.as_deref().filter(|reason| !reason.is_empty());
-    let reason =
-        reason.map(|text| Sentence::new("reason", format!("squeue shows: {}", safe::cut(text, 300))));
-    let mut causes: Vec<_> = reason.into_iter().collect();
+    let wants = format!("{}.", wants(view, row));
+    let mut causes: Vec<_> = reason(row).into_iter().collect();
     let Some(model) = view.all.models.iter().find(|model| model.name == row.model) else {
         causes.push(stops::no_model(view, row));
         return Answer { job, summary: wants, causes, advice: Vec::new() };
@@ -68,6 +62,17 @@ fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
     causes.extend(room::planned_block(&waiting));
     causes.extend(not_before(&waiting));
     Answer { job, summary: format!("{wants} {}", expected(&waiting)), causes, advice: advice::all(&waiting) }
+}
+
+/// The beginning of the first sentence: the job and its IPUs.
+fn wants(view: &View<'_>, row: &WaitingJob) -> String {
+    let owner = capital(&view.owner(row.job.as_ref()));
+    format!("{owner} waits for {} of {}", names::ipus(row.size), safe::cut(&row.model, 30))
+}
+
+fn reason(row: &WaitingJob) -> Option<Sentence> {
+    let text = row.reason.as_deref().filter(|text| !text.is_empty())?;
+    Some(Sentence::new("reason", format!("squeue shows: {}", safe::cut(text, 300))))
 }
 
 /// The expected start.

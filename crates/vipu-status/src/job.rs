@@ -19,4 +19,7 @@ pub struct Job {
     pub user: u32,
     /// The Slurm partition in which it runs or was last tried.
     pub slurm_partition: Option<String>,
+    /// The name of its QOS. None without accounting.
+    #[serde(default)]
+    pub qos: Option<String>,
 }

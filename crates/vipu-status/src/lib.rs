@@ -60,6 +60,11 @@ pub struct Status {
     pub partitions: Vec<Partition>,
     /// The jobs that wait for IPUs, the first in line first.
     pub line: Vec<WaitingJob>,
+    /// Pending jobs that ask for IPUs and are not in line, because Slurm has not asked for their IPUs lately:
+    /// they are held, wait for a dependency or a limit, or have been submitted a moment ago. The order is that
+    /// of their ids.
+    #[serde(default)]
+    pub not_in_line: Vec<WaitingJob>,
     /// The drained IPUs, the first decision first.
     #[serde(default)]
     pub drains: Vec<Drain>,
@@ -127,7 +132,7 @@ impl Status {
     #[must_use]
     pub fn without_owners(mut self) -> Self {
         self.partitions.iter_mut().for_each(Partition::leave_out_owner);
-        self.line.iter_mut().for_each(WaitingJob::leave_out_owner);
+        self.line.iter_mut().chain(&mut self.not_in_line).for_each(WaitingJob::leave_out_owner);
         self
     }
 }

@@ -15,7 +15,7 @@ pub struct OwnJobs {
     pub started: i64,
     /// The user's partitions, by [`crate::Partition::key`].
     pub partitions: BTreeMap<u64, OwnPartition>,
-    /// The user's jobs in line, by [`crate::WaitingJob::key`].
+    /// The user's waiting jobs, by [`crate::WaitingJob::key`].
     pub line: BTreeMap<u64, OwnWaitingJob>,
 }
 
@@ -44,7 +44,7 @@ impl Status {
             let own = all.entry(job.user).or_insert_with(none);
             own.partitions.insert(it.key, OwnPartition { id: it.id.clone(), job, reason: it.reason.clone() });
         }
-        for it in &self.line {
+        for it in self.line.iter().chain(&self.not_in_line) {
             let Some(job) = it.job.clone() else { continue };
             let own = all.entry(job.user).or_insert_with(none);
             own.line.insert(it.key, OwnWaitingJob { job, reason: it.reason.clone() });
@@ -62,7 +62,7 @@ impl Status {
                 (it.id, it.job, it.reason) = (id, Some(job), reason);
             }
         }
-        for it in &mut self.line {
+        for it in self.line.iter_mut().chain(&mut self.not_in_line) {
             if let Some(OwnWaitingJob { job, reason }) = own.line.get(&it.key).cloned() {
                 (it.job, it.reason) = (Some(job), reason);
             }

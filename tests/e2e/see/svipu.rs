@@ -50,3 +50,27 @@ fn cli_svipu_answers_without_a_call_to_slurmctld() -> Result<()> {
         let_go(cluster)
     })
 }
+
+#[test]
+fn cli_svipu_knows_jobs_that_wait_for_something_else() -> Result<()> {
+    quick().run(|cluster| {
+        let first = running(cluster, 16, &[])?;
+        let after = format!("--dependency=afterok:{first}");
+        let options: [&[&str]; 3] = [&["--hold"], &[&after], &["--begin=now+3600"]];
+        for (option, reason) in options.into_iter().zip(["JobHeldUser", "Dependency", "BeginTime"]) {
+            let job = cluster.sbatch("true", &[&["--ipus=16"], option].concat())?.to_string();
+            wait_until(&format!("{reason} in svipu why"), LIMIT, || {
+                let why = cluster.command(&programs::find("svipu")?.to_string_lossy()).args(&["why", &job]);
+                Ok(why.output()?.stdout.contains(&format!("squeue shows: {reason}\n")))
+            })?;
+            let shown = cluster.command("squeue").args(&["-h", "-j", &job, "-o", "%r"]).success()?.stdout;
+            ensure!(shown.trim() == reason, "{shown}");
+            cluster.command("scancel").args(&[&job]).success()?;
+            wait_until("the end of the job in svipu", LIMIT, || {
+                let json: serde_json::Value = serde_json::from_str(&svipu(cluster, &["--json"])?)?;
+                Ok(json["not_in_line"].as_array().is_some_and(Vec::is_empty))
+            })?;
+        }
+        let_go(cluster)
+    })
+}

@@ -152,7 +152,7 @@ impl HostThread {
             HostTask::WatchReason(job) => self.reasons.watch(now, job),
             HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
-            HostTask::LookAtJobs(jobs) => self.jobs_to_see.add(jobs),
+            HostTask::LookAtJobs { jobs, and_all_pending } => self.jobs_to_see.add(jobs, and_all_pending),
             HostTask::Requeue(run) => due.requeues.push(run),
             HostTask::End { job, ending } => due.ends.push((job, ending)),
         }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use ledger::{Millis, Rank, Seconds};
 use vipu_forecast::ModelForecast;
 use vipu_status::{Counters, Status, WaitingJob, Writer};
-use vipu_types::ModelName;
+use vipu_types::{IpuCount, ModelName};
 
 use self::clocks::Clocks;
 use self::history::History;
@@ -42,6 +42,8 @@ pub struct StatusComposer {
     /// The keys of the waiting jobs.
     keys: HashMap<u32, u64>,
     next_key: u64,
+    /// The jobs in line and those with a partition, in the last document.
+    before: HashSet<u32>,
     /// The time of the last look at all jobs.
     looked: Option<Millis>,
     history: History,
@@ -76,7 +78,9 @@ impl StatusComposer {
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
         let (mut line, waiting): (Vec<_>, Vec<u32>) = line.into_iter().unzip();
         line.sort_by_key(|job: &WaitingJob| std::cmp::Reverse(job.rank));
-        self.look_at_jobs(frontend, ids.into_iter().chain(waiting).collect(), &seen);
+        let jobs: HashSet<u32> = ids.into_iter().chain(waiting).collect();
+        let not_in_line = self.not_in_line(clocks, &jobs, &seen);
+        self.look_at_jobs(frontend, jobs, &seen);
         let mut status = Status {
             schema: vipu_status::SCHEMA,
             written: clocks.unix,
@@ -85,6 +89,7 @@ impl StatusComposer {
             models,
             partitions,
             line,
+            not_in_line,
             counters: Counters { events, ..Counters::default() },
             drains: frontend.drains(),
         };
@@ -140,19 +145,60 @@ impl StatusComposer {
         })
     }
 
-    /// Has the host thread look at the jobs that it has not seen, and from time to time at all of them.
+    /// The jobs that want IPUs and are not among `jobs`, because Slurm has not asked for their IPUs lately. A
+    /// job that was among them in the last document may have ended, and has to be looked at first.
+    fn not_in_line(
+        &mut self,
+        clocks: Clocks,
+        jobs: &HashSet<u32>,
+        seen: &HashMap<u32, SeenJob>,
+    ) -> Vec<WaitingJob> {
+        let others: BTreeMap<_, _> =
+            seen.iter().filter(|(id, _)| !jobs.contains(id) && !self.before.contains(id)).collect();
+        let others = others.into_iter().filter_map(|(id, seen)| Some((*id, seen, seen.waits_for.as_ref()?)));
+        let row = |(id, seen, (model, size)): (u32, &SeenJob, &(ModelName, IpuCount))| WaitingJob {
+            key: self.key(id),
+            job: Some(seen_jobs::job(id, Some(seen))),
+            model: model.to_string(),
+            size: size.get(),
+            rank: seen.rank,
+            duration: seen.time_limit(),
+            not_before: clocks.unix,
+            behind: None,
+            reason: seen.reason.clone(),
+            start: None,
+            planned_controller: None,
+            planned_places: Vec::new(),
+        };
+        others.map(row).collect()
+    }
+
+    /// Has the host thread look at the jobs that it has not seen,
+    /// and from time to time at all jobs with IPUs.
     fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, SeenJob>) {
-        self.keys.retain(|job, _| jobs.contains(job));
-        frontend.seen_jobs.retain(|job| jobs.contains(&job));
+        frontend.seen_jobs.retain(|job, seen| jobs.contains(&job) || seen.waits_for.is_some());
+        self.keys.retain(|job, _| jobs.contains(job) || seen.contains_key(job));
         let now = frontend.now();
         let all = self.looked.is_none_or(|looked| now.0 >= looked.0 + LOOK_AGAIN);
         if all {
             self.looked = Some(now);
         }
-        let wanted: Vec<u32> = jobs.into_iter().filter(|job| all || !seen.contains_key(job)).collect();
-        if !wanted.is_empty() {
-            frontend.outside().ask_host(HostTask::LookAtJobs(wanted));
+        let known: HashSet<u32> = jobs.iter().chain(seen.keys()).copied().collect();
+        let has_left = |job: &u32| self.before.contains(job) && !jobs.contains(job);
+        let is_wanted = |job: &u32| all || !seen.contains_key(job) || has_left(job);
+        let wanted: Vec<u32> = known.into_iter().filter(is_wanted).collect();
+        if all || !wanted.is_empty() {
+            frontend.outside().ask_host(HostTask::LookAtJobs { jobs: wanted, and_all_pending: all });
         }
+        self.before = jobs;
+    }
+}
+
+impl Frontend {
+    /// A value that changes with everything in the document but times.
+    #[must_use]
+    pub fn status_revision(&self) -> ((u64, u64), u64) {
+        (self.ledger().revision(), self.seen_jobs.changes())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Facts about jobs, as the host thread last saw them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
 
-use vipu_status::Job;
+use vipu_status::{Job, Rank};
+use vipu_types::{GresRequest, IpuCount, ModelName};
 
 use crate::frontend::Frontend;
 use crate::guard::guard;
@@ -13,19 +15,23 @@ use crate::sync::{Mutex, lock};
 const AT_ONCE: usize = 500;
 
 /// The facts about one job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenJob {
     pub(super) user: u32,
     pub(super) component: Option<(u32, u32)>,
     pub(super) array: Option<(u32, u32)>,
     pub(super) name: Option<String>,
     pub(super) slurm_partition: Option<String>,
+    pub(super) qos: Option<String>,
     pub(super) reason: Option<String>,
+    pub(super) rank: Rank,
+    /// The model and the IPUs that it wants. None if it does not wait, or if its request has no sense any more.
+    pub(super) waits_for: Option<(ModelName, IpuCount)>,
     latest_end: LatestEnd,
 }
 
 /// The latest end of a job.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatestEnd {
     /// It has its nodes and ends by this time.
     At(i64),
@@ -44,69 +50,118 @@ impl SeenJob {
             LatestEnd::Over => None,
         }
     }
+
+    /// The longest time in seconds that a waiting job may run.
+    pub(super) fn time_limit(&self) -> u64 {
+        match self.latest_end {
+            LatestEnd::AfterStart(limit) => limit.unsigned_abs(),
+            LatestEnd::At(_) | LatestEnd::Over => 0,
+        }
+    }
 }
 
 /// The facts about the jobs of the status document.
 #[derive(Default)]
-pub(crate) struct SeenJobs(Mutex<HashMap<u32, SeenJob>>);
+pub(crate) struct SeenJobs(Mutex<Book>);
+
+#[derive(Default)]
+struct Book {
+    jobs: HashMap<u32, SeenJob>,
+    /// The number of changes so far.
+    changes: u64,
+}
 
 impl SeenJobs {
     pub(super) fn all(&self) -> HashMap<u32, SeenJob> {
-        lock(&self.0).clone()
+        lock(&self.0).jobs.clone()
     }
 
-    pub(super) fn retain(&self, is_wanted: impl Fn(u32) -> bool) {
-        lock(&self.0).retain(|job, _| is_wanted(*job));
+    pub(super) fn changes(&self) -> u64 {
+        lock(&self.0).changes
+    }
+
+    pub(super) fn retain(&self, is_wanted: impl Fn(u32, &SeenJob) -> bool) {
+        lock(&self.0).jobs.retain(|job, seen| is_wanted(*job, seen));
     }
 }
 
 /// The jobs that the host thread still has to look at.
 #[derive(Default)]
-pub(crate) struct JobsToSee(VecDeque<u32>);
+pub(crate) struct JobsToSee {
+    jobs: BTreeSet<u32>,
+    /// Whether the pending jobs with IPUs still have to be found.
+    and_all_pending: bool,
+}
 
 impl JobsToSee {
     /// Adds jobs, unless earlier ones still wait for their look. The composer then asks again.
-    pub(crate) fn add(&mut self, jobs: Vec<u32>) {
-        if self.0.is_empty() {
-            self.0 = jobs.into();
+    pub(crate) fn add(&mut self, jobs: Vec<u32>, and_all_pending: bool) {
+        if self.is_empty() {
+            self.jobs.extend(jobs);
         }
+        self.and_all_pending |= and_all_pending;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.jobs.is_empty() && !self.and_all_pending
     }
 
     /// Looks at the next jobs. The others wait for the next turn, so that tasks are not held up.
     pub(crate) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
-        if self.0.is_empty() {
-            return;
+        if mem::take(&mut self.and_all_pending) {
+            self.jobs.extend(slurm.pending_with_ipus());
         }
-        let jobs: Vec<u32> = self.0.drain(..AT_ONCE.min(self.0.len())).collect();
-        let seen = slurm
-            .look_at(&jobs, |job| guard(&|| format!("look at job {}", job.id()), None, || Some(see(job))));
+        let jobs: Vec<u32> = self.jobs.iter().take(AT_ONCE).copied().collect();
+        let Some(last) = jobs.last() else { return };
+        self.jobs = self.jobs.split_off(&(last + 1));
+        let seen = slurm.look_at(&jobs, |job| {
+            guard(&|| format!("look at job {}", job.id()), None, || Some(see(frontend, job)))
+        });
         let mut book = lock(&frontend.seen_jobs.0);
         for (job, seen) in jobs.into_iter().zip(seen) {
-            match seen.flatten() {
-                Some(seen) => drop(book.insert(job, seen)),
-                None => drop(book.remove(&job)),
+            let seen = seen.flatten();
+            if book.jobs.get(&job) != seen.as_ref() {
+                book.changes += 1;
+            }
+            match seen {
+                Some(seen) => drop(book.jobs.insert(job, seen)),
+                None => drop(book.jobs.remove(&job)),
             }
         }
     }
 }
 
-fn see(job: impl crate::slurm::Job) -> SeenJob {
+fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
     SeenJob {
         user: job.user(),
         component: (job.het_job() != 0).then(|| (job.het_job(), job.het_offset())),
         array: job.array().filter(|_| !job.is_unsplit_array()),
         name: job.name(),
         slurm_partition: job.slurm_partition(),
-        reason: job.reason().filter(|_| job.is_pending()),
+        qos: job.qos(),
+        reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()),
+        rank: Rank {
+            in_reservation: job.is_in_reservation(),
+            tier: job.priority_tier(),
+            priority: job.priority(),
+        },
+        waits_for: Some(job).filter(|job| job.is_pending()).and_then(|job| waits_for(frontend, job)),
         latest_end: match job {
             job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
             job if job.is_running() || job.is_suspended() => LatestEnd::At(job.end_time()),
             _ => LatestEnd::Over,
         },
+    }
+}
+
+/// The model and the IPUs of the job's request, also if the site's limits refuse it by now.
+fn waits_for(frontend: &Frontend, job: impl crate::slurm::Job) -> Option<(ModelName, IpuCount)> {
+    match frontend.models(|models| models.wanted(job)) {
+        Ok(wanted) => wanted.map(|wanted| (wanted.model, wanted.size)),
+        Err(_) => {
+            let GresRequest { model, count } = GresRequest::find(&job.tres_per_node()?).ok()??;
+            Some((model?, IpuCount::new(count?).ok()?))
+        }
     }
 }
 
@@ -120,5 +175,6 @@ pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Job {
         array: seen.array,
         name: seen.name.clone(),
         slurm_partition: seen.slurm_partition.clone(),
+        qos: seen.qos.clone(),
     }
 }

@@ -11,5 +11,6 @@ pub mod jobs_read;
 pub(crate) mod lock_struct;
 pub mod other_cons_tres;
 pub mod plugin_id;
+pub(crate) mod reason_name;
 pub mod refused_start;
 pub(crate) mod requeue;

@@ -6,7 +6,7 @@ use super::sentence::Sentence;
 use super::waiting::{Waiting, slurm_partition};
 use crate::{names, safe};
 
-/// The limits that the job breaks. The document does not tell its QOS.
+/// The limits that the job breaks.
 pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let mut causes = Vec::new();
     let (size, limits) = (waiting.row.size, &waiting.model.limits);
@@ -14,6 +14,13 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     if size > limits.job {
         let text = format!("A job on {model} gets at most {}.", names::ipus(limits.job));
         causes.push(Sentence::new("limit_job", text));
+    }
+    let qos = waiting.row.job.as_ref().and_then(|job| job.qos.as_deref());
+    let of_qos = |name| Some((name, *limits.job_in_qos.get(name)?));
+    if let Some((name, limit)) = qos.and_then(of_qos).filter(|(_, limit)| size > *limit) {
+        let text =
+            format!("A job of QOS {} gets at most {} of {model}.", safe::cut(name, 30), names::ipus(limit));
+        causes.push(Sentence::new("limit_qos", text));
     }
     let Some(name) = slurm_partition(waiting.row) else { return causes };
     let shown = safe::cut(name, 30);

@@ -52,11 +52,13 @@ pub(super) fn forecast(view: &View<'_>, model: &Model, now: i64) -> Option<Model
 /// The largest size that the limits of a model allow the job now.
 pub(super) fn allowed(row: &WaitingJob, model: &Model) -> u32 {
     let limits = &model.limits;
-    let Some(name) = slurm_partition(row) else { return limits.job };
+    let qos = row.job.as_ref().and_then(|job| job.qos.as_ref());
+    let of_qos = qos.and_then(|name| limits.job_in_qos.get(name)).copied().unwrap_or(limits.job);
+    let Some(name) = slurm_partition(row) else { return limits.job.min(of_qos) };
     let of_job = limits.job_in_slurm_partition.get(name).copied().unwrap_or(limits.job);
     let left = |share: &Share| u32::try_from(u64::from(share.limit).saturating_sub(share.used)).unwrap_or(0);
     let of_all = limits.slurm_partition.get(name).map_or(limits.job, left);
-    limits.job.min(of_job).min(of_all)
+    limits.job.min(of_qos).min(of_job).min(of_all)
 }
 
 /// The Slurm partition of the job, if it is known.

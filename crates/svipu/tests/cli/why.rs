@@ -109,6 +109,10 @@ fn cli_svipu_why_tells_limits() {
         changed("limit_slurm_partition", |it| {
             it.models[0].limits.job_in_slurm_partition = [("ipu".to_owned(), 8)].into();
         }),
+        changed("limit_qos", |it| {
+            it.models[0].limits.job_in_qos = [("short".to_owned(), 16)].into();
+            it.line[0].job.as_mut().unwrap().qos = Some("short".into());
+        }),
         changed("share", |it| {
             it.models[0].limits.slurm_partition = [("ipu".to_owned(), Share { limit: 64, used: 48 })].into();
         }),
@@ -243,6 +247,36 @@ fn cli_svipu_why_of_an_unknown_job_or_with_hidden_owners() {
     hidden.partitions.iter_mut().for_each(|entry| (entry.id, entry.job) = (None, None));
     (hidden.line[0].job, hidden.line[0].reason) = (None, None);
     assert_snapshot!(printed(&run(&busy(), "why 29")) + &printed(&run(&hidden, "why 31")));
+}
+
+#[test]
+fn cli_svipu_why_of_jobs_that_wait_for_something_else() {
+    let reasons = [
+        "JobHeldUser",
+        "JobHeldAdmin",
+        "Dependency",
+        "DependencyNeverSatisfied",
+        "BeginTime",
+        "AssocGrpGRES",
+        "QOSMaxGRESPerUser",
+        "PartitionTimeLimit",
+        "Resources",
+        "SomethingNew",
+    ];
+    let text = |reason: &&str| {
+        let mut status = busy();
+        status.not_in_line = vec![waiting(33, 1001, 16, reason)];
+        why("if_in_line", &planned(status), "33")
+    };
+    assert_snapshot!(reasons.iter().map(text).collect::<String>());
+}
+
+#[test]
+fn cli_svipu_shows_jobs_that_wait_for_something_else() {
+    let mut status = busy();
+    status.not_in_line = vec![waiting(33, 1001, 16, "JobHeldUser"), waiting(34, 1001, 8, "Dependency")];
+    let pages = ["status", "job 33", "user 1001", "job 34 --json"].map(|it| printed(&run(&status, it)));
+    assert_snapshot!(pages.concat());
 }
 
 /// The advice is that of the forecast: with one minute more the job would wait.

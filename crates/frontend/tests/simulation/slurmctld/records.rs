@@ -57,6 +57,7 @@ impl slurm::Job for JobView<'_> {
         tres_per_node: Option<String> = |job| Some(job.tres());
         qos: Option<String> = |_| None;
         reason: Option<String> = |job| job.reason.clone();
+        shown_reason: Option<String> = |job| job.reason.clone();
         node_count: u32 = |_| 1;
         nodes_done: bool = |job| job.nodes_done <= Instant::now();
         het_job: u32 = |_| 0;
@@ -243,6 +244,14 @@ impl<'a> slurm::Slurm for Locks<'a> {
 
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(JobView<'_>) -> R) -> Vec<Option<R>> {
         jobs.iter().map(|job| JobView::new(&self.0.cluster, *job).map(&see)).collect()
+    }
+
+    fn pending_with_ipus(&mut self) -> Vec<u32> {
+        let jobs = &self.0.cluster.slurm.borrow().jobs;
+        jobs.values()
+            .filter(|job| matches!(job.state, State::Pending | State::Held))
+            .map(|job| job.id)
+            .collect()
     }
 
     fn write(&mut self) -> Locks<'a> {

@@ -1,0 +1,111 @@
+//! A job that waits for something else than IPUs.
+
+use std::time::Duration;
+
+use vipu_status::WaitingJob;
+use vipu_types::IpuCount;
+
+use super::sentence::{Answer, Sentence};
+use super::waiting::{Waiting, forecast};
+use super::{limits, reason, stops, wants};
+use crate::names;
+use crate::view::View;
+
+/// What the job waits for, as far as Slurm's reason tells it.
+pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
+    let job = names::job(row.job.as_ref());
+    let summary =
+        format!("{}, but is not in line for them: it waits for something else first.", wants(view, row));
+    let known = row.reason.as_deref().and_then(Cause::of);
+    let mut causes: Vec<_> = reason(row).into_iter().collect();
+    causes.extend(known.as_ref().map(|it| Sentence::new("slurm", it.text.to_owned())));
+    let advice = known.iter().filter_map(|it| it.advice(&job)).collect();
+    match view.all.models.iter().find(|model| model.name == row.model) {
+        None => causes.push(stops::no_model(view, row)),
+        Some(model) => {
+            let waiting = Waiting::new(view, row, model);
+            causes.extend(stops::causes(&waiting));
+            causes.extend(limits::causes(&waiting));
+            causes.extend(later(&waiting));
+        }
+    }
+    Answer { job, summary, causes, advice }
+}
+
+/// The time at which the job could have its IPUs, if nothing else kept it.
+fn later(waiting: &Waiting<'_>) -> Option<Sentence> {
+    let size = IpuCount::new(waiting.row.size.into()).ok()?;
+    let forecast = forecast(waiting.view, waiting.model, waiting.now)?;
+    let start = forecast.new_job(size, Duration::from_secs(waiting.row.duration))?;
+    let text = format!(
+        "At the end of the line, a job of this size and time limit could have its IPUs {}.",
+        waiting.view.moment(start.at)
+    );
+    Some(Sentence::new("if_in_line", text))
+}
+
+/// A reason of Slurm (`squeue`, JOB REASON CODES), in a sentence.
+struct Cause {
+    text: &'static str,
+    /// The words before the job in a command that helps.
+    help: Option<&'static str>,
+}
+
+impl Cause {
+    /// The reasons by the beginning of their names.
+    const ALL: &[(&str, &str, Option<&str>)] = &[
+        ("JobHeldUser", "Its user holds it.", Some("It waits in line after: scontrol release")),
+        (
+            "JobHeldAdmin",
+            "An administrator holds it, or Slurm after a failure. Only an administrator can release it.",
+            None,
+        ),
+        (
+            "DependencyNeverSatisfied",
+            "It waits for another job that has ended otherwise than it needs: it can never start.",
+            Some("It goes away with: scancel"),
+        ),
+        (
+            "Dependency",
+            "It waits for other jobs.",
+            Some("The jobs that it waits for: squeue -O Dependency -j"),
+        ),
+        (
+            "BeginTime",
+            "It may not begin yet: the time of --begin is still to come, or it was requeued a moment ago.",
+            Some("The time is EligibleTime in: scontrol show job"),
+        ),
+        (
+            "Assoc",
+            "A limit of its account or user is reached.",
+            Some("The limits: scontrol show assoc_mgr flags=assoc; the job: scontrol show job"),
+        ),
+        (
+            "QOS",
+            "A limit of its QOS is reached.",
+            Some("The limits: scontrol show assoc_mgr flags=qos; the job: scontrol show job"),
+        ),
+        ("JobArrayTaskLimit", "As many tasks of its array run as may run at one time (% in --array).", None),
+        (
+            "Partition",
+            "Its Slurm partition is down, or the job exceeds a limit of its Slurm partition.",
+            Some("The Slurm partition is Partition in: scontrol show job"),
+        ),
+        ("ReqNodeNotAvail", "Nodes that it needs are down, drained or reserved.", None),
+        ("Reservation", "Its advance reservation has not begun.", None),
+        ("Licenses", "It waits for licences.", None),
+        ("Priority", "Slurm has not come to it yet: other jobs have higher priorities.", None),
+        ("Resources", "It waits for nodes.", None),
+    ];
+
+    fn of(reason: &str) -> Option<Self> {
+        let is_meant = |(name, _, _): &&(&str, &str, _)| reason.starts_with(name);
+        let (_, text, help) = Self::ALL.iter().find(is_meant)?;
+        Some(Self { text, help: *help })
+    }
+
+    fn advice(&self, job: &str) -> Option<Sentence> {
+        let before = self.help?;
+        Some(Sentence::new("slurm", format!("{before} {job}")))
+    }
+}
