@@ -46,6 +46,7 @@ pub trait Job: Copy {
     fn is_tried_by_backfill(self) -> bool;
     fn is_test_of_now(self) -> bool;
     fn is_unsplit_array(self) -> bool;
+    fn tasks_left(self) -> u32;
     fn is_being_preempted(self) -> bool;
     fn is_pending(self) -> bool;
     fn is_running(self) -> bool;

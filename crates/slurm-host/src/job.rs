@@ -96,7 +96,16 @@ impl<'lock> JobRef<'lock> {
     /// Whether tasks of a job array still have to be split off from this job. The next task to begin gets
     /// another job id.
     pub fn is_unsplit_array(self) -> bool {
-        !self.record.pointer(self.layout().job_record.array_recs).is_null()
+        self.tasks_left() > 0
+    }
+
+    /// The tasks of a job array that still have to be split off from this job: `array_recs->task_cnt`. The
+    /// last task keeps the record, with 0.
+    pub fn tasks_left(self) -> u32 {
+        let array = self.record.pointer(self.layout().job_record.array_recs).cast::<u32>();
+        // SAFETY: under the job lock; NULL or a `job_array_struct_t`, which begins with `task_cnt` (SAFETY.md,
+        // "Records").
+        if array.is_null() { 0 } else { unsafe { array.read() } }
     }
 
     /// The job id of a job array and the id of its task, if the job is a task: `array_job_id` and

@@ -98,6 +98,7 @@ impl Job for SlurmJob<'_> {
         is_tried_by_backfill() -> bool;
         is_test_of_now() -> bool;
         is_unsplit_array() -> bool;
+        tasks_left() -> u32;
         is_being_preempted() -> bool;
         is_pending() -> bool;
         is_running() -> bool;

@@ -187,6 +187,22 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Whether --json has a meaning.
+    pub(crate) fn has_json(&self) -> bool {
+        match self {
+            Self::Partition { command, .. } => command.is_none(),
+            Self::Conf(command) => matches!(command, Conf::Show { .. }),
+            Self::Steer(_)
+            | Self::Completions { .. }
+            | Self::Man { .. }
+            | Self::Migrate { .. }
+            | Self::Exporter { .. } => false,
+            _ => true,
+        }
+    }
+}
+
 fn size(text: &str) -> Result<IpuCount, String> {
     let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16".to_owned())?;
     IpuCount::new(number).map_err(|why| why.to_string())
@@ -217,7 +233,7 @@ pub(crate) struct Common {
     /// Print the part of the document that the command shows, as JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Leave out the age (it goes to standard error) and the heads of columns.
+    /// Leave out the age and the heads of columns.
     #[arg(long, global = true)]
     pub(crate) noheader: bool,
     /// Show these columns, for example job,user,size (queue and partitions).

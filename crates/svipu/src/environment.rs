@@ -32,7 +32,12 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
     })?;
     let mut grant = grant(partition)
         .ok_or_else(|| refused("has a partition with facts that no partition can have".to_owned()))?;
-    grant.gcds = gcds(&directory, &grant.partition).ok_or_else(|| refused(no_file(&directory, &grant)))?;
+    grant.gcds = gcds(&directory, &grant.partition).ok_or_else(|| {
+        refused(match partition.state {
+            State::Creating => "does not run yet: its partition is being created".to_owned(),
+            _ => no_file(&directory, &grant),
+        })
+    })?;
     if gcd >= grant.gcds {
         return Err(refused(format!("has no GCD {gcd}: its last one is GCD {}", grant.gcds - 1)));
     }
@@ -54,8 +59,14 @@ pub(crate) fn show(view: &View<'_>, job: Option<&str>, gcd: u32) -> Result<Strin
 fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition, Failure> {
     let caller = view.surroundings.user;
     let inside = view.surroundings.variable("SLURM_JOB_ID").and_then(|id| id.to_str()).map(str::to_owned);
+    let is_inside = job.is_none();
     let Some(id) = job.map(str::to_owned).or(inside) else { return only_one(view) };
-    let Found { partitions, .. } = job::find(view, &id)?;
+    let Found { mut partitions, .. } = job::find(view, &id)?;
+    // The variable has the id of the job alone, also if it is that of an array or a heterogeneous job.
+    let is_exact = |entry: &&Partition| entry.job.as_ref().is_some_and(|it| it.id.to_string() == id);
+    if is_inside && partitions.iter().any(is_exact) {
+        partitions.retain(is_exact);
+    }
     let refused = |why: String| Failure::NoIpus { job: safe::cut(&id, 40), why };
     let own: Vec<_> = partitions
         .iter()
@@ -80,7 +91,8 @@ fn partition<'a>(view: &'a View<'_>, job: Option<&str>) -> Result<&'a Partition,
 /// The only running partition of the caller.
 fn only_one<'a>(view: &'a View<'_>) -> Result<&'a Partition, Failure> {
     let own = |entry: &&Partition| {
-        matches!(entry.state, State::Ready | State::Running)
+        is_usable(entry)
+            && entry.state != State::Kept
             && entry.job.as_ref().is_some_and(|job| job.user == view.surroundings.user)
     };
     let running: Vec<_> = view.chosen.partitions.iter().filter(own).collect();
@@ -91,9 +103,10 @@ fn only_one<'a>(view: &'a View<'_>) -> Result<&'a Partition, Failure> {
     }
 }
 
-/// Whether programs can use the partition. A kept one is for those who look into the failure of its job.
+/// Whether programs can use the partition, if it has its files. The job of a partition that is being created may
+/// run by now. A kept one is for those who look into the failure of its job.
 fn is_usable(partition: &Partition) -> bool {
-    matches!(partition.state, State::Ready | State::Running | State::Kept)
+    matches!(partition.state, State::Creating | State::Ready | State::Running | State::Kept)
 }
 
 fn which(partitions: &[&Partition]) -> String {

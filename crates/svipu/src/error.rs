@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use vipu_status::file_names;
 use vipu_status_reader::Source;
 
 /// The reason why svipu shows nothing. Each text is one line and says what to do where that is not plain.
@@ -13,6 +14,11 @@ pub(crate) enum Failure {
         "found no status document: give --status PATH, set SVIPU_STATUS, or write status = \"PATH\" into /etc/svipu.toml; slurmctld writes it into StatusDir of vipu.conf, or else IpuofDir"
     )]
     NotFound,
+    #[error(
+        "{path} has no status document: neither {whole} nor {public}",
+        path = .0.display(), whole = file_names::WHOLE, public = file_names::public("CLUSTER")
+    )]
+    NoneIn(PathBuf),
     #[error("several clusters have a document: name one with --status, {shown}", shown = paths(.0))]
     SeveralClusters(Vec<PathBuf>),
     #[error("{path}: {why}", path = .0.display(), why = .1)]

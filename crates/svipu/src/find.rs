@@ -40,7 +40,7 @@ fn in_directory(directory: &Path) -> Result<PathBuf, Failure> {
     public.sort();
     match public.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Ok(whole),
+        [] => Err(Failure::NoneIn(directory.to_owned())),
         several => Err(Failure::SeveralClusters(several.to_vec())),
     }
 }

@@ -24,12 +24,13 @@ pub(crate) const COLUMNS: &[Column<WaitingJob>] = &[
     .on_demand(),
     Of::new("model", "MODEL", 16, |row, _| row.model.clone()),
     Of::new("size", "IPUS", 10, |row, _| row.size.to_string()).on_the_right(),
+    Of::new("tasks", "TASKS", 10, |row, _| row.tasks.to_string()).on_the_right().on_demand(),
     Of::new("time", "TIME_LIMIT", 16, |row, _| times::limit(row.duration)).on_the_right(),
     Of::new("tier", "TIER", 6, |row, _| row.rank.tier.to_string()).on_the_right().on_demand(),
     Of::new("priority", "PRIORITY", 10, |row, _| row.rank.priority.to_string()).on_the_right(),
     Of::new("not_before", "NOT_BEFORE", 19, |row, view| view.time(row.not_before)).on_demand(),
     Of::new("start", "START", 19, |row, view| view.time_if_known(row.start)),
-    Of::new("place", "PLACE", 40, |row, _| place(row)),
+    Of::new("place", "PLACE", 40, |row, _| place(row)).on_demand(),
     Of::new("reason", "REASON", 200, |row, _| names::or_dash(row.reason.as_deref())),
 ];
 

@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 
 use vipu_admin::Request;
 
-use arguments::{Command, Conf};
+use arguments::Command;
 use configuration::Configuration;
 use error::Failure;
 use view::View;
@@ -115,9 +115,7 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let shows_json =
-        !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
-    if arguments.common.json && !shows_json {
+    if arguments.common.json && !command.has_json() {
         return Err(Failure::NoJson);
     }
     let found = || {
@@ -135,13 +133,14 @@ fn answer(
         if let Command::User { name } = command {
             (common.user, common.me) = (Some(name.clone()), false);
         }
+        // These name one job or partition.
+        if matches!(command, Command::Why { .. } | Command::Job { .. } | Command::Partition { .. }) {
+            (common.user, common.me) = (None, false);
+        }
         let view = View::new(&status, &common, surroundings)?;
         let page = show(&view)?;
         if let Some(warning) = view.hidden() {
             output.stderr += &format!("svipu: {warning}\n");
-        }
-        if !view.has_header() {
-            output.stderr += &format!("svipu: {}\n", document::age(&status, surroundings.now));
         }
         Ok(page)
     };

@@ -1,6 +1,7 @@
 //! Completions for shells, and man pages. clap makes both from the command line.
 
 use std::path::Path;
+use std::{fs, io};
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -17,6 +18,19 @@ pub(crate) fn completion(shell: Shell) -> String {
 
 /// Writes a page for each command to a directory.
 pub(crate) fn pages(directory: &Path) -> Result<String, Failure> {
-    let written = clap_mangen::generate_to(Arguments::command(), directory);
+    let written = fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(Arguments::command(), directory))
+        .and_then(|()| name_examples(directory));
     written.map(|()| String::new()).map_err(|why| Failure::Unwritable(directory.to_owned(), why))
+}
+
+/// Gives the section of examples its name: clap_mangen calls all text after the options EXTRA.
+fn name_examples(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let page = entry?.path();
+        if page.extension().is_some_and(|section| section == "1") {
+            fs::write(&page, fs::read_to_string(&page)?.replace(".SH EXTRA", ".SH EXAMPLES"))?;
+        }
+    }
+    Ok(())
 }

@@ -60,7 +60,7 @@ fn fitting(largest: u32) -> String {
     let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
     match sizes.is_empty() {
         true => "  fits now: no partition".to_owned(),
-        false => format!("  fits now: {largest} IPUs at most; sizes {}", sizes.join(" ")),
+        false => format!("  fits now: partitions of {} IPUs", sizes.join(", ")),
     }
 }
 
@@ -78,7 +78,7 @@ fn controller(page: &mut Page, view: &View<'_>, pod: &Pod) {
     let ipus =
         format!("{} of {} IPUs free, largest partition {}", pod.ipus.free, pod.ipus.total, pod.largest_free);
     page.toned(&[(Tone::Plain, &format!("  controller {controller}: {ipus}; ")), (tone, &contact)]);
-    if let Some(trouble) = &pod.trouble {
+    if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
         page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
     }
 }
@@ -107,7 +107,10 @@ fn limits(page: &mut Page, limits: &Limits) {
     }));
     let more = words.len().saturating_sub(MOST_LIMITS);
     words.truncate(MOST_LIMITS);
-    words.push(format!("--ipu-keep up to {}", times::limit(limits.keep)));
+    words.push(match limits.keep {
+        0 => "no --ipu-keep".to_owned(),
+        keep => format!("--ipu-keep up to {}", times::limit(keep)),
+    });
     if more > 0 {
         words.push(format!("{more} more: svipu --json"));
     }
@@ -122,7 +125,7 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
     }
     let words: Vec<_> = states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();
     page.line(&format!("  jobs: {}", if words.is_empty() { "none".to_owned() } else { words.join(", ") }));
-    waiting(page, "waiting jobs", "queue", model, &view.chosen.line);
+    waiting(page, "jobs in line", "queue", model, &view.chosen.line);
     if view.chosen.not_in_line.iter().any(|job| job.model == model.name) {
         let heading = "jobs that are not in line, as they wait for something else";
         waiting(page, heading, "--json", model, &view.chosen.not_in_line);
@@ -131,12 +134,11 @@ fn jobs(page: &mut Page, view: &View<'_>, model: &Model) {
 
 /// Adds the number of waiting jobs, and the number by reason. `all` is the command that shows all of them.
 fn waiting(page: &mut Page, heading: &str, all: &str, model: &Model, jobs: &[WaitingJob]) {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    let waiting = jobs.iter().filter(|job| job.model == model.name);
-    for reason in waiting.map(|job| job.reason.as_deref().unwrap_or("-")) {
-        *reasons.entry(reason).or_default() += 1;
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| job.model == model.name) {
+        *reasons.entry(job.reason.as_deref().unwrap_or("-")).or_default() += u64::from(job.tasks);
     }
-    page.line(&format!("  {heading}: {}", reasons.values().sum::<usize>()));
+    page.line(&format!("  {heading}: {}", reasons.values().sum::<u64>()));
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     for (reason, count) in reasons.iter().take(MOST_REASONS) {

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// A duration that Slurm takes for none: nearly 2^32 seconds.
-const ENDLESS: u64 = u32::MAX as u64 - 1;
+/// The time limit, in seconds, of jobs without one. The plugin counts a year for them.
+const UNLIMITED: u64 = 365 * 86_400;
 
 /// A time as Slurm's commands write it.
 pub(crate) fn time(time: i64, zone: &TimeZone) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn time_if_known(known: Option<i64>, zone: &TimeZone) -> String {
 
 /// A time limit as Slurm's commands write it: `1-02:03:04`.
 pub(crate) fn limit(seconds: u64) -> String {
-    if seconds >= ENDLESS {
+    if seconds >= UNLIMITED {
         return "UNLIMITED".to_owned();
     }
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
@@ -42,6 +42,9 @@ pub(crate) fn limit(seconds: u64) -> String {
 
 /// The seconds of a time limit as users of sbatch write it. None for another text.
 pub(crate) fn read_limit(text: &str) -> Option<u64> {
+    if ["0", "UNLIMITED", "INFINITE"].iter().any(|word| word.eq_ignore_ascii_case(text)) {
+        return Some(UNLIMITED);
+    }
     let number =
         |text: &str| text.parse::<u64>().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
     let (days, rest) = match text.split_once('-') {
@@ -85,6 +88,8 @@ mod tests {
         assert_eq!(limit(60), "00:01:00");
         assert_eq!(limit(u64::MAX), "UNLIMITED");
         for (text, seconds) in [
+            ("0", 31_536_000),
+            ("unlimited", 31_536_000),
             ("90", 5400),
             ("1:30", 90),
             ("2:00:00", 7200),

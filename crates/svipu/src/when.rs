@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vipu_forecast::{ModelForecast, Start};
-use vipu_status::{Model, Place};
+use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
@@ -70,7 +70,22 @@ fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>, ipus: IpuCount) {
         view.moment(at),
         names::places(&answer.places)
     ));
-    page.line(
-        "  This holds for IPUs only, behind all jobs that wait now, if jobs use their whole time limits.",
-    );
+    page.line("  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.");
+    let tasks = further_tasks(&view.all.line, model);
+    if tasks > 0 {
+        page.line(&format!("  It does not count {tasks} further tasks of job arrays in line."));
+    }
+    let limits = view.all.models.iter().find(|it| it.name == *model).map(|it| &it.limits);
+    if limits.is_some_and(|it| {
+        !it.slurm_partition.is_empty() || !it.job_in_slurm_partition.is_empty() || !it.job_in_qos.is_empty()
+    }) {
+        page.line(
+            "  Limits of Slurm partitions and QOS, which svipu status shows, may stop the job or delay it.",
+        );
+    }
+}
+
+/// The tasks of job arrays behind the one of each array that is in line. No forecast counts them.
+fn further_tasks(line: &[WaitingJob], model: &str) -> u64 {
+    line.iter().filter(|job| job.model == model).map(|job| u64::from(job.tasks.saturating_sub(1))).sum()
 }

@@ -72,7 +72,7 @@ fn wants(view: &View<'_>, row: &WaitingJob) -> String {
 
 fn reason(row: &WaitingJob) -> Option<Sentence> {
     let text = row.reason.as_deref().filter(|text| !text.is_empty())?;
-    Some(Sentence::new("reason", format!("squeue shows: {}", safe::cut(text, 300))))
+    Some(Sentence::new("reason", format!("squeue showed: {}", safe::cut(text, 300))))
 }
 
 /// The expected start.

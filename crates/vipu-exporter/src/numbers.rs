@@ -130,9 +130,9 @@ impl Waiting {
             |job: &WaitingJob| job.start.is_some_and(|start| start.max(job.not_before) <= status.written);
         let mut waiting = Self::default();
         for job in status.line.iter().filter(|job| job.model == model.name) {
-            waiting.jobs += 1;
+            waiting.jobs += u64::from(job.tasks);
             waiting.due += u64::from(is_due(job));
-            waiting.ipus += u64::from(job.size);
+            waiting.ipus += u64::from(job.tasks) * u64::from(job.size);
         }
         waiting
     }

@@ -87,6 +87,10 @@ fn message(status: &Status, models: &[&Model], size: IpuCount, count: u32) -> St
     if let Some(why) = models.iter().find_map(|model| model.trouble.as_ref()) {
         return format!("no job can start now: {why}");
     }
+    let most = models.iter().map(|model| model.limits.job).max();
+    if let Some(most) = most.filter(|most| size.get() > *most) {
+        return format!("a job gets at most {most} IPUs");
+    }
     match models.iter().map(|model| model.largest_now).max() {
         Some(largest) => format!("no partition of {size} IPUs fits now; the largest that fits has {largest}"),
         None => "there is no Pod model".to_owned(),

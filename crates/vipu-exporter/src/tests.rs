@@ -42,6 +42,7 @@ fn waiting(key: u64, size: u32, start: Option<i64>) -> WaitingJob {
         job: None,
         model: "pod16".into(),
         size,
+        tasks: 1,
         rank: Rank::default(),
         duration: 60,
         not_before: NOW - 60,

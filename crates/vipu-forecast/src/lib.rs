@@ -22,8 +22,8 @@ pub struct ModelForecast {
     model: ModelName,
     /// The controllers of the Pods, in the order of the forecast.
     controllers: Vec<String>,
-    /// The waiting jobs, the first in line first.
-    line: Vec<InLine>,
+    /// The waiting jobs, the first in line first. None for a job with a size that no partition can have.
+    line: Vec<Option<InLine>>,
 }
 
 /// The start of a job.
@@ -55,7 +55,7 @@ impl ModelForecast {
         let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
         let line = line(status, &name);
         Some(Self {
-            forecast: Forecast::new(Seconds(now), placement, &pods, line.clone()),
+            forecast: Forecast::new(Seconds(now), placement, &pods, line.iter().flatten().cloned().collect()),
             model: name,
             controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
             line,
@@ -64,13 +64,13 @@ impl ModelForecast {
 
     /// The start of the waiting job with this number among the model's jobs in line. The first has number 0.
     pub fn waiting(&self, number: usize) -> Option<Start> {
-        let job = self.line.get(number)?;
+        let job = self.line.get(number)?.as_ref()?;
         self.start(self.forecast.start_of(&job.wish, job.not_before, job.behind)?)
     }
 
     /// The start of that waiting job if it wanted so many IPUs for so long, at its place in line.
     pub fn changed(&self, number: usize, size: IpuCount, duration: Duration) -> Option<Start> {
-        let job = self.line.get(number)?;
+        let job = self.line.get(number)?.as_ref()?;
         let wish = Wish { size, duration, ..job.wish.clone() };
         self.start(self.forecast.start_of(&wish, job.not_before, job.behind)?)
     }
@@ -110,7 +110,7 @@ fn usable(model: &Model) -> impl Iterator<Item = &Pod> {
 fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now: i64) -> PodInTime {
     let own = |it: &&Partition| it.model == model.name && it.controller == pod.controller;
     let of_jobs = status.partitions.iter().filter(own).flat_map(|it| {
-        let until = Some(Seconds(free_from(it, now)));
+        let until = free_from(it, now).map(Seconds);
         it.places.iter().map(move |place| (ledger_place(*place), until))
     });
     let others = pod.others.iter().flat_map(|it| &it.places);
@@ -123,13 +123,13 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
     PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).chain(drained).collect() }
 }
 
-/// The time from which the IPUs of a partition are free.
-fn free_from(partition: &Partition, now: i64) -> i64 {
+/// The time from which the IPUs of a partition are free. None if it is unknown.
+fn free_from(partition: &Partition, now: i64) -> Option<i64> {
     let end = match partition.state {
-        State::Ending | State::Removing => None,
-        _ => partition.ends,
+        State::Ending | State::Removing | State::Failed => now,
+        _ => partition.ends?,
     };
-    end.unwrap_or(now).max(now).saturating_add(REMOVAL)
+    Some(end.max(now).saturating_add(REMOVAL))
 }
 
 fn covers(drain: &Drain, model: &Model, pod: &Pod) -> bool {
@@ -153,7 +153,7 @@ fn ledger_place(place: Place) -> ledger::Place {
 }
 
 /// The jobs in line of a model. The document need not tell their ids, so each has its number in line.
-fn line(status: &Status, model: &ModelName) -> Vec<InLine> {
+fn line(status: &Status, model: &ModelName) -> Vec<Option<InLine>> {
     let jobs: Vec<_> = status.line.iter().filter(|job| job.model == model.as_str()).collect();
     let numbers: HashMap<u64, u32> = jobs.iter().map(|job| job.key).zip(0..).collect();
     let in_line = |(n, job): (usize, &&WaitingJob)| {
@@ -172,5 +172,5 @@ fn line(status: &Status, model: &ModelName) -> Vec<InLine> {
             seen: Seconds(status.written),
         })
     };
-    jobs.iter().enumerate().filter_map(in_line).collect()
+    jobs.iter().enumerate().map(in_line).collect()
 }

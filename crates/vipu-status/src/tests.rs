@@ -26,6 +26,7 @@ fn example() -> Status {
         job: Some(job),
         model: "pod64".into(),
         size: 64,
+        tasks: 1,
         rank: Rank::default(),
         duration: 60,
         not_before: 10,

@@ -16,6 +16,9 @@ pub struct WaitingJob {
     pub model: String,
     /// The IPUs that it wants.
     pub size: u32,
+    /// The tasks of a job array that wait in this place, one behind the other. 1 for other jobs.
+    #[serde(default = "one")]
+    pub tasks: u32,
     /// Its place in line.
     pub rank: Rank,
     /// The longest time that it may run, in seconds.
@@ -52,4 +55,8 @@ impl WaitingJob {
     pub(crate) fn leave_out_owner(&mut self) {
         (self.job, self.reason) = (None, None);
     }
+}
+
+const fn one() -> u32 {
+    1
 }

@@ -115,11 +115,16 @@ impl StatusComposer {
             for waiting in portion.into_iter().filter(|waiting| waiting.seen >= oldest) {
                 let (id, rank) = (waiting.wish.job(), waiting.wish.rank);
                 let seen = seen.get(&id);
+                // The ledger does not hear of a job that is cancelled in line.
+                if seen.is_some_and(|seen| !seen.is_pending()) {
+                    continue;
+                }
                 let job = WaitingJob {
                     key: self.key(id),
                     job: Some(seen_jobs::job(id, seen)),
                     model: model.to_string(),
                     size: waiting.wish.size.get(),
+                    tasks: seen.map_or(1, |seen| seen.tasks),
                     rank: vipu_status::Rank {
                         in_reservation: rank.in_reservation,
                         tier: rank.tier,
@@ -161,6 +166,7 @@ impl StatusComposer {
             job: Some(seen_jobs::job(id, Some(seen))),
             model: model.to_string(),
             size: size.get(),
+            tasks: seen.tasks,
             rank: seen.rank,
             duration: seen.time_limit(),
             not_before: clocks.unix,

@@ -25,6 +25,8 @@ pub(crate) struct SeenJob {
     pub(super) qos: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) rank: Rank,
+    /// The tasks of a job array for which the job stands. 1 for other jobs.
+    pub(super) tasks: u32,
     /// The model and the IPUs that it wants. None if it does not wait, or if its request has no sense any more.
     pub(super) waits_for: Option<(ModelName, IpuCount)>,
     latest_end: LatestEnd,
@@ -37,6 +39,8 @@ enum LatestEnd {
     At(i64),
     /// It waits, and ends this number of seconds after its start.
     AfterStart(i64),
+    /// It is suspended. Its time goes on when it is resumed.
+    Suspended,
     /// It has ended.
     Over,
 }
@@ -47,15 +51,23 @@ impl SeenJob {
         match self.latest_end {
             LatestEnd::At(end) => Some(end),
             LatestEnd::AfterStart(limit) => Some(now.saturating_add(limit)),
-            LatestEnd::Over => None,
+            LatestEnd::Suspended | LatestEnd::Over => None,
         }
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        matches!(self.latest_end, LatestEnd::AfterStart(_))
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.latest_end == LatestEnd::Suspended
     }
 
     /// The longest time in seconds that a waiting job may run.
     pub(super) fn time_limit(&self) -> u64 {
         match self.latest_end {
             LatestEnd::AfterStart(limit) => limit.unsigned_abs(),
-            LatestEnd::At(_) | LatestEnd::Over => 0,
+            LatestEnd::At(_) | LatestEnd::Suspended | LatestEnd::Over => 0,
         }
     }
 }
@@ -140,6 +152,7 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
         slurm_partition: job.slurm_partition(),
         qos: job.qos(),
         reason: Some(job).filter(|job| job.is_pending()).and_then(|job| job.shown_reason()),
+        tasks: job.tasks_left().max(1),
         rank: Rank {
             in_reservation: job.is_in_reservation(),
             tier: job.priority_tier(),
@@ -148,7 +161,8 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
         waits_for: Some(job).filter(|job| job.is_pending()).and_then(|job| waits_for(frontend, job)),
         latest_end: match job {
             job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
-            job if job.is_running() || job.is_suspended() => LatestEnd::At(job.end_time()),
+            job if job.is_running() => LatestEnd::At(job.end_time()),
+            job if job.is_suspended() => LatestEnd::Suspended,
             _ => LatestEnd::Over,
         },
     }

@@ -49,7 +49,7 @@ impl Frontend {
     fn drain(&self, by: &str, ipus: &str, reason: &str, until: Option<i64>) -> Outcome {
         let since = self.outside().unix_time();
         if until.is_some_and(|until| until <= since.0) {
-            return Err("the time at which it should end is over".into());
+            return Err("--until is in the past".into());
         }
         let reason = shown(reason.trim());
         if reason.is_empty() {
@@ -68,7 +68,7 @@ impl Frontend {
         let all: Vec<DrainScope> = self.ledger().drains().iter().map(|drain| drain.scope.clone()).collect();
         let (ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|scope| wanted.is(scope));
         if ours.is_empty() {
-            let drained = if others.is_empty() { "nothing is".to_owned() } else { list(&others) };
+            let drained = if others.is_empty() { "no IPUs".to_owned() } else { list(&others) };
             return Err(format!("{wanted} is not drained; drained: {drained}"));
         }
         for scope in &ours {

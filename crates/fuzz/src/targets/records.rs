@@ -63,12 +63,12 @@ macro_rules! nothing {
 impl slurm::Job for View<'_> {
     answers! { Self:
         number -> u16: restart_count priority_tier;
-        number -> u32: user priority node_count het_job het_offset;
+        number -> u32: user priority node_count het_job het_offset tasks_left;
         number -> i64: start_time end_time;
         number -> usize: slurm_partition_address;
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
-        some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason name;
+        some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;

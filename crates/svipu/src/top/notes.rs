@@ -27,7 +27,7 @@ pub(super) fn of_pod(model: &Model, pod: &Pod, now: i64) -> Vec<Note> {
         Contact::NotYet => Some((Tone::Yellow, "the controller has not answered yet".to_owned())),
         Contact::Lost { since, reason } => {
             let ago = span(now.saturating_sub(*since));
-            Some((Tone::Red, format!("the controller has not answered for {ago}: {reason}")))
+            Some((Tone::Red, format!("the controller was lost {ago} ago: {reason}")))
         }
     };
     let red = |text: String| (Tone::Red, text);

@@ -58,7 +58,7 @@ fn controller(waiting: &Waiting<'_>, pod: &Pod) -> Option<Sentence> {
         (Contact::Lost { since, reason }, _) => {
             let ago = span(waiting.now.saturating_sub(*since));
             let reason = safe::cut(reason, 200);
-            let text = format!("Controller {name} has not answered for {ago}: {reason}.{ipus}");
+            let text = format!("Controller {name} was lost {ago} ago: {reason}.{ipus}");
             Some(Sentence::new("controller_away", text))
         }
         (Contact::Reached { .. }, Some(why)) => {
@@ -80,7 +80,7 @@ fn drained(waiting: &Waiting<'_>, drain: &Drain) -> Sentence {
     };
     let until = until.map(|at| format!(" until {}", waiting.view.time(at))).unwrap_or_default();
     let text = format!(
-        "Nothing new starts on {what}{until}: {} drained it at {} ({}).",
+        "No new job starts on {what}{until}: {} drained it at {} ({}).",
         safe::cut(by, 30),
         waiting.view.time(*since),
         safe::cut(reason, 200)

@@ -76,6 +76,7 @@ pub(crate) fn waiting(id: u32, user: u32, size: u32, reason: &str) -> WaitingJob
         job: Some(Job { id, user, name: Some("wait".into()), ..Job::default() }),
         model: "pod64".into(),
         size,
+        tasks: 1,
         rank: Rank { in_reservation: false, tier: 1, priority: 1000 - id },
         duration: 90_000,
         not_before: WRITTEN,

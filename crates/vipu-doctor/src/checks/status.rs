@@ -81,11 +81,12 @@ pub(super) fn partitions(facts: &Facts) -> Vec<Finding> {
             let ours = others.filter_map(|other| Some((other.partition.as_ref()?, other.places.len())));
             for (id, ipus) in ours.filter(|(id, _)| is_named_as_ours(id, prefix)) {
                 let what = format!(
-                    "its partition {id} ({ipus} IPUs) is named as ours are, but belongs to no job: another cluster's with the same PartitionPrefix, or forgotten"
+                    "its partition {id} ({ipus} IPUs) is named as ours are, but belongs to no job: another cluster has the same PartitionPrefix, or the partition was forgotten"
                 );
                 let subject = format!("controller {}", pod.controller);
-                let fix =
-                    format!("give each cluster a PartitionPrefix of its own, or vipu remove partition {id}");
+                let fix = format!(
+                    "give each cluster a PartitionPrefix of its own, or: svipu partition free {id} --reason forgotten"
+                );
                 findings.push(Finding::warning(subject, what, fix));
             }
         }

@@ -70,6 +70,7 @@ impl slurm::Job for JobView<'_> {
         is_backfill_test: bool = |_| false;
         is_test_of_now: bool = |_| false;
         is_unsplit_array: bool = |_| false;
+        tasks_left: u32 = |_| 0;
         is_being_preempted: bool = |_| false;
         is_pending: bool = |job| {
             let requeued = matches!(job.state, State::Completing(Next::Pending | Next::Held));

@@ -32,7 +32,7 @@ Space               pause, go on          u        show the jobs of one user
 Ctrl-Z              back to the shell     F1 h ?   this help
 
 The map has a mark for each IPU, in rows of IPU-Link domains.
-  A-Z a-z 0-9   used by a job; the list has its letter
+  A-Z a-z       used by a job; the list has its letter
   +  prepared for a job without nodes     =  kept for a failed job
   -  leaving: being removed               #  of a partition without a job
   !  faulty, at an assumed place          ?  suspected after a refusal
