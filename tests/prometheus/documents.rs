@@ -81,6 +81,7 @@ pub(crate) fn due() -> Result<WaitingJob> {
         job: None,
         model: "pod64".into(),
         size: 4,
+        tasks: 1,
         rank: Rank::default(),
         duration: 60,
         not_before: 0,
