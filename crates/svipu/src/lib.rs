@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod background;
 mod bar;
 mod conf;
 mod configuration;
@@ -39,6 +40,7 @@ mod table;
 mod times;
 mod top;
 mod user;
+mod user_names;
 mod uses;
 mod view;
 mod when;
