@@ -17,6 +17,8 @@ mod error;
 mod examples;
 mod exporter;
 mod find;
+mod hostfile;
+mod interface;
 mod ipu;
 mod job;
 mod job_queue;
@@ -117,8 +119,12 @@ fn answer(
     if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
         return Err(Failure::NoColumns);
     }
-    let shows_json =
-        !matches!(command, Command::Migrate { .. } | Command::Conf(Conf::Check { .. } | Conf::Generate(_)));
+    let shows_json = !matches!(
+        command,
+        Command::Hostfile(_)
+            | Command::Migrate { .. }
+            | Command::Conf(Conf::Check { .. } | Conf::Generate(_))
+    );
     if arguments.common.json && !shows_json {
         return Err(Failure::NoJson);
     }
@@ -169,6 +175,7 @@ fn answer(
         Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
         Command::User { name } => page(&|view| user::show(view, name)),
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
+        Command::Hostfile(options) => hostfile::show(options, surroundings),
         Command::Doctor { slurm_conf } => {
             doctor::run(slurm_conf.as_deref(), &arguments.common, surroundings, output)
         }
