@@ -113,7 +113,7 @@ fn good_texts(loaded: &Loaded) -> GoodTexts {
 fn earlier(kept: &SavedConf, model: &ModelName) -> Option<Settings> {
     let ignored =
         |why: &LoadError| error!("model {model}: what was kept of its file is ignored: {}", why.one_line());
-    kept.settings(model).inspect_err(ignored).ok().flatten()
+    Some(kept.good(model).inspect_err(ignored).ok()??.settings)
 }
 
 /// A setup for each controller of a model.

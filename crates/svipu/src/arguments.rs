@@ -14,9 +14,11 @@ use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
 mod conf;
+mod hostfile;
 mod steering;
 
 pub(crate) use conf::{Conf, Generate};
+pub(crate) use hostfile::Hostfile;
 pub(crate) use steering::{Drained, PartitionCommand, Steering};
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
@@ -138,6 +140,9 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 0)]
         gcd: u32,
     },
+    /// Print the nodes of the job in which svipu runs, as a host file of Open MPI: for mpirun and poprun.
+    #[command(after_help = examples::HOSTFILE)]
+    Hostfile(Hostfile),
     /// Find what this installation gets wrong, on any host. Nothing is changed.
     Doctor {
         /// The slurm.conf of this host, if it is in an unusual place.
@@ -197,6 +202,7 @@ impl Command {
             | Self::Completions { .. }
             | Self::Man { .. }
             | Self::Migrate { .. }
+            | Self::Hostfile(_)
             | Self::Exporter { .. } => false,
             _ => true,
         }

@@ -10,6 +10,7 @@ use vipu_status_reader::Source;
 
 use crate::arguments::{Command, Common, When};
 use crate::error::Failure;
+use crate::interface::Interface;
 use crate::safe;
 use crate::surroundings::Surroundings;
 
@@ -24,6 +25,8 @@ pub(crate) struct Configuration {
     pub(crate) status: Option<PathBuf>,
     color: Option<When>,
     model: Option<String>,
+    /// The network between the nodes of jobs.
+    pub(crate) interface: Option<Interface>,
     #[serde(default)]
     columns: Columns,
 }
@@ -69,6 +72,7 @@ impl Configuration {
             status: self.status.or(other.status),
             color: self.color.or(other.color),
             model: self.model.or(other.model),
+            interface: self.interface.or(other.interface),
             columns: Columns {
                 queue: self.columns.queue.or(other.columns.queue),
                 partitions: self.columns.partitions.or(other.columns.partitions),

@@ -37,6 +37,14 @@ pub(crate) enum Failure {
     NoIpus { job: String, why: String },
     #[error("{0}")]
     WhichJob(String),
+    #[error(
+        "svipu hostfile tells of the job in which it runs: use it in the batch script, or run srun --jobid={0} --overlap -N1 -n1 svipu hostfile --slots=1"
+    )]
+    OutsideJob(String),
+    #[error("{0}: {1}")]
+    JobVariable(&'static str, String),
+    #[error("cannot find the network between the nodes: {0}: give --interface NAME or --interface NETWORK")]
+    NoInterface(String),
     #[error("{path}: cannot write the man pages: {why}", path = .0.display(), why = .1)]
     Unwritable(PathBuf, std::io::Error),
     #[error(

@@ -11,8 +11,8 @@ Examples:
 
 svipu reads the status document vipu_status.json, which slurmctld writes. It looks for the document in
 this order: --status, the variable SVIPU_STATUS, the key status of ~/.config/svipu.toml, then of
-/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model and columns of
-svipu.toml stand for --color, -M and -o where the command line has none.
+/etc/svipu.toml, and ipuof_dir= of spank_ipuof.so in plugstack.conf. The keys color, model, interface and
+columns of svipu.toml stand for --color, -M, --interface and -o where the command line has none.
 
 The commands of administrators need root or SlurmUser on the host of slurmctld. They use the socket of
 --socket, AdminSocket= of vipu.conf, or vipu_admin.socket beside SlurmctldPidFile.
@@ -68,6 +68,17 @@ Examples:
   eval \"$(svipu env 42)\"
   svipu env                      of the job in which you are, or your only running job
   svipu env 42 --gcd 1           of the second GCD";
+
+pub(crate) const HOSTFILE: &str = "\
+Examples, in the batch script of a job:
+  svipu hostfile > hosts         a line for each node, such as node1 slots=2
+  svipu hostfile --slots 4       other slots than the job's tasks on each node
+  svipu hostfile --mca           options of Open MPI, such as --mca btl_tcp_if_include 10.1.0.0/16
+
+  mpirun --hostfile hosts $(svipu hostfile --mca) ./program
+
+--mca takes --interface, then the key interface of svipu.toml, then the interface of the route to the
+other nodes. It prints nothing in a job on one node.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

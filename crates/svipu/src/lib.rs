@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod background;
 mod bar;
 mod conf;
 mod configuration;
@@ -16,6 +17,8 @@ mod error;
 mod examples;
 mod exporter;
 mod find;
+mod hostfile;
+mod interface;
 mod ipu;
 mod job;
 mod job_queue;
@@ -39,6 +42,7 @@ mod table;
 mod times;
 mod top;
 mod user;
+mod user_names;
 mod uses;
 mod view;
 mod when;
@@ -166,6 +170,7 @@ fn answer(
         Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
         Command::User { name } => page(&|view| user::show(view, name)),
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
+        Command::Hostfile(options) => hostfile::show(options, surroundings),
         Command::Doctor { slurm_conf } => {
             doctor::run(slurm_conf.as_deref(), &arguments.common, surroundings, output)
         }

@@ -10,6 +10,7 @@ mod keys;
 mod lists;
 mod notes;
 mod picture;
+mod reader;
 mod screen;
 mod state;
 mod table;
@@ -23,8 +24,9 @@ use nix::sys::signal::Signal;
 use crate::arguments::Command;
 use crate::configuration::Configuration;
 use crate::error::Failure;
-use crate::{Arguments, Output, Surroundings, find};
+use crate::{Arguments, Output, Surroundings, Users, find};
 use document_file::DocumentFile;
+use reader::Reader;
 use screen::Event;
 pub use screen::Screen;
 pub use state::{Next, Top};
@@ -37,7 +39,7 @@ pub fn watch(arguments: &Arguments, surroundings: Surroundings) -> Output {
     show(arguments, surroundings).err().unwrap_or_default()
 }
 
-fn show(arguments: &Arguments, surroundings: Surroundings) -> Result<(), Output> {
+fn show(arguments: &Arguments, mut surroundings: Surroundings) -> Result<(), Output> {
     let utf8 = surroundings.utf8();
     let failed = |failure: Failure| Output::of(&failure, utf8);
     if !io::stdin().is_terminal() {
@@ -48,13 +50,15 @@ fn show(arguments: &Arguments, surroundings: Surroundings) -> Result<(), Output>
     let path = find::document(common.status.as_deref(), configuration.status.as_deref(), &surroundings);
     let mut file = DocumentFile::new(path.map_err(failed)?, surroundings.user);
     let status = file.read().map_err(failed)?;
+    surroundings.users = Users::later().map_err(|why| failed(why.into()))?;
     let arguments = Arguments { command: Some(Command::Top), common };
     let top = Top::new(&arguments, surroundings, status)?;
-    follow(top, file).map_err(|why| failed(why.into()))
+    let reader = Reader::start(file).map_err(|why| failed(why.into()))?;
+    follow(top, reader).map_err(|why| failed(why.into()))
 }
 
 /// Follows the keys, the document and the clock.
-fn follow(mut top: Top, mut file: DocumentFile) -> io::Result<()> {
+fn follow(mut top: Top, mut reader: Reader) -> io::Result<()> {
     let mut screen = Screen::enter()?;
     let mut looked = Instant::now();
     loop {
@@ -73,8 +77,9 @@ fn follow(mut top: Top, mut file: DocumentFile) -> io::Result<()> {
         if looked.elapsed() >= TICK {
             looked = Instant::now();
             top.tick(Timestamp::now().as_second());
-            if !top.is_paused() && file.has_changed() {
-                top.document(file.read().map_err(Failure::reason));
+            if !top.is_paused() {
+                reader.newest().into_iter().for_each(|read| top.document(read));
+                top.reading(reader.hangs());
             }
         }
     }

@@ -9,8 +9,7 @@ use std::process;
 use vipu_types::ModelName;
 
 use crate::error::{KeepError, LoadError};
-use crate::files;
-use crate::keys::Settings;
+use crate::files::{self, Good};
 
 /// A directory that outlives slurmctld, with one `vipu_conf.<model>` for each model that ever had a good
 /// file.
@@ -23,16 +22,14 @@ impl SavedConf {
         Self(dir.into())
     }
 
-    /// The last good settings of a model; `None` if no text was kept.
+    /// The last good text of a model; `None` if no text was kept.
     ///
     /// # Errors
     /// When the kept text cannot be read, or is no longer valid.
-    pub fn settings(&self, model: &ModelName) -> Result<Option<Settings>, LoadError> {
-        let path = self.path(model);
-        match files::read(&path) {
-            Ok(text) => Ok(Some(Settings::parse(&text, &path)?)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(LoadError::Unreadable { path, source }),
+    pub fn good(&self, model: &ModelName) -> Result<Option<Good>, LoadError> {
+        match files::load_file(&self.path(model)) {
+            Err(LoadError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
         }
     }
 
@@ -64,7 +61,8 @@ impl SavedConf {
         File::open(&self.0)?.sync_all()
     }
 
-    fn path(&self, model: &ModelName) -> PathBuf {
+    /// The file with the text of a model.
+    pub fn path(&self, model: &ModelName) -> PathBuf {
         self.0.join(format!("vipu_conf.{model}"))
     }
 }

@@ -24,9 +24,9 @@ fn names(dir: &Path) -> Vec<String> {
 fn a_kept_text_is_found_and_only_its_owner_can_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let kept = SavedConf::in_dir(dir.path());
-    assert!(kept.settings(&pod64()).unwrap().is_none());
+    assert!(kept.good(&pod64()).unwrap().is_none());
     kept.keep(&pod64(), TEXT).unwrap();
-    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().controllers[0].host(), "first");
+    assert_eq!(kept.good(&pod64()).unwrap().unwrap().settings.controllers[0].host(), "first");
     assert_eq!(names(dir.path()), ["vipu_conf.pod64"]);
     let file = dir.path().join("vipu_conf.pod64");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
@@ -47,7 +47,7 @@ fn only_a_text_that_changed_is_written() {
     let [first, same, second] = files.each_ref().map(|file| file.metadata().unwrap().ino());
     assert_eq!(first, same);
     assert_ne!(first, second);
-    assert_eq!(kept.settings(&pod64()).unwrap().unwrap().controllers[0].host(), "second");
+    assert_eq!(kept.good(&pod64()).unwrap().unwrap().settings.controllers[0].host(), "second");
 }
 
 #[test]
@@ -66,11 +66,11 @@ fn an_unusable_text_is_told_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let (kept, file) = (SavedConf::in_dir(dir.path()), dir.path().join("vipu_conf.pod64"));
     fs::write(&file, "ApiHost=x\nKeyOfALaterRelease=1\n").unwrap();
-    let error = kept.settings(&pod64()).unwrap_err().one_line();
+    let error = kept.good(&pod64()).unwrap_err().one_line();
     assert!(error.starts_with("vipu_conf.pod64:2: unknown key"), "{error}");
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
-    let error = kept.settings(&pod64()).unwrap_err().one_line();
+    let error = kept.good(&pod64()).unwrap_err().one_line();
     assert!(error.ends_with("vipu_conf.pod64: not a regular file"), "{error}");
     let error = kept.keep(&pod64(), TEXT).unwrap_err().to_string();
     assert!(error.contains(&format!("cannot write {}: ", file.display())), "{error}");

@@ -1,6 +1,8 @@
 //! svipu on a real cluster.
 
-use anyhow::{Result, ensure};
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
 use testbed::{Cluster, programs, wait_until};
 
 use crate::jobs::{ipus, running, waits};
@@ -71,6 +73,37 @@ fn cli_svipu_knows_jobs_that_wait_for_something_else() -> Result<()> {
                 Ok(json["not_in_line"].as_array().is_some_and(Vec::is_empty))
             })?;
         }
+        let_go(cluster)
+    })
+}
+
+#[test]
+fn cli_svipu_hostfile_names_the_nodes_of_the_job() -> Result<()> {
+    quick().nodes(2).run(|cluster| {
+        let svipu = programs::find("svipu")?;
+        let svipu = svipu.display();
+        let script = format!(
+            "{svipu} hostfile > hosts && scontrol show hostnames | sed 's/$/ slots=2/' > expected\n\
+             srun {svipu} hostfile --slots=2 > hosts-of-steps\n\
+             touch written; while [ ! -e go ]; do sleep 0.2; done"
+        );
+        let job =
+            cluster.sbatch(&script, &["-N2", "--ntasks-per-node=2", "--gres=vipu:pod64:16"])?.to_string();
+        let folder = cluster.layout().jobs();
+        wait_until("the host file", LIMIT, || Ok(folder.join("written").exists()))?;
+        let read = |name: &str| fs::read_to_string(folder.join(name));
+        let expected = read("expected")?;
+        ensure!(
+            expected.lines().count() == 2 && read("hosts")? == expected,
+            "{}, {expected}",
+            read("hosts")?
+        );
+        ensure!(read("hosts-of-steps")? == expected.repeat(4), "{}", read("hosts-of-steps")?);
+        let outside = cluster.command(&svipu.to_string()).args(&["hostfile", &job]).output()?;
+        let advice = outside.stderr.split("or run ").nth(1).context("no advice")?;
+        let advised = advice.trim().replace("svipu", &svipu.to_string()).replace("=1", "=2");
+        let advised = cluster.command("bash").args(&["-c", &advised]).success()?.stdout;
+        ensure!(advised == expected, "{advised}");
         let_go(cluster)
     })
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
-use vipu_conf::{Good, Listed, Preset, listed, load};
-use vipu_status::Status;
+use vipu_conf::{Good, Listed, LoadError, Preset, SavedConf, listed, load};
+use vipu_status::{ConfFile, Status};
 use vipu_types::ModelName;
 
 use super::models::{Models, folder, read_slurm_conf};
@@ -23,12 +23,17 @@ use crate::{Output, document, find, safe};
 /// The greatest width of a value in the table.
 const VALUE: usize = 40;
 
+/// StateSaveLocation, if slurm.conf does not name it.
+const STATE_SAVE_LOCATION: &str = "/var/spool";
+
 /// A model as JSON.
 #[derive(Serialize)]
 struct Shown {
     model: String,
     /// What slurmctld knows of the file.
     slurmctld: String,
+    /// Where the values in force are, if the file does not have them.
+    in_force: Option<String>,
     /// Why the file cannot be used.
     error: Option<String>,
     keys: Vec<Row>,
@@ -50,7 +55,9 @@ pub(crate) fn show(
     output: &mut Output,
 ) -> Result<String, Failure> {
     let path = slurm_conf_path(surroundings);
-    let names: Vec<_> = Models::of(&read_slurm_conf(&path)?).names.into_iter().collect();
+    let slurm_conf = read_slurm_conf(&path)?;
+    let kept = SavedConf::in_dir(slurm_conf.value("StateSaveLocation").unwrap_or(STATE_SAVE_LOCATION));
+    let names: Vec<_> = Models::of(&slurm_conf).names.into_iter().collect();
     let status = Configuration::read(surroundings)
         .and_then(|it| find::document(common.status.as_deref(), it.status.as_deref(), surroundings))
         .and_then(|path| document::read(&path, surroundings.user));
@@ -65,8 +72,12 @@ pub(crate) fn show(
         .map(|(name, file)| {
             let reading = reading(&name, file.as_ref().ok(), status.as_ref(), surroundings.now);
             let error = file.as_ref().err().map(ToString::to_string);
-            let keys = file.map(|file| rows(&file)).unwrap_or_default();
-            Shown { model: name.to_string(), slurmctld: reading, error, keys }
+            let (shown, in_force) = match holds_others(&name, file.as_ref().ok(), status.as_ref()) {
+                true => in_force(&kept, &name, file.ok()),
+                false => (file.ok(), None),
+            };
+            let keys = shown.map(|file| rows(&file)).unwrap_or_default();
+            Shown { model: name.to_string(), slurmctld: reading, in_force, error, keys }
         })
         .collect();
     if shown.is_empty() {
@@ -97,7 +108,7 @@ fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now:
     let ago = format!("slurmctld read it {} ago", span(now.saturating_sub(model.conf.read)));
     let held =
         if model.conf.in_force { "the earlier settings are in force" } else { "no settings are in force" };
-    let changed = file.and_then(|file| modified(&file.path)).is_some_and(|time| time > model.conf.read);
+    let changed = has_changed(file, &model.conf);
     match (&model.conf.error, changed, file) {
         (Some(why), false, _) => format!("{ago} with an error, {held}: {why}"),
         (Some(_), true, _) => {
@@ -107,6 +118,39 @@ fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now:
         (None, false, None) => format!("{ago} without an error; the earlier settings stay in force"),
         (None, false, Some(_)) => format!("{ago}; these values are in force"),
     }
+}
+
+/// Whether slurmctld has settings for the model that need not be those of the file.
+fn holds_others(model: &ModelName, file: Option<&Good>, status: Option<&Status>) -> bool {
+    let known = status.and_then(|it| it.models.iter().find(|known| known.name == model.as_str()));
+    known.is_some_and(|known| {
+        let is_read = known.conf.error.is_none() && file.is_some() && !has_changed(file, &known.conf);
+        known.conf.in_force && !is_read
+    })
+}
+
+/// The text to show, and where the settings in force are. They are those of the text that slurmctld keeps.
+fn in_force(kept: &SavedConf, model: &ModelName, file: Option<Good>) -> (Option<Good>, Option<String>) {
+    let path = kept.path(model);
+    let path = path.display();
+    let why = match (kept.good(model), &file) {
+        (Ok(Some(kept)), Some(good)) if kept.text == good.text => {
+            return (file, Some("in force: these values".to_owned()));
+        }
+        (Ok(Some(kept)), _) => return (Some(kept), Some(format!("in force: these values, kept in {path}"))),
+        (Ok(None), _) => "it is not on this host".to_owned(),
+        (Err(LoadError::Unreadable { source, .. }), _) => source.to_string(),
+        (Err(why), _) => why.one_line(),
+    };
+    let below = if file.is_some() { "; below are those of the file" } else { "" };
+    let line = format!(
+        "in force: the values in {path} on the host of slurmctld, for SlurmUser and root ({why}){below}"
+    );
+    (file, Some(line))
+}
+
+fn has_changed(file: Option<&Good>, conf: &ConfFile) -> bool {
+    file.and_then(|file| modified(&file.path)).is_some_and(|time| time > conf.read)
 }
 
 fn modified(path: &Path) -> Option<i64> {
@@ -124,8 +168,8 @@ fn rows(file: &Good) -> Vec<Row> {
         let from = entry.line.map_or_else(|| "default".to_owned(), |line| format!("{name}:{line}"));
         Row { key: entry.key.name, value: entry.value.unwrap_or_else(|| format!("({meaning})")), from }
     };
-    // slurmctld reads Layer in vipu.conf only.
-    let counts = |entry: &Listed| entry.key.name != "Layer" || name == "vipu.conf";
+    // slurmctld reads these keys in vipu.conf only, even in a broken one.
+    let counts = |entry: &Listed| name == "vipu.conf" || !["Layer", "AdminSocket"].contains(&entry.key.name);
     listed(&file.text).into_iter().filter(counts).map(row).collect()
 }
 
@@ -135,6 +179,7 @@ fn add(page: &mut Page, model: &Shown) {
     if let Some(error) = &model.error {
         error.lines().for_each(|line| page.toned(&[(Tone::Red, &format!("  {line}"))]));
     }
+    model.in_force.iter().for_each(|line| page.line(&format!("  {line}")));
     let key_width = model.keys.iter().map(|row| row.key.len()).max().unwrap_or(0);
     let cells: Vec<_> = model.keys.iter().map(|row| (row, safe::cut(&row.value, VALUE))).collect();
     let value_width = cells.iter().map(|(_, value)| safe::width(value)).max().unwrap_or(0);

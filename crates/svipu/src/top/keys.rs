@@ -181,10 +181,8 @@ impl Top {
 
     /// The menu of users who have jobs.
     fn users(&self) -> Menu {
-        let partitions = self.status.partitions.iter().filter_map(|entry| entry.job.as_ref());
-        let jobs = partitions.chain(self.status.line.iter().filter_map(|entry| entry.job.as_ref()));
         let name = |user: u32| self.surroundings.users.name(user).unwrap_or_else(|| user.to_string());
-        let users: BTreeMap<_, _> = jobs.map(|job| (name(job.user), job.user)).collect();
+        let users: BTreeMap<_, _> = self.jobs().map(|job| (name(job.user), job.user)).collect();
         let users = users.into_iter().map(|(name, user)| (name, Choice::User(Some(user))));
         let entries = std::iter::once(("all users".to_owned(), Choice::User(None))).chain(users).collect();
         Menu::new("User", entries, Choice::User(self.user))

@@ -1,5 +1,7 @@
 //! What the user should know before all else.
 
+use std::time::Duration;
+
 use vipu_status::{Contact, Model, Pod, Status};
 
 use crate::document;
@@ -18,6 +20,12 @@ pub(super) fn of_document(status: &Status, failure: Option<&str>, now: Option<i6
     let order =
         order.map(|why| format!("OUT OF ORDER: no job with IPUs starts until slurmctld is restarted: {why}"));
     [failed, old, order].into_iter().flatten().map(|text| (Tone::Alarm, text)).collect()
+}
+
+/// The reason why there is no newer document while its read has not ended for so long.
+pub(super) fn hanging_read(time: Duration) -> String {
+    let time = span(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
+    format!("its read has not ended for {time}: its server or network may hang")
 }
 
 /// The lines about a Pod and its model.

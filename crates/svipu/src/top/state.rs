@@ -1,6 +1,8 @@
 //! The state of the screen. Documents, the time and keys change it.
 
-use vipu_status::{Model, Pod, Status};
+use std::time::Duration;
+
+use vipu_status::{Job, Model, Pod, Status};
 
 use super::keys::Mode;
 use super::notes::{self, Note};
@@ -11,6 +13,9 @@ use crate::selection::Selection;
 use crate::view::View;
 use crate::{Arguments, Output, Surroundings};
 
+/// The time from which a read is said to hang.
+const LONG: Duration = Duration::from_secs(3);
+
 /// The state of the live screen.
 pub struct Top {
     pub(super) common: Common,
@@ -19,6 +24,8 @@ pub struct Top {
     pub(super) status: Status,
     /// The reason why the newest document cannot be read.
     failure: Option<String>,
+    /// The time for which the read of a newer document has not ended.
+    reading: Option<Duration>,
     pub(super) user: Option<u32>,
     /// The model and the controller of the Pod that is shown.
     pod: (String, String),
@@ -71,6 +78,7 @@ impl Top {
             surroundings,
             status,
             failure: None,
+            reading: None,
             picture: Picture::default(),
             lists: Default::default(),
             active: 0,
@@ -91,6 +99,11 @@ impl Top {
         self.refresh();
     }
 
+    /// Takes the time for which the read of a newer document has not ended.
+    pub fn reading(&mut self, time: Option<Duration>) {
+        self.reading = time;
+    }
+
     /// Takes the time.
     pub fn tick(&mut self, now: i64) {
         self.surroundings.now = now;
@@ -101,6 +114,12 @@ impl Top {
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused
+    }
+
+    /// The jobs that are known, of partitions and in line.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
+        let partitions = self.status.partitions.iter().filter_map(|entry| entry.job.as_ref());
+        partitions.chain(self.status.line.iter().filter_map(|entry| entry.job.as_ref()))
     }
 
     /// The Pods of all models.
@@ -131,13 +150,16 @@ impl Top {
     /// The lines above the map.
     pub(super) fn notes(&self) -> Vec<Note> {
         let now = (!self.paused).then_some(self.surroundings.now);
-        let mut notes = notes::of_document(&self.status, self.failure.as_deref(), now);
+        let hangs = self.reading.filter(|time| *time >= LONG && !self.paused).map(notes::hanging_read);
+        let failure = hangs.as_deref().or(self.failure.as_deref());
+        let mut notes = notes::of_document(&self.status, failure, now);
         notes.extend_from_slice(&self.picture.notes);
         notes
     }
 
     /// Computes the picture anew.
     pub(super) fn refresh(&mut self) {
+        self.surroundings.users.learn(self.jobs().map(|job| job.user));
         let selection = Selection::of_user(self.user);
         let view = View::of(selection, &self.status, &self.common, &self.surroundings);
         let pod = self.pods().get(self.pod()).copied();

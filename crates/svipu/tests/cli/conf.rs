@@ -128,3 +128,31 @@ fn cli_conf_show() {
     let json = head(site.run("conf show --status DIR --json"));
     assert_snapshot!([whole, changed, unknown, broken, wrong, json].join("\n"));
 }
+
+#[test]
+fn cli_conf_show_tells_what_is_in_force() {
+    let shown = |vipu_conf: &str, error: Option<&str>, kept: Option<&str>| {
+        let site = with_document(&[("vipu.conf", vipu_conf)], error);
+        let state = site.path("state");
+        site.write("slurm.conf", &format!("StateSaveLocation={}\n{SLURM_CONF}", state.display()));
+        if let Some(text) = kept {
+            site.write("state/vipu_conf.pod64", text);
+        }
+        site.touch("vipu.conf", if error.is_some() { NOW - 3600 } else { NOW });
+        let text = site.run("conf show --status DIR -M pod64");
+        let json = site.run("conf show --status DIR -M pod64 --json");
+        assert!(json.contains("\"in_force\": \"in force: "), "{json}");
+        text.lines().take(10).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let error = Some("vipu.conf:1: IpuofDir=x: not an absolute path (/...)");
+    let mended = GOOD.replace("64", "16");
+    let texts = [
+        shown("IpuofDir=x ApiHost=a\n", error, Some(GOOD)),
+        shown("IpuofDir=x ApiHost=a\n", error, None),
+        shown("IpuofDir=x ApiHost=a\n", error, Some("Other=\u{1b}[2J\n")),
+        shown(&mended, None, Some(GOOD)),
+        shown(&mended, None, None),
+        shown(GOOD, None, Some(GOOD)),
+    ];
+    assert_snapshot!(texts.join("\n"));
+}

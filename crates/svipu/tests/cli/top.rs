@@ -1,5 +1,7 @@
 //! The pictures of `svipu top`, and what the keys do to them.
 
+use std::time::Duration;
+
 use clap::Parser as _;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use insta::assert_snapshot;
@@ -271,4 +273,18 @@ fn cli_svipu_top_needs_a_terminal() {
     let output = run(&pod64(), "top");
     assert_eq!(output.exit, 2);
     assert!(output.stderr.contains("it needs a terminal as standard input and output"), "{}", output.stderr);
+}
+
+#[test]
+fn cli_svipu_top_tells_of_a_read_that_hangs() {
+    let mut top = start("", pod64());
+    let before = picture(&mut top, USUAL);
+    top.reading(Some(Duration::from_millis(2999)));
+    assert_eq!(picture(&mut top, USUAL), before);
+    top.reading(Some(Duration::from_secs(61)));
+    let note = "no new document: its read has not ended for 1 min: its server or network may hang";
+    let text = picture(&mut top, USUAL);
+    assert!(text.contains(&note[..70]), "{text}");
+    top.reading(None);
+    assert_eq!(picture(&mut top, USUAL), before);
 }

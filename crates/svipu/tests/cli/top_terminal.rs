@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -182,6 +183,54 @@ fn cli_svipu_top_stops_for_the_shell_and_goes_on() {
     session.wait_for_map();
     session.press("q");
     assert_eq!(session.end().0.code(), Some(0));
+}
+
+/// A server whose first answer is a document, and whose others do not come. It tells of each client.
+fn hanging_server() -> (SocketAddr, Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, clients) = channel();
+    std::thread::spawn(move || {
+        let mut status = pod64();
+        status.written = jiff::Timestamp::now().as_second();
+        let body = status.to_json().unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        let mut answer = Some([head.as_bytes(), &body].concat());
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 1000]);
+            if let Some(answer) = answer.take() {
+                stream.write_all(&answer).unwrap();
+            }
+            sender.send(stream).unwrap();
+        }
+    });
+    (address, clients)
+}
+
+#[test]
+fn cli_svipu_top_lives_on_while_a_read_hangs() {
+    for end in [None, Some(Signal::SIGTERM)] {
+        let (address, clients) = hanging_server();
+        let mut session = top(Path::new(&format!("http://{address}/")));
+        session.wait_for_map();
+        clients.recv_timeout(LIMIT).unwrap();
+        let hanging = clients.recv_timeout(LIMIT).unwrap();
+        session.wait_for("its read has not ended for 3 s");
+        session.press("\t");
+        session.wait_for("[Waiting jobs 3]");
+        match end {
+            None => session.press("q"),
+            Some(signal) => session.signal(signal),
+        }
+        let (status, text) = session.end();
+        assert_eq!(
+            (status.code(), status.signal()),
+            (end.map_or(Some(0), |_| None), end.map(|it| it as i32)),
+            "{text}"
+        );
+        drop(hanging);
+    }
 }
 
 #[test]
