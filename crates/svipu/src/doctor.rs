@@ -38,6 +38,7 @@ pub(crate) fn run(
         },
         sacctmgr: "sacctmgr".into(),
         user_id: Box::new(|name| surroundings.users.id(name)),
+        in_group: vipu_doctor::in_group,
     };
     let found = vipu_doctor::examine(&host);
     output.exit = found.exit();

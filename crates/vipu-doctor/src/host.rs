@@ -1,17 +1,31 @@
 //! The host that is examined.
 
+use std::ffi::CString;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, path};
 
 use nix::fcntl::OFlag;
+use nix::unistd::{Group, User, getgrouplist};
 
 /// The greatest number of bytes that are read of a file. Plugin files are the largest.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Returns the numeric id of a user, by name.
 pub type UserId<'a> = Box<dyn Fn(&str) -> Option<u32> + 'a>;
+
+/// Returns whether a user is in a group, both by name. None if the host knows no such group.
+pub type InGroup = fn(&str, &str) -> Option<bool>;
+
+/// Asks this host, as [`InGroup`] says.
+#[must_use]
+pub fn in_group(user: &str, group: &str) -> Option<bool> {
+    let group = Group::from_name(group).ok()??;
+    let Some(user) = User::from_name(user).ok().flatten() else { return Some(false) };
+    let name = CString::new(user.name).ok()?;
+    Some(getgrouplist(&name, user.gid).is_ok_and(|groups| groups.contains(&group.gid)))
+}
 
 /// The host that is examined: where its files are, and what the process knows about it.
 pub struct Host<'a> {
@@ -29,6 +43,8 @@ pub struct Host<'a> {
     pub sacctmgr: PathBuf,
     /// The users that it knows.
     pub user_id: UserId<'a>,
+    /// The groups that it knows.
+    pub in_group: InGroup,
 }
 
 impl Host<'_> {

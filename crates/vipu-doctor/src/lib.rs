@@ -11,7 +11,7 @@ mod finding;
 mod host;
 
 pub use finding::{Examination, Finding, Level};
-pub use host::Host;
+pub use host::{Host, in_group};
 
 use facts::Facts;
 

@@ -12,8 +12,8 @@ use crate::{import_circles, run};
 const LAYERS: &[&[&str]] = &[
     &["failpoints", "slurm-conf", "slurm-release", "vipu-admin", "vipu-status", "vipu-types"],
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf", "vipu-status-reader"],
-    &["driver", "vipu-doctor", "vipu-forecast"],
-    &["frontend", "vipu-exporter"],
+    &["driver", "vipu-forecast"],
+    &["frontend", "vipu-doctor", "vipu-exporter"],
     &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
 ];
 

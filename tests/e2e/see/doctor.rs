@@ -17,6 +17,7 @@ fn examined(cluster: &Cluster) -> Examination {
         status: None,
         sacctmgr: "sacctmgr".into(),
         user_id: Box::new(|name| Some(Account::named(name).ok()?.uid)),
+        in_group: vipu_doctor::in_group,
     })
 }
 

@@ -2,19 +2,23 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use testbed::{Account, Cluster, Output};
+use testbed::{Account, Cluster, Output, process::Process, wait_until};
 
 use crate::jobs::{ipus, running, waits};
 use crate::{LIMIT, quick};
 
+/// The socket without `AdminSocket=`.
+fn usual_socket(cluster: &Cluster) -> PathBuf {
+    cluster.layout().root().join("run/vipu_admin.socket")
+}
+
 /// Runs `svipu` with these arguments as this user.
 fn svipu(cluster: &Cluster, account: &Account, args: &[&str]) -> Result<Output> {
-    let socket = cluster.layout().root().join("run/vipu_admin.socket");
     let program = testbed::programs::find("svipu")?;
-    let command = cluster.command(&program.to_string_lossy()).account(account);
-    command.args(args).args(&["--socket", &socket.to_string_lossy()]).output()
+    cluster.command(&program.to_string_lossy()).account(account).args(args).output()
 }
 
 fn steer(cluster: &Cluster, args: &[&str]) -> Result<String> {
@@ -63,12 +67,109 @@ fn cli_steering_frees_a_kept_partition() -> Result<()> {
 fn cli_steering_is_for_root_and_slurm_user_only() -> Result<()> {
     quick().run(|cluster| {
         steer(cluster, &["reconcile"])?;
-        let socket = cluster.layout().root().join("run/vipu_admin.socket");
+        let socket = usual_socket(cluster);
         ensure!(fs::metadata(&socket)?.permissions().mode() & 0o777 == 0o600);
         // slurmctld itself refuses as well.
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o666))?;
         let Output { code, stderr, .. } = svipu(cluster, &Account::named("nobody")?, &["reconcile"])?;
         ensure!(code == 1 && stderr.contains("only root and SlurmUser may do this"), "{code}: {stderr}");
+        Ok(())
+    })
+}
+
+/// Waits until svipu finds the socket by itself and slurmctld answers on it.
+fn await_answer(cluster: &Cluster) -> Result<()> {
+    wait_until("an answer on the admin socket", LIMIT, || {
+        Ok(svipu(cluster, &Account::root()?, &["reconcile"])?.code == 0)
+    })
+}
+
+/// Writes a vipu.conf with this line, has slurmctld read it, and waits until `is_done`.
+fn reconfigured(cluster: &Cluster, line: &str, is_done: impl Fn() -> bool) -> Result<()> {
+    cluster.write_vipu_conf(&[line])?;
+    cluster.reconfigure()?;
+    wait_until(&format!("{line} to be in use"), LIMIT, || Ok(is_done()))
+}
+
+#[test]
+fn cli_steering_socket_follows_reconfigure() -> Result<()> {
+    quick().run(|cluster| {
+        await_answer(cluster)?;
+        cluster.reconfigure()?;
+        await_answer(cluster)?;
+        let (usual, own) = (usual_socket(cluster), cluster.layout().root().join("run/own.socket"));
+        reconfigured(cluster, &format!("AdminSocket={}", own.display()), || own.exists() && !usual.exists())?;
+        await_answer(cluster)?;
+        reconfigured(cluster, "AdminSocket=none", || !own.exists())?;
+        let Output { code, stderr, .. } = svipu(cluster, &Account::root()?, &["reconcile"])?;
+        ensure!(code == 1 && stderr.contains("says AdminSocket=none"), "{code}: {stderr}");
+        reconfigured(cluster, "", || usual.exists())?;
+        await_answer(cluster)
+    })
+}
+
+#[test]
+fn cli_steering_socket_comes_back() -> Result<()> {
+    quick().run(|cluster| {
+        let socket = usual_socket(cluster);
+        await_answer(cluster)?;
+        cluster.kill_slurmctld()?;
+        ensure!(socket.exists(), "a killed process cannot remove its socket");
+        let Output { code, stderr, .. } = svipu(cluster, &Account::root()?, &["reconcile"])?;
+        ensure!(code == 1 && stderr.contains("on the host of the slurmctld in charge"), "{code}: {stderr}");
+        cluster.start_slurmctld()?;
+        await_answer(cluster)?;
+        // A program that clears old files may have removed it.
+        fs::remove_file(&socket)?;
+        await_answer(cluster)
+    })
+}
+
+#[test]
+fn cli_steering_socket_in_a_closed_directory() -> Result<()> {
+    quick().expect_log("no administrator can use").run(|cluster| {
+        let closed = cluster.layout().root().join("closed");
+        fs::create_dir(&closed)?;
+        cluster.write_vipu_conf(&[&format!("AdminSocket={}/socket", closed.display())])?;
+        cluster.reconfigure()?;
+        let told = format!(
+            "no administrator can use {}/socket: cannot make it: Permission denied (os error 13); let SlurmUser write \
+             in its directory, or set AdminSocket= in vipu.conf to another path and reconfigure",
+            closed.display()
+        );
+        wait_until("a line with advice", LIMIT, || Ok(cluster.slurmctld_log().contains(&told)))?;
+        // As advised.
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o777))?;
+        await_answer(cluster)?;
+        ensure!(cluster.slurmctld_log().matches(&told).count() == 1, "the advice is repeated");
+        Ok(())
+    })
+}
+
+/// Waits until administrators reach the slurmctld in charge, and the other one has no socket.
+fn only_one_serves(cluster: &Cluster, in_charge: Process, others: &[Process], socket: &Path) -> Result<()> {
+    wait_until("one admin socket", LIMIT, || {
+        let is_idle = |other: &Process| Ok::<_, std::io::Error>(!other.listens_at(socket)?);
+        let are_idle = others.iter().map(is_idle).collect::<Result<Vec<_>, _>>()?;
+        Ok(in_charge.listens_at(socket)? && are_idle.into_iter().all(|idle| idle))
+    })?;
+    // The two slurmctld have the same path, as with a shared directory.
+    await_answer(cluster)
+}
+
+#[test]
+fn cli_steering_socket_follows_backup_controller() -> Result<()> {
+    quick().backup().run(|cluster| {
+        let socket = usual_socket(cluster);
+        only_one_serves(cluster, cluster.slurmctld()?, &[cluster.backup()?], &socket)?;
+        cluster.await_saved()?;
+        cluster.kill_slurmctld()?;
+        cluster.await_takeover()?;
+        only_one_serves(cluster, cluster.slurmctld()?, &[], &socket)?;
+        steer(cluster, &["drain", "pod64", "--reason", "new switch"])?;
+        cluster.return_control()?;
+        only_one_serves(cluster, cluster.slurmctld()?, &[cluster.backup()?], &socket)?;
+        ensure!(steer(cluster, &["resume", "pod64", "--reason", "done"])? == "resumed pod64\n");
         Ok(())
     })
 }

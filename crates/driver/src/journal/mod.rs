@@ -33,6 +33,14 @@ pub fn compacted(
     Ok((book.live().cloned().collect(), shortest))
 }
 
+/// The damaged lines of a journal's text, with one line for people on each. slurmctld passes over them.
+///
+/// # Errors
+/// If a newer version wrote the text. The error names the version.
+pub fn damage(text: &[u8]) -> Result<Vec<String>, String> {
+    Ok(format::parse(text, &|_| None)?.damage)
+}
+
 /// The partitions that may exist after these entries, by name, as they are read from a journal of these
 /// entries.
 pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Vec<LiveRecord> {

@@ -6,26 +6,36 @@ mod drains_file;
 mod server;
 mod socket_file;
 
+use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use frontend::Models;
-
 use nix::unistd::{Uid, User};
+use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::{error, info, warn};
 use vipu_admin::{Answer, Request};
 use vipu_status::AuditLine;
 
 pub(crate) use self::drains_file::DrainsFile;
 use self::server::{Limits, Server};
+use self::socket_file::{NoSocket, SocketFile};
 use crate::admin_settings::AdminSettings;
 use crate::plugin::Plugin;
 
-/// The time between two tries to make the socket. A slurmctld that this one replaces may have it still.
-const RETRY: Duration = Duration::from_secs(5);
+/// The time between two tries to make the socket.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// The time for which a slurmctld that this one replaces may serve the path. It learns of this one after
+/// some seconds.
+const HANDOVER: Duration = Duration::from_secs(15);
+
+/// The time between two looks whether the plugin is over.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The time between two looks for drains that are over.
 const TICK: Duration = Duration::from_secs(1);
@@ -50,39 +60,59 @@ async fn end_drains(plugin: Weak<Plugin>, drains: Arc<DrainsFile>) {
 }
 
 async fn serve(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, mut settings: watch::Receiver<AdminSettings>) {
-    loop {
-        let now = settings.borrow_and_update().clone();
+    while !is_over(&plugin) {
+        let AdminSettings { path, slurm_user } = settings.borrow_and_update().clone();
+        let Some(path) = path else {
+            changed(&plugin, &mut settings).await;
+            continue;
+        };
+        let (listener, file) = tokio::select! {
+            socket = socket(&path) => socket,
+            () = changed(&plugin, &mut settings) => continue,
+        };
+        let (own, drains) = (plugin.clone(), Arc::clone(&drains));
+        let carry_out = move |peer, request| carry_out(own.clone(), Arc::clone(&drains), peer, request);
+        let mut serving = pin!(Server { slurm_user, limits: Limits::default(), carry_out }.run(listener));
         tokio::select! {
-            () = serve_at(&plugin, &drains, now) => return,
-            changed = settings.changed() => if changed.is_err() { return },
+            () = &mut serving => {}
+            () = file.is_lost() => {}
+            () = changed(&plugin, &mut settings) => {}
         }
+        // The listener is still open, so that the next slurmctld does not put its own file there just now.
+        file.remove().await;
     }
 }
 
-/// Serves with these settings until it is dropped.
-async fn serve_at(plugin: &Weak<Plugin>, drains: &Arc<DrainsFile>, settings: AdminSettings) {
-    let AdminSettings { path, slurm_user } = settings;
-    let Some(path) = path else { return std::future::pending().await };
-    let (mut tries, mut told) = (0_u32, None);
-    let listener = loop {
-        match socket_file::listen(&path).await {
-            Ok(listener) => break listener,
-            // The first failure is usual while one slurmctld replaces another.
-            Err(why) if tries > 0 && told.as_ref() != Some(&why) => {
+/// Whether another slurmctld is in charge, or another plugin of this one.
+fn is_over(plugin: &Weak<Plugin>) -> bool {
+    plugin.upgrade().is_none_or(|plugin| plugin.is_over())
+}
+
+/// Waits until the settings have changed or the plugin is over.
+async fn changed(plugin: &Weak<Plugin>, settings: &mut watch::Receiver<AdminSettings>) {
+    while timeout(LOOK, settings.changed()).await.is_err() && !is_over(plugin) {}
+}
+
+/// Makes the socket. Tries until that succeeds.
+async fn socket(path: &Path) -> (UnixListener, SocketFile) {
+    let (began, mut told) = (Instant::now(), None);
+    loop {
+        match socket_file::listen(path).await {
+            Ok(socket) => {
+                if told.is_some() {
+                    info!("administrators can use {} now", path.display());
+                }
+                return socket;
+            }
+            Err(NoSocket::Served) if began.elapsed() < HANDOVER => {}
+            Err(why) if told.as_ref() == Some(&why) => {}
+            Err(why) => {
                 warn!("no administrator can use {}: {why}", path.display());
                 told = Some(why);
             }
-            Err(_) => {}
         }
-        tries += 1;
         sleep(RETRY).await;
-    };
-    if told.is_some() {
-        info!("administrators can use {} again", path.display());
     }
-    let (plugin, drains) = (plugin.clone(), Arc::clone(drains));
-    let carry_out = move |peer, request| carry_out(plugin.clone(), Arc::clone(&drains), peer, request);
-    Server { slurm_user, limits: Limits::default(), carry_out }.run(listener).await
 }
 
 /// Carries out a request of this user, and saves what has to outlive this slurmctld before it answers.

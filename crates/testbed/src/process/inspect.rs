@@ -1,6 +1,10 @@
 //! The objects, threads, files, connections and processor time of a process, for tests of forbidden actions.
 
-use std::{fs, io, path::PathBuf, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use nix::{time::ClockId, unistd::Pid};
 
@@ -39,6 +43,18 @@ impl Process {
         }))
     }
 
+    /// Whether it listens at a Unix socket that was made at this path, or at one with a suffix, and moved there.
+    pub fn listens_at(&self, path: &Path) -> io::Result<bool> {
+        const LISTENING: &str = "00010000";
+        let (own, path) = (self.open_files()?, path.display().to_string());
+        let table = fs::read_to_string(self.entry("net/unix"))?;
+        Ok(table.lines().any(|line| {
+            let fields: Vec<_> = line.split_ascii_whitespace().collect();
+            let [_, _, _, flags, _, _, inode, at] = fields[..] else { return false };
+            flags == LISTENING && at.starts_with(&path) && own.contains(&format!("socket:[{inode}]").into())
+        }))
+    }
+
     /// The processor time of all threads, including threads that have ended.
     pub fn processor_time(&self) -> io::Result<Duration> {
         let pid = i32::try_from(self.pid).map_err(|_| io::ErrorKind::NotFound)?;
@@ -55,6 +71,7 @@ impl Process {
 mod tests {
     use std::{
         net::{TcpListener, TcpStream},
+        os::unix::net::{UnixListener, UnixStream},
         thread,
         time::Instant,
     };
@@ -69,6 +86,20 @@ mod tests {
     fn a_loaded_library_is_seen() {
         assert!(own().has_loaded("libc.so.6").unwrap());
         assert!(!own().has_loaded("libc.so").unwrap());
+    }
+
+    #[test]
+    fn a_unix_socket_is_seen_while_it_listens() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        assert!(!own().listens_at(&path).unwrap());
+        let listener = UnixListener::bind(dir.path().join("socket.new")).unwrap();
+        assert!(own().listens_at(&path).unwrap());
+        let client = UnixStream::connect(dir.path().join("socket.new")).unwrap();
+        let accepted = listener.accept().unwrap();
+        drop(listener);
+        assert!(!own().listens_at(&path).unwrap());
+        drop((client, accepted));
     }
 
     #[test]

@@ -28,10 +28,14 @@ fn of_directory(facts: &Facts, directory: &Directory) -> Option<Finding> {
         let what = format!("every user can write in it (mode {mode:04o})");
         return Some(Finding::error(&path, what, format!("chmod 755 {path}")));
     }
-    let user = facts.slurm.user.filter(|user| *user != 0 && facts.slurm.is_controller_host)?;
-    let can_write = owner == user && mode & 0o200 != 0 || mode & 0o020 != 0;
+    let user = facts.slurm.user.filter(|_| facts.slurm.is_controller_host)?;
     let what = format!("it belongs to user {owner}, so that SlurmUser cannot write in it");
-    (!can_write).then(|| Finding::error(&path, what, format!("chown {user} {path}")))
+    (!can_write(user, owner, mode)).then(|| Finding::error(&path, what, format!("chown {user} {path}")))
+}
+
+/// Whether a user can write in a directory. He may be in its group.
+pub(super) fn can_write(user: u32, owner: u32, mode: u32) -> bool {
+    user == 0 || owner == user && mode & 0o200 != 0 || mode & 0o022 != 0
 }
 
 /// The file system has access control lists, with which only the job's user can read a file.

@@ -1,10 +1,12 @@
 //! The checks: each turns the facts into findings.
 
 mod accounting;
+mod admin_socket;
 mod certificates;
 mod clocks;
 mod controllers;
 mod directories;
+mod gres_conf;
 mod jobs;
 mod leftovers;
 mod limits;
@@ -15,8 +17,10 @@ mod plugstack;
 mod secrets;
 mod selector;
 mod slurm_conf;
+mod slurmd_unit;
 mod state;
 mod status;
+mod status_files;
 
 use crate::facts::Facts;
 use crate::finding::{Examination, Finding};
@@ -37,7 +41,9 @@ const CHECKS: &[Check] = &[
     jobs::gres_types,
     jobs::submit_plugin,
     jobs::locked_memory,
+    slurmd_unit::locked_memory,
     nodes::offers,
+    gres_conf::lines,
     models::files,
     models::strays,
     limits::slurm_partitions,
@@ -53,6 +59,9 @@ const CHECKS: &[Check] = &[
     controllers::answers,
     state::disk,
     state::journal,
+    admin_socket::place,
+    status_files::directories,
+    status_files::group,
     clocks::status_time,
     status::age,
     status::models,

@@ -47,18 +47,27 @@ pub(super) fn read(
 }
 
 fn directory(host: &Host<'_>, path: PathBuf, named_in: String, unseen: &mut Unseen) -> Option<Directory> {
+    let facts = owner_and_mode(host, &path, unseen)?;
     let place = host.at(&path);
-    let facts = match place.metadata() {
-        Ok(facts) if facts.is_dir() => Ok((facts.uid(), facts.mode() & 0o7777)),
-        Ok(_) => Err("it is no directory".to_owned()),
-        Err(why) if why.kind() == ErrorKind::PermissionDenied => {
-            unseen.push((path.display().to_string(), why.to_string()));
-            return None;
-        }
-        Err(why) => Err(why.to_string()),
-    };
     let (has_acls, clusters) = (has_acls(&place), clusters(&place));
     Some(Directory { path, named_in, facts, has_acls, clusters })
+}
+
+/// The owner and the mode of a directory, or why it cannot be used. None if it could not be looked at.
+pub(super) fn owner_and_mode(
+    host: &Host<'_>,
+    path: &Path,
+    unseen: &mut Unseen,
+) -> Option<Result<(u32, u32), String>> {
+    match host.at(path).metadata() {
+        Ok(facts) if facts.is_dir() => Some(Ok((facts.uid(), facts.mode() & 0o7777))),
+        Ok(_) => Some(Err("it is no directory".to_owned())),
+        Err(why) if why.kind() == ErrorKind::PermissionDenied => {
+            unseen.push((path.display().to_string(), why.to_string()));
+            None
+        }
+        Err(why) => Some(Err(why.to_string())),
+    }
 }
 
 /// Whether the file system knows the attribute with an access control list. Only the kernel's answer that it

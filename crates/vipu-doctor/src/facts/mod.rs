@@ -1,28 +1,36 @@
 //! The facts about a host, from its files and its controllers.
 
+mod admin_socket;
 mod certificates;
 mod controllers;
 mod directories;
 mod files;
+mod gres_conf;
 mod leftovers;
 mod models;
 mod plugins;
 mod plugstack;
 mod qos;
 mod slurm;
+mod slurmd_unit;
 mod state;
+mod status_files;
 mod unseen;
 
+pub(crate) use admin_socket::Socket;
 pub(crate) use certificates::Certificate;
 pub(crate) use controllers::Controller;
 pub(crate) use directories::Directory;
 pub(crate) use files::SecretFile;
+pub(crate) use gres_conf::GresLine;
 pub(crate) use leftovers::Leftover;
 pub(crate) use models::ModelFile;
 pub(crate) use plugins::{PluginFile, Plugins};
 pub(crate) use plugstack::Plugstack;
 pub(crate) use slurm::{Offer, Offering, Slurm, short};
+pub(crate) use slurmd_unit::SlurmdUnit;
 pub(crate) use state::State;
+pub(crate) use status_files::{StatusDir, StatusGroup};
 pub(crate) use unseen::Unseen;
 
 use vipu_conf::Layer;
@@ -39,6 +47,10 @@ pub(crate) struct Facts {
     pub(crate) host: String,
     /// slurm.conf.
     pub(crate) slurm: Slurm,
+    /// The lines about IPUs in gres.conf.
+    pub(crate) gres_lines: Vec<GresLine>,
+    /// The unit of slurmd, if there is one.
+    pub(crate) slurmd_unit: Option<SlurmdUnit>,
     /// plugstack.conf.
     pub(crate) plugstack: Plugstack,
     /// The plugin files.
@@ -57,6 +69,12 @@ pub(crate) struct Facts {
     pub(crate) directories: Vec<Directory>,
     /// StateSaveLocation, on a slurmctld host.
     pub(crate) state: Option<State>,
+    /// The place of the admin socket, on a slurmctld host.
+    pub(crate) admin_socket: Option<Socket>,
+    /// The directories of StatusDir, on a slurmctld host.
+    pub(crate) status_dirs: Vec<StatusDir>,
+    /// StatusGroup, on a slurmctld host.
+    pub(crate) status_group: Option<StatusGroup>,
     /// The status document, if there is one.
     pub(crate) status: Option<Status>,
     /// Why the status document is none.
@@ -91,6 +109,11 @@ impl Facts {
         Ok(Self {
             now: host.now,
             host: host.name.clone(),
+            gres_lines: gres_conf::read(host, &slurm, &mut unseen),
+            slurmd_unit: slurmd_unit::read(host),
+            admin_socket: admin_socket::read(host, &slurm, &mut unseen),
+            status_dirs: status_files::directories(host, &slurm, &models, &mut unseen),
+            status_group: status_files::group(host, &slurm, &models),
             state: state::read(host, &slurm, &mut unseen),
             layer: vipu_conf::layer_of(&host.at(slurm.folder())),
             leftovers: leftovers::find(host, &slurm),

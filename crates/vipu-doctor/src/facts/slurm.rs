@@ -63,7 +63,8 @@ impl Slurm {
         let path = host.slurm_conf.clone();
         let path = path.or_else(|| USUAL.map(PathBuf::from).into_iter().find(|path| host.at(path).exists()));
         let Some(path) = path else {
-            let fix = "set SLURM_CONF, or write svipu doctor --slurm-conf FILE";
+            let fix = "set SLURM_CONF, or write svipu doctor --slurm-conf FILE; slurmd without a file of its own keeps \
+                       it as conf-cache/slurm.conf in SlurmdSpoolDir";
             return Err(Finding::error("slurm.conf", "it is in no usual place", fix));
         };
         let conf = SlurmConf::read(&path, &mut &*host).map_err(|why| {

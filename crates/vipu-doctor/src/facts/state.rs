@@ -1,9 +1,10 @@
 //! StateSaveLocation and the status document.
 
+use std::fs::File;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use nix::sys::statvfs::statvfs;
+use nix::sys::statvfs::{FsFlags, statvfs};
 use vipu_status::Status;
 
 use super::{Slurm, Unseen};
@@ -15,8 +16,22 @@ pub(crate) struct State {
     pub(crate) path: PathBuf,
     /// The free bytes of its file system for users other than root.
     pub(crate) free: u64,
+    /// Whether its file system takes no further file, although bytes are free.
+    pub(crate) lacks_inodes: bool,
+    /// Whether its file system is mounted read-only.
+    pub(crate) is_read_only: bool,
+    /// The journal, if there is one.
+    pub(crate) journal: Option<JournalFile>,
     /// Whether slurmctld has put a damaged journal aside.
     pub(crate) has_damaged_journal: bool,
+}
+
+/// The journal.
+pub(crate) struct JournalFile {
+    /// Its damaged lines, in words, or why slurmctld could not use it.
+    pub(crate) damage: Result<Vec<String>, String>,
+    /// Why what slurmctld writes does not reach the disk.
+    pub(crate) not_durable: Option<String>,
 }
 
 pub(super) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Option<State> {
@@ -27,6 +42,9 @@ pub(super) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Optio
     }
     match statvfs(&place) {
         Ok(disk) => Some(State {
+            lacks_inodes: disk.files() > 0 && disk.files_available() == 0,
+            is_read_only: disk.flags().contains(FsFlags::ST_RDONLY),
+            journal: journal(host, &path.join("vipu_journal"), unseen),
             free: disk.blocks_available().saturating_mul(disk.fragment_size()),
             has_damaged_journal: place.join("vipu_journal.bad").exists(),
             path,
@@ -36,6 +54,22 @@ pub(super) fn read(host: &Host<'_>, slurm: &Slurm, unseen: &mut Unseen) -> Optio
             None
         }
     }
+}
+
+fn journal(host: &Host<'_>, path: &Path, unseen: &mut Unseen) -> Option<JournalFile> {
+    let place = host.at(path);
+    let damage = match host::read(&place) {
+        Ok(text) => driver::journal::damage(&text),
+        Err(why) if why.kind() == ErrorKind::NotFound => return None,
+        Err(why) if why.kind() == ErrorKind::PermissionDenied => {
+            unseen.push((path.display().to_string(), why.to_string()));
+            return None;
+        }
+        Err(why) => Err(format!("cannot read it: {why}")),
+    };
+    // This writes nothing that slurmctld has not written.
+    let flushed = File::open(&place).and_then(|file| file.sync_all());
+    Some(JournalFile { damage, not_durable: flushed.err().map(|why| why.to_string()) })
 }
 
 /// The status document: the one that svipu found, or that of this slurmctld. The error says why it is none.

@@ -34,6 +34,21 @@ fn cli_doctor_configless_node_is_healthy() {
 }
 
 #[test]
+fn cli_doctor_configless_node_with_its_own_spool_directory_is_healthy() {
+    let tree = configless();
+    // slurmd links its cache there, wherever SlurmdSpoolDir is.
+    for folder in ["/run/slurm", "/var/lib"] {
+        fs::create_dir_all(tree.path(folder)).unwrap();
+    }
+    fs::rename(tree.path("/var/spool/slurmd"), tree.path("/var/lib/slurmd")).unwrap();
+    let link = tree.path("/run/slurm/conf");
+    std::os::unix::fs::symlink("../../var/lib/slurmd/conf-cache", link).unwrap();
+    let examination = tree.examine();
+    assert_eq!(tree.lines(&examination), "");
+    assert_eq!(examination.slurm_conf.as_deref(), Some("/run/slurm/conf/slurm.conf"));
+}
+
+#[test]
 fn cli_doctor_configless_node_is_wrong() {
     let tree = configless();
     tree.write("/var/spool/slurmd/conf-cache/plugstack.conf", "include /etc/slurm/plugstack.d/*\n");

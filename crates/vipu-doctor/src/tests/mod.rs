@@ -2,6 +2,7 @@
 
 mod conf_files;
 mod elf;
+mod host_files;
 mod hosts;
 mod other_faults;
 mod tree;

@@ -67,7 +67,11 @@ fn cli_doctor_files_are_open_or_expired() {
         (
             "key file of others",
             |tree| tree.host.user_id = Box::new(|_| Some(77)),
-            |facts| facts.directories.clear(),
+            |facts| {
+                facts.directories.clear();
+                facts.status_dirs.clear();
+                facts.admin_socket = None;
+            },
         ),
         ("expired", |_| (), |facts| facts.certificates[0].valid = Ok((0, facts.now - 1))),
         ("expires soon", |_| (), |facts| facts.certificates[0].valid = Ok((0, facts.now + 86400 * 12))),
@@ -77,7 +81,11 @@ fn cli_doctor_files_are_open_or_expired() {
         (
             "directory of others",
             |tree| tree.host.user_id = Box::new(|_| Some(77)),
-            |facts| facts.secrets.clear(),
+            |facts| {
+                facts.secrets.clear();
+                facts.status_dirs.clear();
+                facts.admin_socket = None;
+            },
         ),
         (
             "no directory",

@@ -27,6 +27,7 @@ const SLURM_CONF: &str = "\
 ClusterName=test
 SlurmctldHost=ctl(127.0.0.1)
 SlurmUser=slurm
+SlurmctldPidFile=/run/slurm/slurmctld.pid
 StateSaveLocation=/var/spool/slurmctld
 PluginDir=/usr/lib/slurm
 SelectType=select/vipu
@@ -51,9 +52,26 @@ ApiHost=CONTROLLER
 ApiTlsCa=/etc/slurm/ca.pem
 ApiAccessFile=/etc/slurm/access
 IpuofDir=/shared/ipuof
+StatusDir=/shared/status
+StatusGroup=ipus
 IpusPerSlurmPartition=debug:16
 MaxIpusPerJobInQos=normal:32
 ";
+
+const SLURMD_SERVICE: &str = "\
+[Unit]
+Description=Slurm node daemon
+
+[Service]
+ExecStart=/usr/sbin/slurmd -D
+LimitMEMLOCK=infinity
+";
+
+/// A journal without a partition, of this version.
+pub(crate) fn journal(version: u32) -> String {
+    let header = format!("{{\"journal\":\"slurm-vipu\",\"version\":{version}}}");
+    format!("{:08x} {header}\n", crc32fast::hash(header.as_bytes()))
+}
 
 /// The parts that all tests share, because keys take long to make in a debug build.
 struct Site {
@@ -101,6 +119,7 @@ impl Tree {
             status: None,
             sacctmgr: folder.path().join("usr/bin/sacctmgr"),
             user_id: Box::new(move |name| (name == USER).then_some(me)),
+            in_group: |_, group| ["ipus", "others"].contains(&group).then_some(group == "ipus"),
         };
         let tree = Self { folder, host };
         tree.write("/etc/slurm/slurm.conf", SLURM_CONF);
@@ -116,6 +135,13 @@ impl Tree {
         fs::create_dir_all(tree.path("/shared/ipuof")).unwrap();
         tree.chmod("/shared/ipuof", 0o755);
         tree.write("/shared/ipuof/.vipu_test", "5f0c93aa71b2e604\n");
+        for path in ["/shared/status", "/run/slurm"] {
+            fs::create_dir_all(tree.path(path)).unwrap();
+            tree.chmod(path, 0o755);
+        }
+        tree.write("/lib/systemd/system/slurmd.service", SLURMD_SERVICE);
+        tree.write("/etc/slurm/gres.conf", "Name=gpu File=/dev/gpu0 # Name=vipu File=x\n");
+        tree.write("/var/spool/slurmctld/vipu_journal", journal(2));
         tree.status(|_| ());
         tree
     }
@@ -193,7 +219,7 @@ impl Tree {
             Err(finding) => return Examination { findings: vec![finding], ..Examination::default() },
         };
         facts.directories.iter_mut().for_each(|directory| directory.has_acls = true);
-        facts.state.iter_mut().for_each(|state| state.free = 1 << 40);
+        facts.state.iter_mut().for_each(|state| (state.free, state.lacks_inodes) = (1 << 40, false));
         change(&mut facts);
         checks::run(&facts)
     }
