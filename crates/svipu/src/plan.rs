@@ -38,6 +38,7 @@ pub(crate) fn show(view: &View<'_>, hours: u16, all: bool) -> Result<String, Fai
             models: Some(&view.chosen.models),
             partitions: Some(view.chosen.partitions.iter().collect()),
             line: Some(view.chosen.line.iter().collect()),
+            ..Part::default()
         });
     }
     let mut page = view.page();

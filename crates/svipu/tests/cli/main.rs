@@ -9,6 +9,7 @@ mod errors;
 mod finding;
 mod generate;
 mod golden;
+mod history;
 mod manual;
 mod migrate;
 mod plan;
