@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ledger::{ModelFacts, Placement};
-use vipu_conf::{AuditLevel, OnPartitionError, Settings, SizePolicy};
+use vipu_conf::{AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
 use crate::request::Resolved;
@@ -121,6 +121,12 @@ impl Models {
     pub fn audits_administrators(&self) -> bool {
         let mut settings = self.0.values().filter_map(|model| model.settings.as_ref());
         settings.any(|own| own.audit_level != AuditLevel::No)
+    }
+
+    /// Whether the audit log goes to syslog: AuditTo of any model.
+    pub fn audits_to_syslog(&self) -> bool {
+        let mut settings = self.0.values().filter_map(|model| model.settings.as_ref());
+        settings.any(|own| own.audit_to == AuditTo::Syslog)
     }
 
     /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.

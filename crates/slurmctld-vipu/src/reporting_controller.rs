@@ -1,6 +1,7 @@
 //! A controller whose calls are counted, and whose changes are in the audit log.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -19,8 +20,9 @@ pub(crate) struct ReportingController {
     counters: Arc<Mutex<ControllerCounters>>,
     /// None if AuditLevel leaves out the changes on controllers.
     audit: Option<Audit>,
-    /// The partitions that are being made, each with the time of the first call.
-    being_made: Mutex<HashMap<PartitionId, Instant>>,
+    /// The partitions that are being made or removed, each with the state that ends it and the time of the first
+    /// call.
+    under_way: Mutex<HashMap<PartitionId, (PartitionState, Instant)>>,
 }
 
 impl ReportingController {
@@ -30,7 +32,16 @@ impl ReportingController {
         counters: Arc<Mutex<ControllerCounters>>,
         audit: Option<Audit>,
     ) -> Self {
-        Self { pod, client, counters, audit, being_made: Mutex::default() }
+        Self { pod, client, counters, audit, under_way: Mutex::default() }
+    }
+
+    /// Notes the first call that is to bring the partition into this state.
+    fn begin(&self, partition: &PartitionId, wanted: PartitionState, now: Instant) {
+        let mut under_way = lock(&self.under_way);
+        let entry = under_way.entry(partition.clone()).or_insert_with(|| (wanted.clone(), now));
+        if entry.0 != wanted {
+            *entry = (wanted, now);
+        }
     }
 
     /// Counts a failed call.
@@ -90,18 +101,18 @@ impl Controller for ReportingController {
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
         lock(&self.counters).creates += 1;
         let began = Instant::now();
-        lock(&self.being_made).entry(request.partition.clone()).or_insert(began);
+        self.begin(request.partition, PartitionState::Active, began);
         self.audited("create", request.partition, began, self.client.create(request).await)
     }
 
     async fn status(&self, partition: &PartitionId) -> Result<PartitionState, CallError> {
         let state = self.counted(self.client.status(partition).await)?;
-        if state == PartitionState::Active
-            && let Some(began) = lock(&self.being_made).remove(partition)
-        {
-            return self.audited("ready", partition, began, Ok(state));
-        }
-        Ok(state)
+        let began = match lock(&self.under_way).entry(partition.clone()) {
+            Entry::Occupied(entry) if entry.get().0 == state => entry.remove().1,
+            _ => return Ok(state),
+        };
+        let what = if state == PartitionState::Active { "ready" } else { "gone" };
+        self.audited(what, partition, began, Ok(state))
     }
 
     async fn ipuof_config(&self, partition: &PartitionId) -> Result<Self::Config, CallError> {
@@ -110,8 +121,8 @@ impl Controller for ReportingController {
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
         lock(&self.counters).removes += 1;
-        lock(&self.being_made).remove(partition);
         let began = Instant::now();
+        self.begin(partition, PartitionState::Absent, began);
         self.audited("remove", partition, began, self.client.remove(partition, force).await)
     }
 

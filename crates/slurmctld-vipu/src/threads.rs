@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use driver::Orders;
+use frontend::Models;
 use tracing::error;
 use vipu_types::{PartitionId, PodId};
 
@@ -51,7 +52,10 @@ impl DriverEnds {
             let claim_of = move |pod: &PodId, partition: &PartitionId| {
                 plugin.upgrade()?.frontend.ledger().claim_of(pod, partition)
             };
-            if let Err(why) = audit_thread::start(self.audit_tasks, claim_of, state) {
+            let plugin = self.plugin.clone();
+            let to_syslog =
+                move || plugin.upgrade().is_some_and(|it| it.frontend.models(Models::audits_to_syslog));
+            if let Err(why) = audit_thread::start(self.audit_tasks, claim_of, to_syslog, state) {
                 error!("{why}: nothing is in the audit log until slurmctld is restarted");
             }
         }

@@ -85,6 +85,16 @@ impl Failure {
         Self::Unknown { kind, name: crate::safe::cut(name, 40), known }
     }
 
+    /// The error about an unknown name with one more clause.
+    pub(crate) fn with(self, clause: &str) -> Self {
+        match self {
+            Self::Unknown { kind, name, known } => {
+                Self::Unknown { kind, name, known: format!("{known}; {clause}") }
+            }
+            other => other,
+        }
+    }
+
     /// The text without the path of the document, for a screen that always shows one document.
     pub(crate) fn reason(self) -> String {
         match self {

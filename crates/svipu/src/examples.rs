@@ -49,7 +49,9 @@ Examples:
 pub(crate) const JOB: &str = "\
 Examples:
   svipu job 42
-  svipu job 42+1                 component 1 of a heterogeneous job";
+  svipu job 42+1                 component 1 of a heterogeneous job
+  svipu job 42 --status /var/spool/slurmctld
+                                 with its history, from the audit log beside the whole document";
 
 pub(crate) const PARTITION: &str = "\
 Examples:

@@ -115,7 +115,7 @@ fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>) -> Result<(), Fai
         let words = format!("since {}{until} by {}: {}", view.time(drain.since), drain.by, drain.reason);
         members.push(("drained", words));
     }
-    partition::fields(page, &members);
+    page.fields(&members);
     if let Some(entry) = answer.partition {
         partition::add(page, view, entry);
     }

@@ -1,8 +1,9 @@
-//! `svipu job`: all that the document knows about a job.
+//! `svipu job`: all that the document and the audit log know about a job.
 
 use vipu_status::{Job, Partition, WaitingJob};
 
 use crate::error::Failure;
+use crate::history::{self, record::Of};
 use crate::page::{Page, Tone};
 use crate::view::{Part, View};
 use crate::{job_queue, names, partition, times};
@@ -12,23 +13,34 @@ const NEAREST: usize = 3;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let Found { partitions, waiting, not_in_line } = find(view, id)?;
+    let found = find(view, id);
+    let log = history::read(view, &Of::Jobs(ids(found.as_ref().ok(), id)));
+    let Found { partitions, waiting, not_in_line } = found.or_else(|unknown| history::only(unknown, &log))?;
     if view.common.json {
-        return view.json(Part {
-            partitions: Some(partitions),
-            line: Some(waiting),
-            not_in_line: Some(not_in_line),
-            ..Part::default()
-        });
+        let history = log.as_ref().ok().map(|log| log.histories.iter().collect());
+        let (partitions, line) = (Some(partitions), Some(waiting));
+        let not_in_line = Some(not_in_line);
+        return view.json(Part { partitions, line, not_in_line, history, ..Part::default() });
     }
     let mut page = view.page();
     partitions.iter().for_each(|entry| partition::add(&mut page, view, entry));
     waiting.iter().for_each(|entry| add_waiting(&mut page, view, entry));
     not_in_line.iter().for_each(|entry| add_not_in_line(&mut page, view, entry));
+    history::add(&mut page, view, &log);
     Ok(page.finish())
 }
 
+/// The ids of the jobs that the user means. The audit log has no names of tasks and components.
+fn ids(found: Option<&Found<'_>>, id: &str) -> Vec<u32> {
+    let jobs = found.into_iter().flat_map(|found| {
+        let waiting = found.waiting.iter().chain(&found.not_in_line).filter_map(|entry| entry.job.as_ref());
+        found.partitions.iter().filter_map(|entry| entry.job.as_ref()).chain(waiting)
+    });
+    jobs.map(|job| job.id).chain(id.parse()).collect()
+}
+
 /// All that has the name of a job. An array or a heterogeneous job has several jobs.
+#[derive(Default)]
 pub(crate) struct Found<'a> {
     /// Its partitions.
     pub(crate) partitions: Vec<&'a Partition>,
@@ -81,35 +93,29 @@ fn add_waiting(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     };
     let reservation = if row.rank.in_reservation { ", in a reservation" } else { "" };
     partition::owner(page, view, job);
-    partition::fields(
-        page,
-        &[
-            ("model", row.model.clone()),
-            ("IPUs", row.size.to_string()),
-            ("place in line", format!("{place} of {}", of_model.len())),
-            ("priority", format!("{}, tier {}{reservation}", row.rank.priority, row.rank.tier)),
-            ("time limit", times::limit(row.duration)),
-            ("not before", view.time(row.not_before)),
-            ("behind", behind),
-            ("forecast start", view.time_if_known(row.start)),
-            ("planned place", job_queue::place(row)),
-            ("reason", names::or_dash(row.reason.as_deref())),
-        ],
-    );
+    page.fields(&[
+        ("model", row.model.clone()),
+        ("IPUs", row.size.to_string()),
+        ("place in line", format!("{place} of {}", of_model.len())),
+        ("priority", format!("{}, tier {}{reservation}", row.rank.priority, row.rank.tier)),
+        ("time limit", times::limit(row.duration)),
+        ("not before", view.time(row.not_before)),
+        ("behind", behind),
+        ("forecast start", view.time_if_known(row.start)),
+        ("planned place", job_queue::place(row)),
+        ("reason", names::or_dash(row.reason.as_deref())),
+    ]);
 }
 
 fn add_not_in_line(page: &mut Page, view: &View<'_>, row: &WaitingJob) {
     let job = row.job.as_ref();
     page.toned(&[(Tone::Bold, &format!("waiting job {}, not in line for IPUs", names::job(job)))]);
     partition::owner(page, view, job);
-    partition::fields(
-        page,
-        &[
-            ("model", row.model.clone()),
-            ("IPUs", row.size.to_string()),
-            ("priority", format!("{}, tier {}", row.rank.priority, row.rank.tier)),
-            ("time limit", times::limit(row.duration)),
-            ("reason", names::or_dash(row.reason.as_deref())),
-        ],
-    );
+    page.fields(&[
+        ("model", row.model.clone()),
+        ("IPUs", row.size.to_string()),
+        ("priority", format!("{}, tier {}", row.rank.priority, row.rank.tier)),
+        ("time limit", times::limit(row.duration)),
+        ("reason", names::or_dash(row.reason.as_deref())),
+    ]);
 }

@@ -1,6 +1,6 @@
 //! svipu: shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 //!
-//! Most commands read the status document and nothing else; `conf` and `migrate` read configuration files. The
+//! Most commands read the status document, some the audit log beside it, and nothing else; `conf` and `migrate` read configuration files. The
 //! library has all of it but the process: the time, the user and the environment come in as [`Surroundings`],
 //! so that tests give them.
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod error;
 mod examples;
 mod exporter;
 mod find;
+mod history;
 mod hostfile;
 mod interface;
 mod ipu;
@@ -141,7 +142,7 @@ fn answer(
         if matches!(command, Command::Why { .. } | Command::Job { .. } | Command::Partition { .. }) {
             (common.user, common.me) = (None, false);
         }
-        let view = View::new(&status, &common, surroundings)?;
+        let view = View::new(&status, &source, &common, surroundings)?;
         let page = show(&view)?;
         if let Some(warning) = view.hidden() {
             output.stderr += &format!("svipu: {warning}\n");

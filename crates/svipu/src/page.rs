@@ -70,6 +70,13 @@ impl Page {
         self.toned(&[(Tone::Plain, text)]);
     }
 
+    /// Adds a line for each member.
+    pub(crate) fn fields(&mut self, members: &[(&str, String)]) {
+        for (name, value) in members {
+            self.line(&format!("  {name:<16} {}", safe::cut(value, safe::LINE - 40)));
+        }
+    }
+
     /// Adds whole sentences, in lines that fit a terminal.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.wrapped(text, "", "");

@@ -1,8 +1,9 @@
-//! `svipu partition`: all that the document knows about a partition.
+//! `svipu partition`: all that the document and the audit log know about a partition.
 
 use vipu_status::{Job, Partition};
 
 use crate::error::Failure;
+use crate::history::{self, record::Of};
 use crate::page::{Page, Tone};
 use crate::view::{Part, View};
 use crate::{names, partition_list, safe, times};
@@ -17,14 +18,17 @@ const COMPARED: usize = 64;
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
     let known = view.chosen.partitions.iter();
     let found: Vec<_> = known.filter(|entry| entry.id.as_deref() == Some(id)).collect();
+    let log = history::read(view, &Of::Partition(id.to_owned()));
     if found.is_empty() {
-        return Err(Failure::unknown("partition", id, &nearest(view, id)));
+        history::only::<()>(Failure::unknown("partition", id, &nearest(view, id)), &log)?;
     }
     if view.common.json {
-        return view.json(Part { partitions: Some(found), ..Part::default() });
+        let history = log.as_ref().ok().map(|log| log.histories.iter().collect());
+        return view.json(Part { partitions: Some(found), history, ..Part::default() });
     }
     let mut page = view.page();
     found.iter().for_each(|entry| add(&mut page, view, entry));
+    history::add(&mut page, view, &log);
     Ok(page.finish())
 }
 
@@ -43,19 +47,16 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
     page.toned(&[(Tone::Bold, &format!("partition {}", safe::cut(&names::or_dash(row.id.as_deref()), 60)))]);
     owner(page, view, row.job.as_ref());
     let ago = times::span(view.surroundings.now.saturating_sub(row.since));
-    fields(
-        page,
-        &[
-            ("model", row.model.clone()),
-            ("controller", row.controller.clone()),
-            ("IPUs", row.size.to_string()),
-            ("places", partition_list::place(row)),
-            ("state", format!("{} since {} ({ago})", row.state.name(), view.time(row.since))),
-            ("begun", view.time(row.begun)),
-            ("ends", view.time_if_known(row.ends)),
-            ("reason", names::or_dash(row.reason.as_deref())),
-        ],
-    );
+    page.fields(&[
+        ("model", row.model.clone()),
+        ("controller", row.controller.clone()),
+        ("IPUs", row.size.to_string()),
+        ("places", partition_list::place(row)),
+        ("state", format!("{} since {} ({ago})", row.state.name(), view.time(row.since))),
+        ("begun", view.time(row.begun)),
+        ("ends", view.time_if_known(row.ends)),
+        ("reason", names::or_dash(row.reason.as_deref())),
+    ]);
     if row.places_are_assumed {
         page.line("  ~: the places are assumed, because the controller has not listed the partition yet.");
     }
@@ -64,27 +65,17 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
 /// Adds the lines about a job and its user.
 pub(crate) fn owner(page: &mut Page, view: &View<'_>, job: Option<&Job>) {
     let Some(known) = job else {
-        fields(page, &[("job", "hidden".to_owned())]);
+        page.fields(&[("job", "hidden".to_owned())]);
         return;
     };
     let id = match names::job(job) {
         name if name == known.id.to_string() => name,
         name => format!("{name} (id {})", known.id),
     };
-    fields(
-        page,
-        &[
-            ("job", id),
-            ("job name", names::or_dash(known.name.as_deref())),
-            ("user", view.user(job)),
-            ("Slurm partition", names::or_dash(known.slurm_partition.as_deref())),
-        ],
-    );
-}
-
-/// Adds a line for each member.
-pub(crate) fn fields(page: &mut Page, members: &[(&str, String)]) {
-    for (name, value) in members {
-        page.line(&format!("  {name:<16} {}", safe::cut(value, safe::LINE - 40)));
-    }
+    page.fields(&[
+        ("job", id),
+        ("job name", names::or_dash(known.name.as_deref())),
+        ("user", view.user(job)),
+        ("Slurm partition", names::or_dash(known.slurm_partition.as_deref())),
+    ]);
 }

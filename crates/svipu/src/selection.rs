@@ -57,7 +57,8 @@ impl Selection {
         self.user.is_none_or(|user| job.is_some_and(|job| job.user == user))
     }
 
-    fn has_model(&self, name: &str) -> bool {
+    /// Whether the options choose this model.
+    pub(crate) fn has_model(&self, name: &str) -> bool {
         self.model.as_ref().is_none_or(|model| model == name)
     }
 }

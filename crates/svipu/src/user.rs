@@ -1,8 +1,10 @@
-//! `svipu user`: the partitions and waiting jobs of a user.
+//! `svipu user`: the partitions, the waiting jobs and the past jobs of a user.
 
 use std::collections::BTreeMap;
 
 use crate::error::Failure;
+use crate::history::record::{Of, Totals};
+use crate::history::{self, past};
 use crate::page::Page;
 use crate::status::list;
 use crate::uses::Use;
@@ -16,8 +18,13 @@ const MOST_NAMED: usize = 5;
 pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
     let partitions: Vec<_> = view.chosen.partitions.iter().collect();
     let waiting: Vec<_> = view.chosen.line.iter().collect();
+    let log = history::read(view, &Of::Selected);
+    let past = log.as_ref().ok().map(|log| past::of(view, log));
     if view.common.json {
-        return view.json(Part { partitions: Some(partitions), line: Some(waiting), ..Part::default() });
+        let totals = past.as_deref().map(Totals::of);
+        let (partitions, line) = (Some(partitions), Some(waiting));
+        let history = past.map(|past| past.into_iter().take(past::MOST).collect());
+        return view.json(Part { partitions, line, history, totals, ..Part::default() });
     }
     let mut page = view.page();
     let owner = partitions.iter().find_map(|entry| entry.job.as_ref());
@@ -35,6 +42,10 @@ pub(crate) fn show(view: &View<'_>, name: &str) -> Result<String, Failure> {
         &format!("partitions -u {name}"),
     )?;
     list(&mut page, view, "waiting jobs", job_queue::COLUMNS, &waiting, &format!("queue -u {name}"))?;
+    match &log {
+        Ok(log) => past::add(&mut page, view, log, &past.unwrap_or_default(), &name)?,
+        Err(why) => history::add_hint(&mut page, why),
+    }
     Ok(page.finish())
 }
 

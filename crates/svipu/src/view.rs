@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 use vipu_status::{Job, Model, Partition, Status, WaitingJob};
+use vipu_status_reader::Source;
 
 use crate::arguments::Common;
 use crate::document;
 use crate::error::Failure;
+use crate::history::record::{History, Totals};
 use crate::page::{Page, Tone};
 use crate::selection::Selection;
 use crate::surroundings::Surroundings;
@@ -21,6 +23,8 @@ pub(crate) struct View<'a> {
     pub(crate) selection: Selection,
     pub(crate) common: &'a Common,
     pub(crate) surroundings: &'a Surroundings,
+    /// The place of the document, for the audit log beside it. None on a live screen.
+    pub(crate) source: Option<&'a Source>,
 }
 
 /// A part of the document as JSON. The members are named as in the document.
@@ -34,6 +38,12 @@ pub(crate) struct Part<'a> {
     pub(crate) line: Option<Vec<&'a WaitingJob>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_in_line: Option<Vec<&'a WaitingJob>>,
+    /// From the audit log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<Vec<&'a History>>,
+    /// From the audit log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) totals: Option<Totals>,
 }
 
 #[derive(Serialize)]
@@ -47,10 +57,12 @@ struct Dated<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(
         all: &'a Status,
+        source: &'a Source,
         common: &'a Common,
         surroundings: &'a Surroundings,
     ) -> Result<Self, Failure> {
-        Ok(Self::of(Selection::new(all, common, surroundings)?, all, common, surroundings))
+        let view = Self::of(Selection::new(all, common, surroundings)?, all, common, surroundings);
+        Ok(Self { source: Some(source), ..view })
     }
 
     /// The view of a selection.
@@ -60,7 +72,7 @@ impl<'a> View<'a> {
         common: &'a Common,
         surroundings: &'a Surroundings,
     ) -> Self {
-        Self { chosen: selection.apply(all.clone()), all, selection, common, surroundings }
+        Self { chosen: selection.apply(all.clone()), all, selection, common, surroundings, source: None }
     }
 
     /// Whether the page has the age and the heads of columns.
@@ -92,10 +104,15 @@ impl<'a> View<'a> {
         Ok(serde_json::to_string_pretty(&dated)? + "\n")
     }
 
-    /// The name of a job's user. The number, if the host does not know the name.
+    /// The name of a job's user.
     pub(crate) fn user(&self, job: Option<&Job>) -> String {
         let Some(job) = job else { return "-".to_owned() };
-        self.surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string())
+        self.user_name(job.user)
+    }
+
+    /// The name of a user. The number, if the host does not know the name.
+    pub(crate) fn user_name(&self, id: u32) -> String {
+        self.surroundings.users.name(id).unwrap_or_else(|| id.to_string())
     }
 
     /// The owner of a partition or of a place in line, within a sentence.

@@ -74,6 +74,14 @@ choices! {
         All = "all",
     }
 
+    /// The place of the audit log.
+    AuditTo, "not known" {
+        /// A file in StateSaveLocation.
+        File = "file",
+        /// The syslog daemon.
+        Syslog = "syslog",
+    }
+
     /// The treatment of a request for a number of IPUs that no partition has.
     SizePolicy, "not known" {
         /// The request is refused.

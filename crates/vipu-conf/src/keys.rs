@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, Delivery, IpuCount};
 
-use crate::choice::{AuditLevel, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+use crate::choice::{AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
@@ -199,6 +199,8 @@ keys! { given;
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
     AuditLevel, audit_level: AuditLevel = Value("all"), AuditLevel::UNIT, AuditLevel::read,
         "which actions are in the audit log: none, those of administrators, or each creation and removal as well";
+    AuditTo, audit_to: AuditTo = Value("file"), AuditTo::UNIT, AuditTo::read,
+        "where the audit log goes: vipu_audit.jsonl in StateSaveLocation, or the syslog daemon of the host; one model with `syslog` suffices";
     MaxConcurrentCreates, max_concurrent_creates: u32 = Value("64"), "partitions", amount,
         "how many partitions one controller creates at the same time";
 

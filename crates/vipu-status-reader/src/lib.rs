@@ -1,15 +1,17 @@
-//! Reads the status document from a file, or from an exporter on another host.
+//! Reads the status document from a file, or from an exporter on another host, and the audit log beside it.
 //!
 //! The size of what is read is bounded, and so is the time of a read over the network. Each error is one
 //! line in words.
 #![forbid(unsafe_code)]
 
+mod audit_log;
 mod file;
 mod remote;
 
 use std::fmt;
 use std::path::PathBuf;
 
+pub use audit_log::NoAuditLog;
 use vipu_status::{OwnJobs, Status, file_names};
 
 /// The greatest size of a document. The document of 10,000 partitions is a tenth of it.

@@ -13,7 +13,8 @@ pub const OLD_AUDIT_LOGS: u32 = 4;
 pub struct AuditLine {
     /// The time of the end of the action.
     pub at: i64,
-    /// The action, for example `create`.
+    /// The action: `create` and `remove` for a call to a controller, `ready` and `gone` for its effect, or the
+    /// request of an administrator.
     pub what: String,
     /// The administrator. None if slurm-vipu acted by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +40,7 @@ pub struct AuditLine {
     /// The IPUs of the partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipus: Option<u32>,
-    /// The duration of the action in seconds.
+    /// The duration of the action in seconds. For `ready` and `gone`: since the first call.
     pub seconds: f64,
     /// `ok`, or the cause of the failure.
     pub outcome: String,

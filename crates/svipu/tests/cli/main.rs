@@ -9,6 +9,7 @@ mod errors;
 mod finding;
 mod generate;
 mod golden;
+mod history;
 mod hostfile;
 mod manual;
 mod migrate;

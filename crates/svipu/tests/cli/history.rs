@@ -1,0 +1,134 @@
+//! What svipu tells from the audit log.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use vipu_status::{AUDIT_LOG, AuditLine};
+
+use super::documents::{WRITTEN, pod64};
+use super::{printed, run, run_on, surroundings};
+
+/// A line about the partition of a job of alice.
+fn line(at: i64, what: &str, job: Option<u32>, partition: &str, seconds: f64, outcome: &str) -> AuditLine {
+    AuditLine {
+        at: WRITTEN - at,
+        what: what.into(),
+        why: Some(if job.is_some() { "removing" } else { "no job" }.into()),
+        model: Some("pod64".into()),
+        controller: Some("vipu:8090".into()),
+        partition: Some(partition.into()),
+        job,
+        user: job.map(|_| 1000),
+        ipus: job.map(|_| 16),
+        seconds,
+        outcome: outcome.into(),
+        ..AuditLine::default()
+    }
+}
+
+/// The lines of a partition that was there for 60 s.
+fn life(from: i64, job: u32, id: &str) -> Vec<AuditLine> {
+    vec![
+        line(from, "create", Some(job), id, 0.1, "ok"),
+        line(from, "ready", Some(job), id, 0.4, "ok"),
+        line(from - 61, "remove", Some(job), id, 0.1, "ok"),
+        line(from - 61, "gone", None, id, 0.5, "ok"),
+    ]
+}
+
+/// Writes the document, and these lines into the audit log: `old` into an older file.
+fn write(folder: &Path, old: &[AuditLine], new: &[AuditLine]) {
+    let text = |lines: &[AuditLine]| -> String {
+        lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect()
+    };
+    fs::write(folder.join("vipu_status.json"), pod64().to_json().unwrap()).unwrap();
+    fs::write(folder.join(format!("{AUDIT_LOG}.1")), text(old)).unwrap();
+    fs::write(folder.join(AUDIT_LOG), text(new)).unwrap();
+}
+
+fn example(folder: &Path) {
+    // Job 7 was requeued. Its first partition was refused twice, and is in two files.
+    let mut old = vec![line(9000, "create", Some(7), "slurm_7", 0.2, "refused"); 2];
+    old.extend(life(8990, 7, "slurm_7"));
+    let mut new = old.split_off(4);
+    new.extend(life(8000, 7, "slurm_7r1"));
+    (40..52).for_each(|job| new.extend(life(7000 - i64::from(job), job, &format!("slurm_{job}"))));
+    let runs = [
+        line(661, "create", Some(20), "slurm_20", 0.1, "ok"),
+        line(600, "ready", Some(20), "slurm_20", 61.0, "ok"),
+        line(500, "remove", None, "by_hand", 0.1, "no_answer"),
+        line(400, "create", Some(9), "slurm_9\u{1b}[2J", 0.1, "no_room\u{202e}"),
+        AuditLine { what: "drain pod64".into(), by: Some("root".into()), ..AuditLine::default() },
+    ];
+    new.extend(runs);
+    write(folder, &old, &new);
+}
+
+#[test]
+fn cli_svipu_history_of_jobs_partitions_and_users() {
+    let folder = tempfile::tempdir().unwrap();
+    example(folder.path());
+    let lines = [
+        "job 7",
+        "job 20",
+        "partition by_hand",
+        "partition slurm_51",
+        "job 9",
+        "job 99",
+        "user alice",
+        "user bob",
+    ];
+    let text = |line: &str| {
+        format!("$ svipu {line}\n{}\n", printed(&run_on(folder.path(), line, &surroundings(&[]))))
+    };
+    let text = lines.map(text).concat();
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn cli_svipu_history_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    example(folder.path());
+    let json = |line: &str| -> serde_json::Value {
+        serde_json::from_str(&run_on(folder.path(), line, &surroundings(&[])).stdout).unwrap()
+    };
+    let job = json("job 7 --json");
+    assert_eq!((&job["partitions"], &job["line"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert_eq!(job["history"][0]["failures"][0]["count"], 2);
+    assert_eq!(
+        (&job["history"][1]["partition"], &job["history"][1]["making"]),
+        (&"slurm_7r1".into(), &0.4.into())
+    );
+    let user = json("user alice --json");
+    assert_eq!(user["history"].as_array().unwrap().len(), 10);
+    assert_eq!(user["totals"]["partitions"], 15);
+    assert_eq!(json("job 7 -u alice --json")["history"].as_array().unwrap().len(), 2);
+    let other = run_on(folder.path(), "job 7 -u bob", &surroundings(&[]));
+    assert_eq!((other.exit, other.stdout.as_str()), (1, ""));
+}
+
+#[test]
+fn cli_svipu_tells_where_past_jobs_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let public = folder.path().join("vipu_status.c.json");
+    fs::write(&public, pod64().to_json().unwrap()).unwrap();
+    let text = |line: &str| printed(&run_on(&public, line, &surroundings(&[])));
+    let missing = printed(&run(&pod64(), "job 99"));
+    assert_snapshot!(text("job 20") + &text("job 99") + &missing);
+}
+
+#[test]
+fn cli_svipu_history_of_a_partition_that_is_there_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = life(9000, 7, "slurm_7");
+    lines.extend(life(5000, 7, "slurm_7"));
+    lines.extend(life(3000, 8, "slurm_7"));
+    write(folder.path(), &[], &lines);
+    let count = |line: &str| {
+        let output = run_on(folder.path(), line, &surroundings(&[]));
+        output.stdout.matches("history of partition slurm_7").count()
+    };
+    assert_eq!((count("job 7"), count("job 8"), count("partition slurm_7")), (2, 1, 3));
+}
