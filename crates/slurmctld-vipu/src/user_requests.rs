@@ -217,7 +217,7 @@ mod tests {
             ("file with a request", &|at| fs::write(at, &target).unwrap()),
             ("large file", &|at| File::create(at).unwrap().set_len(1 << 40).unwrap()),
             ("file that nobody may read", &|at| {
-                File::create(at).unwrap().set_permissions(Permissions::from_mode(0)).unwrap();
+                File::create(at).unwrap().set_permissions(Permissions::from_mode(0o000)).unwrap();
             }),
             ("FIFO", &|at| mkfifo(&at, Mode::S_IRUSR | Mode::S_IWUSR).unwrap()),
             ("socket", &|at| drop(UnixListener::bind(at).unwrap())),

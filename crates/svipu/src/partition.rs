@@ -1,6 +1,6 @@
 //! `svipu partition`: all that the document knows about a partition.
 
-use vipu_status::{Job, Partition};
+use vipu_status::{Job, Partition, State};
 
 use crate::error::Failure;
 use crate::page::{Page, Tone};
@@ -56,6 +56,11 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
             ("reason", names::or_dash(row.reason.as_deref())),
         ],
     );
+    let is_own = row.job.as_ref().is_some_and(|job| job.user == view.surroundings.user);
+    if row.state == State::Kept && is_own {
+        let id = safe::cut(&names::or_dash(row.id.as_deref()), 60);
+        page.line(&format!("  `svipu partition free {id}` removes it now."));
+    }
     if row.places_are_assumed {
         page.line("  ~: the places are assumed, because the controller has not listed the partition yet.");
     }
