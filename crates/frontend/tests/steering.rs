@@ -226,13 +226,20 @@ fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
         frontend.tell(Event::Failed { job, ending, keep_until: Seconds(NOW + 600) })
     };
     begin(1);
-    begin(2);
-    frontend.tell(Event::Up(claim(2).partition));
-    frontend.tell(Event::Launched(claim(2).partition));
-    failed(2);
-    frontend.tell(Event::KeepRecorded(claim(2).partition));
+    for job in [2, 6] {
+        begin(job);
+        frontend.tell(Event::Up(claim(job).partition));
+        frontend.tell(Event::Launched(claim(job).partition));
+        failed(job);
+        frontend.tell(Event::KeepRecorded(claim(job).partition));
+    }
     frontend.tell(Event::Prepare(Claim { run: JobRun::waiting(3, 0, NOW), ..claim(3) }));
     frontend.tell(Event::Orphan(claim(4)));
+    for (user, id) in [(1001, "slurm_2"), (0, "slurm_2"), (1000, "slurm_1"), (1000, "slurm_99"), (1000, "/")]
+    {
+        assert!(!frontend.free_own(user, id, None), "{user} {id}");
+    }
+    assert!(frontend.free_own(1000, "slurm_6", Some("seen")) && !frontend.free_own(1000, "slurm_6", None));
     plays(
         &frontend,
         &[

@@ -23,3 +23,4 @@ mod slurm_records;
 mod start_line;
 mod status_thread;
 mod threads;
+mod user_requests;

@@ -2,20 +2,30 @@
 //!
 //! Each directory has a thread of its own, so that a file server that hangs stops no other document. If
 //! PrivateData hides jobs, the document names no owner, and each user has a file with his own jobs beside it.
+//! As long as a partition is kept, the thread also looks for requests of users.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use ipuof::{IpuofDir, Readers};
 use slurm_host::{boundary, threads};
 use tracing::{info, warn};
-use vipu_status::{Status, file_names};
+use vipu_status::{State, Status, file_names};
+
+use crate::plugin::Plugin;
+use crate::user_requests::UserRequests;
+
+/// The time between two looks for requests of users, as long as a partition is kept.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The texts of one moment.
 struct Texts {
+    /// Whether a partition is kept for a failed job.
+    keeps: bool,
     document: Vec<u8>,
     /// The text for each user that has jobs. Empty if the document names the owners.
     own_jobs: BTreeMap<u32, Vec<u8>>,
@@ -23,12 +33,13 @@ struct Texts {
 
 impl Texts {
     fn of(status: Status, hides_owners: bool) -> serde_json::Result<Self> {
+        let keeps = status.partitions.iter().any(|it| it.state == State::Kept);
         if !hides_owners {
-            return Ok(Self { document: status.to_json()?, own_jobs: BTreeMap::new() });
+            return Ok(Self { keeps, document: status.to_json()?, own_jobs: BTreeMap::new() });
         }
         let own_jobs = status.by_user().into_iter().map(|(user, own)| Ok((user, serde_json::to_vec(&own)?)));
         let own_jobs = own_jobs.collect::<serde_json::Result<_>>()?;
-        Ok(Self { document: status.without_owners().to_json()?, own_jobs })
+        Ok(Self { keeps, document: status.without_owners().to_json()?, own_jobs })
     }
 }
 
@@ -41,12 +52,18 @@ pub(crate) struct PublicStatus {
 impl PublicStatus {
     /// Has the document written to these directories. Never waits: a directory that is behind misses this
     /// document.
-    pub(crate) fn publish(&mut self, dirs: &BTreeSet<PathBuf>, status: Status, hides_owners: bool) {
+    pub(crate) fn publish(
+        &mut self,
+        plugin: &Weak<Plugin>,
+        dirs: &BTreeSet<PathBuf>,
+        status: Status,
+        hides_owners: bool,
+    ) {
         // A thread ends with its queue.
         self.writers.retain(|dir, _| dirs.contains(dir));
         for dir in dirs {
             if !self.writers.contains_key(dir)
-                && let Some(queue) = start(dir.clone(), &status.writer.cluster)
+                && let Some(queue) = start(plugin.clone(), dir.clone(), &status.writer.cluster)
             {
                 self.writers.insert(dir.clone(), queue);
             }
@@ -61,14 +78,41 @@ impl PublicStatus {
     }
 }
 
-fn start(dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Texts>>> {
+fn start(plugin: Weak<Plugin>, dir: PathBuf, cluster: &str) -> Option<SyncSender<Arc<Texts>>> {
     let (queue, texts) = sync_channel(1);
+    let requests = UserRequests::in_dir(&dir, cluster);
     let writer = Writer { cluster: cluster.to_owned(), own_jobs: BTreeMap::new(), is_failing: false, dir };
-    match threads::spawn("vipu-public", move || writer.run(&texts)) {
+    match threads::spawn("vipu-public", move || serve(&texts, writer, requests, &plugin)) {
         Ok(()) => Some(queue),
         Err(why) => {
             warn!("{why}: svipu has no status for all users");
             None
+        }
+    }
+}
+
+/// Writes what comes, and looks for requests as long as a partition is kept, until the queue is over.
+fn serve(
+    queue: &Receiver<Arc<Texts>>,
+    mut writer: Writer,
+    mut requests: UserRequests,
+    plugin: &Weak<Plugin>,
+) {
+    writer.own_jobs = left_behind(&writer.dir, &writer.cluster);
+    let mut keeps = false;
+    loop {
+        let texts = match queue.recv_timeout(if keeps { LOOK } else { Duration::MAX }) {
+            Ok(texts) => Some(texts),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        keeps = texts.as_ref().map_or(keeps, |texts| texts.keeps);
+        // Before the document: users who see a kept partition find the directory.
+        if keeps {
+            boundary::guard(&|| "vipu-public".into(), (), || requests.look(plugin));
+        }
+        if let Some(texts) = texts {
+            writer.replace(&texts);
         }
     }
 }
@@ -83,21 +127,18 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, texts: &Receiver<Arc<Texts>>) {
-        self.own_jobs = left_behind(&self.dir, &self.cluster);
-        while let Ok(texts) = texts.recv() {
-            let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(&texts));
-            match &written {
-                Ok(()) if self.is_failing => {
-                    info!("{}: the status for all users is written again", self.dir.display())
-                }
-                Err(why) if !self.is_failing => warn!(
-                    "StatusDir: {why}; mend that: svipu shows users no state, or an old one, until then"
-                ),
-                _ => {}
+    fn replace(&mut self, texts: &Texts) {
+        let written = boundary::guard(&|| "vipu-public".into(), Ok(()), || self.write(texts));
+        match &written {
+            Ok(()) if self.is_failing => {
+                info!("{}: the status for all users is written again", self.dir.display())
             }
-            self.is_failing = written.is_err();
+            Err(why) if !self.is_failing => {
+                warn!("StatusDir: {why}; mend that: svipu shows users no state, or an old one, until then")
+            }
+            _ => {}
         }
+        self.is_failing = written.is_err();
     }
 
     fn write(&mut self, texts: &Texts) -> Result<(), ipuof::Error> {
@@ -158,7 +199,7 @@ mod tests {
         };
         fs::write(path(1002), "left behind").unwrap();
         let own_jobs = [(1000, b"a".to_vec()), (1001, b"b".to_vec())].into();
-        let failed = writer.write(&Texts { document: b"all".to_vec(), own_jobs }).unwrap_err();
+        let failed = writer.write(&Texts { keeps: false, document: b"all".to_vec(), own_jobs }).unwrap_err();
         assert!(failed.to_string().contains("vipu_own_jobs.c.1000.json"), "{failed}");
         assert_eq!(fs::read(path(1001)).unwrap(), b"b");
         assert!(!path(1002).exists(), "the file of a user without jobs");

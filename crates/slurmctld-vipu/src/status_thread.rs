@@ -8,7 +8,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use frontend::{Models, StatusComposer};
@@ -58,7 +58,7 @@ struct StatusThread {
 }
 
 impl StatusThread {
-    fn turn(&mut self, plugin: &Plugin) {
+    fn turn(&mut self, plugin: &Arc<Plugin>) {
         let revision = plugin.frontend.status_revision();
         if self.last.is_some_and(|(last, when)| last == revision && when.elapsed() < SIGN_OF_LIFE) {
             return;
@@ -73,7 +73,8 @@ impl StatusThread {
         let mut status = self.composer.compose(&plugin.frontend, writer, plugin.conf_files());
         plugin.counters.fill_in(&mut status);
         self.write(&status, plugin.frontend.models(Models::status_group));
-        self.public.publish(&plugin.frontend.models(Models::status_dirs), status, plugin.hides_jobs());
+        let dirs = plugin.frontend.models(Models::status_dirs);
+        self.public.publish(&Arc::downgrade(plugin), &dirs, status, plugin.hides_jobs());
     }
 
     fn write(&mut self, status: &Status, group: Option<String>) {

@@ -65,6 +65,10 @@ pub(crate) enum Failure {
     NoSocket(PathBuf),
     #[error("refused: {0}")]
     Refused(String),
+    #[error("give --reason TEXT, for slurmctld's log")]
+    NoReason,
+    #[error("{0}")]
+    NotFreed(String),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -106,7 +110,7 @@ impl Failure {
     /// The exit status.
     pub(crate) fn exit(&self) -> u8 {
         match self {
-            Self::Column { .. } | Self::NoColumns | Self::NoJson | Self::Live => 2,
+            Self::Column { .. } | Self::NoColumns | Self::NoJson | Self::NoReason | Self::Live => 2,
             _ => 1,
         }
     }

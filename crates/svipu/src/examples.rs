@@ -55,7 +55,8 @@ Examples:
 
 pub(crate) const PARTITION: &str = "\
 Examples:
-  svipu partition slurm_42";
+  svipu partition slurm_42
+  svipu partition free slurm_42      remove it, if it is kept for your failed job";
 
 pub(crate) const IPU: &str = "\
 Examples:

@@ -17,6 +17,7 @@ mod error;
 mod examples;
 mod exporter;
 mod find;
+mod free;
 mod history;
 mod hostfile;
 mod interface;
@@ -163,7 +164,9 @@ fn answer(
         Command::When { ipus, time } => page(&|view| when::show(view, *ipus, *time)),
         Command::Why { id } => page(&|view| why::show(view, id)),
         Command::Job { id } => page(&|view| job::show(view, id)),
-        Command::Partition { command: Some(command), .. } => steer(&steering::of_partition(command)),
+        Command::Partition { command: Some(command), .. } => {
+            free::run(command, arguments.common.socket.as_deref(), || Ok(found()?.1), surroundings)
+        }
         Command::Partition { id, .. } => {
             page(&|view| partition::show(view, id.as_deref().unwrap_or_default()))
         }

@@ -1,6 +1,6 @@
 //! `svipu partition`: all that the document and the audit log know about a partition.
 
-use vipu_status::{Job, Partition};
+use vipu_status::{Job, Partition, State};
 
 use crate::error::Failure;
 use crate::history::{self, record::Of};
@@ -57,6 +57,11 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
         ("ends", view.time_if_known(row.ends)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);
+    let is_own = row.job.as_ref().is_some_and(|job| job.user == view.surroundings.user);
+    if row.state == State::Kept && is_own {
+        let id = safe::cut(&names::or_dash(row.id.as_deref()), 60);
+        page.line(&format!("  `svipu partition free {id}` removes it now."));
+    }
     if row.places_are_assumed {
         page.line("  ~: the places are assumed, because the controller has not listed the partition yet.");
     }

@@ -5,11 +5,12 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::{AccessFlags, access};
 use slurm_conf::SlurmConf;
 use vipu_admin::{Answer, LONGEST_LINE, Request, SOCKET};
 use vipu_conf::AdminSocket;
 
-use crate::arguments::{Drained, PartitionCommand, Steering};
+use crate::arguments::{Drained, Steering};
 use crate::error::Failure;
 use crate::safe;
 use crate::slurm_files::{SlurmFiles, slurm_conf_path};
@@ -36,10 +37,10 @@ pub(crate) fn request(command: &Steering, surroundings: &Surroundings) -> Reques
     }
 }
 
-/// The request of a command for one partition.
-pub(crate) fn of_partition(command: &PartitionCommand) -> Request {
-    let PartitionCommand::Free { id, reason, force } = command;
-    Request::Free { partition: id.clone(), reason: reason.clone(), force: *force }
+/// Whether the user is to use the admin socket: root does, those who can write it, and those who name one.
+pub(crate) fn is_administrator(option: Option<&Path>, surroundings: &Surroundings) -> bool {
+    let may_write = |socket: PathBuf| access(&socket, AccessFlags::W_OK).is_ok();
+    option.is_some() || surroundings.user == 0 || configured(surroundings).is_ok_and(may_write)
 }
 
 /// Has slurmctld carry out a request, and returns its words. `option` is that of `--socket`.

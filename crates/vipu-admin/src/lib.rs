@@ -1,8 +1,8 @@
-//! The requests of administrators to `vipu_slurmctld.so`, and its answers.
+//! The requests of administrators and users to `vipu_slurmctld.so`, and its answers.
 //!
 //! svipu connects to the admin socket, writes one request as a line of JSON, and reads one line with the
-//! answer. Then the connection is over. The crate has only the lines, and it depends on no other crate of the
-//! project.
+//! answer. Then the connection is over. Users cannot reach the socket: their requests are symbolic links in a
+//! directory. The crate has only the lines, and it depends on no other crate of the project.
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,9 @@ pub const SOCKET: &str = "vipu_admin.socket";
 
 /// The longest line in bytes, without its end.
 pub const LONGEST_LINE: usize = 64 << 10;
+
+/// The longest request of a user in bytes. Some file systems take no longer target of a symbolic link.
+pub const LONGEST_USER_REQUEST: usize = 1000;
 
 /// The request of an administrator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +52,20 @@ pub enum Request {
     Reconcile {},
 }
 
+/// The request of a user. The target of a symbolic link is its JSON, and the owner of the link is the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum UserRequest {
+    /// Remove a partition that is kept for a failed job of the user.
+    Free {
+        /// The partition's id on its controller.
+        partition: String,
+        /// The reason, for the log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,9 +79,9 @@ pub enum Answer {
 /// The reason why a line is no request or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum BadLine {
-    /// It has more than [`LONGEST_LINE`] bytes.
-    #[error("the line is longer than {LONGEST_LINE} bytes")]
-    TooLong,
+    /// It has more bytes than this.
+    #[error("the line is longer than {0} bytes")]
+    TooLong(usize),
     /// It is no JSON of this form.
     #[error("{0}")]
     Broken(#[from] serde_json::Error),
@@ -107,6 +124,31 @@ impl Request {
     }
 }
 
+impl UserRequest {
+    /// Reads the target of a link.
+    ///
+    /// # Errors
+    /// See [`BadLine`].
+    pub fn parse(target: &[u8]) -> Result<Self, BadLine> {
+        match target.len() {
+            0..=LONGEST_USER_REQUEST => Ok(serde_json::from_slice(target)?),
+            _ => Err(BadLine::TooLong(LONGEST_USER_REQUEST)),
+        }
+    }
+
+    /// The request as the target of a link.
+    ///
+    /// # Errors
+    /// It is too long.
+    pub fn to_target(&self) -> Result<String, BadLine> {
+        let target = serde_json::to_string(self)?;
+        match target.len() {
+            0..=LONGEST_USER_REQUEST => Ok(target),
+            _ => Err(BadLine::TooLong(LONGEST_USER_REQUEST)),
+        }
+    }
+}
+
 impl Answer {
     /// Reads a line, with or without its end.
     ///
@@ -128,7 +170,7 @@ impl Answer {
 fn parse<T: for<'a> Deserialize<'a>>(line: &[u8]) -> Result<T, BadLine> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.len() > LONGEST_LINE {
-        return Err(BadLine::TooLong);
+        return Err(BadLine::TooLong(LONGEST_LINE));
     }
     Ok(serde_json::from_slice(line)?)
 }
@@ -180,6 +222,28 @@ mod tests {
             assert!(matches!(Request::parse(line.as_bytes()), Err(BadLine::Broken(_))), "{line}");
         }
         let long = [b' '].repeat(LONGEST_LINE + 1);
-        assert!(matches!(Request::parse(&long), Err(BadLine::TooLong)));
+        assert!(matches!(Request::parse(&long), Err(BadLine::TooLong(LONGEST_LINE))));
+    }
+
+    #[test]
+    fn cli_admin_requests_of_users_have_this_form() {
+        let free = |reason: Option<String>| UserRequest::Free { partition: "slurm_7".into(), reason };
+        for (target, request) in [
+            (r#"{"free":{"partition":"slurm_7"}}"#, free(None)),
+            (r#"{"free":{"partition":"slurm_7","reason":"a\u001b/b"}}"#, free(Some("a\u{1b}/b".into()))),
+        ] {
+            assert_eq!(request.to_target().unwrap(), target);
+            assert_eq!(UserRequest::parse(target.as_bytes()).unwrap(), request);
+        }
+        let longest = "a".repeat(LONGEST_USER_REQUEST - free(Some(String::new())).to_target().unwrap().len());
+        assert!(UserRequest::parse(free(Some(longest.clone())).to_target().unwrap().as_bytes()).is_ok());
+        assert!(matches!(free(Some(longest + "a")).to_target(), Err(BadLine::TooLong(_))));
+        let mut long = free(None).to_target().unwrap();
+        long.push_str(&" ".repeat(LONGEST_USER_REQUEST));
+        assert!(matches!(UserRequest::parse(long.as_bytes()), Err(BadLine::TooLong(_))));
+        for other in ["", "/etc/passwd", r#"{"reconcile":{}}"#, r#"{"free":{"partition":"a","force":true}}"#]
+        {
+            assert!(matches!(UserRequest::parse(other.as_bytes()), Err(BadLine::Broken(_))), "{other}");
+        }
     }
 }

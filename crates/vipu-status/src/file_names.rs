@@ -24,8 +24,14 @@ pub fn user_of(name: &str, cluster: &str) -> Option<u32> {
     user.strip_suffix(END)?.parse().ok()
 }
 
+/// The directory with the requests of users, beside the document for all users.
+pub fn requests(cluster: &str) -> String {
+    format!("{REQUESTS}{}", safe(cluster))
+}
+
 const PUBLIC: &str = "vipu_status.";
 const OWN: &str = "vipu_own_jobs.";
+const REQUESTS: &str = "vipu_requests.";
 const END: &str = ".json";
 
 /// The name of a cluster as a part of a file name.

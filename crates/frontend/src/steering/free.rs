@@ -1,7 +1,8 @@
 //! The removal of a partition that no running job has.
 
 use ledger::{Action, Claim, DriverAction, Event};
-use vipu_types::PartitionId;
+use tracing::info;
+use vipu_types::{PartitionId, shown};
 
 use super::Outcome;
 use crate::frontend::Frontend;
@@ -21,6 +22,22 @@ enum Holder {
 }
 
 impl Frontend {
+    /// Removes a partition at the request of this user. False, and nothing is changed, unless it is kept for a
+    /// failed job of the user. Does not wait.
+    pub fn free_own(&self, user: u32, partition: &str, reason: Option<&str>) -> bool {
+        let Ok(partition) = PartitionId::new(partition) else { return false };
+        let Holder::Kept(claim) = self.holder(&partition) else { return false };
+        if claim.user != user || self.out_of_order().is_some() {
+            return false;
+        }
+        let why = reason.map(|reason| format!(" ({})", shown(reason))).unwrap_or_default();
+        info!(
+            "{}: partition {partition}, which was kept, is removed: its user {user} wants it{why}",
+            claim.run
+        );
+        self.tell(Event::KeepOver(partition))
+    }
+
     pub(super) fn free(&self, partition: &str, force: bool) -> Outcome {
         let partition = PartitionId::new(partition).map_err(|why| why.to_string())?;
         match self.holder(&partition) {

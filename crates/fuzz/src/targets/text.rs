@@ -4,7 +4,7 @@ use std::path::Path;
 
 use driver::journal;
 use slurm_release::table_file;
-use vipu_admin::Request;
+use vipu_admin::{Request, UserRequest};
 use vipu_conf::Settings;
 use vipu_types::{ControllerName, Grant, GresRequest, ModelName};
 
@@ -121,6 +121,9 @@ pub(super) fn admin(bytes: &[u8]) {
         Ok(request) => assert_eq!(Request::parse(&request.to_line().unwrap()).unwrap(), request),
         Err(why) => assert!(!why.to_string().is_empty()),
     }
+    if let Ok(request) = UserRequest::parse(bytes) {
+        assert_eq!(UserRequest::parse(request.to_target().unwrap().as_bytes()).unwrap(), request);
+    }
 }
 
 pub(super) fn admin_seeds() -> Vec<Vec<u8>> {
@@ -129,6 +132,7 @@ pub(super) fn admin_seeds() -> Vec<Vec<u8>> {
         r#"{"resume":{"ipus":"pod64","reason":null}}"#,
         r#"{"free":{"partition":"slurm_7","reason":"\u001b[2J","force":true}}"#,
         r#"{"reconcile":{}}"#,
+        r#"{"free":{"partition":"slurm_7"}}"#,
     ];
     requests.map(Into::into).into()
 }

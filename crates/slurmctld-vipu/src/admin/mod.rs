@@ -140,18 +140,24 @@ async fn carry_out(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, peer: u32, req
 fn audited(plugin: &Plugin, by: &str, request: Request) -> Answer {
     let (began, what, why) = (Instant::now(), request.action(), request.reason().map(str::to_owned));
     let answer = plugin.frontend.steer(by, request);
-    if plugin.frontend.models(Models::audits_administrators) {
-        let outcome = match &answer {
-            Answer::Done(_) => "ok".to_owned(),
-            Answer::Refused(why) => format!("refused: {why}"),
-        };
-        let (by, seconds) = (Some(by.to_owned()), began.elapsed().as_secs_f64());
-        plugin.audit.request(AuditLine { what, by, why, seconds, outcome, ..AuditLine::default() });
-    }
+    let outcome = match &answer {
+        Answer::Done(_) => "ok".to_owned(),
+        Answer::Refused(why) => format!("refused: {why}"),
+    };
+    let (by, seconds) = (Some(by.to_owned()), began.elapsed().as_secs_f64());
+    audit(plugin, AuditLine { what, by, why, seconds, outcome, ..AuditLine::default() });
     answer
 }
 
-fn name_of(user: u32) -> String {
+/// Puts a request into the audit log, if that has requests.
+pub(crate) fn audit(plugin: &Plugin, line: AuditLine) {
+    if plugin.frontend.models(Models::audits_administrators) {
+        plugin.audit.request(line);
+    }
+}
+
+/// The name of a user, or the number if there is no name. A directory of users may be slow.
+pub(crate) fn name_of(user: u32) -> String {
     let found = User::from_uid(Uid::from_raw(user)).ok().flatten();
     found.map_or_else(|| user.to_string(), |user| user.name)
 }

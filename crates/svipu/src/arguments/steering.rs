@@ -26,14 +26,14 @@ pub(crate) enum Steering {
 /// A command for one partition.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PartitionCommand {
-    /// Remove a partition that no running job has (administrators).
+    /// Remove a partition that is kept for your failed job. Administrators: any that no running job has.
     Free {
         /// The partition's id on its controller.
         id: String,
-        /// The reason, for slurmctld's log.
+        /// The reason, for slurmctld's log. Administrators have to give one.
         #[arg(long)]
-        reason: String,
-        /// Remove it even if its name is not like those of this cluster.
+        reason: Option<String>,
+        /// Remove it even if its name is not like those of this cluster (administrators).
         #[arg(long)]
         force: bool,
     },

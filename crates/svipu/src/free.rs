@@ -1,0 +1,142 @@
+//! `svipu partition free`. Administrators use the admin socket. Users cannot reach it: they make a request beside
+//! the status document, which slurmctld takes.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use vipu_admin::{Request, UserRequest};
+use vipu_status::{Partition, State, Status, file_names};
+use vipu_status_reader::Source;
+
+use crate::arguments::PartitionCommand;
+use crate::error::Failure;
+use crate::surroundings::Surroundings;
+use crate::{document, names, safe, steering};
+
+/// The longest wait for a document that shows the end. slurmctld takes a request and writes the document in two
+/// seconds, but other hosts may see both some seconds later.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The time between two looks at the document.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Has slurmctld remove a partition, and returns what happened. `source` finds the document.
+pub(crate) fn run(
+    command: &PartitionCommand,
+    socket: Option<&Path>,
+    source: impl FnOnce() -> Result<Source, Failure>,
+    surroundings: &Surroundings,
+) -> Result<String, Failure> {
+    let PartitionCommand::Free { id, reason, force } = command;
+    if !*force && !steering::is_administrator(socket, surroundings) {
+        let request = UserRequest::Free { partition: id.clone(), reason: reason.clone() };
+        return of_user(id, &request, &source()?, surroundings, PATIENCE);
+    }
+    let reason = reason.clone().ok_or(Failure::NoReason)?;
+    steering::carry_out(&Request::Free { partition: id.clone(), reason, force: *force }, socket, surroundings)
+}
+
+fn of_user(
+    id: &str,
+    request: &UserRequest,
+    source: &Source,
+    surroundings: &Surroundings,
+    patience: Duration,
+) -> Result<String, Failure> {
+    let Source::File(path) = source else {
+        return Err(Failure::NotFreed(format!(
+            "{source} takes no requests: name the document in StatusDir with --status"
+        )));
+    };
+    let read = || document::read(source, surroundings.user);
+    let status = read()?;
+    let partition = own_kept(&status, id, surroundings).map_err(Failure::NotFreed)?;
+    let done = format!(
+        "{} was kept for job {} and is being removed\n",
+        safe::cut(id, safe::LINE),
+        names::job(partition.job.as_ref())
+    );
+    let target = request.to_target().map_err(|why| Failure::NotFreed(format!("the request: {why}")))?;
+    let link = make(&path.with_file_name(file_names::requests(&status.writer.cluster)), &target)?;
+    let began = Instant::now();
+    while began.elapsed() < patience {
+        // A document that is being replaced, or cannot be read for a moment, is read the next time.
+        if read().is_ok_and(|status| is_over(&status, partition)) {
+            return Ok(done);
+        }
+        sleep(LOOK);
+    }
+    let hint = document::warning(&status, surroundings.now);
+    Err(Failure::NotFreed(withdraw(&link, id, hint.as_deref().unwrap_or("see slurmctld's log"))))
+}
+
+/// The partition with this id, if it is kept for a job of the user. The error tells why it is not.
+fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Result<&'a Partition, String> {
+    let shown = safe::cut(id, 40);
+    let found = status.partitions.iter().find(|it| it.id.as_deref() == Some(id));
+    let Some((partition, job)) = found.and_then(|it| Some((it, it.job.as_ref()?))) else {
+        return Err(format!(
+            "partition {shown} is unknown, or of another user: `svipu --me partitions` lists yours"
+        ));
+    };
+    if job.user != surroundings.user {
+        let owner = surroundings.users.name(job.user).unwrap_or_else(|| job.user.to_string());
+        return Err(format!(
+            "{shown} is of user {owner}: only this user can free it, and root or SlurmUser on the host of slurmctld"
+        ));
+    }
+    let name = names::job(Some(job));
+    match partition.state {
+        State::Kept => Ok(partition),
+        State::Ending | State::Removing => Err(format!("{shown} is being removed already")),
+        _ => Err(format!(
+            "{shown} is not kept: job {name} has it, and `scancel {name}` ends the job and removes the partition"
+        )),
+    }
+}
+
+/// Whether a partition is not kept any more.
+fn is_over(status: &Status, partition: &Partition) -> bool {
+    !status.partitions.iter().any(|it| it.id == partition.id && it.state == State::Kept)
+}
+
+/// Makes a request under a name of its own.
+fn make(dir: &Path, target: &str) -> Result<PathBuf, Failure> {
+    let nanos = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let link = dir.join(format!("{}.{nanos}", process::id()));
+    let failed = |why: io::Error| {
+        let hint = match why.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                "slurmctld makes this directory beside each document in StatusDir: name such a document with \
+                 --status; slurmctld's log says if it cannot make it"
+            }
+            _ => "an administrator can free the partition on the host of slurmctld",
+        };
+        Failure::NotFreed(format!("cannot make a request in {}: {why}; {hint}", dir.display()))
+    };
+    symlink(target, &link).map(|()| link).map_err(failed)
+}
+
+/// Takes back a request without an answer, and tells what is known.
+fn withdraw(link: &Path, id: &str, hint: &str) -> String {
+    match fs::remove_file(link) {
+        Ok(()) => format!(
+            "slurmctld has not taken the request, and svipu has withdrawn it, so that {id} stays: {hint}"
+        ),
+        Err(why) if why.kind() == ErrorKind::NotFound => format!(
+            "slurmctld has taken the request, but the document shows no end yet: see `svipu partition {id}`"
+        ),
+        Err(why) => format!(
+            "slurmctld has not taken the request, and svipu cannot withdraw {}: {why}",
+            link.display()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;
