@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
-use testbed::{Cluster, main_job, wait_until};
+use testbed::{Cluster, main_job, programs, wait_until};
 
 use crate::jobs::{ended, restart_slurmctld};
 use crate::{LIMIT, quick};
@@ -80,4 +80,26 @@ fn job_conf_takes_effect_with_a_reconfigure_only() -> Result<()> {
         cluster.reconfigure()?;
         runs_with_prefix(cluster, "other")
     })
+}
+
+#[test]
+fn cli_conf_show_tells_what_is_in_force_on_a_cluster() -> Result<()> {
+    quick().vipu_conf("PartitionPrefix=kept").expect_log("the earlier settings stay in force").run(
+        |cluster| {
+            await_kept(cluster)?;
+            cluster.write_vipu_conf_text("Nonsense=1\n")?;
+            cluster.reconfigure()?;
+            let svipu = programs::find("svipu")?.display().to_string();
+            let kept = cluster.layout().state().join("vipu_conf.pod64");
+            let in_force = format!("in force: these values, kept in {}", kept.display());
+            wait_until("the error in the document", LIMIT, || {
+                let text = cluster.command(&svipu).args(&["conf", "show"]).success()?.stdout;
+                let row = |line: &str| line.split_whitespace().take(2).eq(["PartitionPrefix", "kept"]);
+                Ok(text
+                    .contains("with an error, the earlier settings are in force: pod64.conf:1: unknown key")
+                    && text.contains(&in_force)
+                    && text.lines().any(row))
+            })
+        },
+    )
 }
