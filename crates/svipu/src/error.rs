@@ -38,7 +38,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     WhichJob(String),
     #[error(
-        "svipu hostfile tells of the job in which it runs: use it in the batch script, or run srun --jobid={0} --overlap -N1 -n1 svipu hostfile --slots=1"
+        "svipu hostfile tells of the job in which it runs: use it in the batch script of job {0}, or in salloc's shell"
     )]
     OutsideJob(String),
     #[error("{0}: {1}")]

@@ -96,7 +96,7 @@ fn cli_conf_show_tells_what_is_in_force_on_a_cluster() -> Result<()> {
                 let text = cluster.command(&svipu).args(&["conf", "show"]).success()?.stdout;
                 let row = |line: &str| line.split_whitespace().take(2).eq(["PartitionPrefix", "kept"]);
                 Ok(text
-                    .contains("with an error, the earlier settings are in force: vipu.conf:1: unknown key")
+                    .contains("with an error, the earlier settings are in force: pod64.conf:1: unknown key")
                     && text.contains(&in_force)
                     && text.lines().any(row))
             })

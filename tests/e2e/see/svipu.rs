@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use testbed::{Cluster, programs, wait_until};
 
 use crate::jobs::{ipus, running, waits};
@@ -87,8 +87,7 @@ fn cli_svipu_hostfile_names_the_nodes_of_the_job() -> Result<()> {
              srun {svipu} hostfile --slots=2 > hosts-of-steps\n\
              touch written; while [ ! -e go ]; do sleep 0.2; done"
         );
-        let job =
-            cluster.sbatch(&script, &["-N2", "--ntasks-per-node=2", "--gres=vipu:pod64:16"])?.to_string();
+        cluster.sbatch(&script, &["-N2", "--ntasks-per-node=2", "--gres=vipu:pod64:16"])?;
         let folder = cluster.layout().jobs();
         wait_until("the host file", LIMIT, || Ok(folder.join("written").exists()))?;
         let read = |name: &str| fs::read_to_string(folder.join(name));
@@ -99,11 +98,6 @@ fn cli_svipu_hostfile_names_the_nodes_of_the_job() -> Result<()> {
             read("hosts")?
         );
         ensure!(read("hosts-of-steps")? == expected.repeat(4), "{}", read("hosts-of-steps")?);
-        let outside = cluster.command(&svipu.to_string()).args(&["hostfile", &job]).output()?;
-        let advice = outside.stderr.split("or run ").nth(1).context("no advice")?;
-        let advised = advice.trim().replace("svipu", &svipu.to_string()).replace("=1", "=2");
-        let advised = cluster.command("bash").args(&["-c", &advised]).success()?.stdout;
-        ensure!(advised == expected, "{advised}");
         let_go(cluster)
     })
 }
