@@ -47,7 +47,8 @@ pub(crate) fn healthy() -> Result<Status> {
         models: vec![model],
         counters: Counters {
             seconds_in_state: seconds_in_state.into(),
-            job_tests: times,
+            job_tests: times.clone(),
+            ledger_held: times,
             ..Counters::default()
         },
         ..Status::default()

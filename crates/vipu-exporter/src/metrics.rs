@@ -131,7 +131,9 @@ fn plugin(to: &mut Families<'_>, numbers: &Numbers) -> fmt::Result {
     let states = states.map(|(state, times)| (vec![("state", state.name().to_owned())], times));
     to.histogram("vipu_partition_state", "The time that partitions spent in a state.", states)?;
     let help = "The time that Slurm waited for the plugin's answer whether a job may start.";
-    to.histogram("vipu_job_test", help, [(vec![], &counters.job_tests)])
+    to.histogram("vipu_job_test", help, [(vec![], &counters.job_tests)])?;
+    let help = "The time for which a portion of the status document kept the ledger locked.";
+    to.histogram("vipu_ledger_held", help, [(vec![], &counters.ledger_held)])
 }
 
 fn each_controller(numbers: &Numbers) -> impl Iterator<Item = (Labels, &ControllerNumbers)> {

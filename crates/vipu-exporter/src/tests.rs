@@ -111,6 +111,7 @@ fn example() -> Status {
             events: 512,
             seconds_in_state: BTreeMap::from([(State::Creating, seconds(4))]),
             job_tests: seconds(3),
+            ledger_held: seconds(2),
             journal: Journal { entries: 99, lag: 0.25 },
         },
     }

@@ -17,6 +17,10 @@ pub struct Counters {
     /// The seconds that Slurm waited for the plugin's answer whether a job may start (`select_p_job_test`),
     /// without the selector below.
     pub job_tests: Histogram,
+    /// The seconds for which the writer of this document kept the ledger locked, for each portion of a copy. Slurm
+    /// may wait meanwhile.
+    #[serde(default)]
+    pub ledger_held: Histogram,
     /// The journal.
     pub journal: Journal,
 }

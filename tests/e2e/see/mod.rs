@@ -1,6 +1,7 @@
 //! The Pods, partitions and waiting jobs, for people and programs.
 
 mod doctor;
+mod status_cost;
 mod status_document;
 mod steering;
 mod svipu;

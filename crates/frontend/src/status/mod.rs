@@ -5,6 +5,7 @@
 
 mod clocks;
 mod history;
+mod ledger_held;
 mod model;
 mod partition;
 pub(crate) mod seen_jobs;
@@ -18,6 +19,7 @@ use vipu_types::{IpuCount, ModelName};
 
 use self::clocks::Clocks;
 use self::history::History;
+use self::ledger_held::LedgerHeld;
 use self::model::model;
 use self::partition::partition;
 pub use self::partition::state_name;
@@ -47,6 +49,7 @@ pub struct StatusComposer {
     /// The time of the last look at all jobs.
     looked: Option<Millis>,
     history: History,
+    held: LedgerHeld,
 }
 
 impl StatusComposer {
@@ -58,21 +61,18 @@ impl StatusComposer {
         mut conf: BTreeMap<ModelName, vipu_status::ConfFile>,
     ) -> Status {
         let clocks = Clocks::of(frontend);
-        let (stays, events) = {
-            let mut ledger = frontend.ledger();
-            (ledger.take_stays(), ledger.events())
-        };
+        let (stays, events) = self.held.copy(frontend, |ledger| (ledger.take_stays(), ledger.events()));
         stays.iter().for_each(|stay| self.history.add(stay));
         let seen = frontend.seen_jobs.all();
-        let mut partitions = partitions(frontend, clocks, &seen);
-        let states = frontend.ledger().model_states();
+        let mut partitions = partitions(frontend, &mut self.held, clocks, &seen);
+        let states = self.held.copy(frontend, |ledger| ledger.model_states());
         let mut line = Vec::new();
         for state in &states {
             line.extend(self.line(frontend, &state.facts.model, &seen));
         }
         let models = states.into_iter().map(|state| {
             let conf = conf.remove(&state.facts.model).unwrap_or_default();
-            model(frontend, clocks, &self.history, state, conf, &mut partitions)
+            model(frontend, &mut self.held, clocks, &self.history, state, conf, &mut partitions)
         });
         let models: Vec<_> = models.collect();
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
@@ -90,7 +90,7 @@ impl StatusComposer {
             partitions,
             line,
             not_in_line,
-            counters: Counters { events, ..Counters::default() },
+            counters: Counters { events, ledger_held: self.held.times().clone(), ..Counters::default() },
             drains: frontend.drains(),
         };
         self.history.fill_in(&mut status);
@@ -109,7 +109,7 @@ impl StatusComposer {
         // The ledger forgets an older plan when a scheduler next asks.
         let oldest = Seconds(frontend.outside().unix_time().0.saturating_sub(frontend.patience()));
         loop {
-            let portion = frontend.ledger().line_behind(model, last, JOBS_AT_ONCE);
+            let portion = self.held.copy(frontend, |ledger| ledger.line_behind(model, last, JOBS_AT_ONCE));
             let Some(end) = portion.last() else { return all };
             last = Some(end.wish.rank);
             for waiting in portion.into_iter().filter(|waiting| waiting.seen >= oldest) {
@@ -227,12 +227,13 @@ fn forecast(status: &mut Status) {
 /// The partitions of all claims, each with its job's id.
 fn partitions(
     frontend: &Frontend,
+    ledger_held: &mut LedgerHeld,
     clocks: Clocks,
     seen: &HashMap<u32, SeenJob>,
 ) -> Vec<(vipu_status::Partition, u32)> {
     let (mut all, mut last) = (Vec::new(), None);
     loop {
-        let portion = frontend.ledger().claims_after(last, CLAIMS_AT_ONCE);
+        let portion = ledger_held.copy(frontend, |ledger| ledger.claims_after(last, CLAIMS_AT_ONCE));
         let Some(end) = portion.last() else { return all };
         last = Some(end.view.serial);
         all.extend(portion.into_iter().map(|placed| {

@@ -8,11 +8,13 @@ use vipu_types::{ModelName, Placement};
 
 use super::clocks::Clocks;
 use super::history::History;
+use super::ledger_held::LedgerHeld;
 use super::partition::place;
 use crate::frontend::Frontend;
 
 pub(super) fn model(
     frontend: &Frontend,
+    ledger_held: &mut LedgerHeld,
     clocks: Clocks,
     history: &History,
     state: ModelState,
@@ -26,18 +28,18 @@ pub(super) fn model(
         largest_now: state.largest_now,
         domain_size: facts.domain_size.get(),
         chooses_ipus: facts.placement == Placement::Explicit,
-        limits: limits(frontend, &facts.model, facts.largest),
+        limits: limits(frontend, ledger_held, &facts.model, facts.largest),
         conf,
         pods: state
             .pods
             .into_iter()
-            .map(|of_pod| pod(frontend, clocks, history, of_pod, partitions))
+            .map(|of_pod| pod(frontend, ledger_held, clocks, history, of_pod, partitions))
             .collect(),
         ..Model::default()
     }
 }
 
-fn limits(frontend: &Frontend, name: &ModelName, job: u32) -> Limits {
+fn limits(frontend: &Frontend, ledger_held: &mut LedgerHeld, name: &ModelName, job: u32) -> Limits {
     let mut limits = frontend.models(|models| {
         let Some(own) = models.settings(name) else { return Limits::default() };
         let share = |(slurm_partition, limit): (&String, &u32)| {
@@ -51,21 +53,23 @@ fn limits(frontend: &Frontend, name: &ModelName, job: u32) -> Limits {
             keep: own.max_keep.as_secs(),
         }
     });
-    let ledger = frontend.ledger();
-    for (slurm_partition, share) in &mut limits.slurm_partition {
-        share.used = ledger.ipus_in_slurm_partition(name, slurm_partition);
-    }
+    ledger_held.copy(frontend, |ledger| {
+        for (slurm_partition, share) in &mut limits.slurm_partition {
+            share.used = ledger.ipus_in_slurm_partition(name, slurm_partition);
+        }
+    });
     Limits { job, ..limits }
 }
 
 fn pod(
     frontend: &Frontend,
+    ledger_held: &mut LedgerHeld,
     clocks: Clocks,
     history: &History,
     state: PodState,
     partitions: &mut [(Partition, u32)],
 ) -> Pod {
-    let held = frontend.ledger().held(&state.id);
+    let held = ledger_held.copy(frontend, |ledger| ledger.held(&state.id));
     let (model, controller) = (state.id.model.to_string(), state.id.controller.to_string());
     let of_pod = partitions.iter_mut().map(|(partition, _)| partition);
     let mut of_pod: Vec<_> = of_pod.filter(|it| it.model == model && it.controller == controller).collect();

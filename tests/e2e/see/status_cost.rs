@@ -1,0 +1,92 @@
+//! The time for which the status document keeps the ledger locked. Slurm may wait meanwhile.
+//!
+//! Jobs wait for the IPUs of a full Pod of 1,024, which has 257 partitions. Each document copies all of them.
+//! The test reads the times from the document.
+//!
+//! `BENCH_WAITING` in the environment gives the number of jobs (docs/bench.md).
+
+use std::{env, fs, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+use testbed::{Cluster, Settings, wait_for};
+use vipu_status::{Histogram, Status, file_names};
+
+/// The target for 99 of 100 portions, in seconds.
+const TARGET: f64 = 200e-6;
+
+/// The documents with all jobs that are waited for.
+const DOCUMENTS: usize = 20;
+
+/// The jobs of two IPUs that have the half of the Pod that the first job leaves.
+const SMALL: u32 = 256;
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+#[test]
+fn cli_status_bench_smoke() -> Result<()> {
+    let jobs = env::var("BENCH_WAITING").map_or(Ok(300), |text| text.parse().context("BENCH_WAITING"))?;
+    settings().run(|cluster| {
+        let job = "sbatch --parsable --output=/dev/null --time=60 --wrap=true --gres=vipu:pod64:";
+        // Several at a time, because most of a submit is the start of a process.
+        let many = format!("seq {jobs} | xargs -P 8 -I{{}} {job}2");
+        let submit = format!("set -e; {job}512; {job}2 --array=1-{SMALL}; {many}");
+        let submit = cluster.command("bash").args(&["-c", &submit]).start()?;
+        submit.success(LIMIT)?;
+        let before = document(cluster, 0, jobs)?;
+        let mut last = before.clone();
+        for _ in 0..DOCUMENTS {
+            last = document(cluster, last.written, jobs)?;
+        }
+        let held = between(&before.counters.ledger_held, &last.counters.ledger_held);
+        let (median, p99) = (up_to(&held, 0.5), up_to(&held, 0.99));
+        println!(
+            "{jobs} waiting jobs, {} portions: median up to {median} s, p99 up to {p99} s, longest up to {} s",
+            held.count,
+            up_to(&held, 1.0)
+        );
+        // The target is for a quiet machine. A busy machine must not fail the test.
+        ensure!(p99 <= 10.0 * TARGET, "the ledger was locked for {p99} s: {held:?}");
+        Ok(())
+    })
+}
+
+fn settings() -> Settings {
+    let lines = "NodeName=n[1-64] CPUs=256 State=CLOUD Gres=vipu:pod64:no_consume:512\n\
+                 PartitionName=main Nodes=n[1-64] Default=YES\n";
+    let schedulers = "SchedulerParameters=defer,default_queue_depth=1000000,max_sched_time=50,bf_interval=5,\
+                      bf_max_job_test=1000000,bf_max_time=600,bf_continue";
+    Cluster::settings()
+        .cloud(lines)
+        .slurm_conf(schedulers)
+        .slurm_conf("MaxJobCount=100000")
+        .slurm_conf("SlurmctldDebug=info")
+        .mock(&["--ipus", "1024"])
+        .vipu_conf("MaxIpusPerJob=512")
+}
+
+/// A document with all waiting jobs that was written after this time.
+fn document(cluster: &Cluster, after: i64, jobs: usize) -> Result<Status> {
+    let file = cluster.layout().state().join(file_names::WHOLE);
+    wait_for("a document with all jobs", LIMIT, || {
+        let Ok(text) = fs::read(&file) else { return Ok(None) };
+        let status = Status::parse(&text)?;
+        Ok((status.written > after && status.line.len() >= jobs).then_some(status))
+    })
+}
+
+/// The values of `late` that `early` lacks.
+fn between(early: &Histogram, late: &Histogram) -> Histogram {
+    let mut between = late.clone();
+    between.count -= early.count;
+    for (bucket, early) in between.buckets.iter_mut().zip(&early.buckets) {
+        bucket.count -= early.count;
+    }
+    between
+}
+
+/// The bound below which this part of the values is.
+fn up_to(times: &Histogram, part: f64) -> f64 {
+    let wanted = (times.count as f64 * part).ceil() as u64;
+    let bucket = times.buckets.iter().find(|bucket| bucket.count >= wanted);
+    bucket.map_or(f64::INFINITY, |bucket| bucket.up_to)
+}
