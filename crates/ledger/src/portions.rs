@@ -13,7 +13,8 @@ use crate::claim_record::Record;
 use crate::claims::Stay;
 use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
-use crate::pod::{Occupant, Pod};
+use crate::pod::Pod;
+use crate::pod::occupants::Occupant;
 use crate::waiting_line::Plan;
 use crate::{ClaimView, Contact, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
 
