@@ -70,7 +70,12 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A partition of the controller's last listing that no claim has.
-    Foreign(PartitionId),
+    Foreign {
+        /// Its id.
+        partition: PartitionId,
+        /// Whether it is being removed.
+        leaving: bool,
+    },
     /// The claim with this [`ClaimView::serial`], which no listing shows yet. Its places are assumed unless
     /// they were chosen.
     Claim(u64),
@@ -151,7 +156,10 @@ impl Ledger {
         let foreign = pod.listed().iter().filter(|(_, listed)| may_be_foreign(listed.holder));
         let foreign = foreign.filter(|(partition, _)| !self.claims.holds(id, partition));
         let foreign = foreign.map(|(partition, listed)| Held {
-            by: Holder::Foreign(partition.clone()),
+            by: Holder::Foreign {
+                partition: partition.clone(),
+                leaving: listed.holder == IpuHolder::Leaving,
+            },
             places: listed.places.clone(),
         });
         foreign.chain(unlisted(pod)).collect()

@@ -113,8 +113,10 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
         let until = Some(Seconds(free_from(it, now)));
         it.places.iter().map(move |place| (ledger_place(*place), until))
     });
-    let others = pod.others.iter().flat_map(|it| &it.places);
-    let others = others.map(|place| (ledger_place(*place), None));
+    let others = pod.others.iter().flat_map(|it| {
+        let until = it.leaving.then(|| Seconds(now.saturating_add(REMOVAL)));
+        it.places.iter().map(move |place| (ledger_place(*place), until))
+    });
     let drains = status.drains.iter().filter(|drain| covers(drain, model, pod));
     let drained = drains.flat_map(|drain| {
         let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
@@ -174,3 +176,6 @@ fn line(status: &Status, model: &ModelName) -> Vec<InLine> {
     };
     jobs.iter().enumerate().filter_map(in_line).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,6 +92,9 @@ pub struct OtherIpus {
     pub because: OtherUse,
     /// The partition of `foreign` IPUs.
     pub partition: Option<String>,
+    /// Whether that partition is being removed, so that its IPUs will soon be free.
+    #[serde(default)]
+    pub leaving: bool,
     /// Their places. The places of faulty IPUs are assumed, because controllers give only their number.
     pub places: Vec<Place>,
 }

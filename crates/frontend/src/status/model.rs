@@ -103,7 +103,7 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
     let mut others = Vec::new();
     for Held { by, places } in held {
         let places = places.into_iter().map(place).collect();
-        let (because, partition) = match by {
+        let (because, partition, leaving) = match by {
             Holder::Claim(key) => {
                 let unplaced = |it: &&mut &mut Partition| it.key == key && it.places.is_empty();
                 if let Some(partition) = partitions.iter_mut().find(unplaced) {
@@ -111,11 +111,13 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
                 }
                 continue;
             }
-            Holder::Foreign(id) => (OtherUse::Foreign, Some(id.to_string())),
-            Holder::Suspected => (OtherUse::Suspected, None),
-            Holder::Faulty => (OtherUse::Faulty, None),
+            Holder::Foreign { partition, leaving } => {
+                (OtherUse::Foreign, Some(partition.to_string()), leaving)
+            }
+            Holder::Suspected => (OtherUse::Suspected, None, false),
+            Holder::Faulty => (OtherUse::Faulty, None, false),
         };
-        others.push(OtherIpus { because, partition, places });
+        others.push(OtherIpus { because, partition, leaving, places });
     }
     others
 }

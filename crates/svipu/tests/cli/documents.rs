@@ -105,6 +105,7 @@ pub(crate) fn pod64() -> Status {
     let other = |because, partition: Option<&str>, places| OtherIpus {
         because,
         partition: partition.map(Into::into),
+        leaving: false,
         places,
     };
     model.pods[0].others = vec![
