@@ -42,6 +42,8 @@ pub struct PodState {
     pub contact_since: Millis,
     /// All IPUs.
     pub ipus: u32,
+    /// IPUs that would be free without the drains.
+    pub drained: u32,
     /// The size of the largest partition that fits.
     pub largest_free: u32,
     /// The reason why no partition can be made on it now.
@@ -142,6 +144,7 @@ impl Ledger {
             contact: contact.clone(),
             contact_since,
             ipus: pod.hardware().ipus,
+            drained: pod.drained_and_free(),
             largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),
         })
@@ -205,7 +208,9 @@ fn unlisted(pod: &Pod) -> Vec<Held> {
         Place { domain: ipu / domain, index: ipu % domain }
     };
     let mut all: Vec<Held> = Vec::new();
-    let counts = |who: Occupant| (!who.is_drain()).then_some(who);
+    // Places are assumed beside drained IPUs, as in the free blocks, unless all IPUs are drained.
+    let all_drained = pod.is_all_drained();
+    let counts = |who: Occupant| (!all_drained || !who.is_drain()).then_some(who);
     pod.occupied(counts, |who, ipus| {
         let by = match who {
             Occupant::Partition(_) | Occupant::Drained(_) => return,

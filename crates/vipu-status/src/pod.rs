@@ -56,8 +56,11 @@ pub enum Contact {
 pub struct Ipus {
     /// All IPUs.
     pub total: u32,
-    /// IPUs that no partition has.
+    /// IPUs that no partition has, and that jobs can get.
     pub free: u32,
+    /// IPUs that no partition has, and that a drain ([`crate::Status::drains`]) keeps from jobs.
+    #[serde(default)]
+    pub drained: u32,
     /// IPUs of jobs that run or are about to start.
     pub used: u32,
     /// IPUs of partitions that are made for jobs that have no nodes yet.

@@ -70,7 +70,7 @@ fn pod(
     let of_pod = partitions.iter_mut().map(|(partition, _)| partition);
     let mut of_pod: Vec<_> = of_pod.filter(|it| it.model == model && it.controller == controller).collect();
     let others = place_and_sort(held, &mut of_pod);
-    let ipus = count(state.ipus, &of_pod, &others);
+    let ipus = count(&state, &of_pod, &others);
     let usual_create = history.usual_create(&state.id);
     expect_ready(&mut of_pod, usual_create);
     let since = clocks.unix(state.contact_since);
@@ -122,7 +122,8 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
     others
 }
 
-fn count(total: u32, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+fn count(state: &PodState, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+    let total = state.ipus;
     let mut ipus = Ipus { total, ..Ipus::default() };
     for partition in partitions {
         *match partition.state {
@@ -141,6 +142,8 @@ fn count(total: u32, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipu
     }
     let taken =
         [ipus.used, ipus.prepared, ipus.kept, ipus.leaving, ipus.foreign, ipus.faulty, ipus.suspected];
-    ipus.free = taken.into_iter().fold(total, u32::saturating_sub);
+    let untaken = taken.into_iter().fold(total, u32::saturating_sub);
+    ipus.drained = state.drained.min(untaken);
+    ipus.free = untaken - ipus.drained;
     ipus
 }

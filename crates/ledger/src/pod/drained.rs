@@ -27,9 +27,23 @@ impl Pod {
         self.drained.iter().any(|drained| drained.place.as_ref().is_none_or(has))
     }
 
+    /// Whether a drain covers the whole Pod.
+    pub(crate) fn is_all_drained(&self) -> bool {
+        self.drained.iter().any(|drained| drained.place.is_none())
+    }
+
+    /// The number of drained IPUs that would be free without the drains.
+    pub(crate) fn drained_and_free(&self) -> u32 {
+        if self.drained.is_empty() {
+            return 0;
+        }
+        let undrained = self.occupied(|who| (!who.is_drain()).then_some(()), |(), _| {});
+        undrained.free().saturating_sub(self.free_blocks.free())
+    }
+
     /// The number of drained IPUs.
     pub(crate) fn drained_ipus(&self) -> u32 {
-        if self.drained.iter().any(|drained| drained.place.is_none()) {
+        if self.is_all_drained() {
             return self.hardware.ipus;
         }
         let places: HashSet<_> = self.drained.iter().flat_map(|drained| self.numbers(drained)).collect();

@@ -99,6 +99,7 @@ pub(crate) fn pod64() -> Status {
         foreign: 8,
         faulty: 1,
         suspected: 1,
+        drained: 0,
     };
     let mut status = empty();
     let mut model = model("pod64", ipus, 64);
