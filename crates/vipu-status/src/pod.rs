@@ -12,6 +12,9 @@ pub struct Pod {
     pub controller: String,
     /// Whether the controller answers.
     pub contact: Contact,
+    /// The version of the controller, as it told when it last began to answer. None if it does not tell.
+    #[serde(default)]
+    pub version: Option<String>,
     /// The reason why no partition can be made on it now.
     pub trouble: Option<String>,
     /// Its IPUs.
