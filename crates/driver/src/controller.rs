@@ -38,6 +38,12 @@ pub trait Controller: Sized + 'static {
 
     /// All IPUs and partitions that concern partitions with these settings.
     fn survey(&self, settings: &ModelSettings) -> impl Future<Output = Result<Listing, CallError>>;
+
+    /// Notes that the controller has begun to answer surveys, for the first time or again. Nothing waits for
+    /// the end of this.
+    fn begins_to_answer(&self) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
 }
 
 /// A request for a partition.

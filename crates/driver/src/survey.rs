@@ -60,7 +60,7 @@ async fn surveys<W: Environment>(
     pod: Rc<PodInUse<W::Controller>>,
     wake: Rc<Notify>,
 ) {
-    let mut contact = Contact::default();
+    let (mut contact, mut answered) = (Contact::default(), false);
     // A job must not start before it is known whether its files can be written.
     for need in shared.needs(&pod) {
         need.known().await;
@@ -85,6 +85,8 @@ async fn surveys<W: Environment>(
             }
             None => {}
         }
+        let begins_to_answer = answer.is_ok() && !answered;
+        answered = answer.is_ok();
         let change_is_near = match &answer {
             Ok(listing) => listing.partitions.iter().any(|seen| seen.leaving),
             Err(_) => true,
@@ -99,6 +101,10 @@ async fn surveys<W: Environment>(
             },
             Err(error) => Event::Unreachable { pod: id.clone(), reason: error.message },
         });
+        if begins_to_answer {
+            let pod = Rc::clone(&pod);
+            spawn_local(async move { pod.controller.begins_to_answer().await });
+        }
         let interval = pod.settings.reconcile_interval;
         let period = if change_is_near { interval.min(PERIOD_OF_CHANGE) } else { interval };
         sleep(SHORTEST_PERIOD).await;

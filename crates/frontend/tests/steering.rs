@@ -1,11 +1,13 @@
 //! The requests of administrators, the answers, and what they change.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use frontend::{Frontend, HostTask, Outside};
+use frontend::{Frontend, HostTask, Outside, StatusComposer};
 use ledger::{Action, Claim, DriverAction, Event, Millis, ModelFacts, Seconds, SeenPartition};
 use vipu_admin::{Answer, Request};
+use vipu_status::{Ipus, Writer};
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Place, Placement, PodId, Shape};
 
 const NOW: i64 = 1_800_000_000;
@@ -303,4 +305,30 @@ fn cli_steer_reconcile_asks_each_controller() {
     frontend.give_up("no journal");
     let refused = "refused: slurm-vipu does nothing until slurmctld is restarted: no journal";
     assert_eq!(answer(&frontend, "drain pod64"), refused);
+}
+
+/// The numbers of the document agree with what the ledger gives to jobs.
+#[test]
+fn cli_steer_drained_ipus_are_not_free_in_the_document() {
+    let (frontend, _) = site();
+    let ipus = || {
+        let status = StatusComposer::default().compose(&frontend, Writer::default(), BTreeMap::new());
+        let model = status.models.iter().find(|model| model.name == "pod4").unwrap();
+        let Ipus { total, free, drained, foreign, .. } = model.pods[0].ipus;
+        assert_eq!(total, free + drained + foreign);
+        let one = vipu_forecast::room_for(&status, model, IpuCount::ONE);
+        assert_eq!((one, one > 0), (free, model.largest_now > 0), "{model:?}");
+        (free, drained)
+    };
+    // IPU 0 has a partition of others.
+    assert_eq!(ipus(), (3, 0));
+    for (request, expected) in [
+        ("drain c:8090/0:1", (2, 1)),
+        ("drain c:8090/0:0", (2, 1)),
+        ("drain pod4", (0, 3)),
+        ("resume pod4", (2, 1)),
+    ] {
+        answer(&frontend, request);
+        assert_eq!(ipus(), expected, "{request}");
+    }
 }

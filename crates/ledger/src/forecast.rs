@@ -2,6 +2,8 @@
 //!
 //! They are calculated as the ledger's own: [`FreeTimes`] has the rules for both.
 
+use std::collections::BTreeSet;
+
 use vipu_types::{IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
@@ -24,7 +26,8 @@ pub struct PodInTime {
 impl PodInTime {
     /// The number of partitions of this size that fit now, all of them together.
     pub fn room_for(&self, size: IpuCount) -> u32 {
-        let taken = self.taken.iter().map(|(place, _)| *place);
+        // A drained IPU may be in a partition too.
+        let taken: BTreeSet<Place> = self.taken.iter().map(|(place, _)| *place).collect();
         let mut blocks = FreeBlocks::new(self.ipus, self.domain_size, taken);
         let mut count = 0;
         while blocks.first_for(size).is_some() {

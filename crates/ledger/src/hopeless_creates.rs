@@ -5,7 +5,7 @@ use vipu_types::{IpuCount, PartitionId, PodId};
 use crate::claim::Serial;
 use crate::ipu_holders::IpuHolder;
 use crate::lifecycle::Signal;
-use crate::pod::Occupant;
+use crate::pod::occupants::Occupant;
 use crate::{Action, Ledger, Millis};
 
 const REFUSED: &str = "its controller refuses them although they look free";

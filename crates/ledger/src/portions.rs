@@ -13,7 +13,8 @@ use crate::claim_record::Record;
 use crate::claims::Stay;
 use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
-use crate::pod::{Occupant, Pod};
+use crate::pod::Pod;
+use crate::pod::occupants::Occupant;
 use crate::waiting_line::Plan;
 use crate::{ClaimView, Contact, Ledger, Millis, ModelFacts, Rank, Seconds, Wait, Wish};
 
@@ -41,6 +42,8 @@ pub struct PodState {
     pub contact_since: Millis,
     /// All IPUs.
     pub ipus: u32,
+    /// IPUs that would be free without the drains.
+    pub drained: u32,
     /// The size of the largest partition that fits.
     pub largest_free: u32,
     /// The reason why no partition can be made on it now.
@@ -69,7 +72,12 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A partition of the controller's last listing that no claim has.
-    Foreign(PartitionId),
+    Foreign {
+        /// Its id.
+        partition: PartitionId,
+        /// Whether it is being removed.
+        leaving: bool,
+    },
     /// The claim with this [`ClaimView::serial`], which no listing shows yet. Its places are assumed unless
     /// they were chosen.
     Claim(u64),
@@ -136,6 +144,7 @@ impl Ledger {
             contact: contact.clone(),
             contact_since,
             ipus: pod.hardware().ipus,
+            drained: pod.drained_and_free(),
             largest_free: pod.free_blocks().largest(),
             trouble: pod.trouble(&id.model),
         })
@@ -150,7 +159,10 @@ impl Ledger {
         let foreign = pod.listed().iter().filter(|(_, listed)| may_be_foreign(listed.holder));
         let foreign = foreign.filter(|(partition, _)| !self.claims.holds(id, partition));
         let foreign = foreign.map(|(partition, listed)| Held {
-            by: Holder::Foreign(partition.clone()),
+            by: Holder::Foreign {
+                partition: partition.clone(),
+                leaving: listed.holder == IpuHolder::Leaving,
+            },
             places: listed.places.clone(),
         });
         foreign.chain(unlisted(pod)).collect()
@@ -196,7 +208,9 @@ fn unlisted(pod: &Pod) -> Vec<Held> {
         Place { domain: ipu / domain, index: ipu % domain }
     };
     let mut all: Vec<Held> = Vec::new();
-    let counts = |who: Occupant| (!who.is_drain()).then_some(who);
+    // Places are assumed beside drained IPUs, as in the free blocks, unless all IPUs are drained.
+    let all_drained = pod.is_all_drained();
+    let counts = |who: Occupant| (!all_drained || !who.is_drain()).then_some(who);
     pod.occupied(counts, |who, ipus| {
         let by = match who {
             Occupant::Partition(_) | Occupant::Drained(_) => return,

@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use vipu_status::{ControllerCounters, Histogram, Status};
+use vipu_status::{Histogram, Status};
 use vipu_types::PodId;
+
+use crate::reporting_controller::ControllerFacts;
 
 /// The bounds for the time of one look at a job, in seconds.
 const JOB_TEST: [f64; 9] = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
@@ -20,7 +22,7 @@ const JOB_TEST: [f64; 9] = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1
 pub(crate) struct Counters {
     job_tests: Mutex<Histogram>,
     journal: Arc<Mutex<journal::State>>,
-    controllers: Mutex<BTreeMap<PodId, Arc<Mutex<ControllerCounters>>>>,
+    controllers: Mutex<BTreeMap<PodId, Arc<Mutex<ControllerFacts>>>>,
 }
 
 impl Default for Counters {
@@ -39,8 +41,8 @@ impl Counters {
         JobTestTimer { began: Instant::now(), times: &self.job_tests }
     }
 
-    /// The counters of a controller. They outlive a change of configuration.
-    pub(crate) fn of_controller(&self, pod: &PodId) -> Arc<Mutex<ControllerCounters>> {
+    /// The facts about a controller. They outlive a change of configuration.
+    pub(crate) fn of_controller(&self, pod: &PodId) -> Arc<Mutex<ControllerFacts>> {
         Arc::clone(lock(&self.controllers).entry(pod.clone()).or_default())
     }
 
@@ -53,13 +55,14 @@ impl Counters {
     pub(crate) fn fill_in(&self, status: &mut Status) {
         status.counters.job_tests = lock(&self.job_tests).clone();
         status.counters.journal = lock(&self.journal).counters(Instant::now());
-        let counted = lock(&self.controllers).clone();
-        for (PodId { model, controller }, counters) in counted {
+        let controllers = lock(&self.controllers).clone();
+        for (PodId { model, controller }, facts) in controllers {
             let (model, controller) = (model.to_string(), controller.to_string());
             let models = status.models.iter_mut().filter(|it| it.name == model);
             let mut pods = models.flat_map(|it| &mut it.pods).filter(|it| it.controller == controller);
             if let Some(pod) = pods.next() {
-                pod.counters = lock(&counters).clone();
+                let ControllerFacts { counters, version } = lock(&facts).clone();
+                (pod.counters, pod.version) = (counters, version);
             }
         }
     }

@@ -264,9 +264,9 @@ impl Plugin {
     }
 
     fn controller(&self, pod: PodId, client: Client, level: AuditLevel) -> ReportingController {
-        let counters = self.counters.of_controller(&pod);
+        let facts = self.counters.of_controller(&pod);
         let audit = (level == AuditLevel::All).then(|| self.audit.clone());
-        ReportingController::new(pod, client, counters, audit)
+        ReportingController::new(pod, client, facts, audit)
     }
 
     fn take_into_use(&self, Reading { models, facts, setups, good }: Reading, kept: SavedConf) {

@@ -13,11 +13,22 @@ use vipu_types::{ControllerName, PartitionId, PodId};
 
 use crate::audit_thread::{Audit, Change};
 
+/// The most characters of a version.
+const VERSION: usize = 64;
+
+/// The facts about a controller for the status document.
+#[derive(Clone, Default)]
+pub(crate) struct ControllerFacts {
+    pub(crate) counters: ControllerCounters,
+    /// The version of its API, as it told when it last began to answer.
+    pub(crate) version: Option<String>,
+}
+
 /// A [`Client`] that reports its calls.
 pub(crate) struct ReportingController {
     pod: PodId,
     client: Client,
-    counters: Arc<Mutex<ControllerCounters>>,
+    facts: Arc<Mutex<ControllerFacts>>,
     /// None if AuditLevel leaves out the changes on controllers.
     audit: Option<Audit>,
     /// The partitions that are being made or removed, each with the state that ends it and the time of the first
@@ -29,10 +40,10 @@ impl ReportingController {
     pub(crate) fn new(
         pod: PodId,
         client: Client,
-        counters: Arc<Mutex<ControllerCounters>>,
+        facts: Arc<Mutex<ControllerFacts>>,
         audit: Option<Audit>,
     ) -> Self {
-        Self { pod, client, counters, audit, under_way: Mutex::default() }
+        Self { pod, client, facts, audit, under_way: Mutex::default() }
     }
 
     /// Notes the first call that is to bring the partition into this state.
@@ -47,7 +58,7 @@ impl ReportingController {
     /// Counts a failed call.
     fn counted<T>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
         if let Err(why) = &result {
-            *lock(&self.counters).failures.entry(cause(why.failure).to_owned()).or_default() += 1;
+            *lock(&self.facts).counters.failures.entry(cause(why.failure).to_owned()).or_default() += 1;
         }
         result
     }
@@ -99,7 +110,7 @@ impl Controller for ReportingController {
     }
 
     async fn create(&self, request: &CreateRequest<'_>) -> Result<(), CallError> {
-        lock(&self.counters).creates += 1;
+        lock(&self.facts).counters.creates += 1;
         let began = Instant::now();
         self.begin(request.partition, PartitionState::Active, began);
         self.audited("create", request.partition, began, self.client.create(request).await)
@@ -120,7 +131,7 @@ impl Controller for ReportingController {
     }
 
     async fn remove(&self, partition: &PartitionId, force: bool) -> Result<(), CallError> {
-        lock(&self.counters).removes += 1;
+        lock(&self.facts).counters.removes += 1;
         let began = Instant::now();
         self.begin(partition, PartitionState::Absent, began);
         self.audited("remove", partition, began, self.client.remove(partition, force).await)
@@ -128,7 +139,12 @@ impl Controller for ReportingController {
 
     async fn survey(&self, settings: &ModelSettings) -> Result<Listing, CallError> {
         let listing = self.counted(self.client.survey(settings).await)?;
-        lock(&self.counters).reconciliations += 1;
+        lock(&self.facts).counters.reconciliations += 1;
         Ok(listing)
+    }
+    /// Asks for the version. A controller that does not tell it has no fault.
+    async fn begins_to_answer(&self) {
+        let version = self.client.version().await.ok().filter(|version| !version.is_empty());
+        lock(&self.facts).version = version.map(|version| version.chars().take(VERSION).collect());
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use vipu_status::{Drain, Model, OtherUse, Partition, Place, Pod, WaitingJob};
 
 use crate::error::Failure;
-use crate::map::grid::Grid;
+use crate::map::{self, Grid};
 use crate::page::{Page, Tone};
 use crate::status::list;
 use crate::uses::Use;
@@ -70,19 +70,17 @@ fn answer<'a>(view: &'a View<'_>, model: &'a Model, pod: &'a Pod, place: Place) 
     let partition =
         partitions.find(|entry| here(&entry.model, &entry.controller) && entry.places.contains(&place));
     let other = pod.others.iter().find(|other| other.places.contains(&place));
+    let drains = map::drains(view, model, pod);
+    let drains: Vec<_> = drains.filter(|drain| drain.place.is_none_or(|drained| drained == place)).collect();
     let kind = match (partition, other) {
         (Some(partition), _) => Use::of(partition.state),
         (None, Some(other)) => Use::of_other(other.because),
-        (None, None) => Use::Free,
+        (None, None) if drains.is_empty() => Use::Free,
+        (None, None) => Use::Drained,
     };
     let is_planned = |row: &&WaitingJob| {
         here(&row.model, row.planned_controller.as_deref().unwrap_or_default())
             && row.planned_places.contains(&place)
-    };
-    let is_drained = |drain: &&Drain| {
-        drain.model == model.name
-            && drain.controller.as_ref().is_none_or(|controller| *controller == pod.controller)
-            && drain.place.is_none_or(|drained| drained == place)
     };
     Some(Answer {
         model: &model.name,
@@ -94,7 +92,7 @@ fn answer<'a>(view: &'a View<'_>, model: &'a Model, pod: &'a Pod, place: Place) 
             .filter(|other| other.because == OtherUse::Foreign)
             .and_then(|other| other.partition.as_deref()),
         planned: view.all.line.iter().filter(is_planned).collect(),
-        drains: view.all.drains.iter().filter(is_drained).collect(),
+        drains,
     })
 }
 

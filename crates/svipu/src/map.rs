@@ -1,10 +1,10 @@
 //! `svipu map`: each IPU of each Pod.
 
-pub(crate) mod grid;
+mod grid;
 pub(crate) mod legend;
 mod picture;
 
-use vipu_status::{Contact, Model, Partition, Pod};
+use vipu_status::{Contact, Drain, Model, Partition, Pod};
 
 use crate::document;
 use crate::error::Failure;
@@ -77,23 +77,29 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
         )]);
     }
     let drawn = marked(view, model, pod);
-    let Some(grid) = filled(model, pod, &drawn) else {
+    let Some(grid) = filled(view, model, pod, &drawn) else {
         page.line(TOO_LARGE);
         return;
     };
     let lines = grid.add(page, COLUMNS);
     // The age and the heading take two lines, and the prompt takes the last one.
     let room = LINES.saturating_sub(lines + 3 + usize::from(!answers));
-    legend::add(page, view, pod, &drawn, (!all).then_some(room));
+    legend::add(page, view, (model, pod), &drawn, (!all).then_some(room));
 }
 
 /// The grid of a Pod with its partitions. None if the Pod is too large.
-pub(crate) fn filled(model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
+pub(crate) fn filled(view: &View<'_>, model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
     let mut grid = Grid::new(model, pod, drawn.iter().flat_map(|drawn| &drawn.partition.places))?;
+    grid.put_unusable(drains(view, model, pod), pod.others.iter());
     for Drawn { partition, mark, tone, .. } in drawn {
         grid.put(&partition.places, *mark, *tone);
     }
     Some(grid)
+}
+
+/// The drains of a Pod, the first decision first.
+pub(crate) fn drains<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> impl Iterator<Item = &'a Drain> {
+    view.all.drains.iter().filter(|drain| drain.covers(model, pod))
 }
 
 /// The partitions of a Pod with their marks, in the order of their places.

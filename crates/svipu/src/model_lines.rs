@@ -77,7 +77,10 @@ fn controller(page: &mut Page, view: &View<'_>, pod: &Pod) {
     let controller = crate::safe::cut(&pod.controller, 60);
     let ipus =
         format!("{} of {} IPUs free, largest partition {}", pod.ipus.free, pod.ipus.total, pod.largest_free);
-    page.toned(&[(Tone::Plain, &format!("  controller {controller}: {ipus}; ")), (tone, &contact)]);
+    let version = pod.version.as_ref();
+    let version =
+        version.map(|version| format!(" (V-IPU {})", crate::safe::cut(version, 20))).unwrap_or_default();
+    page.toned(&[(Tone::Plain, &format!("  controller {controller}{version}: {ipus}; ")), (tone, &contact)]);
     if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
         page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
     }

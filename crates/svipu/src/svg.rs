@@ -23,10 +23,10 @@ const MARGIN: usize = 12;
 /// The colours. A free IPU has class `t2`, a used one `t4`, and so on: the number of its [`Tone`].
 const STYLE: &str = "\
 text{font:13px ui-monospace,monospace;fill:#1f2328}.b{font-weight:bold}.d{fill:#59636e}.m{text-anchor:middle}\
-.page{fill:#fff}.axis{fill:#d1d9e0}.t2{fill:#e6eaef}.t3{fill:#f4a3a0}.t4{fill:#a6e0b1}.t5{fill:#f2da88}\
+.page{fill:#fff}.axis{fill:#d1d9e0}.t0{fill:#b1bac4}.t2{fill:#e6eaef}.t3{fill:#f4a3a0}.t4{fill:#a6e0b1}.t5{fill:#f2da88}\
 .t6{fill:#b3d1ff}.t7{fill:#e3c2f5}.t8{fill:#a5e3ea}.t9{fill:#ffc9a3}\
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.d{fill:#9198a1}.page{fill:#0d1117}.axis{fill:#3d444d}\
-.t2{fill:#21262d}.t3{fill:#a02c2c}.t4{fill:#1f6f3a}.t5{fill:#7a5b00}.t6{fill:#1f4f99}.t7{fill:#6b3f8c}\
+.t0{fill:#57606a}.t2{fill:#21262d}.t3{fill:#a02c2c}.t4{fill:#1f6f3a}.t5{fill:#7a5b00}.t6{fill:#1f4f99}.t7{fill:#6b3f8c}\
 .t8{fill:#12636d}.t9{fill:#94501a}}";
 
 /// A picture that grows with what is put into it.

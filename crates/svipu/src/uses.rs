@@ -14,11 +14,12 @@ pub(crate) enum Use {
     Foreign,
     Faulty,
     Suspected,
+    Drained,
     Free,
 }
 
 impl Use {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Used,
         Self::Prepared,
         Self::Kept,
@@ -26,6 +27,7 @@ impl Use {
         Self::Foreign,
         Self::Faulty,
         Self::Suspected,
+        Self::Drained,
         Self::Free,
     ];
 
@@ -39,6 +41,7 @@ impl Use {
             Self::Foreign => ("foreign", '#'),
             Self::Faulty => ("faulty", '!'),
             Self::Suspected => ("suspected", '?'),
+            Self::Drained => ("drained", '/'),
             Self::Free => ("free", '.'),
         }
     }
@@ -52,6 +55,7 @@ impl Use {
             Self::Foreign => Tone::Magenta,
             Self::Faulty => Tone::Red,
             Self::Suspected => Tone::Alarm,
+            Self::Drained => Tone::Plain,
             Self::Free => Tone::Dim,
         }
     }
@@ -66,6 +70,7 @@ impl Use {
             Self::Foreign => ipus.foreign,
             Self::Faulty => ipus.faulty,
             Self::Suspected => ipus.suspected,
+            Self::Drained => ipus.drained,
             Self::Free => ipus.free,
         }
     }

@@ -13,6 +13,7 @@ use crate::access::{Credentials, Keyring};
 use crate::channel::Link;
 use crate::files::Trouble;
 use crate::wire::user_service_client::UserServiceClient;
+use crate::wire::version_service_client::VersionServiceClient;
 use crate::{
     BadEndpoint, Call, Endpoint, Error, ErrorClass, Ipu, PartitionInfo, PartitionStatus, Requirements, wire,
 };
@@ -137,13 +138,23 @@ impl Client {
         Ok(reply.await?.entries.into_iter().flat_map(Ipu::of_entry).collect())
     }
 
+    /// Returns the version of the controller, for people.
+    ///
+    /// # Errors
+    /// Any failure of the call. A controller need not have this call.
+    pub async fn version(&self) -> Result<String, Error> {
+        let reply = self.call_over(Call::GetVersion, None, |line| async move {
+            VersionServiceClient::new(line).get_version(wire::VersionRequest {}).await
+        });
+        Ok(reply.await?.version)
+    }
+
     fn empty(&self, call: Call, id: &PartitionId, missing: &str) -> Error {
         let words = format!("the controller answered without {missing}");
         Error::new(&self.shared.name, call, Some(id.as_str()), ErrorClass::Other, &words)
     }
 
-    /// Makes a call within the timeout of the endpoint. The deadline is kept here, not by the transport, so
-    /// that connecting and waiting for the connection count too.
+    /// Makes a call of the user service.
     async fn call<T, F>(
         &self,
         call: Call,
@@ -153,12 +164,27 @@ impl Client {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
+        let api = |line| UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY);
+        self.call_over(call, partition, |line| run(api(line))).await
+    }
+
+    /// Makes a call within the timeout of the endpoint. The deadline is kept here, not by the transport, so
+    /// that connecting and waiting for the connection count too.
+    async fn call_over<T, F>(
+        &self,
+        call: Call,
+        partition: Option<&str>,
+        run: impl FnOnce(Line) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
         let Shared { endpoint, name, link, keyring } = &*self.shared;
         let channel = link.channel();
         let work = async {
             let credentials = keyring.credentials().await?;
             let line = InterceptedService::new((*channel).clone(), credentials);
-            run(UserServiceClient::new(line).max_decoding_message_size(MAX_REPLY)).await
+            run(line).await
         };
         match tokio::time::timeout(endpoint.timeout, work).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),

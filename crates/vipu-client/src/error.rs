@@ -45,6 +45,7 @@ calls! {
     RemovePartition = "RemovePartition", "remove partition";
     GetPartitionIpuofConfig = "GetPartitionIpuofConfig", "get IPUoF config of partition";
     GetPartitionStatus = "GetPartitionStatus", "get status of partition";
+    GetVersion = "GetVersion", "get version";
 }
 
 /// The causes of errors that call for different reactions.

@@ -156,10 +156,11 @@ impl ControllerNumbers {
 }
 
 /// The IPUs by use.
-fn uses(ipus: &Ipus) -> [(&'static str, u64); 8] {
-    let Ipus { total: _, free, used, prepared, kept, leaving, foreign, faulty, suspected } = *ipus;
+fn uses(ipus: &Ipus) -> [(&'static str, u64); 9] {
+    let Ipus { total: _, free, drained, used, prepared, kept, leaving, foreign, faulty, suspected } = *ipus;
     [
         ("free", free),
+        ("drained", drained),
         ("used", used),
         ("prepared", prepared),
         ("kept", kept),

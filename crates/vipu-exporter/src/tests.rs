@@ -61,7 +61,8 @@ fn seconds(count: u64) -> Histogram {
 
 fn pod16() -> Model {
     let ipus = Ipus { total: 16, free: 7, used: 4, kept: 2, foreign: 2, faulty: 1, ..Ipus::default() };
-    let other = |because, places| OtherIpus { because, partition: Some("secret".into()), places };
+    let other =
+        |because, places| OtherIpus { because, partition: Some("secret".into()), leaving: false, places };
     let counters = ControllerCounters {
         creates: 31,
         removes: 29,

@@ -113,9 +113,11 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
         let until = free_from(it, now).map(Seconds);
         it.places.iter().map(move |place| (ledger_place(*place), until))
     });
-    let others = pod.others.iter().flat_map(|it| &it.places);
-    let others = others.map(|place| (ledger_place(*place), None));
-    let drains = status.drains.iter().filter(|drain| covers(drain, model, pod));
+    let others = pod.others.iter().flat_map(|it| {
+        let until = it.leaving.then(|| Seconds(now.saturating_add(REMOVAL)));
+        it.places.iter().map(move |place| (ledger_place(*place), until))
+    });
+    let drains = status.drains.iter().filter(|drain| drain.covers(model, pod));
     let drained = drains.flat_map(|drain| {
         let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
         drained_places(drain, pod, domain_size).into_iter().map(move |place| (place, until))
@@ -130,10 +132,6 @@ fn free_from(partition: &Partition, now: i64) -> Option<i64> {
         _ => partition.ends?,
     };
     Some(end.max(now).saturating_add(REMOVAL))
-}
-
-fn covers(drain: &Drain, model: &Model, pod: &Pod) -> bool {
-    drain.model == model.name && drain.controller.as_ref().is_none_or(|own| *own == pod.controller)
 }
 
 fn drained_places(drain: &Drain, pod: &Pod, domain_size: IpuCount) -> Vec<ledger::Place> {
@@ -174,3 +172,6 @@ fn line(status: &Status, model: &ModelName) -> Vec<Option<InLine>> {
     };
     jobs.iter().enumerate().map(in_line).collect()
 }
+
+#[cfg(test)]
+mod tests;

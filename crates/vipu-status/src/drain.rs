@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Place;
+use crate::{Model, Place, Pod};
 
 /// IPUs on which no partition is made until an administrator resumes them, or until a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,4 +22,11 @@ pub struct Drain {
     pub since: i64,
     /// The time at which it ends by itself, if it does.
     pub until: Option<i64>,
+}
+
+impl Drain {
+    /// Whether it is about IPUs of this Pod.
+    pub fn covers(&self, model: &Model, pod: &Pod) -> bool {
+        self.model == model.name && self.controller.as_ref().is_none_or(|own| *own == pod.controller)
+    }
 }

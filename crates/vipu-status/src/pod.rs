@@ -12,6 +12,9 @@ pub struct Pod {
     pub controller: String,
     /// Whether the controller answers.
     pub contact: Contact,
+    /// The version of the controller, as it told when it last began to answer. None if it does not tell.
+    #[serde(default)]
+    pub version: Option<String>,
     /// The reason why no partition can be made on it now.
     pub trouble: Option<String>,
     /// Its IPUs.
@@ -56,8 +59,11 @@ pub enum Contact {
 pub struct Ipus {
     /// All IPUs.
     pub total: u32,
-    /// IPUs that no partition has.
+    /// IPUs that no partition has, and that jobs can get.
     pub free: u32,
+    /// IPUs that no partition has, and that a drain ([`crate::Status::drains`]) keeps from jobs.
+    #[serde(default)]
+    pub drained: u32,
     /// IPUs of jobs that run or are about to start.
     pub used: u32,
     /// IPUs of partitions that are made for jobs that have no nodes yet.
@@ -92,6 +98,9 @@ pub struct OtherIpus {
     pub because: OtherUse,
     /// The partition of `foreign` IPUs.
     pub partition: Option<String>,
+    /// Whether that partition is being removed, so that its IPUs will soon be free.
+    #[serde(default)]
+    pub leaving: bool,
     /// Their places. The places of faulty IPUs are assumed, because controllers give only their number.
     pub places: Vec<Place>,
 }

@@ -74,7 +74,7 @@ fn pod(
     let of_pod = partitions.iter_mut().map(|(partition, _)| partition);
     let mut of_pod: Vec<_> = of_pod.filter(|it| it.model == model && it.controller == controller).collect();
     let others = place_and_sort(held, &mut of_pod);
-    let ipus = count(state.ipus, &of_pod, &others);
+    let ipus = count(&state, &of_pod, &others);
     let usual_create = history.usual_create(&state.id);
     expect_ready(&mut of_pod, usual_create);
     let since = clocks.unix(state.contact_since);
@@ -107,7 +107,7 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
     let mut others = Vec::new();
     for Held { by, places } in held {
         let places = places.into_iter().map(place).collect();
-        let (because, partition) = match by {
+        let (because, partition, leaving) = match by {
             Holder::Claim(key) => {
                 let unplaced = |it: &&mut &mut Partition| it.key == key && it.places.is_empty();
                 if let Some(partition) = partitions.iter_mut().find(unplaced) {
@@ -115,16 +115,19 @@ fn place_and_sort(held: Vec<Held>, partitions: &mut [&mut Partition]) -> Vec<Oth
                 }
                 continue;
             }
-            Holder::Foreign(id) => (OtherUse::Foreign, Some(id.to_string())),
-            Holder::Suspected => (OtherUse::Suspected, None),
-            Holder::Faulty => (OtherUse::Faulty, None),
+            Holder::Foreign { partition, leaving } => {
+                (OtherUse::Foreign, Some(partition.to_string()), leaving)
+            }
+            Holder::Suspected => (OtherUse::Suspected, None, false),
+            Holder::Faulty => (OtherUse::Faulty, None, false),
         };
-        others.push(OtherIpus { because, partition, places });
+        others.push(OtherIpus { because, partition, leaving, places });
     }
     others
 }
 
-fn count(total: u32, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+fn count(state: &PodState, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipus {
+    let total = state.ipus;
     let mut ipus = Ipus { total, ..Ipus::default() };
     for partition in partitions {
         *match partition.state {
@@ -143,6 +146,8 @@ fn count(total: u32, partitions: &[&mut Partition], others: &[OtherIpus]) -> Ipu
     }
     let taken =
         [ipus.used, ipus.prepared, ipus.kept, ipus.leaving, ipus.foreign, ipus.faulty, ipus.suspected];
-    ipus.free = taken.into_iter().fold(total, u32::saturating_sub);
+    let untaken = taken.into_iter().fold(total, u32::saturating_sub);
+    ipus.drained = state.drained.min(untaken);
+    ipus.free = untaken - ipus.drained;
     ipus
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cost::busy;
 use crate::script::{Scripted, empty_pod, id, seen};
-use ledger::Event;
+use ledger::{Event, SeenPartition};
 
 /// Prints the longest lock for one portion with 1,024 IPUs, about 1,000 claims and 10,000 waiting jobs.
 #[test]
@@ -63,9 +63,10 @@ fn ipus_without_a_listed_claim_have_their_holder() {
     };
     assert_eq!(held(&scripted), ["Claim(0): 16 from 0"]);
     let (pod, asked) = (id("pod64", "vipu"), scripted.now);
-    let partitions = vec![seen("slurm_1", 16..32), seen("stranger", 0..8)];
+    let stranger = SeenPartition { leaving: true, ..seen("stranger", 0..8) };
+    let partitions = vec![seen("slurm_1", 16..32), stranger];
     scripted.ledger.apply(asked, Event::Inventory { pod, asked, ipus: 64, faulty: 2, partitions });
-    let stranger = "Foreign(PartitionId(\"stranger\")): 8 from 0";
+    let stranger = "Foreign { partition: PartitionId(\"stranger\"), leaving: true }: 8 from 0";
     assert_eq!(held(&scripted), ["Faulty: 2 from 8", stranger]);
     let claims = scripted.ledger.claims_after(None, 10);
     assert_eq!((claims.len(), claims[0].places.len(), claims[0].places[0].index), (1, 16, 16));

@@ -20,6 +20,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
 use vipu_client::Call;
 use vipu_client::wire::user_service_server::UserServiceServer;
+use vipu_client::wire::version_service_server::VersionServiceServer;
 
 use crate::control;
 use crate::nanos::{Clock, Nanos};
@@ -85,7 +86,8 @@ impl MockServer {
         let mock = Arc::new(Mock { shared, clock, listener, state_file, users, cleared });
         let service = Service(Arc::clone(&mock));
         let serving = api
-            .add_service(UserServiceServer::new(service))
+            .add_service(UserServiceServer::new(service.clone()))
+            .add_service(VersionServiceServer::new(service))
             .serve_with_incoming(ReceiverStream::new(connections));
         tokio::spawn(async move {
             if let Err(error) = serving.await {

@@ -7,17 +7,21 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use vipu_client::Call;
 use vipu_client::wire::user_service_server::UserService;
+use vipu_client::wire::version_service_server::VersionService;
 use vipu_client::wire::{
     CreatePartitionReply, CreatePartitionRequest, GetPartitionIpuofConfigReply,
     GetPartitionIpuofConfigRequest, GetPartitionStatusReply, GetPartitionStatusRequest,
     ListIpuAttributesReply, ListIpuAttributesRequest, ListPartitionsReply, ListPartitionsRequest,
-    RemovePartitionReply, RemovePartitionRequest,
+    RemovePartitionReply, RemovePartitionRequest, VersionReply, VersionRequest,
 };
 
 use super::Mock;
 use super::users;
 use crate::nanos::Nanos;
 use crate::pod::{CallFate, Effect, Pod, Refusal};
+
+/// The version that the mock tells.
+const VERSION: &str = "1.18.0";
 
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Mock>);
@@ -123,4 +127,12 @@ methods! {
         |pod, request, now| {
             Ok(GetPartitionStatusReply { status: Some(pod.status(&request.partition_id, now)?) })
         };
+}
+
+#[tonic::async_trait]
+impl VersionService for Service {
+    async fn get_version(&self, request: Request<VersionRequest>) -> Result<Response<VersionReply>, Status> {
+        let reply = VersionReply { version: VERSION.to_owned() };
+        self.answer(Call::GetVersion, "", request, |_, _, _| Ok(reply)).await
+    }
 }

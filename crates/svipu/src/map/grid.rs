@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vipu_status::{Model, Place, Pod};
+use vipu_status::{Drain, Model, OtherIpus, Place, Pod};
 
 use crate::page::{Cell, Page, Tone};
 use crate::uses::Use;
@@ -60,12 +60,31 @@ impl Grid {
                 .skip((size - blank) as usize)
                 .for_each(|cell| *cell = (' ', Tone::Plain));
         }
-        let mut grid = Self { domains, outside: 0 };
-        for other in &pod.others {
-            let kind = Use::of_other(other.because);
-            grid.put(&other.places, kind.name().1, kind.tone());
+        Some(Self { domains, outside: 0 })
+    }
+
+    /// Puts the marks of drained IPUs, and over them those of IPUs that no job has and that are not free.
+    pub(crate) fn put_unusable<'a>(
+        &mut self,
+        drains: impl Iterator<Item = &'a Drain>,
+        others: impl Iterator<Item = &'a OtherIpus>,
+    ) {
+        for place in drains.map(|drain| drain.place) {
+            let drained: &mut dyn Iterator<Item = &mut Cell> = match place {
+                None => &mut self.domains.values_mut().flatten(),
+                Some(Place { domain, index }) => &mut self
+                    .domains
+                    .get_mut(&domain)
+                    .and_then(|cells| cells.get_mut(index as usize))
+                    .into_iter(),
+            };
+            let is_ipu = |(mark, _): &&mut Cell| *mark != ' ';
+            drained.filter(is_ipu).for_each(|cell| *cell = (Use::Drained.name().1, Use::Drained.tone()));
         }
-        Some(grid)
+        for other in others {
+            let kind = Use::of_other(other.because);
+            self.put(&other.places, kind.name().1, kind.tone());
+        }
     }
 
     /// Puts a mark on places.

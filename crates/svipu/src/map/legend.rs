@@ -1,6 +1,8 @@
 //! The legend of a Pod: the partition of each letter.
 
-use vipu_status::Pod;
+use std::collections::BTreeMap;
+
+use vipu_status::{Model, Place, Pod};
 
 use super::{Drawn, NOT_CHOSEN};
 use crate::page::{Page, Tone};
@@ -12,9 +14,19 @@ use crate::{names, safe};
 const BESIDE: usize = 2;
 const WIDTH: usize = 39;
 
+/// The lines about drains.
+const MOST_DRAINS: usize = 3;
+
 /// Adds the legend, with `room` lines at most if that is given.
-pub(super) fn add(page: &mut Page, view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_>], room: Option<usize>) {
-    let key = key(pod, drawn);
+pub(super) fn add(
+    page: &mut Page,
+    view: &View<'_>,
+    (model, pod): (&Model, &Pod),
+    drawn: &[Drawn<'_>],
+    room: Option<usize>,
+) {
+    let mut key = key(pod, drawn);
+    key.extend(shortened(drains(view, model, pod), room.is_none()));
     key.iter().for_each(|line| page.line(line));
     let room = room.map(|room| room.saturating_sub(key.len()));
     let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
@@ -63,6 +75,33 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
         words.push("~ assumed places".to_owned());
     }
     lines(words)
+}
+
+/// The drains of a Pod in words, those with one reason together.
+pub(super) fn drains(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Option<Vec<Place>>> = BTreeMap::new();
+    for drain in super::drains(view, model, pod) {
+        let places = by_reason.entry(&drain.reason).or_insert_with(|| Some(Vec::new()));
+        match drain.place {
+            Some(place) => places.iter_mut().for_each(|places| places.push(place)),
+            None => *places = None,
+        }
+    }
+    let words = |(reason, places): (&str, Option<Vec<Place>>)| {
+        let places = places.map_or_else(|| "all IPUs".to_owned(), |places| names::places(&places));
+        format!("{} {}: {}", Use::Drained.name().0, safe::cut(&places, 20), safe::cut(reason, 40))
+    };
+    by_reason.into_iter().map(words).collect()
+}
+
+/// The lines about drains, or the first ones with the number of the others.
+fn shortened(drains: Vec<String>, all: bool) -> impl Iterator<Item = String> {
+    let left = if all { 0 } else { drains.len().saturating_sub(MOST_DRAINS) };
+    let shown = if left > 0 { MOST_DRAINS - 1 } else { drains.len() };
+    let more = drains.len() - shown;
+    let more = (more > 0).then(|| format!("and {more} more reasons of drains: svipu map --all"));
+    let (_, mark) = Use::Drained.name();
+    drains.into_iter().take(shown).map(move |words| format!("{mark} {words}")).chain(more)
 }
 
 /// Words in lines that fit a terminal.

@@ -21,7 +21,7 @@ pub(super) fn add(svg: &mut Svg, view: &View<'_>, model: &Model, pod: &Pod) {
         format!("{} on {}: {} of {} IPUs free", model.name, pod.controller, pod.ipus.free, pod.ipus.total);
     svg.text(0, top, Tone::Bold, &title);
     let drawn = marked(view, model, pod);
-    let Some(grid) = filled(model, pod, &drawn) else { return };
+    let Some(grid) = filled(view, model, pod, &drawn) else { return };
     let held = drawn.iter().flat_map(|drawn| drawn.partition.places.iter().map(move |place| (*place, drawn)));
     let holders = held.collect();
     let left = (grid.label_width(COLUMNS) + 1) * CHARACTER;
@@ -41,7 +41,7 @@ pub(super) fn add(svg: &mut Svg, view: &View<'_>, model: &Model, pod: &Pod) {
         }
         y += STEP;
     }
-    svg.legend(&entries(view, pod, &drawn));
+    svg.legend(&entries(view, (model, pod), &drawn));
 }
 
 fn ipu(
@@ -60,8 +60,8 @@ fn ipu(
     svg.area(Area { x, y, width: SIDE, height: SIDE }, tone, &text, &title);
 }
 
-/// The uses of IPUs, and then the partitions.
-fn entries(view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<Entry> {
+/// The uses of IPUs, then the drains, and then the partitions.
+fn entries(view: &View<'_>, (model, pod): (&Model, &Pod), drawn: &[Drawn<'_>]) -> Vec<Entry> {
     let uses = Use::ALL.into_iter().filter(|kind| kind.count(&pod.ipus) > 0).map(|kind| {
         let (name, mark) = kind.name();
         let mark = if [Use::Used, Use::Free].contains(&kind) { String::new() } else { mark.to_string() };
@@ -72,5 +72,9 @@ fn entries(view: &View<'_>, pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<Entry> {
         let words = legend::entry(view, drawn).chars().skip(2).collect();
         Entry { tone: drawn.tone, mark: drawn.mark.to_string(), words }
     });
-    uses.chain(of_jobs).collect()
+    let drains = legend::drains(view, model, pod).into_iter().map(|words| {
+        let (_, mark) = Use::Drained.name();
+        Entry { tone: Use::Drained.tone(), mark: mark.to_string(), words: crate::safe::cut(&words, 40) }
+    });
+    uses.chain(drains).chain(of_jobs).collect()
 }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use vipu_status::{Job, Model, Place, Pod, State, WaitingJob};
+use vipu_status::{Drain, Job, Model, Place, Pod, State, WaitingJob};
 
-use crate::map::grid::Grid;
-use crate::map::{self, Drawn, NOT_CHOSEN};
+use crate::map::{self, Drawn, Grid, NOT_CHOSEN};
 use crate::page::{Cell, Tone};
 use crate::view::View;
 use crate::{names, safe, times};
@@ -63,7 +62,7 @@ impl<'a> Chart<'a> {
         let planned = view.all.line.iter().filter(here).filter(|row| is_in_time(view, row, hours));
         let digits = DIGITS.iter().cycle().map(|digit| char::from(*digit));
         bars.extend(planned.zip(digits).map(|(row, digit)| planned_job(view, row, digit, hours)));
-        Some(Self { rows: rows(model, pod, &bars)?, bars })
+        Some(Self { rows: rows(view, (model, pod), &bars, hours)?, bars })
     }
 }
 
@@ -121,11 +120,19 @@ fn clock(view: &View<'_>, at: i64) -> String {
 }
 
 /// The groups of IPUs. Later bars cover earlier ones.
-fn rows<'a>(model: &Model, pod: &'a Pod, bars: &[Bar<'a>]) -> Option<Vec<Row>> {
+fn rows<'a>(
+    view: &View<'_>,
+    (model, pod): (&Model, &'a Pod),
+    bars: &[Bar<'a>],
+    hours: u16,
+) -> Option<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
-    let column = |column: usize| {
+    let until = |drain: &Drain| drain.until.map_or(COLUMNS, |until| column(view, until, hours).max(1));
+    let column = |number: usize| {
         let mut grid = Grid::new(model, pod, bars.iter().flat_map(|bar| bar.places))?;
-        for bar in bars.iter().filter(|bar| bar.columns.contains(&column)) {
+        let drains = map::drains(view, model, pod).filter(|drain| number < until(drain));
+        grid.put_unusable(drains, pod.others.iter().filter(|other| number == 0 || !other.leaving));
+        for bar in bars.iter().filter(|bar| bar.columns.contains(&number)) {
             grid.put(bar.places, bar.cell.0, bar.cell.1);
         }
         Some(grid)

@@ -34,7 +34,7 @@ impl Picture {
         notes.extend(view.hidden().map(|hidden| (Tone::Yellow, hidden)));
         Self {
             notes,
-            grid: map::filled(model, pod, &drawn),
+            grid: map::filled(view, model, pod, &drawn),
             numbers: numbers(pod, view.selection.user().is_some()),
             history: History::new(model),
             lists: [lists::partitions(view, drawn), lists::waiting(view, status, model)],

@@ -51,6 +51,7 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         (Use::Foreign, "in partitions that are not of this cluster's jobs"),
         (Use::Faulty, "faulty"),
         (Use::Suspected, "suspected (the controller refused without an apparent reason)"),
+        (Use::Drained, "drained"),
     ];
     let unusable = unusable.map(|(kind, words)| (sum(kind), words));
     let are = |count: &u64| if *count == 1 { "is" } else { "are" };

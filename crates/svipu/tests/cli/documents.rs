@@ -28,6 +28,7 @@ pub(crate) fn model(name: &str, ipus: Ipus, domain_size: u32) -> Model {
     let pod = Pod {
         controller: "vipu:8090".into(),
         contact: Contact::Reached { since: WRITTEN - 7200 },
+        version: Some("1.18.0".into()),
         trouble: None,
         largest_free: 8,
         ipus,
@@ -100,12 +101,14 @@ pub(crate) fn pod64() -> Status {
         foreign: 8,
         faulty: 1,
         suspected: 1,
+        drained: 0,
     };
     let mut status = empty();
     let mut model = model("pod64", ipus, 64);
     let other = |because, partition: Option<&str>, places| OtherIpus {
         because,
         partition: partition.map(Into::into),
+        leaving: false,
         places,
     };
     model.pods[0].others = vec![
@@ -192,6 +195,7 @@ pub(crate) fn hostile() -> Status {
     (model.trouble, model.conf.error) = (Some(evil.clone()), Some(evil.clone()));
     model.limits.job_in_qos = [(evil.clone(), 8)].into();
     model.pods[0].controller.clone_from(&evil);
+    model.pods[0].version = Some(evil.clone());
     model.pods[0].contact = Contact::Lost { since: i64::MIN, reason: evil.clone() };
     model.pods[0].others[0].partition = Some(evil.clone());
     status.partitions.truncate(1);

@@ -128,10 +128,8 @@ fn cli_svipu_whole_legend_and_legend_of_one_user() {
     assert_snapshot!(run(&pod64(), "map --all").stdout + &run(&pod64(), "map -u bob").stdout);
 }
 
-#[test]
-fn cli_svipu_drained_ipu_and_users_with_little() {
-    let mut status = pod64();
-    let drain = |controller: Option<&str>, place, until| Drain {
+fn drain(controller: Option<&str>, place: Option<Place>, until: Option<i64>) -> Drain {
+    Drain {
         model: "pod64".into(),
         controller: controller.map(Into::into),
         place,
@@ -139,8 +137,39 @@ fn cli_svipu_drained_ipu_and_users_with_little() {
         by: "root".into(),
         since: NOW - 600,
         until,
-    };
-    let place = |index| Some(Place { domain: 0, index });
+    }
+}
+
+fn place(index: u32) -> Option<Place> {
+    Some(Place { domain: 0, index })
+}
+
+/// A drained IPU that a job has keeps the mark of the job until its end.
+#[test]
+fn cli_svipu_drained_ipus_have_their_mark() {
+    let mut status = pod64();
+    let pod = &mut status.models[0].pods[0];
+    (pod.ipus.free, pod.ipus.drained, pod.others[0].leaving) = (10, 4, true);
+    status.drains = vec![
+        drain(None, place(3), None),
+        drain(Some("vipu:8090"), place(61), Some(NOW + 3 * 3600)),
+        Drain { reason: "\u{1b}[2Jcable".into(), ..drain(None, place(48), None) },
+        drain(None, place(49), None),
+        Drain { reason: "fan".into(), ..drain(None, place(60), None) },
+        Drain { reason: "gone".into(), ..drain(None, place(64), None) },
+    ];
+    let lines = ["status", "map", "map --all", "plan"];
+    let texts = lines.map(|line| format!("$ svipu {line}\n{}\n", printed(&run(&status, line))));
+    let map = run(&status, "map").stdout;
+    assert!(map.lines().all(|line| line.len() <= 80) && map.lines().count() <= 24, "{map}");
+    let picture = run(&status, "map --svg -").stdout;
+    assert!(picture.contains(">drained 4<") && picture.contains(">drained 0:60: fan<"), "{picture}");
+    assert_snapshot!(texts.concat());
+}
+
+#[test]
+fn cli_svipu_drained_ipu_and_users_with_little() {
+    let mut status = pod64();
     status.drains = vec![
         drain(None, None, None),
         drain(Some("vipu:8090"), place(60), Some(NOW + 600)),
@@ -154,7 +183,7 @@ fn cli_svipu_drained_ipu_and_users_with_little() {
         lines.map(|line| format!("$ svipu {line}\n{}\n", printed(&run(&status, line)))).concat()
     );
     let answer: serde_json::Value = serde_json::from_str(&run(&status, "ipu 0:61 --json").stdout).unwrap();
-    assert_eq!((&answer[0]["use"], answer[0]["drains"].as_array().unwrap().len()), (&"free".into(), 2));
+    assert_eq!((&answer[0]["use"], answer[0]["drains"].as_array().unwrap().len()), (&"drained".into(), 2));
 }
 
 #[test]

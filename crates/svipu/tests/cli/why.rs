@@ -124,7 +124,7 @@ fn cli_svipu_why_tells_limits() {
 fn cli_svipu_why_tells_who_has_the_ipus() {
     let unusable = |status: &mut Status| {
         let pod = &mut status.models[0].pods[0];
-        let other = |because, places| OtherIpus { because, partition: None, places };
+        let other = |because, places| OtherIpus { because, partition: None, leaving: false, places };
         pod.others = vec![
             other(OtherUse::Foreign, places(0, 48, 2)),
             other(OtherUse::Faulty, places(0, 50, 1)),

@@ -163,6 +163,7 @@ fn cli_doctor_status_document_tells_of_trouble() {
                     let other = |id: &str| OtherIpus {
                         because: OtherUse::Foreign,
                         partition: Some(id.into()),
+                        leaving: false,
                         places: places.clone(),
                     };
                     status.models[0].pods[0].others = vec![other("slurm_9"), other("slurm_x"), other("test")];

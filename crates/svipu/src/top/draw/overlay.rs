@@ -36,7 +36,7 @@ The map has a mark for each IPU, in rows of IPU-Link domains.
   +  prepared for a job without nodes     =  kept for a failed job
   -  leaving: being removed               #  of a partition without a job
   !  faulty, at an assumed place          ?  suspected after a refusal
-  :  of other users, if you chose one     .  free
+  :  of other users, if you chose one     .  free    /  drained
 A place with ~ is assumed: the controller has not listed the partition yet.
 
 FOR        the time in this state       LEFT       until its latest end

@@ -1,0 +1,59 @@
+//! The drained IPUs of a Pod.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Pod;
+use crate::Claim;
+use crate::drains::DrainedIpus;
+
+impl Pod {
+    /// Sets the IPUs on which nothing new starts.
+    pub(crate) fn set_drained(&mut self, drained: Vec<DrainedIpus>) {
+        if self.drained != drained {
+            self.drained = drained;
+            self.free_blocks = self.counted();
+        }
+    }
+
+    pub(crate) fn drained(&self) -> &[DrainedIpus] {
+        &self.drained
+    }
+
+    /// Whether an IPU of this claim is drained.
+    pub(crate) fn drains_claim(&self, claim: &Claim) -> bool {
+        let listed = self.listed.get(&claim.partition).map_or(&[][..], |listed| &listed.places);
+        let has = |place| listed.contains(place) || claim.ipus.contains(place);
+        self.drained.iter().any(|drained| drained.place.as_ref().is_none_or(has))
+    }
+
+    /// Whether a drain covers the whole Pod.
+    pub(crate) fn is_all_drained(&self) -> bool {
+        self.drained.iter().any(|drained| drained.place.is_none())
+    }
+
+    /// The number of drained IPUs that would be free without the drains.
+    pub(crate) fn drained_and_free(&self) -> u32 {
+        if self.drained.is_empty() {
+            return 0;
+        }
+        let undrained = self.occupied(|who| (!who.is_drain()).then_some(()), |(), _| {});
+        undrained.free().saturating_sub(self.free_blocks.free())
+    }
+
+    /// The number of drained IPUs.
+    pub(crate) fn drained_ipus(&self) -> u32 {
+        if self.is_all_drained() {
+            return self.hardware.ipus;
+        }
+        let places: HashSet<_> = self.drained.iter().flat_map(|drained| self.numbers(drained)).collect();
+        places.len() as u32
+    }
+
+    /// The numbers of drained IPUs.
+    pub(super) fn numbers(&self, drained: &DrainedIpus) -> Range<usize> {
+        let ipus = self.hardware.ipus as usize;
+        let Some(place) = drained.place else { return 0..ipus };
+        place.number(self.domain()).filter(|ipu| *ipu < ipus).map_or(0..0, |ipu| ipu..ipu + 1)
+    }
+}

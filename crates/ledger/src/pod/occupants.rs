@@ -1,0 +1,134 @@
+//! The occupants of the IPUs of a Pod, and the room that they leave.
+
+use std::ops::Range;
+
+use super::Pod;
+use crate::Seconds;
+use crate::claim::Serial;
+use crate::free_blocks::FreeBlocks;
+use crate::ipu_holders::{IpuHolder, IpuHolders};
+
+/// The occupant of IPUs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Occupant {
+    /// A partition of the listing.
+    Partition(IpuHolder),
+    /// A claim that the listing does not place.
+    Claim(Serial, IpuHolder),
+    /// An administrator who drained them, until this time if it is known. Others may have them as well.
+    Drained(Option<Seconds>),
+    /// No holder that could release them: broken IPUs, or a partition without places.
+    Nobody,
+}
+
+impl Occupant {
+    pub(super) fn is_claim(&self, serial: Serial) -> bool {
+        matches!(self, Self::Claim(other, _) if *other == serial)
+    }
+
+    pub(crate) fn is_drain(&self) -> bool {
+        matches!(self, Self::Drained(_))
+    }
+}
+
+impl Pod {
+    /// The present holders of the IPUs.
+    pub(crate) fn ipu_holders(&self) -> IpuHolders {
+        let mut held = Vec::new();
+        let holder = |who: Occupant| match who {
+            Occupant::Partition(holder) | Occupant::Claim(_, holder) => holder,
+            Occupant::Drained(until) => IpuHolder::Drained(until),
+            Occupant::Nobody => IpuHolder::Unknown,
+        };
+        self.occupied(|who| Some(holder(who)), |holder, ipus| held.push((ipus, holder)));
+        IpuHolders::new(self.hardware.ipus, self.domain_size, held)
+    }
+
+    /// The free blocks, counted anew.
+    pub(crate) fn counted(&self) -> FreeBlocks {
+        self.occupied(|_| Some(()), |(), _| {})
+    }
+
+    /// Whether a claim fits beside the other occupants that stay. None if the listing shows its partition.
+    pub(crate) fn has_room(&self, serial: Serial, stays: impl Fn(Occupant) -> bool) -> Option<bool> {
+        let claim = self.unplaced.get(&serial)?;
+        // A drain is no reason to give up a create under way.
+        let stays = |who: Occupant| !who.is_claim(serial) && !who.is_drain() && stays(who);
+        if claim.ipus.is_empty() {
+            let free = self.occupied(|who| stays(who).then_some(()), |(), _| {});
+            return Some(free.first_for(claim.size).is_some());
+        }
+        let wanted: Vec<_> = claim.ipus.iter().filter_map(|place| place.number(self.domain())).collect();
+        // Occupants at assumed places do not count.
+        let is_known = |who: Occupant| match who {
+            Occupant::Partition(_) => true,
+            Occupant::Claim(other, _) => {
+                self.unplaced.get(&other).is_some_and(|other| !other.ipus.is_empty())
+            }
+            Occupant::Drained(_) | Occupant::Nobody => false,
+        };
+        let mut is_free = true;
+        self.occupied(
+            |who| (stays(who) && is_known(who)).then_some(()),
+            |(), ipus| is_free &= !wanted.iter().any(|ipu| ipus.contains(ipu)),
+        );
+        Some(is_free)
+    }
+
+    /// Visits all occupants of IPUs, known or assumed. `of` is called once for each and returns its name, or
+    /// none if it does not count. `has` is called with that name for each run of its IPUs. Returns the free
+    /// blocks that remain.
+    pub(crate) fn occupied<T: Copy>(
+        &self,
+        of: impl Fn(Occupant) -> Option<T>,
+        mut has: impl FnMut(T, Range<usize>),
+    ) -> FreeBlocks {
+        let (ipus, domain) = (self.hardware.ipus, self.domain());
+        let listed = self.listed.values().map(|listed| (Occupant::Partition(listed.holder), &listed.places));
+        let chosen =
+            self.unplaced.iter().map(|(serial, claim)| (Occupant::Claim(*serial, claim.holder), &claim.ipus));
+        let placed = listed.chain(chosen).filter(|(_, places)| !places.is_empty());
+        let places = placed.filter_map(|(who, places)| Some((of(who)?, places)));
+        let places = places.flat_map(|(it, places)| places.iter().map(move |place| (it, *place)));
+        let places = places.map(|(it, place)| {
+            if let Some(ipu) = place.number(domain).filter(|ipu| *ipu < ipus as usize) {
+                has(it, ipu..ipu + 1);
+            }
+            place
+        });
+        let mut free_blocks = FreeBlocks::new(ipus, self.domain_size, places);
+        for drained in &self.drained {
+            let Some(it) = of(Occupant::Drained(drained.until)) else { continue };
+            let drained = self.numbers(drained);
+            for ipu in drained.clone() {
+                free_blocks.take_ipu(ipu);
+            }
+            has(it, drained);
+        }
+        if let Some(nobody) = of(Occupant::Nobody) {
+            self.take_unusable(&mut free_blocks, &mut |ipus| has(nobody, ipus));
+        }
+        for (serial, claim) in self.unplaced.iter().filter(|(_, claim)| claim.ipus.is_empty()) {
+            if let Some(it) = of(Occupant::Claim(*serial, claim.holder)) {
+                free_blocks.take(claim.size, &mut |ipus| has(it, ipus));
+            }
+        }
+        free_blocks
+    }
+
+    /// Takes the IPUs without a holder that could release them. Faulty IPUs are taken to be the suspects, as
+    /// far as there are enough.
+    fn take_unusable(&self, free_blocks: &mut FreeBlocks, has: &mut impl FnMut(Range<usize>)) {
+        let mut suspected = 0;
+        for ipu in self.suspects.all() {
+            if free_blocks.take_ipu(ipu) {
+                has(ipu..ipu + 1);
+                suspected += 1;
+            }
+        }
+        // A partition without places has at least one IPU.
+        let hidden = self.listed.values().filter(|listed| listed.places.is_empty()).count();
+        let elsewhere = self.hardware.faulty.saturating_sub(suspected);
+        free_blocks.take_each(elsewhere.saturating_add(hidden as u32), has);
+    }
+}
