@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use vipu_status::{Contact, Limits, Model, Pod, State, WaitingJob};
 
 use crate::bar;
+use crate::map::legend;
 use crate::page::{Page, Tone};
 use crate::times;
 use crate::uses::Use;
 use crate::view::View;
+
+/// The drains of a Pod that are shown.
+const MOST_DRAINS: usize = 4;
 
 /// The reasons that are shown, the most frequent ones.
 const MOST_REASONS: usize = 8;
@@ -25,7 +29,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
         (Tone::Plain, &format!(": {total} IPUs")),
     ]);
     capacity(page, model);
-    model.pods.iter().for_each(|pod| controller(page, view, pod));
+    model.pods.iter().for_each(|pod| controller(page, view, model, pod));
     if let Some(trouble) = &model.trouble {
         page.toned(&[(Tone::Red, &format!("  trouble: {trouble}"))]);
     }
@@ -64,7 +68,7 @@ fn fitting(largest: u32) -> String {
     }
 }
 
-fn controller(page: &mut Page, view: &View<'_>, pod: &Pod) {
+fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     let since = |since: &i64| {
         let ago = view.surroundings.now.saturating_sub(*since);
         format!("since {} ({})", view.time(*since), times::span(ago))
@@ -83,6 +87,11 @@ fn controller(page: &mut Page, view: &View<'_>, pod: &Pod) {
     page.toned(&[(Tone::Plain, &format!("  controller {controller}{version}: {ipus}; ")), (tone, &contact)]);
     if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
         page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
+    }
+    let drains = legend::drains(view, model, pod);
+    drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
+    if drains.len() > MOST_DRAINS {
+        page.line(&format!("    and {} more drains: svipu map --all", drains.len() - MOST_DRAINS));
     }
 }
 

@@ -107,6 +107,7 @@ fn example() -> Status {
         models: vec![pod16()],
         partitions: vec![partition(1, State::Running, places(0, 4)), partition(2, State::Kept, places(4, 2))],
         line: vec![waiting(3, 16, Some(NOW + 900)), waiting(4, 2, Some(NOW - 20)), waiting(5, 2, None)],
+        not_in_line: vec![],
         drains: vec![Drain { model: "pod16".into(), reason: "secret".into(), ..Drain::default() }],
         counters: Counters {
             events: 512,

@@ -17,8 +17,16 @@ pub fn offered_model(element: &str) -> Result<(ModelName, u32), String> {
     let mut words: Vec<_> = element.split(':').collect();
     words.retain(|word| !is_no_consume(word));
     let [model, count] = words[..] else { return Err("needs a model and a number of IPUs".into()) };
-    let count = count.parse().map_err(|_| format!("{count} is not a number of IPUs"))?;
+    let count = number(count).ok_or_else(|| format!("{count} is not a number of IPUs"))?;
     Ok((ModelName::new(model).map_err(|why| why.to_string())?, count))
+}
+
+/// Reads a count as Slurm writes it: a multiple of 1024 has the suffix K, for example `1K`.
+fn number(text: &str) -> Option<u32> {
+    match text.strip_suffix(['K', 'k']) {
+        Some(thousands) => thousands.parse::<u32>().ok()?.checked_mul(1024),
+        None => text.parse().ok(),
+    }
 }
 
 /// The line about an element that [`offered_model`] refuses.
@@ -61,5 +69,12 @@ mod tests {
     fn a_gres_without_a_model_or_a_number_is_an_error() {
         assert_eq!(offered_model("no_consume:8").unwrap_err(), "needs a model and a number of IPUs");
         assert_eq!(offered_model("pod64:many").unwrap_err(), "many is not a number of IPUs");
+        assert_eq!(offered_model("pod64:4194304K").unwrap_err(), "4194304K is not a number of IPUs");
+    }
+
+    #[test]
+    fn a_count_may_have_the_suffix_that_slurm_writes() {
+        assert_eq!(offered_model("pod1024:no_consume:1K").unwrap().1, 1024);
+        assert_eq!(offered_model("pod1024:2k(S:0)").unwrap().1, 2048);
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use testbed::{Account, Cluster, Output, process::Process, wait_until};
+use vipu_status::{Ipus, Status, file_names};
 
 use crate::jobs::{ipus, running, waits};
 use crate::{LIMIT, quick};
@@ -33,6 +34,13 @@ fn cli_steering_drain_outlives_slurmctld() -> Result<()> {
         let before = running(cluster, 16, &[])?;
         let drained = steer(cluster, &["drain", "pod64", "--reason", "new switch"])?;
         ensure!(drained == "drained pod64: new switch; jobs that have IPUs there go on\n", "{drained}");
+        let file = cluster.layout().state().join(file_names::WHOLE);
+        wait_until("drained IPUs and the version in the status document", LIMIT, || {
+            let Ok(text) = fs::read(&file) else { return Ok(false) };
+            let pod = &Status::parse(&text)?.models[0].pods[0];
+            let expected = Ipus { total: 64, used: 16, drained: 48, ..Ipus::default() };
+            Ok(pod.ipus == expected && pod.version.as_deref() == Some("1.18.0"))
+        })?;
         let job = ipus(cluster, 16, 60, &[])?;
         let reason = "vipu: pod64 is drained: new switch";
         waits(cluster, job, reason)?;

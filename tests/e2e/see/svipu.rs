@@ -1,11 +1,13 @@
 //! svipu on a real cluster.
 
 use std::fs;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
 use testbed::{Cluster, programs, wait_until};
 
-use crate::jobs::{ipus, running, waits};
+use crate::jobs::{ipus, now, running, waits};
 use crate::{LIMIT, let_go, quick};
 
 fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
@@ -99,5 +101,54 @@ fn cli_svipu_hostfile_names_the_nodes_of_the_job() -> Result<()> {
         );
         ensure!(read("hosts-of-steps")? == expected.repeat(4), "{}", read("hosts-of-steps")?);
         let_go(cluster)
+    })
+}
+
+#[test]
+fn cli_svipu_tells_the_history_of_a_job() -> Result<()> {
+    let settings = quick().create_time(Duration::from_millis(1200)).remove_time(Duration::from_millis(800));
+    settings.run(|cluster| {
+        let submitted = now()?.as_secs();
+        let job = running(cluster, 16, &[])?;
+        let (id, state) = (job.to_string(), cluster.layout().state());
+        let history = || -> Result<Value> {
+            let document = state.to_string_lossy();
+            let text = svipu(cluster, &["job", &id, "--json", "--status", &document])?;
+            let json: Value = serde_json::from_str(&text)?;
+            Ok(json["history"].clone())
+        };
+        wait_until("the ready partition in the history", LIMIT, || {
+            Ok(history().is_ok_and(|it| it[0]["ready"].is_i64() && it[0]["removal"].is_null()))
+        })?;
+        let start = cluster.start_of(job)?.context("squeue shows no start")?;
+        let_go(cluster)?;
+        cluster.await_end(job, LIMIT)?;
+        wait_until("the end of the partition in the history", LIMIT, || {
+            Ok(history().is_ok_and(|it| it[0]["gone"].is_i64()))
+        })?;
+        let (ended, history) = (now()?.as_secs(), history()?);
+        let record = cluster.mock().record(&format!("slurm_{job}"))?;
+        let [one] = history.as_array().context("no history")?.as_slice() else {
+            bail!("not one partition: {history}")
+        };
+        let time = |member: &str| one[member].as_u64().with_context(|| format!("{member}: {history}"));
+        let seconds = |member: &str| one[member].as_f64().with_context(|| format!("{member}: {history}"));
+        // Times are whole seconds.
+        let times =
+            [submitted, time("asked")? + 1, time("ready")? + 1, time("removal")? + 2, time("gone")? + 2];
+        ensure!(times.is_sorted() && time("gone")? <= ended, "{times:?} {ended}");
+        ensure!(start.abs_diff(time("asked")?) <= 2, "{start}: {history}");
+        let made = record.active.map(|it| it.since(record.create_request)).context("never active")?;
+        let removed = record.removed.zip(record.remove_request).map(|(to, from)| to.since(from));
+        let removed = removed.context("not removed")?;
+        for (member, least) in [("making", made), ("removing", removed)] {
+            // A poll comes some time after the change.
+            let (took, least) = (seconds(member)?, least.as_secs_f64());
+            ensure!((least..least + 5.0).contains(&took), "{member}: {took} s, and by the mock {least} s");
+        }
+        ensure!(one["ipus"] == 16 && one["failures"] == Value::Array(Vec::new()), "{history}");
+        let text = svipu(cluster, &["job", &id, "--status", &state.to_string_lossy()])?;
+        ensure!(text.contains("Making and removing the partition took "), "{text}");
+        Ok(())
     })
 }

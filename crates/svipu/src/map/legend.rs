@@ -78,7 +78,7 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
 }
 
 /// The drains of a Pod in words, those with one reason together.
-pub(super) fn drains(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
+pub(crate) fn drains(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Option<Vec<Place>>> = BTreeMap::new();
     for drain in super::drains(view, model, pod) {
         let places = by_reason.entry(&drain.reason).or_insert_with(|| Some(Vec::new()));

@@ -75,8 +75,8 @@ fn drained(waiting: &Waiting<'_>, drain: &Drain) -> Sentence {
     let what = match (controller, place) {
         (Some(controller), Some(place)) => format!("IPU {} of {controller}", names::places(&[*place])),
         (None, Some(place)) => format!("IPU {} of {}", names::places(&[*place]), safe::cut(model, 30)),
-        (Some(controller), None) => format!("all IPUs of {controller}"),
-        (None, None) => format!("all IPUs of {}", safe::cut(model, 30)),
+        (Some(controller), None) => format!("any IPU of {controller}"),
+        (None, None) => format!("any IPU of {}", safe::cut(model, 30)),
     };
     let until = until.map(|at| format!(" until {}", waiting.view.time(at))).unwrap_or_default();
     let text = format!(

@@ -1,7 +1,7 @@
 //! One test for each call.
 
-use mock_vipu::{Effect, Fault, Incident};
-use vipu_client::{OperationState, ReadyState};
+use mock_vipu::{Effect, Fault, Incident, Rpc, StatusCode};
+use vipu_client::{Call, OperationState, ReadyState};
 use vipu_types::{Place, Shape};
 
 use super::*;
@@ -92,4 +92,14 @@ async fn ipus_are_listed_with_their_faults_and_owners() {
     );
     let some = client.list_ipus(&["ag16".to_owned()]).await.unwrap();
     assert_eq!(some.iter().map(|ipu| ipu.hardware_id).collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
+#[tokio::test]
+async fn cli_status_a_controller_tells_its_version_or_not() {
+    let (server, client) = pod64_and_client().await;
+    assert_eq!(client.version().await.unwrap(), "1.18.0");
+    let code = StatusCode(tonic::Code::Unimplemented);
+    let unknown = Effect::Reject { rpc: Some(Rpc(Call::GetVersion)), code, text: "unknown service".into() };
+    server.mock().inject(Fault::new(unknown));
+    assert!(client.version().await.unwrap_err().to_string().contains("get version: unknown service"));
 }
