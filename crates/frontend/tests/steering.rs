@@ -146,7 +146,7 @@ fn cli_steer_ipus_are_drained_and_resumed_by_their_names() {
             ("resume b:8090", "done: resumed pod16 (b:8090), pod64 (b:8090)"),
             ("resume c:8090/0:3", "done: resumed IPU 3 of domain 0 of pod4 (c:8090)"),
             ("resume pod64", "done: resumed pod64"),
-            ("resume pod64", "refused: pod64 is not drained; drained: nothing is"),
+            ("resume pod64", "refused: pod64 is not drained; drained: no IPUs"),
         ],
     );
 }
@@ -183,7 +183,7 @@ fn cli_steer_ipus_that_cannot_be_drained_are_refused_with_the_reason() {
     };
     let refused = |text: &str| Answer::Refused(text.into());
     assert_eq!(drain(" ", None), refused("a drain needs a reason, because users see it"));
-    assert_eq!(drain("x", Some(NOW)), refused("the time at which it should end is over"));
+    assert_eq!(drain("x", Some(NOW)), refused("--until is in the past"));
     assert_eq!(frontend.drains(), []);
 }
 

@@ -112,7 +112,6 @@ fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
     AuditLine {
         at: now(),
         what: what.to_owned(),
-        by: None,
         why: Some(claim.map_or("no job", |it| frontend::state_name(&it.phase)).to_owned()),
         model: Some(pod.model.to_string()),
         controller: Some(pod.controller.to_string()),
@@ -122,6 +121,7 @@ fn line(change: Change, claim: Option<&ClaimView>) -> AuditLine {
         ipus: claim.map(|it| it.claim.size.get()),
         seconds,
         outcome: outcome.to_owned(),
+        ..AuditLine::default()
     }
 }
 

@@ -52,7 +52,7 @@ struct StatusThread {
     /// StatusGroup, and its number as of the last look.
     group: (Option<String>, Option<Gid>),
     /// The revision of the last document, and its time.
-    last: Option<(((u64, u64), u64), Instant)>,
+    last: Option<([u64; 3], Instant)>,
     /// Whether the last document could not be written.
     is_failing: bool,
 }

@@ -84,7 +84,8 @@ fn carry_out(plugin: &Plugin, user: u32, UserRequest::Free { partition, reason }
     let seconds = began.elapsed().as_secs_f64();
     if is_done {
         let line = AuditLine {
-            what: format!("free {partition}"),
+            what: "free".to_owned(),
+            target: Some(partition.to_string()),
             by: Some(name_of(user)),
             why: reason,
             user: Some(user),

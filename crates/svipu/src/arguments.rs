@@ -197,7 +197,7 @@ impl Command {
     pub(crate) fn has_json(&self) -> bool {
         match self {
             Self::Partition { command, .. } => command.is_none(),
-            Self::Conf(command) => matches!(command, Conf::Show { .. }),
+            Self::Conf(command) => matches!(command, Conf::Show),
             Self::Steer(_)
             | Self::Completions { .. }
             | Self::Man { .. }

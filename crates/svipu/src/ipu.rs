@@ -3,8 +3,9 @@
 use serde::Serialize;
 use vipu_status::{Drain, Model, OtherUse, Partition, Place, Pod, WaitingJob};
 
+use crate::drains;
 use crate::error::Failure;
-use crate::map::{self, Grid};
+use crate::map::Grid;
 use crate::page::{Page, Tone};
 use crate::status::list;
 use crate::uses::Use;
@@ -70,7 +71,7 @@ fn answer<'a>(view: &'a View<'_>, model: &'a Model, pod: &'a Pod, place: Place) 
     let partition =
         partitions.find(|entry| here(&entry.model, &entry.controller) && entry.places.contains(&place));
     let other = pod.others.iter().find(|other| other.places.contains(&place));
-    let drains = map::drains(view, model, pod);
+    let drains = drains::of_pod(view, model, pod);
     let drains: Vec<_> = drains.filter(|drain| drain.place.is_none_or(|drained| drained == place)).collect();
     let kind = match (partition, other) {
         (Some(partition), _) => Use::of(partition.state),

@@ -12,6 +12,7 @@ mod conf;
 mod configuration;
 mod doctor;
 mod document;
+mod drains;
 mod environment;
 mod error;
 mod examples;

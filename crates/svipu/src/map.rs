@@ -4,9 +4,10 @@ mod grid;
 pub(crate) mod legend;
 mod picture;
 
-use vipu_status::{Contact, Drain, Model, Partition, Pod};
+use vipu_status::{Contact, Model, Partition, Pod};
 
 use crate::document;
+use crate::drains;
 use crate::error::Failure;
 use crate::page::{COLUMNS, Page, Tone};
 use crate::status::NO_MODEL;
@@ -90,16 +91,11 @@ fn draw(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod, all: bool) {
 /// The grid of a Pod with its partitions. None if the Pod is too large.
 pub(crate) fn filled(view: &View<'_>, model: &Model, pod: &Pod, drawn: &[Drawn<'_>]) -> Option<Grid> {
     let mut grid = Grid::new(model, pod, drawn.iter().flat_map(|drawn| &drawn.partition.places))?;
-    grid.put_unusable(drains(view, model, pod), pod.others.iter());
+    grid.put_unusable(drains::of_pod(view, model, pod), pod.others.iter());
     for Drawn { partition, mark, tone, .. } in drawn {
         grid.put(&partition.places, *mark, *tone);
     }
     Some(grid)
-}
-
-/// The drains of a Pod, the first decision first.
-pub(crate) fn drains<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> impl Iterator<Item = &'a Drain> {
-    view.all.drains.iter().filter(|drain| drain.covers(model, pod))
 }
 
 /// The partitions of a Pod with their marks, in the order of their places.

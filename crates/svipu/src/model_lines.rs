@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use vipu_status::{Contact, Limits, Model, Pod, State, WaitingJob};
 
 use crate::bar;
-use crate::map::legend;
+use crate::drains;
 use crate::page::{Page, Tone};
 use crate::times;
 use crate::uses::Use;
@@ -88,7 +88,7 @@ fn controller(page: &mut Page, view: &View<'_>, model: &Model, pod: &Pod) {
     if let (Contact::Reached { .. }, Some(trouble)) = (&pod.contact, &pod.trouble) {
         page.toned(&[(Tone::Red, &format!("    trouble: {trouble}"))]);
     }
-    let drains = legend::drains(view, model, pod);
+    let drains = drains::words(view, model, pod);
     drains.iter().take(MOST_DRAINS).for_each(|drain| page.toned(&[(Tone::Yellow, &format!("    {drain}"))]));
     if drains.len() > MOST_DRAINS {
         page.line(&format!("    and {} more drains: svipu map --all", drains.len() - MOST_DRAINS));

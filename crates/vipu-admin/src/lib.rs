@@ -96,13 +96,23 @@ impl Request {
         parse(line)
     }
 
-    /// The request in a few words, without its reason.
-    pub fn action(&self) -> String {
+    /// The action.
+    pub fn action(&self) -> &'static str {
         match self {
-            Self::Drain { ipus, .. } => format!("drain {ipus}"),
-            Self::Resume { ipus, .. } => format!("resume {ipus}"),
-            Self::Free { partition, .. } => format!("free {partition}"),
-            Self::Reconcile {} => "reconcile".to_owned(),
+            Self::Drain { .. } => "drain",
+            Self::Resume { .. } => "resume",
+            Self::Free { .. } => "free",
+            Self::Reconcile {} => "reconcile",
+        }
+    }
+
+    /// The IPUs or the partition that the administrator named.
+    pub fn target(&self) -> Option<&str> {
+        match self {
+            Self::Drain { ipus: target, .. }
+            | Self::Resume { ipus: target, .. }
+            | Self::Free { partition: target, .. } => Some(target),
+            Self::Reconcile {} => None,
         }
     }
 

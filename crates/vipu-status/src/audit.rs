@@ -22,6 +22,12 @@ pub struct AuditLine {
     /// The reason: that of the administrator, or the state of the partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The IPUs or the partition that the administrator named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The reason for which slurmctld refused the request of an administrator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// The Pod model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -5,3 +5,4 @@ mod status_cost;
 mod status_document;
 mod steering;
 mod svipu;
+mod when;

@@ -203,8 +203,9 @@ impl StatusComposer {
 impl Frontend {
     /// A value that changes with everything in the document but times.
     #[must_use]
-    pub fn status_revision(&self) -> ((u64, u64), u64) {
-        (self.ledger().revision(), self.seen_jobs.changes())
+    pub fn status_revision(&self) -> [u64; 3] {
+        let (events, line) = self.ledger().revision();
+        [events, line, self.seen_jobs.changes()]
     }
 }
 

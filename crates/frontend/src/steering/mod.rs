@@ -97,7 +97,8 @@ impl Frontend {
 /// The request in words for the log.
 fn words(request: &Request) -> String {
     let reason = request.reason().map(|reason| format!(" ({})", shown(reason))).unwrap_or_default();
-    shown(&request.action()) + &reason
+    let target = request.target().map(|target| format!(" {}", shown(target))).unwrap_or_default();
+    format!("{}{target}{reason}", request.action())
 }
 
 fn list(scopes: &[DrainScope]) -> String {

@@ -19,9 +19,12 @@ pub const CR_OTHER_CONS_TRES: u16 = 0x0800;
 
 static NOTES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Returns the notes since the last call of this function, in order.
+/// Returns the notes since the last call of this function, in order. The host thread looks at jobs at any time,
+/// so that locks for that are left out.
 pub fn notes() -> Vec<String> {
-    std::mem::take(&mut *NOTES.lock().unwrap())
+    let mut notes = std::mem::take(&mut *NOTES.lock().unwrap());
+    notes.retain(|note| !["lock 0 1 0 1 0", "unlock 0 1 0 1 0"].iter().any(|look| note.starts_with(look)));
+    notes
 }
 
 unsafe extern "C" fn listen(line: *const c_char) {

@@ -138,14 +138,21 @@ async fn carry_out(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, peer: u32, req
 
 /// Carries out a request, and puts it into the audit log.
 fn audited(plugin: &Plugin, by: &str, request: Request) -> Answer {
-    let (began, what, why) = (Instant::now(), request.action(), request.reason().map(str::to_owned));
-    let answer = plugin.frontend.steer(by, request);
-    let outcome = match &answer {
-        Answer::Done(_) => "ok".to_owned(),
-        Answer::Refused(why) => format!("refused: {why}"),
+    let began = Instant::now();
+    let line = AuditLine {
+        what: request.action().to_owned(),
+        by: Some(by.to_owned()),
+        why: request.reason().map(str::to_owned),
+        target: request.target().map(str::to_owned),
+        ..AuditLine::default()
     };
-    let (by, seconds) = (Some(by.to_owned()), began.elapsed().as_secs_f64());
-    audit(plugin, AuditLine { what, by, why, seconds, outcome, ..AuditLine::default() });
+    let answer = plugin.frontend.steer(by, request);
+    let (outcome, refusal) = match &answer {
+        Answer::Done(_) => ("ok", None),
+        Answer::Refused(why) => ("refused", Some(why.clone())),
+    };
+    let (outcome, seconds) = (outcome.to_owned(), began.elapsed().as_secs_f64());
+    audit(plugin, AuditLine { seconds, outcome, refusal, ..line });
     answer
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Hostfile {
     /// Print the options with which Open MPI uses the network between the nodes instead. None on one node.
     #[arg(long)]
     pub(crate) mca: bool,
-    /// The network interface or the network: eth0 or 10.1.0.0/16. Without it: that of the route to the other nodes.
+    /// The network interface or the network: eth0 or 10.1.0.0/16. Without it: the one to the other nodes.
     #[arg(long, value_name = "NAME|NETWORK", requires = "mca")]
     pub(crate) interface: Option<Interface>,
 }

@@ -1,10 +1,9 @@
 //! The legend of a Pod: the partition of each letter.
 
-use std::collections::BTreeMap;
-
-use vipu_status::{Model, Place, Pod};
+use vipu_status::{Model, Pod};
 
 use super::{Drawn, NOT_CHOSEN};
+use crate::drains;
 use crate::page::{Page, Tone};
 use crate::uses::Use;
 use crate::view::View;
@@ -26,7 +25,7 @@ pub(super) fn add(
     room: Option<usize>,
 ) {
     let mut key = key(pod, drawn);
-    key.extend(shortened(drains(view, model, pod), room.is_none()));
+    key.extend(shortened(drains::words(view, model, pod), room.is_none()));
     key.iter().for_each(|line| page.line(line));
     let room = room.map(|room| room.saturating_sub(key.len()));
     let shown: Vec<_> = drawn.iter().filter(|drawn| drawn.chosen).collect();
@@ -75,23 +74,6 @@ fn key(pod: &Pod, drawn: &[Drawn<'_>]) -> Vec<String> {
         words.push("~ assumed places".to_owned());
     }
     lines(words)
-}
-
-/// The drains of a Pod in words, those with one reason together.
-pub(crate) fn drains(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
-    let mut by_reason: BTreeMap<&str, Option<Vec<Place>>> = BTreeMap::new();
-    for drain in super::drains(view, model, pod) {
-        let places = by_reason.entry(&drain.reason).or_insert_with(|| Some(Vec::new()));
-        match drain.place {
-            Some(place) => places.iter_mut().for_each(|places| places.push(place)),
-            None => *places = None,
-        }
-    }
-    let words = |(reason, places): (&str, Option<Vec<Place>>)| {
-        let places = places.map_or_else(|| "all IPUs".to_owned(), |places| names::places(&places));
-        format!("{} {}: {}", Use::Drained.name().0, safe::cut(&places, 20), safe::cut(reason, 40))
-    };
-    by_reason.into_iter().map(words).collect()
 }
 
 /// The lines about drains, or the first ones with the number of the others.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use vipu_status::{Model, Place, Pod};
 
 use super::{Drawn, filled, grid, legend, marked};
+use crate::drains;
 use crate::names;
 use crate::page::{COLUMNS, Cell, Tone};
 use crate::svg::{Area, CHARACTER, Entry, LINE, SIDE, Svg};
@@ -72,7 +73,7 @@ fn entries(view: &View<'_>, (model, pod): (&Model, &Pod), drawn: &[Drawn<'_>]) -
         let words = legend::entry(view, drawn).chars().skip(2).collect();
         Entry { tone: drawn.tone, mark: drawn.mark.to_string(), words }
     });
-    let drains = legend::drains(view, model, pod).into_iter().map(|words| {
+    let drains = drains::words(view, model, pod).into_iter().map(|words| {
         let (_, mark) = Use::Drained.name();
         Entry { tone: Use::Drained.tone(), mark: mark.to_string(), words: crate::safe::cut(&words, 40) }
     });

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use vipu_status::{Drain, Job, Model, Place, Pod, State, WaitingJob};
 
+use crate::drains;
 use crate::map::{self, Drawn, Grid, NOT_CHOSEN};
 use crate::page::{Cell, Tone};
 use crate::view::View;
@@ -130,7 +131,7 @@ fn rows<'a>(
     let until = |drain: &Drain| drain.until.map_or(COLUMNS, |until| column(view, until, hours).max(1));
     let column = |number: usize| {
         let mut grid = Grid::new(model, pod, bars.iter().flat_map(|bar| bar.places))?;
-        let drains = map::drains(view, model, pod).filter(|drain| number < until(drain));
+        let drains = drains::of_pod(view, model, pod).filter(|drain| number < until(drain));
         grid.put_unusable(drains, pod.others.iter().filter(|other| number == 0 || !other.leaving));
         for bar in bars.iter().filter(|bar| bar.columns.contains(&number)) {
             grid.put(bar.places, bar.cell.0, bar.cell.1);

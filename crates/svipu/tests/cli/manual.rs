@@ -64,10 +64,10 @@ fn cli_svipu_man_pages_are_written_for_each_command() {
     let why = fs::read_to_string(folder.path().join("svipu-why.1")).unwrap();
     assert!(why.contains("svipu why 42"), "{why}");
 
-    let missing = run(&empty(), "man /nonexistent");
+    let missing = run(&empty(), "man /dev/null/man");
     assert_eq!(missing.exit, 1);
     assert!(
-        missing.stderr.contains("/nonexistent: cannot write the man pages: No such file"),
+        missing.stderr.contains("/dev/null/man: cannot write the man pages: Not a directory"),
         "{}",
         missing.stderr
     );

@@ -38,7 +38,7 @@ fn cli_exporter_answers_which_partitions_fit() {
     assert_eq!(answer.code, 200);
     assert_eq!(
         answer.body,
-        r#"{"available":false,"numOfPartitions":0,"message":"no partition of 64 IPUs fits now; the largest that fits has 16"}"#
+        r#"{"available":false,"numOfPartitions":0,"message":"a job gets at most 32 IPUs"}"#
     );
 }
 

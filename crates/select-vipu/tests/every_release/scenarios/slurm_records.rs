@@ -273,8 +273,7 @@ fn opens_gates(host: Host, job: Job) {
 
     let at = job.record.address();
     let sixth = if host.release.size("slurmctld_lock") == 24 { " 0" } else { "" };
-    let [write, read_jobs, read_conf] =
-        ["1 2 2 1 1", "0 1 0 1 0", "1 0 0 0 0"].map(|five| format!("{five}{sixth}"));
+    let [write, read_conf] = ["1 2 2 1 1", "1 0 0 0 0"].map(|five| format!("{five}{sixth}"));
     let requeue = match host.release.series <= 2505 {
         true => format!("job_requeue 0 {RUNNING} (nil) 0 0x800"),
         false => format!("job_requeue_internal 0 {at:p} 0 0x800"),
@@ -288,8 +287,6 @@ fn opens_gates(host: Host, job: Job) {
         format!("job_complete {RUNNING} 0 0 0 0x100"),
         format!("srun_user_message {at:p} hello"),
         format!("unlock {write}"),
-        format!("lock {read_jobs}"),
-        format!("unlock {read_jobs}"),
         format!("prep_epilog_slurmctld_callback 0 {RUNNING} 0"),
         format!("lock {read_conf}"),
         format!("unlock {read_conf}"),
