@@ -1,6 +1,7 @@
 //! End-to-end tests: real munge, slurmctld and slurmd, a mock controller, and a cluster for each test.
 #![forbid(unsafe_code)]
 
+mod account;
 mod change;
 mod deliver;
 mod jobs;

@@ -1,6 +1,7 @@
 //! A running cluster.
 
 mod account;
+pub(crate) mod accounting;
 pub(crate) mod daemon;
 pub(crate) mod folder_layout;
 mod hosts;
@@ -32,6 +33,7 @@ use crate::{
     process::{Lead, Leashed},
     programs, say, wait_until,
 };
+use accounting::Accounting;
 use daemon::Daemon;
 use logs::{Logs, Verdict};
 use ports::Ports;
@@ -109,11 +111,17 @@ impl Cluster {
         let vipu: Vec<_> = (0..=settings.more_mocks.len())
             .map(|_| anyhow::Ok(MockPorts { api: port()?, control: port()? }))
             .collect::<Result<_>>()?;
+        let slurmdbd = settings.accounting.then(|| ports.take()).transpose()?;
         let (slurmctld, first_slurmd) = (ports.take()?, ports.take()?);
         for _ in 1..settings.nodes {
             ports.take()?;
         }
-        let at = Addresses { slurmctld, first_slurmd, vipu: vipu.iter().map(|ports| ports.api).collect() };
+        let at = Addresses {
+            slurmdbd,
+            slurmctld,
+            first_slurmd,
+            vipu: vipu.iter().map(|ports| ports.api).collect(),
+        };
         conf_files::write(&layout, &settings, &at)?;
         let lead = Lead::new()?;
         let start = |daemon: &Daemon| daemon.start(&lead, &layout);
@@ -127,6 +135,7 @@ impl Cluster {
             mocks.map(|mock| Mock::start(&lead, &layout, &root, mock, &settings)).collect::<Result<_>>()?;
         wait_until("munged's socket", START_LIMIT, || Ok(layout.munge_socket().exists()))?;
         mocks.iter().try_for_each(|mock| mock.connect(START_LIMIT))?;
+        let accounting = slurmdbd.map(|port| Accounting::start(&lead, &layout, &slurm, port)).transpose()?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
         let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index, &[])).map(Some));
@@ -138,6 +147,7 @@ impl Cluster {
             slurmd: Mutex::new(slurmd.collect::<Result<_>>()?),
             mocks,
             munged,
+            accounting: Mutex::new(accounting),
             disk,
             at,
             _ports: ports,
@@ -201,8 +211,19 @@ impl Cluster {
 
     /// Leaves the cluster running after this process.
     pub fn keep(self) -> Result<KeptCluster> {
-        let OneHost { verdict, slurmctld, backup, slurmd, mocks, munged, disk, lead, mut layout, .. } =
-            self.hosts;
+        let OneHost {
+            verdict,
+            slurmctld,
+            backup,
+            slurmd,
+            mocks,
+            munged,
+            accounting,
+            disk,
+            lead,
+            mut layout,
+            ..
+        } = self.hosts;
         verdict.passed();
         let environment = layout.root().join("environment");
         let svipu = programs::find("svipu")?;
@@ -217,7 +238,10 @@ impl Cluster {
         let controllers = [slurmctld, backup].into_iter().filter_map(|daemon| locked(&daemon).take());
         let slurmd = mem::take(&mut *locked(&slurmd)).into_iter().flatten();
         let mocks = mocks.into_iter().filter_map(Mock::into_process);
-        controllers.chain(slurmd).chain(mocks).chain(disk).chain([munged]).for_each(Leashed::let_run);
+        let accounting = locked(&accounting).take().into_iter();
+        let accounting = accounting.flat_map(|Accounting { slurmdbd, database }| [slurmdbd, database]);
+        let others = accounting.chain(disk).chain([munged]);
+        controllers.chain(slurmd).chain(mocks).chain(others).for_each(Leashed::let_run);
         Ok(kept)
     }
 }

@@ -11,12 +11,16 @@ use slurm_release::Series;
 use vipu_types::Delivery;
 
 use crate::{
-    Layout, programs,
+    Layout,
+    cluster::accounting,
+    programs,
     settings::{OwnConf, Settings},
 };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
+    /// The port of slurmdbd, if there is one.
+    pub(crate) slurmdbd: Option<u16>,
     pub(crate) slurmctld: u16,
     pub(crate) first_slurmd: u16,
     pub(crate) vipu: Vec<u16>,
@@ -57,7 +61,11 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
     // This keeps slurmd from looking for cgroups, which a container may not have. Nothing here constrains jobs.
     let no_cgroups = if series <= LAST_WITH_OTHER { "cgroup/v1" } else { "disabled" };
     write("cgroup.conf", &format!("CgroupPlugin={no_cgroups}\n"))?;
-    let slurm_conf = slurm_conf(layout, settings, at)?;
+    let mut slurm_conf = slurm_conf(layout, settings, at)?;
+    if let Some(port) = at.slurmdbd {
+        let lines: Vec<_> = accounting::slurm_conf(layout, port).lines().map(str::to_owned).collect();
+        slurm_conf = without(&slurm_conf, &lines) + &text_of(&lines);
+    }
     let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
     write("slurm.conf", &slurm_conf)?;
     if settings.backup {

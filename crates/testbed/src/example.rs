@@ -134,7 +134,7 @@ mod tests {
     fn names_of_the_site_are_replaced() {
         let (uid, gid) = (nix::unistd::getuid().as_raw(), nix::unistd::getgid().as_raw());
         let layout = Layout::make(&Account { name: "me".to_owned(), uid, gid }).unwrap();
-        let at = Addresses { slurmctld: 1, first_slurmd: 7000, vipu: vec![8000, 8001] };
+        let at = Addresses { slurmdbd: None, slurmctld: 1, first_slurmd: 7000, vipu: vec![8000, 8001] };
         let files = |replaced: &[(&'static str, Here)]| {
             Settings::default().example(&TWO_MODELS, replaced).site.unwrap().files(&layout, &at)
         };

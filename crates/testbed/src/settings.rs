@@ -17,6 +17,7 @@ pub struct Settings {
     pub(crate) gres_plugin: bool,
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
+    pub(crate) accounting: bool,
     pub(crate) slurm_conf: Vec<String>,
     /// The lines of vipu.conf after the working keys. `None` leaves out the file.
     pub(crate) vipu_conf: Option<Vec<String>>,
@@ -60,6 +61,7 @@ impl Default for Settings {
             gres_plugin: true,
             selector: "vipu",
             backup: false,
+            accounting: false,
             slurm_conf: Vec::new(),
             vipu_conf: Some(Vec::new()),
             delivery: Delivery::File,
@@ -129,6 +131,11 @@ impl Settings {
             "different slurm.conf",
         ];
         usual.into_iter().fold(self, Self::expect_log)
+    }
+
+    /// Starts slurmdbd and MariaDB, and has Slurm account for IPUs.
+    pub fn accounting(self) -> Self {
+        Self { accounting: true, ..self }
     }
 
     /// Adds a `Key=Value` line to slurm.conf, in place of the testbed's line of that key.

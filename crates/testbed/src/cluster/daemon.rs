@@ -52,6 +52,9 @@ pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, St
     let home = layout.jobs().display().to_string();
     let failpoints = layout.failpoints();
     let failpoints = failpoints.is_dir().then(|| ("VIPU_FAILPOINTS", failpoints.display().to_string()));
+    let database = layout.database();
+    let database =
+        database.is_dir().then(|| ("MYSQL_UNIX_PORT", layout.database_socket().display().to_string()));
     let pairs = [
         ("PATH", format!("{path}:/usr/bin:/bin:/usr/sbin:/sbin")),
         ("SLURM_CONF", conf),
@@ -59,7 +62,7 @@ pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, St
         ("USER", account.name.clone()),
         ("LANG", "C.UTF-8".into()),
     ];
-    pairs.into_iter().chain(failpoints).map(|(key, value)| (key.to_owned(), value)).collect()
+    pairs.into_iter().chain(failpoints).chain(database).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Writes the munge key, which only munged of this cluster knows.
@@ -92,6 +95,29 @@ pub(crate) fn munged(layout: &Layout, account: &Account) -> Daemon {
 pub(crate) fn slurmctld(account: &Account, settings: &Settings, options: &[&str]) -> Daemon {
     let hostname = settings.backup.then_some(CONTROLLERS[0]);
     Daemon { hostname, ..Daemon::new("slurmctld", &[&["-D"], options].concat(), account) }
+}
+
+/// MariaDB for slurmdbd. It is reached by its socket only, and lets each user of the socket in.
+pub(crate) fn mariadbd(account: &Account, layout: &Layout) -> Daemon {
+    let option = |name: &str, path: &Path| format!("--{name}={}", path.display());
+    let args = [
+        "--no-defaults".to_owned(),
+        "--skip-networking".to_owned(),
+        "--skip-grant-tables".to_owned(),
+        option("datadir", &layout.database()),
+        option("socket", &layout.database_socket()),
+        option("pid-file", &layout.root().join("run/database.pid")),
+        option("init-file", &layout.conf("database.sql")),
+        // Small and quick: nothing has to survive the machine.
+        "--innodb-buffer-pool-size=32M".to_owned(),
+        "--innodb-log-file-size=4M".to_owned(),
+        "--innodb-flush-log-at-trx-commit=0".to_owned(),
+    ];
+    Daemon::new("mariadbd", &args.each_ref().map(String::as_str), account)
+}
+
+pub(crate) fn slurmdbd(account: &Account) -> Daemon {
+    Daemon::new("slurmdbd", &["-D"], account)
 }
 
 /// The process that holds a small disk of `account` at this folder.

@@ -5,8 +5,8 @@ use std::{fs, sync::Mutex};
 use anyhow::{Context, Result};
 
 use super::{
-    Account, Hosts, Layout, RunsCommands, daemon::environment, folder_layout::permit, locked, logs::Verdict,
-    ports::Ports,
+    Account, Hosts, Layout, RunsCommands, accounting::Accounting, daemon::environment, folder_layout::permit,
+    locked, logs::Verdict, ports::Ports,
 };
 use crate::{
     ClusterCommand, Mock, Running, Settings,
@@ -27,6 +27,8 @@ pub struct OneHost {
     pub(crate) slurmd: Mutex<Vec<Option<Leashed>>>,
     pub(crate) mocks: Vec<Mock>,
     pub(crate) munged: Leashed,
+    /// slurmdbd and its database, if the cluster has accounting.
+    pub(crate) accounting: Mutex<Option<Accounting>>,
     pub(crate) disk: Option<Leashed>,
     pub(crate) lead: Lead,
     pub(crate) at: Addresses,

@@ -1,0 +1,91 @@
+//! slurmdbd and its database: MariaDB on a socket in the cluster's folder, as SlurmUser.
+
+use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::{Account, Layout, daemon, folder_layout::permit};
+use crate::{
+    process::{Lead, Leashed},
+    wait_until,
+};
+
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// The tables of MariaDB itself. slurmdbd needs that of stored procedures.
+const SYSTEM_TABLES: &str = "/usr/share/mysql/mysql_system_tables.sql";
+
+/// slurmdbd and MariaDB.
+#[derive(Debug)]
+pub(crate) struct Accounting {
+    // Fields drop in this order.
+    pub(crate) slurmdbd: Leashed,
+    pub(crate) database: Leashed,
+}
+
+impl Accounting {
+    /// Starts both, and waits until slurmdbd listens at this port.
+    pub(crate) fn start(lead: &Lead, layout: &Layout, slurm: &Account, port: u16) -> Result<Self> {
+        let folder = layout.database();
+        fs::create_dir(&folder)?;
+        chown(&folder, Some(slurm.uid), Some(slurm.gid))?;
+        let tables = fs::read_to_string(SYSTEM_TABLES).context(SYSTEM_TABLES)?;
+        let statements = format!("create database if not exists mysql;\nuse mysql;\n{tables}");
+        fs::write(layout.conf("database.sql"), statements)?;
+        let database = daemon::mariadbd(slurm, layout).start(lead, layout)?;
+        let socket = layout.database_socket();
+        wait_until("MariaDB's socket", START_LIMIT, || Ok(socket.exists()))?;
+        let conf = layout.conf("slurmdbd.conf");
+        fs::write(&conf, slurmdbd_conf(layout, port))?;
+        // slurmdbd refuses a file that others can read.
+        permit(&conf, 0o600)?;
+        chown(&conf, Some(slurm.uid), Some(slurm.gid))?;
+        let mut slurmdbd = daemon::slurmdbd(slurm).start(lead, layout)?;
+        wait_until("slurmdbd to listen", START_LIMIT, || {
+            ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended: see slurmdbd.stderr");
+            Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
+        })?;
+        Ok(Self { slurmdbd, database })
+    }
+}
+
+/// The lines of slurm.conf. AuthInfo does not count for slurmdbd: the socket of munge is its "password".
+pub(crate) fn slurm_conf(layout: &Layout, port: u16) -> String {
+    let munge = layout.munge_socket();
+    format!(
+        "AccountingStorageType=accounting_storage/slurmdbd\n\
+         AccountingStorageHost=localhost\n\
+         AccountingStoragePort={port}\n\
+         AccountingStoragePass={}\n\
+         AccountingStorageTRES=gres/vipu,gres/vipu:pod64\n",
+        munge.display()
+    )
+}
+
+fn slurmdbd_conf(layout: &Layout, port: u16) -> String {
+    let dir = layout.root().display();
+    format!(
+        "AuthType=auth/munge\n\
+         AuthInfo=socket={dir}/munge/socket\n\
+         DbdHost=localhost\n\
+         DbdPort={port}\n\
+         SlurmUser=slurm\n\
+         StorageType=accounting_storage/mysql\n\
+         StorageHost=localhost\n\
+         StorageLoc=slurm_acct\n\
+         LogFile={dir}/log/slurmdbd.log\n\
+         PidFile={dir}/run/slurmdbd.pid\n"
+    )
+}
+
+impl Layout {
+    /// The folder of MariaDB's files.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.root().join("database")
+    }
+
+    /// The socket through which slurmdbd finds MariaDB.
+    pub(crate) fn database_socket(&self) -> PathBuf {
+        self.root().join("run/database.socket")
+    }
+}
