@@ -4,7 +4,7 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `GET /metrics` | all numbers in the text format of OpenMetrics |
+//! | `GET /metrics` | all numbers in the text format of OpenMetrics, or the older one |
 //! | `GET /stats` | the numbers by model, as JSON |
 //! | `POST /query` | whether partitions of a size fit now |
 //! | `GET /status` | the document without the owners of jobs |

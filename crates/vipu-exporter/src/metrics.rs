@@ -1,7 +1,8 @@
-//! `GET /metrics`: the numbers in the text format of OpenMetrics.
+//! `GET /metrics`: the numbers in the text format of OpenMetrics, or in the older one of Prometheus.
 
 mod families;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use prometheus_client::collector::Collector;
@@ -11,16 +12,52 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::numbers::{ControllerNumbers, ModelNumbers, Numbers};
 use families::{Families, Labels};
 
-/// The media type of the text.
-pub(crate) const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The format of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    OpenMetrics,
+    /// The older format of Prometheus, which promtool checks.
+    Plain,
+}
+
+impl Format {
+    /// The format for a client that accepts these media types.
+    pub(crate) fn of(accepted: &str) -> Self {
+        if accepted.contains("application/openmetrics-text") { Self::OpenMetrics } else { Self::Plain }
+    }
+
+    pub(crate) const fn media_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Plain => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
 
 /// The text. Without a document it says that there is none.
-pub(crate) fn text(numbers: Option<Numbers>) -> Result<String, fmt::Error> {
+pub(crate) fn text(numbers: Option<Numbers>, format: Format) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Scrape(numbers)));
     let mut text = String::new();
     text::encode(&mut text, &registry)?;
-    Ok(text)
+    Ok(if format == Format::Plain { plain(&text) } else { text })
+}
+
+/// The older format: counters have `_total` in their heads, too, and there are neither units nor an end.
+fn plain(text: &str) -> String {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"));
+    let counters: BTreeSet<&str> = types.collect();
+    let mut plain = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| !line.starts_with("# UNIT ") && *line != "# EOF") {
+        let mut words = line.splitn(4, ' ');
+        match [words.next(), words.next(), words.next(), words.next()] {
+            [Some("#"), Some(head), Some(name), Some(rest)] if counters.contains(name) => {
+                plain += &format!("# {head} {name}_total {rest}\n");
+            }
+            _ => plain += &format!("{line}\n"),
+        }
+    }
+    plain
 }
 
 /// The numbers of one request.

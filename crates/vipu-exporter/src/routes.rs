@@ -4,12 +4,13 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use vipu_status_reader::Source;
 
 use crate::document::{Document, Reader};
+use crate::metrics::Format;
 use crate::numbers::Numbers;
 use crate::{answer, health, metrics, query};
 
@@ -22,7 +23,7 @@ pub(crate) fn all(source: Source) -> Router {
         get(move |State(reader): State<Reader>| async move { reader.answer(make).await })
     };
     Router::new()
-        .route("/metrics", on_document(metrics))
+        .route("/metrics", get(metrics))
         .route("/stats", on_document(stats))
         .route("/status", on_document(status))
         .route("/healthz", on_document(health::answer))
@@ -37,11 +38,17 @@ pub(crate) fn all(source: Source) -> Router {
         .with_state(Reader::new(source))
 }
 
-fn metrics(document: Document, now: i64) -> Response {
-    match metrics::text(document.ok().map(|status| Numbers::of(&status, now))) {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::FORMAT)], text).into_response(),
+async fn metrics(State(reader): State<Reader>, headers: HeaderMap) -> Response {
+    let accepted = headers.get(header::ACCEPT).and_then(|types| types.to_str().ok());
+    let format = Format::of(accepted.unwrap_or_default());
+    let make = move |document: Document, now| match metrics::text(
+        document.ok().map(|status| Numbers::of(&status, now)),
+        format,
+    ) {
+        Ok(text) => ([(header::CONTENT_TYPE, format.media_type())], text).into_response(),
         Err(why) => answer::error(StatusCode::INTERNAL_SERVER_ERROR, &why.to_string()),
-    }
+    };
+    reader.answer(make).await
 }
 
 fn stats(document: Document, now: i64) -> Response {

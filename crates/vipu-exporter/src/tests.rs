@@ -8,7 +8,7 @@ use vipu_status::{
     Model, OtherIpus, OtherUse, Partition, Place, Pod, Rank, SCHEMA, State, Status, WaitingJob, Writer,
 };
 
-use crate::metrics;
+use crate::metrics::{self, Format};
 use crate::numbers::{Numbers, between_bounds};
 
 const NOW: i64 = 1_800_000_000;
@@ -120,7 +120,7 @@ fn example() -> Status {
 }
 
 fn text(status: &Status) -> String {
-    metrics::text(Some(Numbers::of(status, NOW))).unwrap()
+    metrics::text(Some(Numbers::of(status, NOW)), Format::OpenMetrics).unwrap()
 }
 
 #[test]
@@ -128,9 +128,23 @@ fn cli_exporter_metrics() {
     assert_snapshot!(text(&example()));
 }
 
+/// promtool checks the older format (tests/prometheus).
+#[test]
+fn cli_exporter_metrics_in_the_older_format_have_the_same_samples() {
+    let older = metrics::text(Some(Numbers::of(&example(), NOW)), Format::Plain).unwrap();
+    let samples = |text: &str| -> Vec<_> {
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    };
+    assert_eq!(samples(&older), samples(&text(&example())));
+    assert!(older.contains("\n# TYPE vipu_creates_total counter\n"), "{older}");
+    assert!(!older.contains("# UNIT") && !older.contains("# EOF"), "{older}");
+    assert_eq!(Format::of("text/html, application/openmetrics-text;version=1.0.0"), Format::OpenMetrics);
+    assert_eq!(Format::of("*/*"), Format::Plain);
+}
+
 #[test]
 fn cli_exporter_metrics_without_a_document() {
-    assert_snapshot!(metrics::text(None).unwrap());
+    assert_snapshot!(metrics::text(None, Format::OpenMetrics).unwrap());
 }
 
 #[test]

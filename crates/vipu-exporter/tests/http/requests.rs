@@ -9,10 +9,13 @@ use super::{Exporter, now, pod32};
 fn cli_exporter_reads_the_document_anew_for_each_request() {
     let exporter = Exporter::start();
     let readable = || {
-        let answer = exporter.get("/metrics");
+        let accept = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
+        let answer = exporter.send(&format!("GET /metrics HTTP/1.1\r\nHost: it\r\n{accept}\r\n\r\n"));
         assert_eq!(answer.code, 200, "a scrape never fails: {answer:?}");
         assert!(answer.head.contains("content-type: application/openmetrics-text; version=1.0.0"));
         assert!(answer.body.ends_with("# EOF\n"));
+        let older = exporter.get("/metrics");
+        assert!(older.head.contains("content-type: text/plain; version=0.0.4"), "{older:?}");
         answer.body.contains("\nvipu_status_readable 1\n")
     };
     assert!(!readable(), "there is no document");
