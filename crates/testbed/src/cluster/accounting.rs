@@ -12,8 +12,13 @@ use crate::{
 
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// The tables of MariaDB itself. slurmdbd needs that of stored procedures.
-const SYSTEM_TABLES: &str = "/usr/share/mysql/mysql_system_tables.sql";
+/// The statements that make MariaDB's own tables, in Debian's releases. slurmdbd needs the table of stored
+/// procedures.
+const SYSTEM_TABLES: [&str; 3] = [
+    "/usr/share/mysql/mysql_system_tables.sql",
+    "/usr/share/mariadb/mysql_system_tables.sql",
+    "/usr/share/mariadb/mariadb_system_tables.sql",
+];
 
 /// slurmdbd and MariaDB.
 #[derive(Debug)]
@@ -29,7 +34,8 @@ impl Accounting {
         let folder = layout.database();
         fs::create_dir(&folder)?;
         chown(&folder, Some(slurm.uid), Some(slurm.gid))?;
-        let tables = fs::read_to_string(SYSTEM_TABLES).context(SYSTEM_TABLES)?;
+        let tables = SYSTEM_TABLES.into_iter().find_map(|file| fs::read_to_string(file).ok());
+        let tables = tables.with_context(|| format!("there is none of {}", SYSTEM_TABLES.join(", ")))?;
         let statements = format!("create database if not exists mysql;\nuse mysql;\n{tables}");
         fs::write(layout.conf("database.sql"), statements)?;
         let database = daemon::mariadbd(slurm, layout).start(lead, layout)?;
