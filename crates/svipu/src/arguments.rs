@@ -229,6 +229,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// The options of all commands.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Options of the commands that show the status document")]
 pub(crate) struct Common {
     /// The status document, the directory in which it is, or an exporter: http://HOST:9877/.
     #[arg(long, global = true, value_name = "PATH")]
@@ -251,6 +252,9 @@ pub(crate) struct Common {
     /// Show only this Pod model.
     #[arg(short = 'M', long, global = true)]
     pub(crate) model: Option<String>,
+    /// Whether the model is that of svipu.toml.
+    #[arg(skip)]
+    pub(crate) model_is_configured: bool,
     /// Show only my own jobs.
     #[arg(long, global = true, conflicts_with = "user")]
     pub(crate) me: bool,

@@ -89,6 +89,7 @@ impl Configuration {
         };
         let mut common = common.clone();
         common.color = common.color.or(self.color);
+        common.model_is_configured = common.model.is_none() && self.model.is_some();
         common.model = common.model.or_else(|| self.model.clone());
         common.format = common.format.or_else(|| columns.clone());
         common

@@ -22,7 +22,8 @@ impl Selection {
             && !status.models.iter().any(|known| known.name == *model)
         {
             let known: Vec<_> = status.models.iter().map(|model| model.name.clone()).collect();
-            return Err(Failure::unknown("model", model, &known));
+            let kind = if common.model_is_configured { "model in svipu.toml:" } else { "model" };
+            return Err(Failure::unknown(kind, model, &known));
         }
         let user = match (&common.user, common.me) {
             (_, true) => Some(surroundings.user),

@@ -29,7 +29,11 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         causes.push(Sentence::new("out_of_order", text));
     }
     if let Some(why) = &model.trouble {
-        let text = format!("No job can start on {name} now: {}.", safe::cut(why, 200));
+        // The sentence about a lost controller says the same.
+        let tells = |pod: &Pod| matches!(&pod.contact, Contact::Lost { reason, .. } if why.contains(reason));
+        let is_told = model.pods.iter().any(tells);
+        let why = if is_told { String::new() } else { format!(": {}", safe::cut(why, 200)) };
+        let text = format!("No job can start on {name} now{why}.");
         causes.push(Sentence::new("trouble", text));
     }
     if !model.conf.in_force {

@@ -120,7 +120,7 @@ fn cli_svipu_toml_sets_what_options_leave_open() {
     assert!(configured(own, "", "queue -o job,user").contains("JOB   USER"));
     assert!(configured(own, of_host, "queue -M pod64").contains("JOB   IPUS"));
     assert!(configured(own, of_host, "partitions -M pod64 --color never").contains("\nID\nslurm_20\n"));
-    assert!(configured(own, of_host, "queue").contains("model pod65 is unknown"));
+    assert!(configured(own, of_host, "queue").contains("model in svipu.toml: pod65 is unknown"));
 }
 
 #[test]
