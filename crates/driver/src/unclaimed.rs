@@ -136,7 +136,7 @@ fn report<C: Controller>(pod: &PodInUse<C>, seen: &SeenPartition) {
     warn!(
         "controller {}: partition {partition} ({size}) is named as ours are, but no job has it and the journal does \
          not know it: another cluster's, or forgotten. It is left alone and its IPUs count as used. If it is nobody's, \
-         `vipu remove partition {partition}`; if no other cluster uses this controller, RemoveUnknown=1 removes such",
+         `svipu partition free {partition} --reason forgotten`; if no other cluster uses this controller, RemoveUnknown=1 removes such",
         pod.controller.name(),
     );
 }

@@ -87,6 +87,8 @@ pub(crate) struct Pod {
     /// The refusals of all jobs, while they last.
     pub(crate) refusing: Option<RefusingController>,
     free_blocks: FreeBlocks,
+    /// The number of drained IPUs that would be free without the drains.
+    drained_and_free: u32,
 }
 
 impl Pod {
@@ -94,6 +96,7 @@ impl Pod {
     pub(crate) fn new(now: Millis, domain_size: IpuCount) -> Self {
         Self {
             free_blocks: FreeBlocks::new(0, domain_size, []),
+            drained_and_free: 0,
             domain_size,
             contact: Contact::NotYet,
             contact_since: now,
@@ -173,7 +176,7 @@ impl Pod {
             self.suspects = Suspects::default();
         }
         self.domain_size = domain_size;
-        self.free_blocks = self.counted();
+        self.recount();
     }
 
     /// Notes that the controller did not answer.
@@ -217,7 +220,7 @@ impl Pod {
     /// Sets the claims that the listing does not place.
     pub(crate) fn place_claims(&mut self, unplaced: impl IntoIterator<Item = (Serial, Unlisted)>) {
         self.unplaced = unplaced.into_iter().collect();
-        self.free_blocks = self.counted();
+        self.recount();
     }
 
     /// Adds a claim that is younger than all others.
@@ -225,7 +228,7 @@ impl Pod {
         let (size, is_chosen) = (claim.size, !claim.ipus.is_empty());
         self.unplaced.insert(serial, claim);
         if is_chosen {
-            self.free_blocks = self.counted();
+            self.recount();
         } else {
             self.free_blocks.take(size, &mut |_| {});
         }
@@ -251,7 +254,7 @@ impl Pod {
         self.removed.insert(partition, now);
         self.last_removed = Some(now);
         self.unplaced.remove(&serial);
-        self.free_blocks = self.counted();
+        self.recount();
     }
 
     /// Whether a partition is being released, or was until a moment ago. The controller may not have its IPUs

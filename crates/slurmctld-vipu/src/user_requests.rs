@@ -10,19 +10,19 @@ use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, readlinkat};
 use nix::sys::stat::{Mode, SFlag, fchmod, fstat};
-use nix::unistd::{UnlinkatFlags, mkdir, unlinkat};
+use nix::unistd::{UnlinkatFlags, geteuid, mkdir, unlinkat};
 use tracing::{info, warn};
 use vipu_admin::{LONGEST_USER_REQUEST, UserRequest};
 use vipu_status::{AuditLine, file_names};
 
-use crate::admin::{audit, name_of};
+use crate::admin::audit;
 use crate::plugin::Plugin;
 
 /// The longest look, but for one file. The next one goes on with what is left.
@@ -51,7 +51,8 @@ impl UserRequests {
     pub(crate) fn look(&mut self, plugin: &Weak<Plugin>) {
         failpoints::io!("the requests of users");
         // A file server that hangs must not keep the plugin.
-        let in_charge = || plugin.upgrade().filter(|plugin| !plugin.is_over());
+        let is_able = |plugin: &Arc<Plugin>| !plugin.is_over() && plugin.frontend.out_of_order().is_none();
+        let in_charge = || plugin.upgrade().filter(is_able);
         if in_charge().is_none() {
             return;
         }
@@ -59,14 +60,16 @@ impl UserRequests {
         let looked = look(&self.path, |user, request| {
             in_charge().is_some_and(|plugin| carry_out(&plugin, user, request))
         });
+        if let Ok(Some(owner)) = looked
+            && !self.has_told
+        {
+            warn!(
+                "{path}: removed a file of user {owner}, which is no request about a partition that is kept for this \
+                 user; further ones are removed without a line"
+            );
+            self.has_told = true;
+        }
         match looked {
-            Ok(Some(owner)) if !self.has_told => {
-                warn!(
-                    "{path}: removed a file of user {owner}, which is no request about a partition that is kept for \
-                     this user; further ones are removed without a line"
-                );
-                self.has_told = true;
-            }
             Ok(_) if self.is_failing => info!("{path}: users can free kept partitions again"),
             Err(why) if !self.is_failing => {
                 warn!("{path}: {why}; mend that: users cannot free what --ipu-keep keeps until then")
@@ -86,7 +89,8 @@ fn carry_out(plugin: &Plugin, user: u32, UserRequest::Free { partition, reason }
         let line = AuditLine {
             what: "free".to_owned(),
             target: Some(partition.to_string()),
-            by: Some(name_of(user)),
+            // A server of names may hang.
+            by: Some(user.to_string()),
             why: reason,
             user: Some(user),
             seconds,
@@ -98,19 +102,20 @@ fn carry_out(plugin: &Plugin, user: u32, UserRequest::Free { partition, reason }
     is_done
 }
 
-/// Hands over each request and its user, and removes it before. `carry_out` tells whether the request changes
+/// Removes each file, and hands each request and its user to `carry_out`. `carry_out` tells whether the request changes
 /// anything. Returns the owner of a removed file that changes nothing.
 fn look(path: &Path, mut carry_out: impl FnMut(u32, UserRequest) -> bool) -> Result<Option<u32>, Errno> {
     let (began, dir) = (Instant::now(), open_dir(path)?);
     let mut other = None;
     for entry in Dir::openat(&dir, c".", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())? {
+        let entry = entry?;
+        // A directory with files stays. It costs no more than its name.
+        if entry.file_type() == Some(Type::Directory) {
+            let _ = unlinkat(&dir, entry.file_name(), UnlinkatFlags::RemoveDir);
+            continue;
+        }
         if began.elapsed() > LONGEST_LOOK {
             break;
-        }
-        let entry = entry?;
-        // A directory of a user may have files, so that it cannot be removed. It costs no more than its name.
-        if entry.file_type() == Some(Type::Directory) {
-            continue;
         }
         let Some((owner, request)) = read(&dir, entry.file_name()) else { continue };
         // Its user may have withdrawn it meanwhile.
@@ -133,13 +138,18 @@ fn open_dir(path: &Path) -> nix::Result<OwnedFd> {
         }
         opened => opened?,
     };
-    if Mode::from_bits_truncate(fstat(&dir)?.st_mode) & COMPARED != MODE {
+    let facts = fstat(&dir)?;
+    // The owner of the directory may remove and list all requests.
+    if facts.st_uid != geteuid().as_raw() {
+        return Err(Errno::EPERM);
+    }
+    if Mode::from_bits_truncate(facts.st_mode) & COMPARED != MODE {
         fchmod(&dir, MODE)?;
     }
     Ok(dir)
 }
 
-/// The owner of a file, and the request if it is one. Opens nothing: neither the end of a link, nor a FIFO.
+/// The owner of a file, and the request if it is one. Opens no target of a link and no FIFO.
 fn read(dir: &OwnedFd, name: &CStr) -> Option<(u32, Option<UserRequest>)> {
     // The owner and the target are of one file, even if another one takes its name meanwhile.
     let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;

@@ -102,7 +102,8 @@ fn own_kept<'a>(status: &'a Status, id: &str, surroundings: &Surroundings) -> Re
 
 /// Whether a partition is not kept any more.
 fn is_over(status: &Status, partition: &Partition) -> bool {
-    !status.partitions.iter().any(|it| it.id == partition.id && it.state == State::Kept)
+    // The id may be hidden in a document that was written a moment ago.
+    !status.partitions.iter().any(|it| it.key == partition.key && it.state == State::Kept)
 }
 
 /// Makes a request under a name of its own.

@@ -24,11 +24,13 @@ pub(crate) fn pages(directory: &Path) -> Result<String, Failure> {
     written.map(|()| String::new()).map_err(|why| Failure::Unwritable(directory.to_owned(), why))
 }
 
-/// Gives the section of examples its name: clap_mangen calls all text after the options EXTRA.
+/// Gives the section of examples its name: clap_mangen calls all text after the options EXTRA. Pages of other
+/// programs stay as they are.
 fn name_examples(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let page = entry?.path();
-        if page.extension().is_some_and(|section| section == "1") {
+        let name = page.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with("svipu") && name.ends_with(".1") {
             fs::write(&page, fs::read_to_string(&page)?.replace(".SH EXTRA", ".SH EXAMPLES"))?;
         }
     }

@@ -22,7 +22,7 @@ pub struct AuditLine {
     /// The reason: that of the administrator, or the state of the partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The IPUs or the partition that the administrator named.
+    /// The IPUs or the partition that the request named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The reason for which slurmctld refused the request of an administrator.

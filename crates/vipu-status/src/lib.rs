@@ -62,7 +62,7 @@ pub struct Status {
     pub line: Vec<WaitingJob>,
     /// Pending jobs that ask for IPUs and are not in line, because Slurm has not asked for their IPUs lately:
     /// they are held, wait for a dependency or a limit, or have been submitted a moment ago. The order is that
-    /// of their ids.
+    /// of their ids. There are 10,000 such jobs at most.
     #[serde(default)]
     pub not_in_line: Vec<WaitingJob>,
     /// The drained IPUs, the first decision first.

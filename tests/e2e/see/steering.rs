@@ -115,7 +115,7 @@ fn cli_steering_user_frees_what_is_kept_for_his_job() -> Result<()> {
         cluster.mock().await_removed(&partition, LIMIT)?;
         let audit = cluster.layout().state().join("vipu_audit.jsonl");
         wait_until("the line of the audit log", LIMIT, || {
-            Ok(fs::read_to_string(&audit)?.contains(r#""by":"nobody""#))
+            Ok(fs::read_to_string(&audit)?.contains(&format!(r#""by":"{}""#, owner.uid)))
         })
     })
 }

@@ -76,7 +76,8 @@ impl StatusComposer {
         });
         let models: Vec<_> = models.collect();
         let (partitions, ids): (Vec<_>, Vec<u32>) = partitions.into_iter().unzip();
-        let (mut line, waiting): (Vec<_>, Vec<u32>) = line.into_iter().unzip();
+        let (line, waiting): (Vec<_>, Vec<u32>) = line.into_iter().unzip();
+        let mut line: Vec<_> = line.into_iter().flatten().collect();
         line.sort_by_key(|job: &WaitingJob| std::cmp::Reverse(job.rank));
         let jobs: HashSet<u32> = ids.into_iter().chain(waiting).collect();
         let not_in_line = self.not_in_line(clocks, &jobs, &seen);
@@ -98,13 +99,14 @@ impl StatusComposer {
         status
     }
 
-    /// The jobs in line for a model, each with its id.
+    /// The jobs in line for a model, each with its id. None for a job that Slurm has cancelled, of which the
+    /// ledger does not hear.
     fn line(
         &mut self,
         frontend: &Frontend,
         model: &ModelName,
         seen: &HashMap<u32, SeenJob>,
-    ) -> Vec<(WaitingJob, u32)> {
+    ) -> Vec<(Option<WaitingJob>, u32)> {
         let (mut all, mut last): (Vec<_>, Option<Rank>) = (Vec::new(), None);
         // The ledger forgets an older plan when a scheduler next asks.
         let oldest = Seconds(frontend.outside().unix_time().0.saturating_sub(frontend.patience()));
@@ -115,8 +117,8 @@ impl StatusComposer {
             for waiting in portion.into_iter().filter(|waiting| waiting.seen >= oldest) {
                 let (id, rank) = (waiting.wish.job(), waiting.wish.rank);
                 let seen = seen.get(&id);
-                // The ledger does not hear of a job that is cancelled in line.
                 if seen.is_some_and(|seen| !seen.is_pending()) {
+                    all.push((None, id));
                     continue;
                 }
                 let job = WaitingJob {
@@ -138,7 +140,7 @@ impl StatusComposer {
                     planned_controller: None,
                     planned_places: Vec::new(),
                 };
-                all.push((job, id));
+                all.push((Some(job), id));
             }
         }
     }
@@ -182,7 +184,8 @@ impl StatusComposer {
     /// Has the host thread look at the jobs that it has not seen,
     /// and from time to time at all jobs with IPUs.
     fn look_at_jobs(&mut self, frontend: &Frontend, jobs: HashSet<u32>, seen: &HashMap<u32, SeenJob>) {
-        frontend.seen_jobs.retain(|job, seen| jobs.contains(&job) || seen.waits_for.is_some());
+        let still_waits = |job, seen: &SeenJob| seen.waits_for.is_some() && !self.before.contains(&job);
+        frontend.seen_jobs.retain(|job, seen| jobs.contains(&job) || still_waits(job, seen));
         self.keys.retain(|job, _| jobs.contains(job) || seen.contains_key(job));
         let now = frontend.now();
         let all = self.looked.is_none_or(|looked| now.0 >= looked.0 + LOOK_AGAIN);

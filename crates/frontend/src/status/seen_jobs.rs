@@ -14,6 +14,10 @@ use crate::sync::{Mutex, lock};
 /// The most jobs that are looked at under one lock, which takes less than two milliseconds.
 const AT_ONCE: usize = 500;
 
+/// The most jobs that are found because they wait for something else than IPUs, so that one user cannot make
+/// the document too large for its readers.
+const MOST_PENDING: usize = 10_000;
+
 /// The facts about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenJob {
@@ -27,7 +31,7 @@ pub(crate) struct SeenJob {
     pub(super) rank: Rank,
     /// The tasks of a job array for which the job stands. 1 for other jobs.
     pub(super) tasks: u32,
-    /// The model and the IPUs that it wants. None if it does not wait, or if its request has no sense any more.
+    /// The model and the IPUs that it wants. None if it does not wait, or if its request is no longer valid.
     pub(super) waits_for: Option<(ModelName, IpuCount)>,
     latest_end: LatestEnd,
 }
@@ -121,7 +125,7 @@ impl JobsToSee {
     /// Looks at the next jobs. The others wait for the next turn, so that tasks are not held up.
     pub(crate) fn look(&mut self, frontend: &Frontend, slurm: &mut impl Slurm) {
         if mem::take(&mut self.and_all_pending) {
-            self.jobs.extend(slurm.pending_with_ipus());
+            self.jobs.extend(slurm.pending_with_ipus().into_iter().take(MOST_PENDING));
         }
         let jobs: Vec<u32> = self.jobs.iter().take(AT_ONCE).copied().collect();
         let Some(last) = jobs.last() else { return };

@@ -12,7 +12,7 @@ impl Pod {
     pub(crate) fn set_drained(&mut self, drained: Vec<DrainedIpus>) {
         if self.drained != drained {
             self.drained = drained;
-            self.free_blocks = self.counted();
+            self.recount();
         }
     }
 
@@ -32,13 +32,21 @@ impl Pod {
         self.drained.iter().any(|drained| drained.place.is_none())
     }
 
+    /// Counts the free IPUs anew.
+    pub(super) fn recount(&mut self) {
+        self.free_blocks = self.counted();
+        self.drained_and_free = match self.drained.is_empty() {
+            true => 0,
+            false => {
+                let undrained = self.occupied(|who| (!who.is_drain()).then_some(()), |(), _| {});
+                undrained.free().saturating_sub(self.free_blocks.free())
+            }
+        };
+    }
+
     /// The number of drained IPUs that would be free without the drains.
     pub(crate) fn drained_and_free(&self) -> u32 {
-        if self.drained.is_empty() {
-            return 0;
-        }
-        let undrained = self.occupied(|who| (!who.is_drain()).then_some(()), |(), _| {});
-        undrained.free().saturating_sub(self.free_blocks.free())
+        self.drained_and_free
     }
 
     /// The number of drained IPUs.

@@ -35,7 +35,7 @@ impl Pod {
             }
             None => self.suspect_all_for(now, serial, size),
         }
-        self.free_blocks = self.counted();
+        self.recount();
     }
 
     fn suspect_all_for(&mut self, now: Millis, serial: Serial, size: IpuCount) {

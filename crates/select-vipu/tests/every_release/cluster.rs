@@ -111,6 +111,7 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     record.put("restart_cnt", 2_u16);
     record.put("het_job_id", 7_u32);
     record.put("het_job_offset", 3_u32);
+    record.put("array_recs", null_mut::<c_void>());
     record.put("array_job_id", 0_u32);
     record.put("array_task_id", host.release.constant("NO_VAL"));
     record.put("start_time", 1_700_000_000_i64);

@@ -81,6 +81,8 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
     for (member, field) in [("node_bitmap", fields.node_bitmap), ("node_bitmap_cg", fields.node_bitmap_cg)] {
         wanted(is_null_or_bitmap(probe, record.pointer(field)), member)?;
     }
+    let array = record.pointer(fields.array_recs);
+    wanted(probe.is_null_or_readable(array, size_of::<u32>()), "array_recs")?;
     let options = record.texts_pointer(fields.spank_job_env);
     wanted(probe.is_list(options, record.read(fields.spank_job_env_size)), "spank_job_env")
 }

@@ -79,7 +79,7 @@ async fn serve(plugin: Weak<Plugin>, drains: Arc<DrainsFile>, mut settings: watc
             () = changed(&plugin, &mut settings) => {}
         }
         // The listener is still open, so that the next slurmctld does not put its own file there just now.
-        file.remove().await;
+        let _ = timeout(LOOK, file.remove()).await;
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn audit(plugin: &Plugin, line: AuditLine) {
 }
 
 /// The name of a user, or the number if there is no name. A directory of users may be slow.
-pub(crate) fn name_of(user: u32) -> String {
+fn name_of(user: u32) -> String {
     let found = User::from_uid(Uid::from_raw(user)).ok().flatten();
     found.map_or_else(|| user.to_string(), |user| user.name)
 }

@@ -12,18 +12,18 @@ use crate::view::View;
 /// The partitions that are shown.
 pub(crate) const MOST: usize = 10;
 
-type Of = Column<History>;
+type Shown = Column<History>;
 
 const COLUMNS: &[Column<History>] = &[
-    Of::new("job", "JOB", 12, |row, _| names::or_dash(row.job.map(|job| job.to_string()).as_deref())),
-    Of::new("id", "ID", 36, |row, _| row.partition.clone()),
-    Of::new("model", "MODEL", 16, |row, _| row.model.clone()),
-    Of::new("size", "IPUS", 10, |row, _| names::or_dash(row.ipus.map(|ipus| ipus.to_string()).as_deref()))
+    Shown::new("job", "JOB", 12, |row, _| names::or_dash(row.job.map(|job| job.to_string()).as_deref())),
+    Shown::new("id", "ID", 36, |row, _| row.partition.clone()),
+    Shown::new("model", "MODEL", 16, |row, _| row.model.clone()),
+    Shown::new("size", "IPUS", 10, |row, _| names::or_dash(row.ipus.map(|ipus| ipus.to_string()).as_deref()))
         .on_the_right(),
-    Of::new("asked", "ASKED_FOR", 19, |row, view| view.time_if_known(row.asked)),
-    Of::new("time", "TIME", 14, |row, _| time(row)).on_the_right(),
-    Of::new("making", "MAKING", 10, |row, _| seconds(row.making)).on_the_right(),
-    Of::new("removing", "REMOVING", 10, |row, _| seconds(row.removing)).on_the_right(),
+    Shown::new("asked", "ASKED_FOR", 19, |row, view| view.time_if_known(row.asked)),
+    Shown::new("time", "TIME", 14, |row, _| time(row)).on_the_right(),
+    Shown::new("making", "MAKING", 10, |row, _| seconds(row.making)).on_the_right(),
+    Shown::new("removing", "REMOVING", 10, |row, _| seconds(row.removing)).on_the_right(),
 ];
 
 fn time(row: &History) -> String {

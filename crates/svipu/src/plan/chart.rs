@@ -129,7 +129,7 @@ fn rows<'a>(
 ) -> Option<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let until = |drain: &Drain| drain.until.map_or(COLUMNS, |until| column(view, until, hours).max(1));
-    let column = |number: usize| {
+    let grid_at = |number: usize| {
         let mut grid = Grid::new(model, pod, bars.iter().flat_map(|bar| bar.places))?;
         let drains = drains::of_pod(view, model, pod).filter(|drain| number < until(drain));
         grid.put_unusable(drains, pod.others.iter().filter(|other| number == 0 || !other.leaving));
@@ -138,7 +138,7 @@ fn rows<'a>(
         }
         Some(grid)
     };
-    let grids = (0..COLUMNS).map(column).collect::<Option<Vec<_>>>()?;
+    let grids = (0..COLUMNS).map(grid_at).collect::<Option<Vec<_>>>()?;
     let mut columns: Vec<_> = grids.iter().map(Grid::cells).collect();
     loop {
         let across: Vec<_> = columns.iter_mut().filter_map(Iterator::next).collect();

@@ -75,6 +75,8 @@ impl Cause {
             "It may not begin yet: the time of --begin is still to come, or it was requeued a moment ago.",
             Some("The time is EligibleTime in: scontrol show job"),
         ),
+        ("AccountNotAllowed", "Its Slurm partition does not allow its account.", None),
+        ("QOSNotAllowed", "Its Slurm partition or account does not allow its QOS.", None),
         (
             "Assoc",
             "A limit of its account or user is reached.",
@@ -92,6 +94,8 @@ impl Cause {
             Some("The Slurm partition is Partition in: scontrol show job"),
         ),
         ("ReqNodeNotAvail", "Nodes that it needs are down, drained or reserved.", None),
+        ("ReservationDeleted", "Its advance reservation was deleted.", None),
+        ("ReservationInvalid", "Its advance reservation is not valid.", None),
         ("Reservation", "Its advance reservation has not begun.", None),
         ("Licenses", "It waits for licences.", None),
         ("Priority", "Slurm has not come to it yet: other jobs have higher priorities.", None),

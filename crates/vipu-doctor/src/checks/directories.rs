@@ -33,7 +33,7 @@ fn of_directory(facts: &Facts, directory: &Directory) -> Option<Finding> {
     (!can_write(user, owner, mode)).then(|| Finding::error(&path, what, format!("chown {user} {path}")))
 }
 
-/// Whether a user can write in a directory. He may be in its group.
+/// Whether a user can write in a directory. The user may be in its group.
 pub(super) fn can_write(user: u32, owner: u32, mode: u32) -> bool {
     user == 0 || owner == user && mode & 0o200 != 0 || mode & 0o022 != 0
 }
