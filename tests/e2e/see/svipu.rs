@@ -61,20 +61,22 @@ fn cli_svipu_knows_jobs_that_wait_for_something_else() -> Result<()> {
         let first = running(cluster, 16, &[])?;
         let after = format!("--dependency=afterok:{first}");
         let options: [&[&str]; 3] = [&["--hold"], &[&after], &["--begin=now+3600"]];
-        for (option, reason) in options.into_iter().zip(["JobHeldUser", "Dependency", "BeginTime"]) {
-            let job = cluster.sbatch("true", &[&["--ipus=16"], option].concat())?.to_string();
+        let submit = |option: &&[&str]| cluster.sbatch("true", &[&["--ipus=16"], *option].concat());
+        let jobs = options.iter().map(submit).collect::<Result<Vec<_>>>()?;
+        let jobs: Vec<_> = jobs.iter().map(ToString::to_string).collect();
+        for (job, reason) in jobs.iter().zip(["JobHeldUser", "Dependency", "BeginTime"]) {
             wait_until(&format!("{reason} in svipu why"), LIMIT, || {
-                let why = cluster.command(&programs::find("svipu")?.to_string_lossy()).args(&["why", &job]);
+                let why = cluster.command(&programs::find("svipu")?.to_string_lossy()).args(&["why", job]);
                 Ok(why.output()?.stdout.contains(&format!("squeue showed: {reason}\n")))
             })?;
-            let shown = cluster.command("squeue").args(&["-h", "-j", &job, "-o", "%r"]).success()?.stdout;
+            let shown = cluster.command("squeue").args(&["-h", "-j", job, "-o", "%r"]).success()?.stdout;
             ensure!(shown.trim() == reason, "{shown}");
-            cluster.command("scancel").args(&[&job]).success()?;
-            wait_until("the end of the job in svipu", LIMIT, || {
-                let json: serde_json::Value = serde_json::from_str(&svipu(cluster, &["--json"])?)?;
-                Ok(json["not_in_line"].as_array().is_some_and(Vec::is_empty))
-            })?;
         }
+        cluster.command("scancel").args(&jobs.iter().map(String::as_str).collect::<Vec<_>>()).success()?;
+        wait_until("the end of the jobs in svipu", LIMIT, || {
+            let json: Value = serde_json::from_str(&svipu(cluster, &["--json"])?)?;
+            Ok(json["not_in_line"].as_array().is_some_and(Vec::is_empty))
+        })?;
         let_go(cluster)
     })
 }
