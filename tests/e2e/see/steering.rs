@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -154,6 +155,11 @@ fn reconfigured(cluster: &Cluster, line: &str, is_done: impl Fn() -> bool) -> Re
     wait_until(&format!("{line} to be in use"), LIMIT, || Ok(is_done()))
 }
 
+/// Whether a process listens. From 23.11 on a reconfigure starts a new slurmctld, and the file of the old one stays.
+fn is_served(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
+}
+
 #[test]
 fn cli_steering_socket_follows_reconfigure() -> Result<()> {
     quick().run(|cluster| {
@@ -161,12 +167,14 @@ fn cli_steering_socket_follows_reconfigure() -> Result<()> {
         cluster.reconfigure()?;
         await_answer(cluster)?;
         let (usual, own) = (usual_socket(cluster), cluster.layout().root().join("run/own.socket"));
-        reconfigured(cluster, &format!("AdminSocket={}", own.display()), || own.exists() && !usual.exists())?;
+        reconfigured(cluster, &format!("AdminSocket={}", own.display()), || {
+            is_served(&own) && !is_served(&usual)
+        })?;
         await_answer(cluster)?;
-        reconfigured(cluster, "AdminSocket=none", || !own.exists())?;
+        reconfigured(cluster, "AdminSocket=none", || !is_served(&own))?;
         let Output { code, stderr, .. } = svipu(cluster, &Account::root()?, &["reconcile"])?;
         ensure!(code == 1 && stderr.contains("says AdminSocket=none"), "{code}: {stderr}");
-        reconfigured(cluster, "", || usual.exists())?;
+        reconfigured(cluster, "", || is_served(&usual))?;
         await_answer(cluster)
     })
 }
