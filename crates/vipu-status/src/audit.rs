@@ -16,7 +16,7 @@ pub struct AuditLine {
     /// The action: `create` and `remove` for a call to a controller, `ready` and `gone` for its effect, or the
     /// request of an administrator.
     pub what: String,
-    /// The administrator. None if slurm-vipu acted by itself.
+    /// The administrator, or the number of the user who asked. None if slurm-vipu acted by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The reason: that of the administrator, or the state of the partition.

@@ -28,6 +28,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     run::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     run::document()?;
     needed_packages::install_missing(&needed_packages::SLURM)?;
+    needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
     layout::prepare_tests()?;
     if full {
         cargo_deny::check()?;

@@ -150,6 +150,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
                 return Ok(table.finish());
             }
             needed_packages::install_missing(&needed_packages::SLURM)?;
+            needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
             if filter.is_some_and(|name| name.starts_with(layout::TESTS)) {
                 layout::prepare_tests()?;
             }

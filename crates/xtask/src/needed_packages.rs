@@ -12,13 +12,17 @@ const LOCK_LIMIT: Duration = Duration::from_secs(600);
 /// A needed package: its name, a program in it (empty for Slurm's plugins), the reason.
 type Needed = (&'static str, &'static str, &'static str);
 
-pub const SLURM: [Needed; 7] = [
+pub const SLURM: [Needed; 5] = [
     ("munge", "munged", "Slurm's daemons and commands prove to each other who they are with it"),
     ("slurmctld", "slurmctld", "Slurm's controller, which loads our plugins"),
     ("slurmd", "slurmd", "Slurm's node daemon, which starts the jobs"),
     ("slurm-client", "sbatch", "sbatch, srun, salloc, squeue, scontrol"),
     ("slurm-wlm-basic-plugins", "", "Slurm's own plugins; ours are layered over its selectors"),
-    ("slurmdbd", "slurmdbd", "Slurm's accounting daemon, for tests of accounting"),
+];
+
+/// The packages for tests of accounting, beside those of Slurm.
+pub const ACCOUNTING: [Needed; 2] = [
+    ("slurmdbd", "slurmdbd", "Slurm's accounting daemon"),
     ("mariadb-server-core", "mariadbd", "slurmdbd's database; the package starts no server"),
 ];
 

@@ -63,8 +63,8 @@ pub(super) async fn listen(path: &Path) -> Result<(UnixListener, SocketFile), No
     let is_of_others = match UnixStream::connect(path).await {
         Err(why) if [ErrorKind::NotFound, ErrorKind::ConnectionRefused].contains(&why.kind()) => false,
         Err(why) if why.kind() == ErrorKind::PermissionDenied => true,
-        // It is too busy to accept.
         Err(why) if why.kind() != ErrorKind::WouldBlock => return Err(why.into()),
+        // It accepts, or it is too busy to accept.
         Ok(_) | Err(_) => return Err(NoSocket::Served),
     };
     let own = path.to_owned();
