@@ -11,14 +11,14 @@ use anyhow::{Context as _, Result, ensure};
 use testbed::{Cluster, Settings, wait_for};
 use vipu_status::{Histogram, Status, file_names};
 
-/// The target for 99 of 100 portions, in seconds.
-const TARGET: f64 = 200e-6;
+/// The jobs or partitions in one portion.
+const PORTION: u64 = 64;
 
 /// The documents with all jobs that are waited for.
-const DOCUMENTS: usize = 20;
+const DOCUMENTS: u64 = 20;
 
 /// The jobs of two IPUs that have the half of the Pod that the first job leaves.
-const SMALL: u32 = 256;
+const SMALL: u64 = 256;
 
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -44,8 +44,9 @@ fn cli_status_bench_smoke() -> Result<()> {
             held.count,
             up_to(&held, 1.0)
         );
-        // The target is for a quiet machine. A busy machine must not fail the test.
-        ensure!(p99 <= 10.0 * TARGET, "the ledger was locked for {p99} s: {held:?}");
+        // Machines are noisy, so no time fails the test. Each document has to come in portions.
+        let least = DOCUMENTS * (jobs + SMALL) / PORTION;
+        ensure!(held.count >= least, "{} portions, not {least}", held.count);
         Ok(())
     })
 }
@@ -65,12 +66,12 @@ fn settings() -> Settings {
 }
 
 /// A document with all waiting jobs that was written after this time.
-fn document(cluster: &Cluster, after: i64, jobs: usize) -> Result<Status> {
+fn document(cluster: &Cluster, after: i64, jobs: u64) -> Result<Status> {
     let file = cluster.layout().state().join(file_names::WHOLE);
     wait_for("a document with all jobs", LIMIT, || {
         let Ok(text) = fs::read(&file) else { return Ok(None) };
         let status = Status::parse(&text)?;
-        Ok((status.written > after && status.line.len() >= jobs).then_some(status))
+        Ok((status.written > after && status.line.len() as u64 >= jobs).then_some(status))
     })
 }
 

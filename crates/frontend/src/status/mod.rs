@@ -29,7 +29,7 @@ use crate::outside::HostTask;
 
 /// The most claims, and the most waiting jobs, that are copied under one lock.
 const CLAIMS_AT_ONCE: usize = 64;
-const JOBS_AT_ONCE: usize = 256;
+const JOBS_AT_ONCE: usize = 64;
 
 /// The jobs of each model, from the first in line on, whose starts are forecast. The cost of a forecast grows
 /// with the Pod.

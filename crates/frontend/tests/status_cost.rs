@@ -1,0 +1,117 @@
+//! The time for which the status document keeps the ledger locked, at full size: 1,024 IPUs in 512 partitions,
+//! and 10,000 jobs in line. Slurm's callbacks may wait meanwhile.
+//!
+//! Machines are noisy, so the test judges the number of portions and prints their times (docs/bench.md).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use frontend::{Frontend, HostTask, Outside, StatusComposer};
+use ledger::{Action, Claim, Event, KnownJobs, Millis, ModelFacts, Rank, Seconds, Wish};
+use vipu_status::{Histogram, Writer};
+use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Placement, PodId, Shape};
+
+const NOW: i64 = 1_800_000_000;
+const PARTITIONS: u32 = 512;
+const WAITING: u32 = 10_000;
+const DOCUMENTS: u64 = 20;
+
+struct Nothing;
+
+impl Outside for Nothing {
+    fn now(&self) -> Millis {
+        Millis(1000)
+    }
+    fn unix_time(&self) -> Seconds {
+        Seconds(NOW)
+    }
+    fn local_time(&self, at: Seconds) -> String {
+        at.0.to_string()
+    }
+    fn carry_out(&self, _: Vec<Action>) {}
+    fn note_launched(&self, _: Claim, _: Seconds) {}
+    fn ask_host(&self, _: HostTask) {}
+    fn is_switched_off(&self) -> bool {
+        false
+    }
+}
+
+fn pod() -> PodId {
+    PodId { model: ModelName::new("pod64").unwrap(), controller: "a:8090".parse().unwrap() }
+}
+
+fn full_site() -> Frontend {
+    let frontend = Frontend::new(Box::new(Nothing));
+    let PodId { model, controller } = pod();
+    frontend.tell_models(vec![ModelFacts {
+        model: model.clone(),
+        controllers: vec![controller.clone()],
+        domain_size: IpuCount::new(64).unwrap(),
+        prefix: "slurm".into(),
+        placement: Placement::Controller,
+        reconcile_interval: Duration::from_secs(30),
+        largest: 1024,
+        trouble: None,
+    }]);
+    let partitions = Vec::new();
+    frontend.tell(Event::Inventory { pod: pod(), asked: Millis(1000), ipus: 1024, faulty: 0, partitions });
+    let size = IpuCount::new(2).unwrap();
+    for job in 1..=PARTITIONS {
+        let partition = PartitionId::of_run("slurm", job, 0).unwrap();
+        frontend.tell(Event::Begin(Claim {
+            partition: partition.clone(),
+            run: JobRun { job, restart: 0, start: NOW },
+            user: 1000,
+            model: model.clone(),
+            controller: controller.clone(),
+            size,
+            shape: Shape::default(),
+            slurm_partition: None,
+            ipus: Vec::new(),
+        }));
+        frontend.tell(Event::Up(partition.clone()));
+        frontend.tell(Event::Launched(partition));
+    }
+    let jobs = KnownJobs {
+        now: Seconds(NOW),
+        ends: (1..=PARTITIONS).map(|job| (job, Seconds(NOW + 3600 + i64::from(job)))).collect(),
+        expected: HashMap::new(),
+        patience: Duration::from_secs(600),
+    };
+    for job in (1..=WAITING).map(|job| PARTITIONS + job) {
+        let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(job) };
+        let wish = Wish { model: model.clone(), size, rank, duration: Duration::from_secs(3600) };
+        assert!(frontend.ledger().may_start(&wish, &jobs).is_err(), "the Pod is full");
+    }
+    frontend
+}
+
+/// The bound in seconds below which this part of the times is.
+fn up_to(times: &Histogram, part: f64) -> f64 {
+    let wanted = (times.count as f64 * part).ceil() as u64;
+    times.buckets.iter().find(|bucket| bucket.count >= wanted).map_or(f64::INFINITY, |bucket| bucket.up_to)
+}
+
+#[test]
+fn cli_status_of_ten_thousand_jobs_is_copied_in_portions() {
+    let frontend = full_site();
+    let mut composer = StatusComposer::default();
+    let began = Instant::now();
+    let compose = |_| composer.compose(&frontend, Writer::default(), BTreeMap::new());
+    let last = (0..DOCUMENTS).map(compose).last().unwrap();
+    assert_eq!((last.partitions.len(), last.line.len()), (512, 10_000));
+    let held = &last.counters.ledger_held;
+    println!(
+        "{} portions: median up to {} s, p99 up to {} s, longest up to {} s; a document takes {:.1?}",
+        held.count,
+        up_to(held, 0.5),
+        up_to(held, 0.99),
+        up_to(held, 1.0),
+        began.elapsed() / 20
+    );
+    // 64 jobs or claims in a portion.
+    let least = DOCUMENTS * u64::from((WAITING + PARTITIONS) / 64);
+    assert!(held.count >= least, "{} portions, not {least}", held.count);
+}
