@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 
 use frontend::{Frontend, HostTask, Outside, StatusComposer};
 use ledger::{Action, Claim, Event, KnownJobs, Millis, ModelFacts, Rank, Seconds, Wish};
-use vipu_status::{Histogram, Writer};
+use vipu_status::Writer;
 use vipu_types::{IpuCount, JobRun, ModelName, PartitionId, Placement, PodId, Shape};
 
 const NOW: i64 = 1_800_000_000;
 const PARTITIONS: u32 = 512;
 const WAITING: u32 = 10_000;
-const DOCUMENTS: u64 = 20;
+const DOCUMENTS: u32 = 20;
+
+/// The jobs or claims in one portion.
+const PORTION: u32 = 64;
 
 struct Nothing;
 
@@ -88,12 +91,6 @@ fn full_site() -> Frontend {
     frontend
 }
 
-/// The bound in seconds below which this part of the times is.
-fn up_to(times: &Histogram, part: f64) -> f64 {
-    let wanted = (times.count as f64 * part).ceil() as u64;
-    times.buckets.iter().find(|bucket| bucket.count >= wanted).map_or(f64::INFINITY, |bucket| bucket.up_to)
-}
-
 #[test]
 fn cli_status_of_ten_thousand_jobs_is_copied_in_portions() {
     let frontend = full_site();
@@ -101,17 +98,16 @@ fn cli_status_of_ten_thousand_jobs_is_copied_in_portions() {
     let began = Instant::now();
     let compose = |_| composer.compose(&frontend, Writer::default(), BTreeMap::new());
     let last = (0..DOCUMENTS).map(compose).last().unwrap();
-    assert_eq!((last.partitions.len(), last.line.len()), (512, 10_000));
+    assert_eq!((last.partitions.len(), last.line.len()), (PARTITIONS as usize, WAITING as usize));
     let held = &last.counters.ledger_held;
     println!(
         "{} portions: median up to {} s, p99 up to {} s, longest up to {} s; a document takes {:.1?}",
         held.count,
-        up_to(held, 0.5),
-        up_to(held, 0.99),
-        up_to(held, 1.0),
-        began.elapsed() / 20
+        held.quantile(0.5),
+        held.quantile(0.99),
+        held.quantile(1.0),
+        began.elapsed() / DOCUMENTS
     );
-    // 64 jobs or claims in a portion.
-    let least = DOCUMENTS * u64::from((WAITING + PARTITIONS) / 64);
+    let least = u64::from(DOCUMENTS * (WAITING + PARTITIONS) / PORTION);
     assert!(held.count >= least, "{} portions, not {least}", held.count);
 }

@@ -76,6 +76,13 @@ impl Histogram {
         self.count += 1;
         self.sum += value;
     }
+
+    /// The bound up to which this part of the values is; infinity if it is above the largest bound.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> f64 {
+        let is_enough = |bucket: &&Bucket| bucket.count as f64 >= self.count as f64 * part;
+        self.buckets.iter().find(is_enough).map_or(f64::INFINITY, |bucket| bucket.up_to)
+    }
 }
 
 /// The values up to a bound.
