@@ -19,12 +19,14 @@ const MEMBERS: &[(&str, &str)] = &[
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
          spank_job_env_size array_recs exit_code deadline array_job_id array_task_id het_job_offset \
-         name",
+         name account gres_list_req gres_list_alloc tres_req_cnt limit_set.tres",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
     ("job_resources", "node_bitmap"),
     ("node_record", "magic name gres config_ptr"),
     ("config_record", "magic gres"),
+    ("gres_state", "plugin_id gres_data"),
+    ("gres_job_state", "type_name total_gres gres_cnt_node_alloc node_cnt"),
     ("gres_slurmd_conf", "count file name type_name plugin_id"),
     ("part_record", "magic name max_time priority_tier node_bitmap"),
     ("qos_rec", "name"),
@@ -48,7 +50,8 @@ const CONSTANTS: &str = "\
     JOB_REQUEUE_HOLD JOB_CONFIGURING JOB_COMPLETING SELECT_MODE_BASE SELECT_MODE_RUN_NOW \
     SELECT_MODE_TEST_ONLY SELECT_MODE_WILL_RUN SELECT_MODE_PREEMPT_FLAG SELECT_MODE_CHECK_FULL NO_LOCK \
     READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \
-    BACKFILL_TEST TEST_NOW_ONLY PREEMPT_MODE_REQUEUE PREEMPT_MODE_CANCEL NO_VAL INFINITE \
+    WAIT_ARRAY_TASK_LIMIT \
+    BACKFILL_TEST TEST_NOW_ONLY PREEMPT_MODE_REQUEUE PREEMPT_MODE_CANCEL NO_VAL INFINITE WHOLE_NODE_REQUIRED \
     ESLURM_NODES_BUSY ESLURM_INVALID_GRES ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE";
 
 fn main() {
@@ -85,7 +88,7 @@ fn struct_type(code: &mut String, table: &Value, name: &str, members: &str) {
     writeln!(code, "/// Size of the struct in bytes.\npub size: u16,").unwrap();
     for member in members.split(' ') {
         let kind = table["kinds"][name][member].as_str().unwrap_or_else(|| panic!("kind of {name}.{member}"));
-        writeln!(code, "/// `{member}`.\npub {member}: Field<{}>,", rust_kind(kind)).unwrap();
+        writeln!(code, "/// `{member}`.\npub {}: Field<{}>,", identifier(member), rust_kind(kind)).unwrap();
     }
     writeln!(code, "}}").unwrap();
 }
@@ -136,7 +139,7 @@ fn layout_from_parts(code: &mut String) {
     for (name, members) in MEMBERS {
         writeln!(code, "{name}: {} {{ size: size({name:?})?,", camel(name)).unwrap();
         for member in members.split(' ') {
-            writeln!(code, "{member}: Field::at(offset({name:?}, {member:?})?),").unwrap();
+            writeln!(code, "{}: Field::at(offset({name:?}, {member:?})?),", identifier(member)).unwrap();
         }
         writeln!(code, "}},").unwrap();
     }
@@ -172,7 +175,7 @@ fn layout_value(code: &mut String, id: &str, layout: &Value) {
             let offset = layout[name]["fields"][member][0]
                 .as_u64()
                 .unwrap_or_else(|| panic!("{name}.{member} is not in layout {id}"));
-            writeln!(code, "{member}: Field::at({offset}),").unwrap();
+            writeln!(code, "{}: Field::at({offset}),", identifier(member)).unwrap();
         }
         writeln!(code, "}},").unwrap();
     }
@@ -213,6 +216,11 @@ fn sonames(code: &mut String, table: &Value) {
 
 fn object(value: &Value) -> BTreeMap<String, Value> {
     value.as_object().expect("an object").iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// The name in Rust of a member, which may be in an embedded struct: `limit_set.tres` is `limit_set_tres`.
+fn identifier(member: &str) -> String {
+    member.replace('.', "_")
 }
 
 fn camel(name: &str) -> String {

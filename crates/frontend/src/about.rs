@@ -27,7 +27,7 @@ pub(crate) enum About {
 impl About {
     pub(crate) fn of(event: &Event) -> Self {
         match event {
-            Event::Begin(claim) => Self::Begin(claim.run.job),
+            Event::Begin(claim, _) => Self::Begin(claim.run.job),
             Event::Adopt(claim, found) => Self::Adopted(claim.clone(), *found),
             Event::Fini { job, ending } => Self::End(*job, *ending),
             Event::Failed { job, ending, .. } => Self::End(*job, *ending),

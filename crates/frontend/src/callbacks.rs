@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 
-use ledger::{Ending, Event};
+use ledger::{Ending, Event, Launch};
 use tracing::{debug, error};
 use vipu_types::Grant;
 
+use crate::accounting;
 use crate::claiming::give;
 use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut};
@@ -44,10 +45,13 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     failpoints::stop!("begin");
     let is_taken =
         || frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);
-    if !frontend.tell(Event::Begin(claim.clone())) || !is_taken() {
+    // A batch script would be launched before the number of IPUs is out of its allocation again.
+    let launch = if job.is_batch() && job.ipus_are_counted() { Launch::ByGate } else { Launch::AtOnce };
+    if !frontend.tell(Event::Begin(claim.clone(), launch)) || !is_taken() {
         undo_begin(frontend, job);
         return false;
     }
+    frontend.accounting.begins(job.id());
     frontend.mind_deadline(*job, &claim);
     if frontend.ledger().is_launched(job.id()) {
         // Its partition was ready before it, so the job need not wait. Nothing has seen the gate under this
@@ -103,6 +107,7 @@ pub fn job_ready(frontend: &Frontend, job: impl Job) -> bool {
 /// Ends the run of a job that loses its nodes. Slurm calls this also for jobs that never began, and twice for
 /// some. `done` is the ending that the job has been given, for the case of a panic.
 pub fn job_fini(frontend: &Frontend, mut job: impl JobMut, done: &Cell<Option<Ending>>) {
+    accounting::clear(frontend, &mut job);
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
     show_partition::forget(&mut job, &claim);
     let ending = if job.is_completing() && frontend.may_hold() {

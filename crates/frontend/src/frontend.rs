@@ -8,6 +8,7 @@ use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use tracing::error;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
+use crate::accounting::Accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::expected::Expected;
 use crate::internal_error;
@@ -51,6 +52,8 @@ pub struct Frontend {
     pub(crate) slurm_partition_ipus: Found,
     /// The facts about jobs for the status document.
     pub(crate) seen_jobs: SeenJobs,
+    /// The changes of Slurm's records for its accounting.
+    pub(crate) accounting: Accounting,
 }
 
 impl Frontend {
@@ -73,6 +76,7 @@ impl Frontend {
             told: BetweenCallbacks::default(),
             slurm_partition_ipus: Found::default(),
             seen_jobs: SeenJobs::default(),
+            accounting: Accounting::default(),
         }
     }
 

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod about;
+pub mod accounting;
 mod adopt_jobs;
 mod adopt_partitions;
 mod between_callbacks;

@@ -55,6 +55,8 @@ pub enum HostTask {
     Deadline(Claim, Seconds),
     /// Requeue the job of this run, which failed.
     Requeue(JobRun),
+    /// Take back what was entered into Slurm's records for its accounting.
+    SettleAccounting,
     /// Look at these jobs for the status document.
     LookAtJobs {
         /// The jobs.

@@ -4,6 +4,7 @@
 use crate::slurm::{Job, JobMut, Question, Test};
 use ledger::{Candidate, Jobs, Ledger, Rank, Seconds, Wait, Wish};
 
+use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
 use crate::frontend::Frontend;
 use crate::internal_error;
@@ -40,7 +41,11 @@ pub fn before(
     if !(run_now || test_only || when_for_backfill) || !job.mentions_vipu() {
         return Verdict::Go;
     }
-    match frontend.models(|models| models.wanted(**job)) {
+    let wanted = frontend.models(|models| models.wanted(**job));
+    if let Ok(Some(wanted)) = &wanted {
+        accounting::request(job, wanted);
+    }
+    match wanted {
         Ok(None) => Verdict::Go,
         Err(refusal) if !test_only => wait(frontend, **job, refusal.to_string()),
         Err(refusal) if refusal.is_for_good() => Verdict::Never,
@@ -49,6 +54,7 @@ pub fn before(
         Ok(Some(_)) if test_only => Verdict::Go,
         Ok(Some(wanted)) => match obstacle(frontend, **job, &wanted, question) {
             Some(why) => wait(frontend, **job, why),
+            None if !accounting::is_within_limits(frontend, job, &wanted) => Verdict::Wait,
             None if run_now => start_now(frontend, **job, &wanted, test),
             None => asked_by_backfill(frontend, job, &wanted, told, test),
         },
@@ -196,8 +202,16 @@ pub fn after<J: JobMut>(
     question: Question,
     test: &mut impl Test<Job = J::Target>,
 ) -> Verdict {
+    if question == Question::Start {
+        accounting::waive_for_whole_nodes(frontend, job);
+    }
     if !job.mentions_vipu() {
         return Verdict::Go;
+    }
+    let wanted = frontend.models(|models| models.wanted(**job));
+    if let Ok(Some(wanted)) = &wanted {
+        // The stock selector has computed the number anew for its nodes.
+        accounting::request(job, wanted);
     }
     if question == Question::Start {
         let victims = frontend.victims.take(&job.id());
@@ -208,7 +222,7 @@ pub fn after<J: JobMut>(
     if question != Question::When {
         return Verdict::Go;
     }
-    match frontend.models(|models| models.wanted(**job)) {
+    match wanted {
         Ok(None) => Verdict::Go,
         Ok(Some(wanted)) => will_run(frontend, job, &wanted, test),
         Err(refusal) => wait(frontend, **job, refusal.to_string()),
@@ -298,7 +312,8 @@ impl<J: Job> Jobs for InSlurm<J> {
     }
 
     fn waits(&self, job: u32) -> bool {
-        self.any.other(job).is_some_and(|job| job.is_pending() && job.priority() != 0)
+        let waits = |job: J| job.is_pending() && job.priority() != 0 && !job.is_at_array_limit();
+        self.any.other(job).is_some_and(waits)
     }
 
     fn expected(&self, job: u32) -> Option<Seconds> {

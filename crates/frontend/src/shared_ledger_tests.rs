@@ -58,7 +58,7 @@ impl Outside for Noted {
 /// Returns the actions in their order, without surveys and cancelled creates.
 fn up_and_ended() -> Vec<Action> {
     let shared = Arc::new((SharedLedger::default(), Noted::default()));
-    assert!(shared.0.tell(&shared.1, Event::Begin(claim())));
+    assert!(shared.0.tell(&shared.1, Event::begin(claim())));
     shared.1.0.lock().unwrap().clear();
     let tell = |event: Event| {
         let shared = Arc::clone(&shared);

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::ModelName;
+use vipu_types::{IpuCount, ModelName};
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
@@ -46,6 +46,7 @@ pub trait Job: Copy {
     fn is_tried_by_backfill(self) -> bool;
     fn is_test_of_now(self) -> bool;
     fn is_unsplit_array(self) -> bool;
+    fn is_at_array_limit(self) -> bool;
     fn tasks_left(self) -> u32;
     fn is_being_preempted(self) -> bool;
     fn is_pending(self) -> bool;
@@ -58,6 +59,9 @@ pub trait Job: Copy {
     fn may_be_requeued(self) -> bool;
     fn waits_in_line(self) -> bool;
     fn takes_whole_nodes(self) -> bool;
+    fn gets_all_gres(self) -> bool;
+    fn ipus_are_counted(self) -> bool;
+    fn account(self) -> Option<String>;
 
     /// Another job, under the same lock.
     fn other(self, id: u32) -> Option<Self>;
@@ -88,7 +92,19 @@ pub trait JobMut: Deref<Target: Job> {
     fn remove_environment(&mut self, name: &str);
     fn set_script_environment(&mut self, name: &str, value: &str);
     fn remove_script_environment_of(&mut self, beginning: &str);
+    fn enter_requested_ipus(&mut self, model: &ModelName, size: IpuCount);
+    fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64);
+    fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool;
+    fn clear_allocated_ipus(&mut self);
+    fn is_within_limits(&mut self, model: &ModelName, ipus: u64) -> bool;
+    fn waive_ipu_limits(&mut self) -> Waiver;
+    fn end_waiver(&mut self, waiver: &Waiver);
 }
+
+/// The marks of limits that were replaced in a job's record, with their places. A limit with a mark does not
+/// apply to the job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiver(pub Vec<(usize, u16)>);
 
 /// The question of a scheduler's test of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

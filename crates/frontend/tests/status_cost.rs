@@ -63,7 +63,7 @@ fn full_site() -> Frontend {
     let size = IpuCount::new(2).unwrap();
     for job in 1..=PARTITIONS {
         let partition = PartitionId::of_run("slurm", job, 0).unwrap();
-        frontend.tell(Event::Begin(Claim {
+        frontend.tell(Event::begin(Claim {
             partition: partition.clone(),
             run: JobRun { job, restart: 0, start: NOW },
             user: 1000,

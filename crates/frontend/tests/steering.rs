@@ -222,7 +222,7 @@ fn cli_steer_drains_go_to_the_next_slurmctld_and_end_in_time() {
 #[test]
 fn cli_steer_partitions_are_freed_unless_a_running_job_has_them() {
     let (frontend, notes) = site();
-    let begin = |job| frontend.tell(Event::Begin(claim(job)));
+    let begin = |job| frontend.tell(Event::begin(claim(job)));
     let failed = |job| {
         let ending = ledger::Ending::Unheld;
         frontend.tell(Event::Failed { job, ending, keep_until: Seconds(NOW + 600) })

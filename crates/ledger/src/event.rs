@@ -19,6 +19,15 @@ pub enum AdoptedAs {
     Kept(Seconds),
 }
 
+/// The launch of a run whose partition is ready when the run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launch {
+    /// Nothing is left to do: see [`crate::Ledger::is_launched`]. The front end takes the launch gate back.
+    AtOnce,
+    /// By [`crate::HostAction::OpenLaunch`], because something has to be done before the job runs.
+    ByGate,
+}
+
 /// Whether Slurm waits when a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -105,10 +114,9 @@ pub enum Event {
         in_vain: bool,
     },
     /// Slurm gave a job its nodes, and the launch gate was raised (job_begin). If the claim has the id of a
-    /// prepared partition, the run has it at once: see [`crate::Ledger::is_launched`]. The front end then
-    /// takes the launch gate back. Otherwise the id is new: [`crate::Ledger::new_id`]. A claim on a partition
-    /// that another claim has is ignored.
-    Begin(Claim),
+    /// prepared partition, the run has it at once, and is launched as [`Launch`] says. Otherwise the id is new:
+    /// [`crate::Ledger::new_id`]. A claim on a partition that another claim has is ignored.
+    Begin(Claim, Launch),
     /// A new slurmctld found this job of an earlier one. Ignored while the partition has a claim: see
     /// [`crate::Ledger::holder`].
     Adopt(Claim, AdoptedAs),
@@ -202,5 +210,12 @@ impl ModelFacts {
         let pod =
             |controller: &ControllerName| PodId { model: self.model.clone(), controller: controller.clone() };
         self.controllers.iter().map(pod)
+    }
+}
+
+impl Event {
+    /// The begin of a run that is launched as soon as its partition is ready.
+    pub fn begin(claim: Claim) -> Self {
+        Self::Begin(claim, Launch::AtOnce)
     }
 }

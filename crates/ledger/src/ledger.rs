@@ -15,8 +15,8 @@ use crate::past_ids::PastIds;
 use crate::pod::{Hardware, MOST_IPUS, Pod};
 use crate::waiting_line::WaitingLine;
 use crate::{
-    Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, Gates, HostAction, Millis, ModelFacts,
-    Phase, SeenPartition, Step,
+    Action, AdoptedAs, Awaits, Claim, DriverAction, Ending, Event, Gates, HostAction, Launch, Millis,
+    ModelFacts, Phase, SeenPartition, Step,
 };
 
 /// The state machine that knows the holder of each IPU. See the crate's documentation.
@@ -124,7 +124,7 @@ impl Ledger {
             Event::Resume(scope) => self.resume(&scope, &mut todo),
             Event::Prepare(claim) => self.prepare(now, claim, &mut todo),
             Event::Forgo { job, in_vain } => self.forgo(now, job, in_vain, &mut todo),
-            Event::Begin(claim) => self.begin(now, claim, &mut todo),
+            Event::Begin(claim, launch) => self.begin(now, claim, launch, &mut todo),
             Event::Adopt(claim, _) | Event::Orphan(claim) if self.holder(&claim.partition).is_some() => {}
             Event::Adopt(claim, found) => self.adopt(now, claim, found, &mut todo),
             Event::Orphan(claim) => self.release(now, claim, Gates::Open, &mut todo),
@@ -229,10 +229,10 @@ impl Ledger {
     }
 
     /// Begins the run of a job that got its nodes.
-    fn begin(&mut self, now: Millis, claim: Claim, todo: &mut Vec<Action>) {
+    fn begin(&mut self, now: Millis, claim: Claim, launch: Launch, todo: &mut Vec<Action>) {
         self.line.drop_of(claim.run.job);
         self.end_keeps(now, &claim, todo);
-        if self.bind(now, &claim, todo) {
+        if self.bind(now, &claim, launch, todo) {
             return;
         }
         self.end_earlier(now, &claim, todo);
@@ -245,7 +245,7 @@ impl Ledger {
     /// Takes over a job of an earlier slurmctld.
     fn adopt(&mut self, now: Millis, claim: Claim, found: AdoptedAs, todo: &mut Vec<Action>) {
         match found {
-            AdoptedAs::Starting => self.begin(now, claim, todo),
+            AdoptedAs::Starting => self.begin(now, claim, Launch::ByGate, todo),
             AdoptedAs::Running => {
                 self.end_earlier(now, &claim, todo);
                 self.add(now, claim, Phase::Running);

@@ -4,7 +4,7 @@ use vipu_types::{ModelName, PartitionId};
 
 use crate::claim_record::Record;
 use crate::lifecycle::Signal;
-use crate::{Action, Claim, DriverAction, Ending, Ledger, Making, Millis, Phase};
+use crate::{Action, Claim, DriverAction, Ending, HostAction, Launch, Ledger, Making, Millis, Phase};
 
 /// A partition for a waiting job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,14 +75,26 @@ impl Ledger {
     }
 
     /// Gives a run that begins its prepared partition. Returns whether there is one that serves it.
-    pub(crate) fn bind(&mut self, now: Millis, claim: &Claim, todo: &mut Vec<Action>) -> bool {
+    pub(crate) fn bind(
+        &mut self,
+        now: Millis,
+        claim: &Claim,
+        launch: Launch,
+        todo: &mut Vec<Action>,
+    ) -> bool {
         let Some((serial, record)) = self.claims.live(claim.run.job) else { return false };
         if record.phase != Phase::Prepared || !record.claim.is_as_good_as(claim) {
             return false;
         }
         self.claims.bind(serial, claim.run, claim.slurm_partition.clone());
-        self.enter(now, serial, Phase::Running);
         todo.push(Action::Driver(DriverAction::Bind(claim.clone())));
+        match launch {
+            Launch::AtOnce => self.enter(now, serial, Phase::Running),
+            Launch::ByGate => {
+                self.enter(now, serial, Phase::Ready);
+                todo.push(Action::Host(HostAction::OpenLaunch(claim.clone())));
+            }
+        }
         true
     }
 

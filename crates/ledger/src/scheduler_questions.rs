@@ -128,6 +128,14 @@ impl Ledger {
         start
     }
 
+    /// Removes a job from the line, because something other than IPUs keeps it from starting. The jobs behind
+    /// it need not wait for it.
+    pub fn leave_line(&mut self, job: u32) {
+        if let Some(plan) = self.line.drop_of(job) {
+            self.free_times_cache.changed(&plan.wish);
+        }
+    }
+
     fn note(&mut self, wish: &Wish, not_before: Option<Seconds>, jobs: &impl Jobs) {
         if self.line.note(wish.clone(), not_before, jobs.now(), jobs.patience()) {
             self.free_times_cache.changed(wish);

@@ -164,8 +164,9 @@ impl WaitingLine {
 
     /// Removes a job that has its partition or does not want one any more.
     pub(crate) fn drop_of(&mut self, job: u32) -> Option<Plan> {
-        self.changes += 1;
-        self.take_out(job)
+        let plan = self.take_out(job);
+        self.changes += u64::from(plan.is_some());
+        plan
     }
 
     fn take_out(&mut self, job: u32) -> Option<Plan> {

@@ -95,7 +95,7 @@ impl Scheduler for LedgerScheduler {
         }
         let id = claim.partition.clone();
         let events = [Event::CreateStarted(id.clone()), Event::Up(id.clone()), Event::Launched(id)];
-        self.tell(Event::Begin(claim));
+        self.tell(Event::begin(claim));
         events.into_iter().for_each(|event| self.tell(event));
         self.list();
         Verdict::Starts

@@ -86,6 +86,9 @@ fn look(
     Ok(())
 }
 
+/// Slurm's number for the GRES `vipu`.
+pub(crate) const VIPU: u32 = 0x7570_6976;
+
 /// Slurm's number for a GRES: the sum of its name's bytes, each shifted by 0, 8, 16 or 24 bits in turn.
 fn id_of(name: &str) -> u32 {
     let bytes = name.bytes().zip([0, 8, 16, 24].into_iter().cycle());
@@ -98,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_gres_has_the_number_that_slurm_computes() {
-        assert_eq!(id_of("vipu"), 0x7570_6976);
+        assert_eq!(id_of("vipu"), VIPU);
         assert_eq!(id_of("gpu"), 7_696_487);
     }
 }

@@ -108,6 +108,12 @@ impl<'lock> JobRef<'lock> {
         if array.is_null() { 0 } else { unsafe { array.read() } }
     }
 
+    /// Whether the array runs as many tasks as its user allows (`--array=0-9%2`), so that no other task may
+    /// begin.
+    pub fn is_at_array_limit(self) -> bool {
+        self.state_reason() == facts::WAIT_ARRAY_TASK_LIMIT
+    }
+
     /// The job id of a job array and the id of its task, if the job is a task: `array_job_id` and
     /// `array_task_id`. While Slurm tries an array with unsplit tasks, the array's record has the id of the
     /// next task.
@@ -288,6 +294,8 @@ members! { Self, job_record, JobRef<'_>:
     het_job: read het_job_id -> u32;
     /// The place of the job in its heterogeneous job: `het_job_offset`, 0 for the leader and for other jobs.
     het_offset: read het_job_offset -> u32;
+    /// `account`
+    account: text account -> Option<String>;
     /// `name`, which the user chooses
     name: text name -> Option<String>;
     /// The names of all Slurm partitions in which the job may run: `partition`, for example `batch,ipu`.

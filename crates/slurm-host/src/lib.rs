@@ -10,6 +10,7 @@
 //! ([`running_release`]). `SAFETY.md` beside this crate lists the facts about Slurm on which the SAFETY
 //! comments depend.
 
+pub mod accounting;
 pub mod boundary;
 pub mod conf;
 pub mod differences;

@@ -54,6 +54,13 @@ pub struct PluginTable {
     pub job_tested: unsafe extern "C" fn(job: RawJob, mode: u16, test: *const RawTest, code: c_int) -> c_int,
     /// Runs after the inner selector's job_begin. Returns 0, or an error that leaves the job pending.
     pub job_begin: unsafe extern "C" fn(job: RawJob) -> c_int,
+    /// Runs after the inner selector has made the job's allocation (nodeinfo_set), before Slurm counts it. At
+    /// the start of slurmctld it also runs for jobs of an earlier one.
+    pub allocated: unsafe extern "C" fn(job: RawJob),
+    /// Runs after the inner selector has changed the nodes of a running job, before Slurm counts them anew.
+    pub resized: unsafe extern "C" fn(job: RawJob),
+    /// Runs before the inner selector's reconfigure, which reads the allocations of all jobs.
+    pub reconfiguring: unsafe extern "C" fn(),
     /// Returns 1 if the inner selector is to be asked, 0 if the job's partition is not ready.
     pub job_ready: unsafe extern "C" fn(job: RawJob) -> c_int,
     /// Runs before the inner selector's job_fini.

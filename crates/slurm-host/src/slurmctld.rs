@@ -69,7 +69,7 @@ macro_rules! host_functions {
 
         impl $table {
             /// Looks up every function. The error names the first that is missing.
-            fn resolve() -> Result<Self, String> {
+            pub(crate) fn resolve() -> Result<Self, String> {
                 Ok(Self { $(
                     // SAFETY: the signature is that of the function in Slurm's headers (SAFETY.md,
                     // "Signatures").
@@ -79,6 +79,8 @@ macro_rules! host_functions {
         }
     };
 }
+
+pub(crate) use host_functions;
 
 host_functions! {
     /// The functions that the plugins call in slurmctld only.
@@ -124,7 +126,7 @@ unsafe impl<T> Sync for Variable<T> {}
 impl<T: Copy> Variable<T> {
     /// # Safety
     /// `T` is the C type of the variable with this name in every supported release.
-    unsafe fn resolve(name: &CStr) -> Result<Self, String> {
+    pub(crate) unsafe fn resolve(name: &CStr) -> Result<Self, String> {
         let missing = || format!("this Slurm has no variable {}", name.to_string_lossy());
         symbols::find(name).map(|address| Self(address.cast())).ok_or_else(missing)
     }

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
-use frontend::Verdict;
+use frontend::{Verdict, accounting};
 use slurm_host::differences::refused_start;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
@@ -28,6 +28,9 @@ static CONTROLLER: PluginTable = PluginTable {
     job_test,
     job_tested,
     job_begin,
+    allocated,
+    resized,
+    reconfiguring,
     job_ready,
     job_fini,
     jobs_read,
@@ -99,6 +102,50 @@ unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
         let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) else { return 0 };
         if frontend::job_begin(&plugin.frontend, SlurmJobMut::new(job)) { 0 } else { -1 }
     })
+}
+
+unsafe extern "C" fn allocated(job: RawJob) {
+    boundary::callback(
+        &|| name("allocated", job),
+        || (),
+        || {
+            // SAFETY: Slurm's job in its own callback, under the job write lock.
+            if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
+                accounting::allocated(&plugin.frontend, SlurmJobMut::new(job));
+            }
+        },
+    );
+}
+
+unsafe extern "C" fn resized(job: RawJob) {
+    boundary::callback(
+        &|| name("resized", job),
+        || (),
+        || {
+            // SAFETY: Slurm's job in its own callback, under the job write lock.
+            if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
+                accounting::resized(&plugin.frontend, SlurmJobMut::new(job));
+            }
+        },
+    );
+}
+
+unsafe extern "C" fn reconfiguring() {
+    boundary::callback(
+        &|| "reconfiguring".into(),
+        || (),
+        || {
+            let Some(plugin) = plugin().filter(|plugin| accounting::is_any_entered(&plugin.frontend)) else {
+                return;
+            };
+            // SAFETY: select_p_reconfigure runs under a job lock, and no other thread writes these records.
+            let _ = unsafe {
+                locks::for_each_job(&mut |job| {
+                    accounting::clear(&plugin.frontend, &mut SlurmJobMut::new(job))
+                })
+            };
+        },
+    );
 }
 
 unsafe extern "C" fn job_ready(job: RawJob) -> c_int {

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions};
+use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions, Waiver};
 use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
@@ -11,7 +11,7 @@ use slurm_host::locks::{LockPermit, Locked};
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::submit::JobDescription;
 use slurm_host::{job, partitions};
-use vipu_types::ModelName;
+use vipu_types::{IpuCount, ModelName};
 
 use crate::node_gres;
 
@@ -98,6 +98,7 @@ impl Job for SlurmJob<'_> {
         is_tried_by_backfill() -> bool;
         is_test_of_now() -> bool;
         is_unsplit_array() -> bool;
+        is_at_array_limit() -> bool;
         tasks_left() -> u32;
         is_being_preempted() -> bool;
         is_pending() -> bool;
@@ -110,6 +111,9 @@ impl Job for SlurmJob<'_> {
         may_be_requeued() -> bool;
         waits_in_line() -> bool;
         takes_whole_nodes() -> bool;
+        gets_all_gres() -> bool;
+        ipus_are_counted() -> bool;
+        account() -> Option<String>;
     }
 
     fn other(self, id: u32) -> Option<Self> {
@@ -134,6 +138,19 @@ impl JobMut for SlurmJobMut<'_> {
         remove_environment(name: &str);
         set_script_environment(name: &str, value: &str);
         remove_script_environment_of(beginning: &str);
+        enter_requested_ipus(model: &ModelName, size: IpuCount);
+        enter_ipus_for_limits(model: &ModelName, ipus: u64);
+        enter_allocated_ipus(model: &ModelName, size: IpuCount) -> bool;
+        clear_allocated_ipus();
+        is_within_limits(model: &ModelName, ipus: u64) -> bool;
+    }
+
+    fn waive_ipu_limits(&mut self) -> Waiver {
+        Waiver(self.job.waive_ipu_limits())
+    }
+
+    fn end_waiver(&mut self, waiver: &Waiver) {
+        self.job.end_waiver(&waiver.0);
     }
 
     fn replace_in_system_comment(&mut self, text: &str, is_superseded: impl Fn(&str) -> bool) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ledger::{ModelView, PodView, Wait};
 use slurm_host::plugstack::{self, SPANK_IPUOF};
 use slurm_host::running_release::loaded;
-use slurm_host::{conf as slurm_conf, stock_selector};
+use slurm_host::{accounting, conf as slurm_conf, stock_selector};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
@@ -37,6 +37,8 @@ pub(crate) struct Surroundings {
     plugstack: Option<PathBuf>,
     /// Whether Slurm sends it to nodes that have no configuration of their own.
     is_sent: bool,
+    /// The TRES of IPUs that Slurm's accounting counts. None if the site stores no accounting.
+    counted: Option<Vec<String>>,
 }
 
 impl Surroundings {
@@ -50,6 +52,7 @@ impl Surroundings {
             cluster: slurm_conf::cluster_name().unwrap_or_default(),
             plugstack: plugstack::path(),
             is_sent: slurm_conf::is_configless(),
+            counted: accounting::is_in_use().then(accounting::names_of_ipus),
         }
     }
 }
@@ -76,6 +79,10 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
     let described: Vec<_> = models.into_iter().map(with_directory).collect();
     drop(plugin);
     info!("{}", line(&around.stock, &described, journal.as_ref()));
+    let names: Vec<_> = described.iter().map(|(model, _)| &model.model).collect();
+    if around.counted.as_ref().is_some_and(Vec::is_empty) && !names.is_empty() {
+        warn!("{}", uncounted(&names));
+    }
     if described.iter().any(|(model, _)| !model.pods.is_empty()) {
         // Fails only at the end of the process.
         let _ = spawn_blocking(move || tell_of_plugstack(&around)).await;
@@ -129,6 +136,15 @@ fn of_pod(model: &ModelName, pod: &PodView) -> String {
         Some(Wait::NoAnswer { .. }) => format!("controller {controller} has not answered yet"),
         Some(why) => format!("controller {controller} is away ({})", bare(model, why)),
     }
+}
+
+/// The warning of a site whose accounting leaves out IPUs.
+fn uncounted(models: &[&ModelName]) -> String {
+    let of_models: String = models.iter().map(|model| format!(",gres/vipu:{model}")).collect();
+    format!(
+        "Slurm's accounting does not count IPUs: sacct, sreport, limits, billing and fair-share leave them out; \
+         add to AccountingStorageTRES in slurm.conf: gres/vipu{of_models}"
+    )
 }
 
 /// A reason without its prefix for squeue.
@@ -222,6 +238,13 @@ mod tests {
                 env!("CARGO_PKG_VERSION")
             )
         );
+    }
+
+    #[test]
+    fn acct_a_site_that_counts_no_ipus_is_told_the_line() {
+        let models = ["pod16", "pod64"].map(|name| ModelName::new(name).unwrap());
+        let line = uncounted(&models.each_ref());
+        assert!(line.ends_with("in slurm.conf: gres/vipu,gres/vipu:pod16,gres/vipu:pod64"), "{line}");
     }
 
     #[test]

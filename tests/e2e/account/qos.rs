@@ -11,7 +11,7 @@ fn user_limit_of_the_default_qos_holds_while_the_job_waits() -> Result<()> {
     enforcing().vipu_conf("MaxIpusPerJobInQos=low:8").run(|cluster| {
         add_root(cluster, &["low", "normal"])?;
         // The submit does not name the QOS, so that only the waiting job shows it.
-        let job = cluster.sbatch("true", &["--ipus=16", "--account=lab"])?;
+        let job = cluster.sbatch("true", &["--ipus=16"])?;
         waits(
             cluster,
             job,

@@ -112,3 +112,18 @@ fn running_task(cluster: &Cluster, array: JobId) -> Result<JobId> {
         Ok(cluster.jobs()?.into_iter().find(task).map(|job| job.id))
     })
 }
+
+/// An array that runs as many tasks as it may (`%1`) waits for its own tasks, and not for IPUs.
+#[test]
+fn sched_array_at_its_task_limit_keeps_no_ipus() -> Result<()> {
+    brisk().run(|cluster| {
+        let [one, two] = [running_for(cluster, 32, 60, &[])?, running_for(cluster, 32, 60, &[])?];
+        let array = ipus(cluster, 16, 60, &["--array=0-3%1", "--priority=1000"])?;
+        waits(cluster, array, "vipu: 16 IPUs of pod64 needed, 0 free")?;
+        let other = ipus(cluster, 16, 120, &["--priority=10"])?;
+        cancel(cluster, two)?;
+        waits(cluster, array, "JobArrayTaskLimit")?;
+        runs(cluster, other)?;
+        let_go(cluster, one)
+    })
+}

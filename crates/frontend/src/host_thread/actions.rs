@@ -11,7 +11,7 @@ use crate::guard::guard;
 use crate::internal_error::INTERNAL;
 use crate::slurm::{Job, JobMut, Locked};
 use crate::sync::lock;
-use crate::{launch_mark, show_partition};
+use crate::{accounting, launch_mark, show_partition};
 
 /// Work for after the locks are released.
 #[derive(Default)]
@@ -126,6 +126,7 @@ fn open_launch(frontend: &Frontend, slurm: &mut impl Locked, claim: Claim, after
         if job.is_suspended() {
             return afterwards.suspended.push(claim);
         }
+        accounting::clear(frontend, &mut job);
         launch_mark::forget(&mut job);
         show_partition::show_made(&mut job, &claim);
         job.configure_again();

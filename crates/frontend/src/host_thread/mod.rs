@@ -32,7 +32,7 @@ use crate::guard::guard;
 use crate::outside::HostTask;
 use crate::slurm::{Job, JobMut, Locked, Slurm};
 use crate::status::seen_jobs::JobsToSee;
-use crate::{callbacks, keep_and_requeue, show_partition};
+use crate::{accounting, callbacks, keep_and_requeue, show_partition};
 
 /// The time between two looks at a suspended job that has its partition.
 const SUSPENDED_POLL: Duration = Duration::from_millis(250);
@@ -153,6 +153,7 @@ impl HostThread {
             HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
             HostTask::LookAtJobs { jobs, and_all_pending } => self.jobs_to_see.add(jobs, and_all_pending),
+            HostTask::SettleAccounting => due.settles = true,
             HostTask::Requeue(run) => due.requeues.push(run),
             HostTask::End { job, ending } => due.ends.push((job, ending)),
         }
@@ -181,6 +182,8 @@ impl HostThread {
 /// Work that needs the job write lock.
 #[derive(Default)]
 struct Due {
+    /// Whether something is to be taken back in Slurm's records.
+    settles: bool,
     lines: Vec<(JobRun, String, bool)>,
     actions: Vec<HostAction>,
     ends: Vec<(u32, Option<Ending>)>,
@@ -191,7 +194,8 @@ struct Due {
 
 impl Due {
     fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        !self.settles
+            && self.lines.is_empty()
             && self.actions.is_empty()
             && self.ends.is_empty()
             && self.requeues.is_empty()
@@ -205,6 +209,9 @@ impl Due {
         slurm: &mut impl Locked,
         afterwards: &mut Afterwards,
     ) -> Vec<u32> {
+        if self.settles {
+            guard(&|| "accounting".into(), (), || accounting::settle(frontend, slurm));
+        }
         for (run, line, aloud) in self.lines {
             guard(&|| format!("line for {run}"), (), || say_creating(slurm, run, &line, aloud));
         }

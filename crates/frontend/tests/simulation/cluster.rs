@@ -255,6 +255,9 @@ impl Cluster {
     /// Checks that a job is launched on the partition that was made for it, with the file of that partition.
     pub fn check_launch(&self, job: &Job) {
         let run = job.run();
+        if job.is_batch && job.is_entered {
+            self.check.breach(format!("{run:?} is launched with its number of IPUs in Slurm's allocation"));
+        }
         let Some(Grant { partition, controller: Some(controller), .. }) = job.grant() else {
             return self.check.breach(format!("{run:?} is launched and was given no partition"));
         };

@@ -58,6 +58,8 @@ pub struct Job {
     /// The number of times that each gate is raised.
     pub launch_gates: u32,
     pub completion_gates: u32,
+    /// Whether its allocation has the number of its IPUs in place of Slurm's mark.
+    pub is_entered: bool,
 }
 
 impl Job {
@@ -152,6 +154,7 @@ impl Slurm {
             has_failed: false,
             launch_gates: 0,
             completion_gates: 0,
+            is_entered: false,
         };
         self.jobs.insert(id, job);
         id

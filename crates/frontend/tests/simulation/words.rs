@@ -16,7 +16,7 @@ pub fn of_event(event: &Event) -> String {
         }
         Event::Unreachable { pod, reason } => format!("Unreachable {}: {reason}", pod.controller.host()),
         Event::Prepare(claim) => format!("Prepare {}", of_claim(claim)),
-        Event::Begin(claim) => format!("Begin {}", of_claim(claim)),
+        Event::Begin(claim, _) => format!("Begin {}", of_claim(claim)),
         Event::Adopt(claim, found) => format!("Adopt {found:?} {}", of_claim(claim)),
         Event::Orphan(claim) => format!("Orphan {}", of_claim(claim)),
         Event::CreateFailed { partition, reason } => format!("CreateFailed {partition}: {reason}"),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use frontend::slurm;
-use vipu_types::{Grant, ModelName};
+use vipu_types::{Grant, IpuCount, ModelName};
 
 /// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
@@ -69,10 +69,11 @@ impl slurm::Job for View<'_> {
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
         some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
+        some -> Option<String>: account;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
-        is -> bool: is_test_of_now is_unsplit_array is_being_preempted is_pending is_running is_suspended;
+        is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;
-        is -> bool: takes_whole_nodes;
+        is -> bool: takes_whole_nodes gets_all_gres ipus_are_counted;
     }
 
     fn id(self) -> u32 {
@@ -199,5 +200,21 @@ impl slurm::JobMut for Change<'_> {
         remove_environment(&str);
         set_script_environment(&str, &str);
         remove_script_environment_of(&str);
+        enter_requested_ipus(&ModelName, IpuCount);
+        enter_ipus_for_limits(&ModelName, u64);
+        clear_allocated_ipus();
+        end_waiver(&slurm::Waiver);
+    }
+
+    fn enter_allocated_ipus(&mut self, _: &ModelName, _: IpuCount) -> bool {
+        true
+    }
+
+    fn is_within_limits(&mut self, _: &ModelName, ipus: u64) -> bool {
+        ipus < 32
+    }
+
+    fn waive_ipu_limits(&mut self) -> slurm::Waiver {
+        slurm::Waiver::default()
     }
 }

@@ -39,7 +39,7 @@ fn taken_by(scripted: &Scripted, ipus: u64) -> String {
 /// Begins a job of 16 IPUs on the controller of `host`.
 fn begin(scripted: &mut Scripted, job: &str, host: &str) -> String {
     let controller = id("pod64", host).controller;
-    scripted.tell(Event::Begin(Claim { controller, ..claim(job) }))
+    scripted.tell(Event::begin(Claim { controller, ..claim(job) }))
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_plan_goes_with_its_job() {
     assert_eq!(start(&mut with_plan(), &small, 1, &[(1, HOUR), (10, 5 * HOUR)]), "go");
     let mut begun = with_plan();
     begun.tell(Event::Fini { job: 1, ending: ledger::Ending::Unheld });
-    begun.tell(Event::Begin(Claim { size: IpuCount::ONE, ..claim("10") }));
+    begun.tell(Event::begin(Claim { size: IpuCount::ONE, ..claim("10") }));
     assert_eq!(start(&mut begun, &small, 0, &ends), "go");
 }
 
@@ -180,7 +180,7 @@ fn placed(ipus: u64, line: &[Wish]) -> Vec<u32> {
     assert!(places.iter().all(|place| place.domain == 0));
     // The claim takes exactly the IPUs of its place, even before its partition is listed.
     let before = scripted.ledger.view().models[0].pods[0].free;
-    scripted.tell(Event::Begin(Claim { size: wish.size, ipus: places.clone(), ..claim("20") }));
+    scripted.tell(Event::begin(Claim { size: wish.size, ipus: places.clone(), ..claim("20") }));
     assert_eq!(scripted.ledger.view().models[0].pods[0].free, before - wish.size.get());
     places.iter().map(|place| place.index).collect()
 }

@@ -25,7 +25,7 @@ fn claims_use_ipus_from_begin_to_gone() {
     let mut scripted = empty_pod();
     for job in ["1", "2", "3", "4"] {
         assert_eq!(asks(&scripted, "pod64", 16), "fits", "{job}");
-        scripted.tell(Event::Begin(claim(job)));
+        scripted.tell(Event::begin(claim(job)));
     }
     let full = "vipu: 16 IPUs of pod64 needed, 0 free, largest block 0";
     assert_eq!(asks(&scripted, "pod64", 16), full);
@@ -176,7 +176,7 @@ fn impossible_states_are_reported() {
         ["pod64 (vipu:8090): IPU 1 of domain 0 is in partition a and in partition b"]
     );
     let shrunk = listing(&scripted, 8, vec![]);
-    scripted.ledger.apply(scripted.now, Event::Begin(claim("1")));
+    scripted.ledger.apply(scripted.now, Event::begin(claim("1")));
     scripted.ledger.apply(scripted.now, shrunk);
     assert_eq!(texts(&scripted), ["pod64 (vipu:8090): 16 IPUs are claimed and 0 free, but 8 there are"]);
 }
@@ -184,8 +184,8 @@ fn impossible_states_are_reported() {
 #[test]
 fn the_forecast_expects_no_end_of_foreign_partitions() {
     let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
-    scripted.tell(Event::Begin(claim("2")));
+    scripted.tell(Event::begin(claim("1")));
+    scripted.tell(Event::begin(claim("2")));
     scripted.lists(vec![seen("slurm_1", 0..16), seen("slurm_2", 32..48), seen("theirs", 48..49)]);
     let ends = [(1, 500), (2, 100)];
     assert_eq!(earliest(&mut scripted, 32, &ends), Some(501), "job 2 is in one half with theirs");

@@ -88,7 +88,7 @@ fn a_job_takes_only_the_partition_it_asked_for() {
     for other in others {
         let mut scripted = Scripted::new();
         scripted.play("prepare 7 -> create 7\n up 7 -> kick, survey pod64");
-        let todo = scripted.tell(Event::Begin(other));
+        let todo = scripted.tell(Event::begin(other));
         assert!(todo.starts_with("await-nodes 7"), "{todo}");
         assert!(!scripted.ledger.is_launched(7) && scripted.ledger.launch_raised(7));
     }

@@ -10,11 +10,11 @@ fn after_no_room(theirs: &[(&str, u32)], before: &[&str]) -> String {
     let mut first = 0;
     let mut there = vec![];
     for job in before {
-        scripted.tell(Event::Begin(claim(job)));
+        scripted.tell(Event::begin(claim(job)));
         there.push(seen(&format!("slurm_{job}"), first..first + 16));
         first += 16;
     }
-    scripted.tell(Event::Begin(claim("1")));
+    scripted.tell(Event::begin(claim("1")));
     scripted.play("started 1 ->");
     scripted.play("no-room 1 ->");
     for (id, ipus) in theirs {
@@ -42,7 +42,7 @@ fn a_create_given_up_for_want_of_room_may_end_in_four_ways() {
         "fini 1 -> drop 1 \n up 1 -> await-nodes 1",
     ] {
         let mut scripted = empty_pod();
-        scripted.tell(Event::Begin(claim("1")));
+        scripted.tell(Event::begin(claim("1")));
         scripted.play("no-room 1 ->");
         assert_eq!(scripted.lists(vec![seen("theirs", 0..64)]), "cancel 1");
         scripted.play(rest);
@@ -60,7 +60,7 @@ fn lists(scripted: &mut Scripted, faulty: u32, partitions: &[SeenPartition]) -> 
 /// Has job 1 ask for this many IPUs and refuses them twice, which gives up its create.
 fn refused(scripted: &mut Scripted, ipus: u64, faulty: u32, there: &[SeenPartition], at: &[u32]) {
     let places = at.iter().map(|&index| Place { domain: 0, index }).collect();
-    scripted.tell(Event::Begin(Claim { size: IpuCount::new(ipus).unwrap(), ipus: places, ..claim("1") }));
+    scripted.tell(Event::begin(Claim { size: IpuCount::new(ipus).unwrap(), ipus: places, ..claim("1") }));
     scripted.play("no-room 1 ->");
     assert_eq!(lists(scripted, faulty, there), "", "once is not enough");
     scripted.play("no-room 1 ->");
@@ -144,7 +144,7 @@ fn large_partitions_are_refused_for_want_of_domains() {
 fn just_removed() -> Scripted {
     let mut scripted = empty_pod();
     let whole = |job| Claim { size: IpuCount::new(64).unwrap(), ..claim(job) };
-    scripted.tell(Event::Begin(whole("2")));
+    scripted.tell(Event::begin(whole("2")));
     lists(&mut scripted, 0, &[seen("slurm_2", 0..64)]);
     scripted.play(
         "up 2         -> launch 2, survey pod64
@@ -153,7 +153,7 @@ fn just_removed() -> Scripted {
          nodes-done 2 -> remove 2
          gone 2       -> complete 2, kick, survey pod64",
     );
-    scripted.tell(Event::Begin(whole("1")));
+    scripted.tell(Event::begin(whole("1")));
     scripted
 }
 
@@ -183,7 +183,7 @@ fn just_after_a_removal_a_refusal_is_no_evidence() {
 #[test]
 fn a_removal_by_others_is_waited_for() {
     let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
+    scripted.tell(Event::begin(claim("1")));
     let there = [SeenPartition { leaving: true, ..seen("theirs", 32..64) }];
     for _ in 0..5 {
         scripted.play("no-room 1 ->");
@@ -198,7 +198,7 @@ fn a_removal_by_others_is_waited_for() {
 #[test]
 fn removals_elsewhere_explain_a_refusal_only_for_a_while() {
     let mut scripted = empty_pod();
-    scripted.tell(Event::Begin(claim("1")));
+    scripted.tell(Event::begin(claim("1")));
     let there = [SeenPartition { leaving: true, ..seen("theirs", 32..48) }];
     for seconds in (0..60).step_by(5) {
         scripted.play("no-room 1 ->");
@@ -216,10 +216,10 @@ fn a_removal_of_this_cluster_is_waited_for() {
     let mut scripted = empty_pod();
     let (theirs, ours) = (seen("theirs", 32..48), seen("slurm_2", 0..16));
     let there = [theirs.clone(), ours];
-    scripted.tell(Event::Begin(claim("2")));
+    scripted.tell(Event::begin(claim("2")));
     lists(&mut scripted, 0, &there);
     scripted.play("fini 2 -> drop 2, cancel 2");
-    scripted.tell(Event::Begin(Claim { size: IpuCount::new(32).unwrap(), ..claim("1") }));
+    scripted.tell(Event::begin(Claim { size: IpuCount::new(32).unwrap(), ..claim("1") }));
     for _ in 0..5 {
         scripted.play("no-room 1 ->");
         assert_eq!(lists(&mut scripted, 0, &there), "");

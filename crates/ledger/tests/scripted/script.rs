@@ -124,7 +124,7 @@ pub fn pod_with(placement: Placement, jobs: &[(u32, u32, u32)]) -> Scripted {
     let mut there = vec![];
     for &(job, ipus, first) in jobs {
         let size = IpuCount::new(ipus.into()).unwrap();
-        scripted.tell(Event::Begin(Claim { size, ..claim(&job.to_string()) }));
+        scripted.tell(Event::begin(Claim { size, ..claim(&job.to_string()) }));
         there.push(seen(&format!("slurm_{job}"), first..first + ipus));
     }
     scripted.lists(there);
@@ -188,7 +188,7 @@ pub fn event_of(text: &str) -> Event {
             Event::Prepare(Claim { run: early, ..run })
         }
         "forgo" => Event::Forgo { job: run.run.job, in_vain: words.get(2) == Some(&"in-vain") },
-        "begin" => Event::Begin(run),
+        "begin" => Event::begin(run),
         "adopt-starting" => Event::Adopt(run, AdoptedAs::Starting),
         "adopt-running" => Event::Adopt(run, AdoptedAs::Running),
         "adopt-ending" => Event::Adopt(run, AdoptedAs::Ending),

@@ -76,7 +76,7 @@ fn may_start(scripted: &mut Scripted, job: u32) -> Result<(), String> {
 
 fn begin(scripted: &mut Scripted, job: u32) {
     let claim = Claim { user: job / 100, size: IpuCount::ONE, ..claim(&job.to_string()) };
-    scripted.tell(Event::Begin(claim));
+    scripted.tell(Event::begin(claim));
 }
 
 #[test]

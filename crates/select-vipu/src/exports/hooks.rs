@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use slurm_host::job::JobRef;
+use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::RawTest;
 use slurm_host::plugin_table::{self, PluginTable};
 use slurm_host::symbols::{self, RawJob};
@@ -71,6 +71,51 @@ pub(super) fn job_begin(job: RawJob, code: c_int) -> c_int {
         Some(controller) if code == 0 => unsafe { (controller.job_begin)(job) },
         _ => code,
     })
+}
+
+/// Runs before the stock selector makes or reads a job's allocation. The records of an earlier slurmctld may
+/// still have the number of IPUs, and `vipu_slurmctld.so` is not loaded yet when slurmctld starts.
+pub(super) fn allocating(job: RawJob) -> Option<c_int> {
+    boundary::guard(&|| "hook_allocating".into(), (), || {
+        // SAFETY: Slurm's job under the job write lock of this callback.
+        if let Some(mut job) = unsafe { JobMut::from_callback(job) } {
+            job.clear_allocated_ipus();
+        }
+    });
+    None
+}
+
+/// Has Slurm count the IPUs of a job that begins.
+pub(super) fn allocated(job: RawJob, code: c_int) -> c_int {
+    if let Some(controller) = plugin_table() {
+        boundary::guard(&|| "hook_allocated".into(), (), || {
+            // SAFETY: Slurm's job under the job write lock of this callback.
+            unsafe { (controller.allocated)(job) };
+        });
+    }
+    code
+}
+
+/// Has Slurm count the IPUs of a job whose nodes have changed.
+pub(super) fn resized<T>(job: RawJob, answer: T) -> T {
+    if let Some(controller) = plugin_table() {
+        boundary::guard(&|| "hook_resized".into(), (), || {
+            // SAFETY: Slurm's job under the job write lock of this callback.
+            unsafe { (controller.resized)(job) };
+        });
+    }
+    answer
+}
+
+/// Runs before the stock selector reads the allocations of all jobs anew.
+pub(super) fn reconfiguring() -> Option<c_int> {
+    if let Some(controller) = plugin_table() {
+        boundary::guard(&|| "hook_reconfiguring".into(), (), || {
+            // SAFETY: under the locks that Slurm holds around select_p_reconfigure.
+            unsafe { (controller.reconfiguring)() };
+        });
+    }
+    None
 }
 
 /// Returns `Some(0)`, not yet, while the job's partition is not ready. It never returns an error, because

@@ -109,9 +109,10 @@ selector! {
         };
     fn select_p_job_begin(job: RawJob) -> c_int, otherwise ERROR, after |code| hooks::job_begin(job, code);
     fn select_p_job_ready(job: RawJob) -> c_int, otherwise 0, before hooks::job_ready(job);
-    fn select_p_job_expand(from: RawJob, to: RawJob) -> c_int, otherwise ERROR;
-    fn select_p_job_resized(job: RawJob, node: Ptr) -> c_int, otherwise ERROR;
-    fn select_p_job_mem_reduce(job: RawJob), since V26_05, otherwise NOTHING;
+    fn select_p_job_expand(from: RawJob, to: RawJob) -> c_int, otherwise ERROR,
+        after |code| hooks::resized(to, hooks::resized(from, code));
+    fn select_p_job_resized(job: RawJob, node: Ptr) -> c_int, otherwise ERROR, after |code| hooks::resized(job, code);
+    fn select_p_job_mem_reduce(job: RawJob), since V26_05, otherwise NOTHING, after |done| hooks::resized(job, done);
     fn select_p_job_signal(job: RawJob, signal: c_int) -> c_int, until V22_05, otherwise ERROR;
     fn select_p_job_fini(job: RawJob) -> c_int, otherwise ERROR, before hooks::job_fini(job);
     fn select_p_job_suspend(job: RawJob, indefinitely: bool) -> c_int, otherwise ERROR;
@@ -124,7 +125,8 @@ selector! {
     fn select_p_select_nodeinfo_alloc() -> Ptr, until V24_11, otherwise null_mut();
     fn select_p_select_nodeinfo_free(info: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_select_nodeinfo_set_all() -> c_int, otherwise ERROR;
-    fn select_p_select_nodeinfo_set(job: RawJob) -> c_int, otherwise ERROR;
+    fn select_p_select_nodeinfo_set(job: RawJob) -> c_int, otherwise ERROR,
+        before hooks::allocating(job), after |code| hooks::allocated(job, code);
     fn select_p_select_nodeinfo_get(info: Ptr, kind: c_int, state: c_int, data: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_select_jobinfo_alloc() -> Ptr, until V24_11, otherwise null_mut();
     fn select_p_select_jobinfo_free(info: Ptr) -> c_int, until V24_11, otherwise ERROR;
@@ -137,6 +139,6 @@ selector! {
     fn select_p_select_jobinfo_xstrdup(info: Ptr, mode: c_int) -> *mut c_char, until V22_05, otherwise null_mut();
     fn select_p_get_info_from_plugin(kind: c_int, job: RawJob, data: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_update_node_config(index: c_int) -> c_int, until V22_05, otherwise ERROR;
-    fn select_p_reconfigure() -> c_int, otherwise ERROR, after hooks::reconfigure;
+    fn select_p_reconfigure() -> c_int, otherwise ERROR, before hooks::reconfiguring(), after hooks::reconfigure;
     fn select_p_resv_test(reservation: Ptr, nodes: u32, available: Ptr, cores: Ptr) -> Ptr, until V23_02, otherwise null_mut();
 }

@@ -43,7 +43,7 @@ impl Cluster {
     pub fn new(host: Host) -> Self {
         let partition = slurm_partition(host, "ipu", bitmap(1));
         let without = slurm_partition(host, "cpu", null_mut());
-        host.set("part_list", array(&[without, partition].map(Record::address)));
+        host.set("part_list", list(&[without, partition].map(Record::address)));
         let qos = Record::new(host.release, "qos_rec");
         qos.put("name", host.text("Low"));
         let job = |id, state, tres| job(host, [partition, qos], id, host.release.constant(state), tres);
@@ -64,7 +64,7 @@ impl Cluster {
     /// Makes these jobs the whole job list of slurmctld.
     pub fn list(&self, host: Host, jobs: &[Job]) {
         let jobs: Vec<_> = jobs.iter().map(|job| job.record.address()).collect();
-        host.set("job_list", array(&jobs));
+        host.set("job_list", list(&jobs));
     }
 }
 
@@ -77,7 +77,12 @@ fn slurm_partition(host: Host, name: &str, nodes: *mut i64) -> Record {
     partition
 }
 
-/// Makes a list that ends with NULL and lives as long as the process.
+/// Makes a list of Slurm that lives as long as the process.
+pub fn list(items: &[*mut c_void]) -> *mut *mut c_void {
+    array(&[&[std::ptr::without_provenance_mut(0xdead_beef)], items].concat())
+}
+
+/// Makes an array that ends with NULL and lives as long as the process.
 fn array(items: &[*mut c_void]) -> *mut *mut c_void {
     [items, &[null_mut()]].concat().leak().as_mut_ptr()
 }
@@ -101,6 +106,10 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     for none in ["tres_per_job", "state_desc", "system_comment"] {
         record.put(none, null_mut::<c_char>());
     }
+    for none in ["gres_list_req", "gres_list_alloc", "tres_req_cnt", "limit_set.tres"] {
+        record.put(none, null_mut::<c_void>());
+    }
+    record.put("account", host.text("lab"));
     record.put("spank_job_env", null_mut::<c_void>());
     record.put("spank_job_env_size", 0_u32);
     record.put("job_state", state);

@@ -123,6 +123,24 @@ impl Host {
         unsafe { xstrdup(text.as_ptr()) }
     }
 
+    /// Makes an array of zeros in memory of Slurm's allocator.
+    pub fn zeros<T>(self, count: usize) -> *mut T {
+        type Call = unsafe extern "C" fn(
+            *mut *mut c_void,
+            usize,
+            usize,
+            bool,
+            bool,
+            *const c_char,
+            c_int,
+            *const c_char,
+        ) -> *mut c_void;
+        let xrecalloc: Call = self.function("slurm_xrecalloc");
+        let (mut item, nothing) = (std::ptr::null_mut(), c"".as_ptr());
+        // SAFETY: makes new memory for `item`.
+        unsafe { xrecalloc(&raw mut item, count, size_of::<T>(), true, false, nothing, 0, nothing) }.cast()
+    }
+
     /// Runs `body` under slurmctld's locks, as slurmctld runs a plugin's function.
     pub fn under_locks<R>(self, body: impl FnOnce() -> R) -> R {
         let [hold, release]: [unsafe extern "C" fn(); 2] =

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
-use frontend::Verdict;
 use frontend::slurm::Question;
+use frontend::{Verdict, accounting};
 use tokio::time::{Instant, sleep, timeout};
 use vipu_types::JobRun;
 
@@ -76,6 +76,9 @@ impl Slurmctld {
         }
         if self.cluster.chance(0.01) {
             return self.undo_begin(id);
+        }
+        if let Some(job) = JobChange::new(&self.cluster, id) {
+            self.ask(|frontend| accounting::allocated(frontend, job));
         }
         let is_held = self.with_job(id, |job| {
             job.enter(State::Configuring);

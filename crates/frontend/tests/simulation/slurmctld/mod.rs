@@ -121,6 +121,8 @@ impl Slurmctld {
     fn adopt(self: &Rc<Self>) {
         let jobs: Vec<Job> = self.cluster.slurm.borrow().jobs.values().cloned().collect();
         for job in jobs {
+            // select_vipu.so does this when Slurm reads its jobs.
+            self.with_job(job.id, |job| job.is_entered = false);
             if let Some(record) = JobChange::new(&self.cluster, job.id) {
                 self.ask(|frontend| frontend::adopt(frontend, record));
             }

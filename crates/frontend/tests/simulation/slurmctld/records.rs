@@ -8,6 +8,7 @@ use std::time::Duration;
 use frontend::slurm;
 use ledger::Seconds;
 use tokio::time::Instant;
+use vipu_types::{IpuCount, ModelName};
 
 use super::Slurmctld;
 use crate::cluster::Cluster;
@@ -70,6 +71,7 @@ impl slurm::Job for JobView<'_> {
         is_backfill_test: bool = |_| false;
         is_test_of_now: bool = |_| false;
         is_unsplit_array: bool = |_| false;
+        is_at_array_limit: bool = |_| false;
         tasks_left: u32 = |_| 0;
         is_being_preempted: bool = |_| false;
         is_pending: bool = |job| {
@@ -83,6 +85,9 @@ impl slurm::Job for JobView<'_> {
         has_ended: bool = |job| job.state == State::Completing(Next::Over);
         waits_in_line: bool = |job| job.state == State::Pending;
         takes_whole_nodes: bool = |_| false;
+        gets_all_gres: bool = |_| false;
+        ipus_are_counted: bool = |_| true;
+        account: Option<String> = |_| None;
     }
 
     fn id(self) -> u32 {
@@ -191,6 +196,30 @@ impl slurm::JobMut for JobChange<'_> {
     fn set_script_environment(&mut self, _: &str, _: &str) {}
 
     fn remove_script_environment_of(&mut self, _: &str) {}
+
+    fn enter_requested_ipus(&mut self, _: &ModelName, _: IpuCount) {}
+
+    fn enter_ipus_for_limits(&mut self, _: &ModelName, _: u64) {}
+
+    fn enter_allocated_ipus(&mut self, _: &ModelName, _: IpuCount) -> bool {
+        self.change(|job| job.is_entered = true);
+        true
+    }
+
+    fn clear_allocated_ipus(&mut self) {
+        self.change(|job| job.is_entered = false);
+    }
+
+    /// Other jobs of a user come and go, so that the user's limits hold now and then.
+    fn is_within_limits(&mut self, _: &ModelName, _: u64) -> bool {
+        self.0.cluster.chance(0.95)
+    }
+
+    fn waive_ipu_limits(&mut self) -> slurm::Waiver {
+        slurm::Waiver::default()
+    }
+
+    fn end_waiver(&mut self, _: &slurm::Waiver) {}
 }
 
 /// A test of a job that always has enough nodes.

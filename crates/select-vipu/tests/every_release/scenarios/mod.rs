@@ -1,5 +1,6 @@
 //! The tests that a process runs as a Slurm of one release.
 
+mod accounting;
 mod failed_adoption;
 mod forwarding;
 mod gres;
@@ -74,6 +75,7 @@ fn whole(host: Host, installation: &Installation) {
     task::run(host, installation);
     gres::run(host, installation);
     limits::run(host, installation, [select, job_submit], &cluster);
+    accounting::run(host, select, cluster.waiting);
 }
 
 /// Prints the result of loading each plugin, and the notes on it, for the test that started this process.

@@ -95,10 +95,13 @@ char *slurm_xstrdup(const char *text)
 	return copy;
 }
 
-/* A list of the fake is an array that ends with NULL. */
+/* A list of the fake has Slurm's magic number, and then items up to a NULL. */
+#define LIST_MAGIC ((void *)0xdeadbeef)
+
 int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), void *argument)
 {
 	int count = 0;
+	must(*list++ == LIST_MAGIC, "list_for_each of no list");
 	while (list[count])
 		if (each(list[count++], argument) < 0)
 			return -count;
@@ -108,7 +111,9 @@ int slurm_list_for_each(void **list, int (*each)(void *item, void *argument), vo
 void **slurm_list_create(void (*destroy)(void *item))
 {
 	(void)destroy;
-	return calloc(16, sizeof(void *));
+	void **list = calloc(16, sizeof(void *));
+	*list = LIST_MAGIC;
+	return list;
 }
 
 void *slurm_list_append(void **list, void *item)
@@ -155,7 +160,60 @@ void slurm_bit_clear(int64_t *bitmap, int64_t bit)
 	must(bitmap[0] == 0x42434445 && bit < 2, "bit_clear of no bitmap, or behind its end");
 }
 
+size_t slurm_xsize(void *item)
+{
+	struct header *header = (struct header *)item - 1;
+	must(header->magic == MAGIC, "xsize of what is not Slurm's");
+	return header->bytes;
+}
+
+/* The association manager. Its locks must not be taken twice, because a writer may wait in between. */
+
+char **assoc_mgr_tres_name_array;
+uint32_t g_tres_count;
+void *acct_db_conn;
+
+typedef struct {
+	int assoc, file, qos, res, tres, user, wckey;
+} assoc_mgr_lock_t;
+
+static bool assoc_mgr_is_locked;
+
+void assoc_mgr_lock(assoc_mgr_lock_t *locks)
+{
+	must(!assoc_mgr_is_locked, "the association manager is locked twice");
+	must(locks->tres == 1 && !locks->assoc && !locks->qos && !locks->user, "other locks than that of the TRES");
+	assoc_mgr_is_locked = true;
+}
+
+void assoc_mgr_unlock(assoc_mgr_lock_t *locks)
+{
+	must(assoc_mgr_is_locked && locks->tres == 1, "the association manager is not locked");
+	assoc_mgr_is_locked = false;
+}
+
 /* slurmctld */
+
+bool fake_is_within_limits = true;
+
+static void must_hold(void);
+
+void set_job_tres_req_str(void *job, bool assoc_mgr_locked)
+{
+	must_hold();
+	must(!assoc_mgr_locked && !assoc_mgr_is_locked, "set_job_tres_req_str under the lock that it takes");
+	fake_tell("set_job_tres_req_str %p", job);
+}
+
+bool acct_policy_job_runnable_post_select(void *job, uint64_t *tres_req_cnt, bool assoc_mgr_locked)
+{
+	must_hold();
+	must(!assoc_mgr_locked && !assoc_mgr_is_locked, "limits asked under the locks that it takes");
+	(void)job;
+	for (uint32_t i = 0; i < g_tres_count; i++)
+		fake_tell("limits: %s=%lu", assoc_mgr_tres_name_array[i], (unsigned long)tres_req_cnt[i]);
+	return fake_is_within_limits;
+}
 
 uint16_t slurm_job_preempt_mode(void *job)
 {
@@ -219,7 +277,7 @@ void **part_list;
 void *find_job_record(uint32_t job_id)
 {
 	must_hold();
-	for (void **job = job_list; job && *job; job++)
+	for (void **job = job_list ? job_list + 1 : NULL; job && *job; job++)
 		if (*(uint32_t *)((char *)*job + fake_job_id_at) == job_id)
 			return *job;
 	return NULL;

@@ -1,0 +1,155 @@
+//! The number of a job's IPUs in Slurm's accounting, and Slurm's own limits on it.
+//!
+//! ```text
+//! job_test   requested IPUs are entered; Slurm's limits are asked before the ledger;
+//!            with whole nodes, the limits of IPUs are waived for Slurm's own check
+//! job_begin  noted
+//! allocated  allocated IPUs are entered; Slurm counts them when this callback returns
+//! host thread, or the opening of the launch gate: Slurm's mark is put back
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::Event;
+
+use crate::between_callbacks::BetweenCallbacks;
+use crate::frontend::Frontend;
+use crate::outside::HostTask;
+use crate::preparing;
+use crate::request::Resolved;
+use crate::slurm::{Job, JobMut, Locked, Waiver};
+use crate::sync::{Mutex, lock};
+
+/// Everything that has to be taken back in Slurm's records.
+#[derive(Default)]
+pub(crate) struct Accounting {
+    /// The job that has begun, until Slurm has its allocation.
+    begun: BetweenCallbacks<u32, ()>,
+    /// The jobs whose allocation has the number of IPUs in place of Slurm's mark.
+    entered: Mutex<BTreeSet<u32>>,
+    /// The waivers of limits, by the job whose record got each.
+    waivers: Mutex<BTreeMap<u32, Waiver>>,
+}
+
+impl Accounting {
+    /// Notes that Slurm makes the job's allocation next.
+    pub(crate) fn begins(&self, job: u32) {
+        self.begun.leave(job, ());
+    }
+}
+
+/// Enters the IPUs that a tested job asks for.
+pub(crate) fn request(job: &mut impl JobMut, wanted: &Resolved) {
+    job.enter_requested_ipus(&wanted.model, wanted.size);
+}
+
+/// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the
+/// request with the limits after a refused start, too. The job then waits for no IPUs: it leaves the line.
+pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
+    if let Some(waiver) = lock(&frontend.accounting.waivers).remove(&job.id()) {
+        job.end_waiver(&waiver);
+    }
+    let own = u64::from(wanted.size.get());
+    let is_prepared = preparing::is_prepared(&frontend.ledger(), **job);
+    let is_within = job.is_within_limits(&wanted.model, own);
+    if !is_within && is_prepared {
+        frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
+    }
+    let is_within = is_within && (is_prepared || is_within_with_prepared(frontend, job, wanted));
+    if !is_within {
+        frontend.ledger().leave_line(job.id());
+    }
+    is_within
+}
+
+/// Whether Slurm's limits let the job start beside the jobs with prepared partitions that share a limit with
+/// it, as if those ran already. They start next, and a job that overtook one could keep it from starting.
+fn is_within_with_prepared(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
+    let others: Vec<_> = frontend.ledger().preparations().map(|it| it.claim).collect();
+    let shares_limit = |other: u32| {
+        let Some(other) = job.other(other).filter(|other| other.id() != job.id()) else { return false };
+        other.user() == job.user() || other.account() == job.account() || other.qos() == job.qos()
+    };
+    let sizes = others.iter().filter(|claim| shares_limit(claim.run.job));
+    let prepared: u64 = sizes.map(|claim| u64::from(claim.size.get())).sum();
+    let all = prepared + u64::from(wanted.size.get());
+    if prepared == 0 || job.is_within_limits(&wanted.model, all) {
+        return true;
+    }
+    // A limit for each job says nothing about several jobs.
+    if job.shown_reason().is_some_and(|reason| reason.ends_with("PerJob")) {
+        return true;
+    }
+    job.enter_ipus_for_limits(&wanted.model, all);
+    false
+}
+
+/// Waives the limits of IPUs for a job with whole nodes that may start now. Those of a job with IPUs were
+/// asked before.
+pub(crate) fn waive_for_whole_nodes(frontend: &Frontend, job: &mut impl JobMut) {
+    if !job.gets_all_gres() {
+        return;
+    }
+    let waiver = job.waive_ipu_limits();
+    if !waiver.0.is_empty() {
+        lock(&frontend.accounting.waivers).insert(job.id(), waiver);
+        frontend.outside().ask_host(HostTask::SettleAccounting);
+    }
+}
+
+/// Enters the IPUs of a job that has just begun: Slurm has made its allocation and counts it next.
+pub fn allocated(frontend: &Frontend, mut job: impl JobMut) {
+    // The record of a job array keeps its id when a task is split off. The task has a copy of the marks.
+    let array = job.array().map_or(0, |(array, _)| array);
+    let waivers = lock(&frontend.accounting.waivers);
+    if let Some(waiver) = waivers.get(&job.id()).or_else(|| waivers.get(&array)) {
+        job.end_waiver(waiver);
+    }
+    drop(waivers);
+    if frontend.accounting.begun.take(&job.id()).is_some() {
+        enter(frontend, job);
+    }
+}
+
+/// Enters the IPUs of a running job whose nodes have changed, because Slurm counts its allocation anew.
+pub fn resized(frontend: &Frontend, job: impl JobMut) {
+    enter(frontend, job);
+}
+
+fn enter(frontend: &Frontend, mut job: impl JobMut) {
+    let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
+    if job.enter_allocated_ipus(&claim.model, claim.size) {
+        lock(&frontend.accounting.entered).insert(job.id());
+        frontend.outside().ask_host(HostTask::SettleAccounting);
+    }
+}
+
+/// Puts Slurm's mark back into the allocation of a job, if the number of IPUs is there.
+pub fn clear(frontend: &Frontend, job: &mut impl JobMut) {
+    if lock(&frontend.accounting.entered).remove(&job.id()) {
+        job.clear_allocated_ipus();
+    }
+}
+
+/// Whether an allocation has the number of IPUs in place of Slurm's mark.
+#[must_use]
+pub fn is_any_entered(frontend: &Frontend) -> bool {
+    !lock(&frontend.accounting.entered).is_empty()
+}
+
+/// Takes back everything in Slurm's records.
+pub(crate) fn settle(frontend: &Frontend, slurm: &mut impl Locked) {
+    let entered: Vec<u32> = lock(&frontend.accounting.entered).iter().copied().collect();
+    for job in entered {
+        match slurm.job(job) {
+            Some(mut job) => clear(frontend, &mut job),
+            None => drop(lock(&frontend.accounting.entered).remove(&job)),
+        }
+    }
+    let waivers = std::mem::take(&mut *lock(&frontend.accounting.waivers));
+    for (job, waiver) in waivers {
+        if let Some(mut job) = slurm.job(job) {
+            job.end_waiver(&waiver);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The number of a job's IPUs in Slurm's accounting.
+//!
+//! Slurm counts the GRES of a job by the member `total_gres` of its GRES records. The records of
+//! `gres_list_req` count for the requested TRES and for limits, those of `gres_list_alloc` for the allocated
+//! TRES, usage and billing. For a `no_consume` GRES, Slurm writes a number that grows with the nodes into the
+//! former, and a mark ([`NO_CONSUME`]) into the latter. All of accounting leaves out the mark. This module
+//! enters the job's IPUs instead.
+//!
+//! The mark has to be back before a step is created or a restart reads the records: the batch step would show
+//! the mark of its node as a number, and the node would lose the IPUs for good.
+//!
+//! If a function or member is not as the release has it, IPUs are not counted ([`why_off`]). All else works.
+
+mod check;
+mod functions;
+mod limits;
+mod records;
+mod tres;
+
+use std::sync::OnceLock;
+
+use slurm_release::{Field, Ptr};
+use vipu_types::{IpuCount, ModelName};
+
+use self::functions::Functions;
+use self::tres::Counts;
+use crate::job::JobMut;
+use crate::log;
+
+pub use tres::{is_in_use, names_of_ipus};
+
+/// `NO_CONSUME_VAL64`, the same in every release: the number in the allocation of a `no_consume` GRES.
+const NO_CONSUME: u64 = 0xffff_ffff_ffff_fffd;
+
+static OFF: OnceLock<String> = OnceLock::new();
+
+/// The reason why IPUs are not counted, if Slurm is not as its release is known to be.
+pub fn why_off() -> Option<&'static str> {
+    OFF.get().map(String::as_str)
+}
+
+fn turn_off(why: &str) {
+    if OFF.set(why.to_owned()).is_ok() {
+        log::error(&format!(
+            "select/vipu: Slurm's accounting does not count IPUs: {why}; limits and billing by gres/vipu do not apply; \
+             jobs run as before"
+        ));
+    }
+}
+
+/// The functions for accounting; `None` if IPUs are not counted.
+fn functions() -> Option<&'static Functions> {
+    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| Functions::resolve_all().map_err(|why| turn_off(&why)).ok());
+    found.as_ref().filter(|_| why_off().is_none())
+}
+
+impl JobMut<'_> {
+    /// Enters the IPUs that the job asks for, whatever the number of its nodes: for Slurm's limits, and into
+    /// `ReqTRES`. Slurm computes both anew at each test of the job, and again if the request changes.
+    pub fn enter_requested_ipus(&mut self, model: &ModelName, size: IpuCount) {
+        let ipus = size.get().into();
+        self.enter_ipus_for_limits(model, ipus);
+        let Some(functions) = functions() else { return };
+        if self.requested_counts(functions).is_some_and(|counts| counts.enter(model, ipus)) {
+            // SAFETY: job write lock; takes the TRES lock itself, which is not held here.
+            unsafe { (functions.call.write_requested_tres)(self.record().address(), false) };
+        }
+    }
+
+    /// Enters a number of IPUs that Slurm compares with the limits next, after the answer to this test.
+    pub fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64) {
+        let list = self.layout().job_record.gres_list_req;
+        let records = self.ipu_records(list).into_iter().flat_map(|records| records.for_model(model));
+        records.for_each(|(record, is_of_model)| record.set_total(if is_of_model { ipus } else { 0 }));
+    }
+
+    /// Enters the IPUs of the allocation, for `AllocTRES`, usage and billing, if Slurm has marked them as not
+    /// counted. [`Self::clear_allocated_ipus`] has to follow. Returns whether anything was entered.
+    pub fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool {
+        if !self.ipus_are_counted() {
+            return false;
+        }
+        let list = self.layout().job_record.gres_list_alloc;
+        let Some(records) = self.ipu_records(list) else { return false };
+        let marked = records.for_model(model).into_iter().filter(|(record, _)| record.total() == NO_CONSUME);
+        marked
+            .map(|(record, is_of_model)| record.set_total(if is_of_model { size.get().into() } else { 0 }))
+            .count()
+            > 0
+    }
+
+    /// Puts the mark back in place of the IPUs in the allocation.
+    pub fn clear_allocated_ipus(&mut self) {
+        let list = self.layout().job_record.gres_list_alloc;
+        let records = self.ipu_records(list).into_iter().flat_map(|records| records.all());
+        records.filter(|record| record.is_marked_on_a_node()).for_each(|record| record.set_total(NO_CONSUME));
+    }
+
+    /// The counts of the TRES that the job asks for.
+    fn requested_counts(&self, functions: &'static Functions) -> Option<Counts<'_, u64>> {
+        let field = self.layout().job_record.tres_req_cnt;
+        check::array_is_as_expected(**self, field, "tres_req_cnt")
+            .then(|| Counts::new(functions, **self, field))?
+    }
+
+    /// The records of `vipu` in a GRES list of the job.
+    fn ipu_records(&self, list: Field<Ptr>) -> Option<records::IpuRecords<'_>> {
+        functions()?;
+        check::records_are_as_expected(**self, list).then(|| records::IpuRecords::of(**self, list))?
+    }
+}

@@ -1,0 +1,141 @@
+//! The TRES of IPUs, and their places in Slurm's arrays of TRES.
+
+use std::ffi::CStr;
+
+use slurm_release::{Field, Ptr};
+use vipu_types::ModelName;
+
+use super::functions::{Functions, READ_TRES};
+use crate::job::JobRef;
+
+/// The TRES of all IPUs. That of a model is `gres/vipu:<model>`.
+const ALL_IPUS: &[u8] = b"gres/vipu";
+
+/// Whether the site stores accounting at all.
+pub fn is_in_use() -> bool {
+    // SAFETY: set once, before the plugins are loaded.
+    super::functions().is_some_and(|functions| !unsafe { functions.connection.get() }.is_null())
+}
+
+impl JobRef<'_> {
+    /// Whether Slurm counts IPUs at all.
+    pub fn ipus_are_counted(self) -> bool {
+        super::functions().is_some_and(|functions| TresNames::lock(functions).of_ipus().next().is_some())
+    }
+}
+
+/// The TRES of IPUs that Slurm counts, as AccountingStorageTRES names them.
+pub fn names_of_ipus() -> Vec<String> {
+    let Some(functions) = super::functions() else { return Vec::new() };
+    let name = |tres: &[u8]| String::from_utf8_lossy(tres).into_owned();
+    TresNames::lock(functions).of_ipus().map(|(_, tres)| name(tres)).collect()
+}
+
+/// The names of all TRES, under the TRES lock.
+pub(super) struct TresNames(&'static Functions);
+
+impl TresNames {
+    /// Takes the TRES lock. No other lock of the association manager may be taken meanwhile.
+    pub(super) fn lock(functions: &'static Functions) -> Self {
+        // SAFETY: the lock of the association manager for TRES comes after slurmctld's locks; this thread
+        // holds none of its locks (SAFETY.md, "Accounting").
+        unsafe { (functions.call.lock_assoc_mgr)(&raw const READ_TRES) };
+        Self(functions)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        // SAFETY: TRES lock (`lock`).
+        unsafe { self.0.tres_count.get() as usize }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        // SAFETY: TRES lock (`lock`).
+        let names = unsafe { self.0.tres_names.get() };
+        let count = if names.is_null() { 0 } else { self.count() };
+        (0..count).filter_map(move |place| {
+            // SAFETY: TRES lock (`lock`); the array has a name for each TRES.
+            let name = unsafe { names.add(place).read() };
+            // SAFETY: not NULL; a C string that changes under the TRES write lock alone.
+            (!name.is_null()).then(|| (place, unsafe { CStr::from_ptr(name) }.to_bytes()))
+        })
+    }
+
+    /// The TRES of IPUs, of all models and of each model, with their places.
+    pub(super) fn of_ipus(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let is_of_ipus = |name: &[u8]| {
+            name.strip_prefix(ALL_IPUS).is_some_and(|model| model.is_empty() || model.starts_with(b":"))
+        };
+        self.all().filter(move |(_, name)| is_of_ipus(name))
+    }
+
+    /// The TRES of IPUs, with their places and the number that a job of this model has of each.
+    pub(super) fn counted(&self, model: &ModelName, ipus: u64) -> impl Iterator<Item = (usize, u64)> {
+        self.of_ipus().map(move |(place, name)| {
+            let of = name[ALL_IPUS.len()..].strip_prefix(b":");
+            let is_counted = of.is_none_or(|of| of == model.as_str().as_bytes());
+            (place, if is_counted { ipus } else { 0 })
+        })
+    }
+
+    /// The place of `billing`, which Slurm computes from the others.
+    pub(super) fn billing(&self) -> Option<usize> {
+        self.all().find(|(_, name)| *name == b"billing").map(|(place, _)| place)
+    }
+}
+
+impl Drop for TresNames {
+    fn drop(&mut self) {
+        // SAFETY: exactly the lock that `lock` took, by the same thread.
+        unsafe { (self.0.call.unlock_assoc_mgr)(&raw const READ_TRES) };
+    }
+}
+
+/// An array of a job with an element for each TRES.
+///
+/// Slurm makes the arrays of jobs longer some time after a TRES was added. Until then they have no element for
+/// the new TRES.
+pub(super) struct Counts<'job, T> {
+    first: *mut T,
+    length: usize,
+    functions: &'static Functions,
+    job: std::marker::PhantomData<&'job ()>,
+}
+
+impl<'job, T: Copy> Counts<'job, T> {
+    /// Only for an array that [`super::check`] has found good. `None` if the job has no array.
+    pub(super) fn new(functions: &'static Functions, job: JobRef<'job>, field: Field<Ptr>) -> Option<Self> {
+        let first = job.record().pointer(field);
+        // SAFETY: job lock; memory of Slurm's allocator, which knows its size.
+        let length =
+            (!first.is_null()).then(|| unsafe { (functions.call.size_in_bytes)(first) } / size_of::<T>())?;
+        Some(Self { first: first.cast(), length, functions, job: std::marker::PhantomData })
+    }
+
+    pub(super) fn functions(&self) -> &'static Functions {
+        self.functions
+    }
+
+    pub(super) fn get(&self, place: usize) -> Option<T> {
+        // SAFETY: job lock; inside the array.
+        (place < self.length).then(|| unsafe { self.first.add(place).read() })
+    }
+
+    /// Only under the job write lock.
+    pub(super) fn set(&self, place: usize, value: T) {
+        if place < self.length {
+            // SAFETY: job write lock (caller); inside the array.
+            unsafe { self.first.add(place).write(value) };
+        }
+    }
+}
+
+impl Counts<'_, u64> {
+    /// Enters a number of IPUs. Returns whether a count has changed. Only under the job write lock.
+    pub(super) fn enter(&self, model: &ModelName, ipus: u64) -> bool {
+        let names = TresNames::lock(self.functions);
+        let changes = names
+            .counted(model, ipus)
+            .filter(|(place, count)| self.get(*place).is_some_and(|now| now != *count));
+        changes.map(|(place, count)| self.set(place, count)).count() > 0
+    }
+}

@@ -1,0 +1,131 @@
+//! The number of IPUs in Slurm's records, in the database and in the use of QOS.
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+use testbed::{main_job, wait_until};
+
+use super::{add_root, enforcing, recorded, shows, used, uses, was_recorded};
+use crate::LIMIT;
+use crate::jobs::{ended, ipus, let_go, running, runs, submit, update};
+
+#[test]
+fn acct_ipus_count_once_on_one_node_and_on_two() -> Result<()> {
+    enforcing().nodes(2).run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let one = running(cluster, 16, &[])?;
+        let two = running(cluster, 8, &["-N2"])?;
+        shows(cluster, one, 16)?;
+        shows(cluster, two, 8)?;
+        uses(cluster, "normal", 24)?;
+        // Two steps at a time do not wait for each other's IPUs.
+        let steps = "srun -n1 sleep 2 & srun -n1 --overlap true; wait";
+        let with_steps = cluster.sbatch(steps, &["--gres=vipu:pod64:4", "-N2", "-n2"])?;
+        ended(cluster, with_steps, "COMPLETED")?;
+        let_go(cluster, one)?;
+        uses(cluster, "normal", 8)?;
+        let_go(cluster, two)?;
+        uses(cluster, "normal", 0)?;
+        [(one, 16), (two, 8), (with_steps, 4)]
+            .iter()
+            .try_for_each(|(job, ipus)| was_recorded(cluster, *job, *ipus))
+    })
+}
+
+#[test]
+fn acct_ipus_of_whole_nodes_count_once() -> Result<()> {
+    enforcing().nodes(2).run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = running(cluster, 16, &["-N2", "--exclusive"])?;
+        shows(cluster, job, 16)?;
+        uses(cluster, "normal", 16)?;
+        let_go(cluster, job)?;
+        let without = cluster.sbatch("true", &["-N2", "--exclusive"])?;
+        ended(cluster, without, "COMPLETED")?;
+        was_recorded(cluster, job, 16)?;
+        let line = &recorded(cluster, without, "AllocTRES")?[0][0];
+        ensure!(!line.contains("18446744073709551613"), "{line}");
+        uses(cluster, "normal", 0)
+    })
+}
+
+#[test]
+fn acct_tasks_of_an_array_and_components_count_each() -> Result<()> {
+    enforcing().nodes(3).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let array = submit(cluster, &["--array=0-2", "-N2", "--gres=vipu:pod64:8"])?;
+        wait_until("three tasks to run", LIMIT, || Ok(used(cluster, "normal")? == [24; 2]))?;
+        let het = cluster.command("sbatch").args(&[
+            "--parsable",
+            "-o/dev/null",
+            "--gres=vipu:pod64:4",
+            "-N2",
+            ":",
+            "--gres=vipu:pod64:2",
+            "--wrap",
+            "sleep 300",
+        ]);
+        let het = het.success()?.stdout;
+        wait_until("both components to run", LIMIT, || Ok(used(cluster, "normal")? == [30; 2]))?;
+        cluster.command("scancel").args(&[het.trim(), &array.to_string()]).success()?;
+        wait_until("no use after the last job", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))
+    })
+}
+
+#[test]
+fn acct_requeued_and_shrunk_jobs_count_on() -> Result<()> {
+    enforcing().nodes(3).run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = running(cluster, 16, &["-N3", "-n3"])?;
+        update(cluster, job, &["NumNodes=1"])?;
+        shows(cluster, job, 16)?;
+        uses(cluster, "normal", 16)?;
+        cluster.scontrol(&["requeue", &job.to_string()])?;
+        wait_until("the run to end", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))?;
+        crate::jobs::waits_again(cluster, job, 1)?;
+        crate::jobs::begin_again(cluster, job)?;
+        runs(cluster, job)?;
+        shows(cluster, job, 16)?;
+        uses(cluster, "normal", 16)?;
+        let_go(cluster, job)?;
+        uses(cluster, "normal", 0)
+    })
+}
+
+#[test]
+fn acct_ipus_are_billed_by_their_number() -> Result<()> {
+    let weights = "PartitionName=billed Nodes=ALL TRESBillingWeights=cpu=0,gres/vipu=2.0";
+    enforcing().nodes(2).slurm_conf(weights).slurm_conf("PriorityType=priority/multifactor").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let jobs = ["-N1", "-N2"].map(|nodes| {
+            let job = cluster.sbatch(main_job::SHOW, &["-pbilled", nodes, "--gres=vipu:pod64:16"])?;
+            ended(cluster, job, "COMPLETED")?;
+            Ok::<_, anyhow::Error>(job)
+        });
+        for job in jobs {
+            let line = recorded(cluster, job?, "AllocTRES")?[0][0].clone();
+            ensure!(line.contains("billing=32,"), "{line}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn acct_prepared_jobs_count_and_show_nothing_in_their_steps() -> Result<()> {
+    enforcing().vipu_conf("Prepare=all").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = ipus(cluster, 16, 10, &[])?;
+        runs(cluster, job)?;
+        shows(cluster, job, 16)?;
+        let srun = ["-Jinteractive", "--gres=vipu:pod64:8", "sleep", "300"];
+        let mut terminal = cluster.command("srun").args(&srun).start()?;
+        let interactive = cluster.await_job_named("interactive", LIMIT)?;
+        runs(cluster, interactive)?;
+        shows(cluster, interactive, 8)?;
+        uses(cluster, "normal", 24)?;
+        terminal.signal(Signal::TERM)?;
+        let_go(cluster, job)?;
+        wait_until("no use after the last job", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))?;
+        was_recorded(cluster, job, 16)?;
+        was_recorded(cluster, interactive, 8)
+    })
+}
