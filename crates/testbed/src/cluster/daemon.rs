@@ -108,6 +108,8 @@ pub(crate) fn mariadbd(account: &Account, layout: &Layout) -> Daemon {
         option("socket", &layout.database_socket()),
         option("pid-file", &layout.root().join("run/database.pid")),
         option("init-file", &layout.conf("database.sql")),
+        // A MariaDB that starts removes the temporary tables of all others from /tmp.
+        option("tmpdir", &layout.root().join("run")),
         // Small and quick: nothing has to survive the machine.
         "--innodb-buffer-pool-size=32M".to_owned(),
         "--innodb-log-file-size=4M".to_owned(),
