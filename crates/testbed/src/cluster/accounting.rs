@@ -4,7 +4,7 @@ use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, time::Duration
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Account, Layout, daemon, folder_layout::permit};
+use super::{Account, Layout, daemon, folder_layout::permit, logs::Logs};
 use crate::{
     process::{Lead, Leashed},
     wait_until,
@@ -29,8 +29,14 @@ pub(crate) struct Accounting {
 }
 
 impl Accounting {
-    /// Starts both, and waits until slurmdbd listens at this port.
+    /// Starts both, and waits until slurmdbd listens at this port. The error of a failure has the daemons' logs,
+    /// which go with the cluster's folder.
     pub(crate) fn start(lead: &Lead, layout: &Layout, slurm: &Account, port: u16) -> Result<Self> {
+        let started = Self::start_both(lead, layout, slurm, port);
+        started.with_context(|| format!("no accounting\n{}", Logs::new(layout).tails()))
+    }
+
+    fn start_both(lead: &Lead, layout: &Layout, slurm: &Account, port: u16) -> Result<Self> {
         let folder = layout.database();
         fs::create_dir(&folder)?;
         chown(&folder, Some(slurm.uid), Some(slurm.gid))?;
@@ -38,9 +44,12 @@ impl Accounting {
         let tables = tables.with_context(|| format!("there is none of {}", SYSTEM_TABLES.join(", ")))?;
         let statements = format!("create database if not exists mysql;\nuse mysql;\n{tables}");
         fs::write(layout.conf("database.sql"), statements)?;
-        let database = daemon::mariadbd(slurm, layout).start(lead, layout)?;
+        let mut database = daemon::mariadbd(slurm, layout).start(lead, layout)?;
         let socket = layout.database_socket();
-        wait_until("MariaDB's socket", START_LIMIT, || Ok(socket.exists()))?;
+        wait_until("MariaDB's socket", START_LIMIT, || {
+            ensure!(database.ended()?.is_none(), "MariaDB has ended");
+            Ok(socket.exists())
+        })?;
         let conf = layout.conf("slurmdbd.conf");
         fs::write(&conf, slurmdbd_conf(layout, port))?;
         // slurmdbd refuses a file that others can read.
@@ -48,7 +57,8 @@ impl Accounting {
         chown(&conf, Some(slurm.uid), Some(slurm.gid))?;
         let mut slurmdbd = daemon::slurmdbd(slurm).start(lead, layout)?;
         wait_until("slurmdbd to listen", START_LIMIT, || {
-            ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended: see slurmdbd.stderr");
+            ensure!(database.ended()?.is_none(), "MariaDB has ended");
+            ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended");
             Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
         })?;
         Ok(Self { slurmdbd, database })
