@@ -25,12 +25,9 @@ const INSIDE: &str = "/opt/vipu";
 const INSIDE_ONE: [&str; 2] = ["e2e", "faults"];
 const DRIVING: &str = "matrix";
 
-/// Files of `tests/e2e` that run in no container, because they would take minutes for each release, or because
-/// slurmdbd of the test cluster does not start there yet.
+/// Files of `tests/e2e` that run in no container, because they would take minutes for each release.
 /// `matrix_job_kinds` covers the differences between releases.
-const ON_THIS_MACHINE_ONLY: [&str; 15] = [
-    "account::database::",
-    "account::qos::",
+const ON_THIS_MACHINE_ONLY: [&str; 13] = [
     "see::when::",
     "change::requeues::",
     "change::resizes::",

@@ -20,6 +20,11 @@ const SYSTEM_TABLES: [&str; 3] = [
     "/usr/share/mariadb/mariadb_system_tables.sql",
 ];
 
+/// slurmdbd's database. MariaDB makes it before slurmdbd starts. If slurmdbd finds none, it makes the database
+/// itself, with the handle whose connection failed. libmariadb of MariaDB 11.8 refuses every result of a handle
+/// that connects again after a failure (error 5027).
+const DATABASE: &str = "slurm_acct";
+
 /// slurmdbd and MariaDB.
 #[derive(Debug)]
 pub(crate) struct Accounting {
@@ -42,7 +47,10 @@ impl Accounting {
         chown(&folder, Some(slurm.uid), Some(slurm.gid))?;
         let tables = SYSTEM_TABLES.into_iter().find_map(|file| fs::read_to_string(file).ok());
         let tables = tables.with_context(|| format!("there is none of {}", SYSTEM_TABLES.join(", ")))?;
-        let statements = format!("create database if not exists mysql;\nuse mysql;\n{tables}");
+        let statements = format!(
+            "create database if not exists mysql;\nuse mysql;\n{tables}\n\
+             create database if not exists {DATABASE};\n"
+        );
         fs::write(layout.conf("database.sql"), statements)?;
         let mut database = daemon::mariadbd(slurm, layout).start(lead, layout)?;
         let socket = layout.database_socket();
@@ -88,7 +96,7 @@ fn slurmdbd_conf(layout: &Layout, port: u16) -> String {
          SlurmUser=slurm\n\
          StorageType=accounting_storage/mysql\n\
          StorageHost=localhost\n\
-         StorageLoc=slurm_acct\n\
+         StorageLoc={DATABASE}\n\
          LogFile={dir}/log/slurmdbd.log\n\
          PidFile={dir}/run/slurmdbd.pid\n"
     )
