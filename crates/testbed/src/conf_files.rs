@@ -48,6 +48,11 @@ pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
 /// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu.
 const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
 
+/// The name of the cluster: that of its folder, as Slurm allows it.
+pub(crate) fn cluster_name(layout: &Layout) -> String {
+    layout.root().file_name().unwrap_or_default().to_string_lossy().to_lowercase()
+}
+
 pub(crate) fn node_name(index: u16) -> String {
     format!("ipu-pod64-{:03}", index + 1)
 }
@@ -174,7 +179,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
     let controllers = controllers(settings);
     let port = at.slurmctld;
     let cpus = settings.cpus;
-    let name = layout.root().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = cluster_name(layout);
     Ok(format!(
         "ClusterName={name}\n\
          {controllers}\

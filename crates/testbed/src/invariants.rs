@@ -58,6 +58,7 @@ impl<H: Hosts> Cluster<H> {
             ("IPU owned twice", self.on_controllers(Mock::owned_twice)),
             ("file left in IpuofDir", self.ipuof_files()),
             ("job lost", self.lost_jobs()),
+            ("IPUs still counted", self.counted_ipus()),
             ("slurmctld", self.hosts.slurmctld_lives().map(|()| Vec::new())),
             ("slurmctld's log", self.slurmctld_faults()),
             ("a node's log", self.node_faults()),
@@ -80,6 +81,22 @@ impl<H: Hosts> Cluster<H> {
         let known: Vec<_> = self.jobs()?.into_iter().map(|job| job.id).collect();
         let submitted = locked(&self.submitted);
         Ok(submitted.iter().filter(|job| !known.contains(job)).map(ToString::to_string).collect())
+    }
+
+    /// The lines in which Slurm shows IPUs in use, of nodes, QOS and associations, though all jobs have ended.
+    fn counted_ipus(&self) -> Result<Vec<String>> {
+        let shown = [self.scontrol(&["show", "node"])?, self.scontrol(&["show", "assoc_mgr"])?].concat();
+        let counts = |tres: &str| {
+            let (name, count) = tres.trim().trim_start_matches("AllocTRES=").split_once('=')?;
+            let used = count.split_once('(').map_or(count, |(_, used)| used.trim_end_matches(')'));
+            (name.trim_start_matches("GrpTRES=").contains("gres/vipu") && used != "0").then_some(())
+        };
+        let is_of_use = |line: &&str| line.starts_with("AllocTRES=") || line.starts_with("GrpTRES=");
+        let lines = shown.lines().map(str::trim).filter(is_of_use);
+        Ok(lines
+            .filter(|line| line.split(',').any(|tres| counts(tres).is_some()))
+            .map(str::to_owned)
+            .collect())
     }
 
     fn slurmctld_faults(&self) -> Result<Vec<String>> {

@@ -1,13 +1,14 @@
 //! slurmdbd and its database: MariaDB on a socket in the cluster's folder, as SlurmUser.
 
-use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, time::Duration};
+use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 
 use super::{Account, Layout, daemon, folder_layout::permit, logs::Logs};
 use crate::{
+    conf_files::cluster_name,
     process::{Lead, Leashed},
-    wait_until,
+    programs, wait_until,
 };
 
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -69,8 +70,20 @@ impl Accounting {
             ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended");
             Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
         })?;
+        add_cluster(layout)?;
         Ok(Self { slurmdbd, database })
     }
+}
+
+/// Makes the cluster's entry before slurmctld starts. If slurmctld makes it, slurmdbd sends changes to a port at
+/// which slurmctld does not listen yet, and may send it none later (22.05).
+fn add_cluster(layout: &Layout) -> Result<()> {
+    let environment = daemon::environment(layout, &Account::root()?);
+    let mut sacctmgr = Command::new(programs::find("sacctmgr")?);
+    sacctmgr.args(["-i", "add", "cluster", &cluster_name(layout)]).env_clear().envs(environment);
+    let output = sacctmgr.output()?;
+    ensure!(output.status.success(), "sacctmgr add cluster: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
 }
 
 /// The lines of slurm.conf. AuthInfo does not count for slurmdbd: the socket of munge is its "password".
