@@ -103,11 +103,16 @@ pub(crate) fn now() -> Result<Duration> {
     Ok(SystemTime::now().duration_since(UNIX_EPOCH)?)
 }
 
+/// Waits until the next second begins.
+pub(crate) fn next_second() -> Result<()> {
+    let begun = now()?.as_secs();
+    wait_until("the next second", LIMIT, || Ok(now()?.as_secs() > begun))
+}
+
 /// Lets a requeued job begin now instead of after Slurm's two minutes. Waits for the next second first: the
 /// node refuses a launch in the second in which it heard of the previous end.
 pub(crate) fn begin_again(cluster: &Cluster, job: JobId) -> Result<()> {
-    let told = now()?.as_secs();
-    wait_until("the next second", LIMIT, || Ok(now()?.as_secs() > told))?;
+    next_second()?;
     update(cluster, job, &["StartTime=now"])
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, mem, process::ExitCode};
 
 /// The groups that a test's name may begin with. All other tests cover parts of the program alone.
-const GROUPS: [&str; 6] = ["job", "sched", "fault", "user", "matrix", "cli"];
+const GROUPS: [&str; 7] = ["job", "sched", "fault", "user", "matrix", "cli", "acct"];
 
 const PARTS: &str = "parts";
 

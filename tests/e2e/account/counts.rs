@@ -2,11 +2,11 @@
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use testbed::{main_job, wait_until};
+use testbed::{JobId, main_job};
 
-use super::{add_root, enforcing, recorded, shows, used, uses, was_recorded};
+use super::{add_root, enforcing, recorded, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
-use crate::jobs::{ended, ipus, let_go, running, runs, submit, update};
+use crate::jobs::{ended, ipus, let_go, next_second, running, runs, submit, update};
 
 #[test]
 fn acct_ipus_count_once_on_one_node_and_on_two() -> Result<()> {
@@ -53,7 +53,7 @@ fn acct_tasks_of_an_array_and_components_count_each() -> Result<()> {
     enforcing().nodes(3).slurm_conf("SchedulerParameters=bf_interval=1").run(|cluster| {
         add_root(cluster, &["normal"])?;
         let array = submit(cluster, &["--array=0-2", "-N2", "--gres=vipu:pod64:8"])?;
-        wait_until("three tasks to run", LIMIT, || Ok(used(cluster, "normal")? == [24; 2]))?;
+        will_use(cluster, "normal", 24)?;
         let het = cluster.command("sbatch").args(&[
             "--parsable",
             "-o/dev/null",
@@ -64,23 +64,41 @@ fn acct_tasks_of_an_array_and_components_count_each() -> Result<()> {
             "--wrap",
             "sleep 300",
         ]);
-        let het = het.success()?.stdout;
-        wait_until("both components to run", LIMIT, || Ok(used(cluster, "normal")? == [30; 2]))?;
-        cluster.command("scancel").args(&[het.trim(), &array.to_string()]).success()?;
-        wait_until("no use after the last job", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))
+        let leader = JobId(het.success()?.stdout.trim().parse()?);
+        let second = JobId(leader.0 + 1);
+        for (component, ipus) in [(leader, 4), (second, 2)] {
+            runs(cluster, component)?;
+            shows(cluster, component, ipus)?;
+        }
+        // Slurm 26.05 adds only the first component to the use, also its CPUs.
+        cluster.command("scancel").args(&[&leader.to_string(), &array.to_string()]).success()?;
+        will_use(cluster, "normal", 0)
     })
 }
 
 #[test]
-fn acct_requeued_and_shrunk_jobs_count_on() -> Result<()> {
+fn acct_a_job_that_gives_up_nodes_counts_on() -> Result<()> {
     enforcing().nodes(3).run(|cluster| {
         add_root(cluster, &["normal"])?;
         let job = running(cluster, 16, &["-N3", "-n3"])?;
+        // slurmdbd knows a run by its job and the second of its submit or its resize.
+        next_second()?;
         update(cluster, job, &["NumNodes=1"])?;
         shows(cluster, job, 16)?;
         uses(cluster, "normal", 16)?;
+        let_go(cluster, job)?;
+        uses(cluster, "normal", 0)
+    })
+}
+
+#[test]
+fn acct_a_requeued_job_counts_again() -> Result<()> {
+    enforcing().nodes(2).run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = running(cluster, 16, &["-N2"])?;
+        next_second()?;
         cluster.scontrol(&["requeue", &job.to_string()])?;
-        wait_until("the run to end", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))?;
+        will_use(cluster, "normal", 0)?;
         crate::jobs::waits_again(cluster, job, 1)?;
         crate::jobs::begin_again(cluster, job)?;
         runs(cluster, job)?;
@@ -124,7 +142,7 @@ fn acct_prepared_jobs_count_and_show_nothing_in_their_steps() -> Result<()> {
         uses(cluster, "normal", 24)?;
         terminal.signal(Signal::TERM)?;
         let_go(cluster, job)?;
-        wait_until("no use after the last job", LIMIT, || Ok(used(cluster, "normal")? == [0; 2]))?;
+        will_use(cluster, "normal", 0)?;
         was_recorded(cluster, job, 16)?;
         was_recorded(cluster, interactive, 8)
     })

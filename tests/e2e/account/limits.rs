@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use testbed::wait_until;
 
-use super::{add_root, enforcing, limit, sacctmgr, shows, used, uses};
+use super::{add_root, enforcing, limit, sacctmgr, shows, uses, will_use};
 use crate::LIMIT;
 use crate::jobs::{cancel, ended, ipus, let_go, running, runs, update, waits};
 
@@ -110,7 +110,7 @@ fn acct_tasks_with_whole_nodes_keep_to_the_limit() -> Result<()> {
         limit(cluster, "limited", "MaxTRESPerUser=gres/vipu=32")?;
         let args = ["-qlimited", "--exclusive", "--array=0-2", "--gres=vipu:pod64:16"];
         let array = crate::jobs::submit(cluster, &args)?;
-        wait_until("two tasks to run", LIMIT, || Ok(used(cluster, "limited")? == [32; 2]))?;
+        will_use(cluster, "limited", 32)?;
         waits(cluster, array, "QOSMaxGRESPerUser")?;
         uses(cluster, "limited", 32)
     })

@@ -2,6 +2,7 @@
 
 mod counts;
 mod limits;
+mod page;
 mod qos;
 mod restarts;
 
@@ -72,8 +73,16 @@ fn used(cluster: &Cluster, qos: &str) -> Result<[u64; 2]> {
 
 fn uses(cluster: &Cluster, qos: &str, ipus: u64) -> Result<()> {
     let used = used(cluster, qos)?;
-    ensure!(used == [ipus; 2], "QOS {qos} uses {used:?} of {OF_IPUS:?}, not {ipus}");
+    let shown = || cluster.scontrol(&["show", "assoc_mgr", "flags=qos", &format!("qos={qos}")]);
+    ensure!(used == [ipus; 2], "QOS {qos} uses {used:?} of {OF_IPUS:?}, not {ipus}: {}", shown()?);
     Ok(())
+}
+
+/// Waits until this number of IPUs is in use.
+fn will_use(cluster: &Cluster, qos: &str, ipus: u64) -> Result<()> {
+    let waited = wait_until(&format!("{ipus} IPUs in use"), LIMIT, || Ok(used(cluster, qos)? == [ipus; 2]));
+    // The error says how many there are.
+    waited.or_else(|_| uses(cluster, qos, ipus))
 }
 
 /// The IPUs in a list of TRES, of both kinds.
@@ -86,7 +95,11 @@ fn shows(cluster: &Cluster, job: JobId, ipus: u32) -> Result<()> {
     let list =
         cluster.command("squeue").args(&["-hj", &job.to_string(), "-O", "tres-alloc:200"]).success()?.stdout;
     let ipus = ipus.to_string();
-    ensure!(ipus_in(list.trim()) == [Some(ipus.as_str()); 2], "job {job}: {list}");
+    // For the leader of a heterogeneous job, squeue shows all components.
+    ensure!(
+        ipus_in(list.lines().next().unwrap_or_default().trim()) == [Some(ipus.as_str()); 2],
+        "job {job}: {list}"
+    );
     Ok(())
 }
 

@@ -1,0 +1,68 @@
+//! The commands of docs/accounting.md.
+
+use anyhow::{Result, ensure};
+use testbed::Cluster;
+
+use super::{add_root, enforcing, limit, sacctmgr};
+use crate::jobs::{ipus, let_go, running, runs, waits};
+
+const PAGE: &str = include_str!("../../../docs/accounting.md");
+
+/// The commands of the page that begin with one of these words, in their order.
+fn commands(programs: &[&str]) -> Vec<&'static str> {
+    let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
+    let cells = PAGE.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('`'));
+    let is_one = |line: &&str| programs.iter().any(|program| line.starts_with(&format!("{program} ")));
+    blocks.chain(cells).filter(is_one).collect()
+}
+
+/// Runs a command of the page with the names of this cluster.
+fn run(cluster: &Cluster, command: &str) -> Result<String> {
+    let command = command.replace("LAB", "root").replace("ALICE", "root");
+    let words: Vec<_> = command.split(' ').collect();
+    let output = cluster.command(words[0]).args(&words[1..]).output()?;
+    // sacctmgr ends with 1 if a value is set already.
+    let is_done = output.code == 0 || output.stdout.contains("Nothing modified");
+    ensure!(is_done, "{command}: {output:?}");
+    Ok(output.stdout)
+}
+
+#[test]
+fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
+    enforcing().slurm_conf("PriorityType=priority/multifactor").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = running(cluster, 16, &[])?;
+        let reports = commands(&["sacct", "sreport", "sshare", "scontrol"]);
+        ensure!(reports.len() == 6, "{reports:?}");
+        for report in reports {
+            let shown = run(cluster, report)?;
+            ensure!(!shown.trim().is_empty(), "{report} shows nothing");
+            ensure!(!report.starts_with("scontrol") || shown.contains("gres/vipu=N(16)"), "{shown}");
+        }
+        let_go(cluster, job)?;
+        let changes = commands(&["sacctmgr"]);
+        ensure!(changes.len() == 11, "{changes:?}");
+        changes.iter().try_for_each(|change| run(cluster, change).map(drop))
+    })
+}
+
+#[test]
+fn acct_page_surplus_is_preempted_and_quota_is_not() -> Result<()> {
+    let settings = enforcing().slurm_conf("PreemptType=preempt/qos").slurm_conf("PreemptMode=REQUEUE");
+    settings.run(|cluster| {
+        add_root(cluster, &["normal", "besteffort"])?;
+        sacctmgr(cluster, &["modify", "qos", "besteffort", "set", "UsageFactor=0"])?;
+        sacctmgr(cluster, &["modify", "qos", "normal", "set", "Preempt=besteffort"])?;
+        limit(cluster, "normal", "MaxTRESPerUser=gres/vipu=32")?;
+        let surplus = running(cluster, 64, &["-qbesteffort", "--requeue"])?;
+        let quota = ipus(cluster, 32, 10, &["-qnormal"])?;
+        runs(cluster, quota)?;
+        let above = ipus(cluster, 16, 10, &["-qnormal"])?;
+        waits(cluster, above, "QOSMaxGRESPerUser")?;
+        let_go(cluster, quota)?;
+        runs(cluster, above)?;
+        let_go(cluster, above)?;
+        ensure!(cluster.job(surplus)?.restarts == 1, "the surplus was not requeued once");
+        Ok(())
+    })
+}
