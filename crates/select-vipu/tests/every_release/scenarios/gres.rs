@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 
+use crate::cluster::list;
 use crate::host::{Host, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
@@ -64,12 +65,12 @@ fn said(host: Host, plugin: Plugin, records: &[Record]) -> Vec<String> {
     type Load = unsafe extern "C" fn(*mut *mut c_void, *mut c_void) -> c_int;
     // SAFETY: the function has this type in every release.
     let load = unsafe { std::mem::transmute::<*mut c_void, Load>(plugin.wanted("gres_p_node_config_load")) };
-    let mut list: Vec<_> = records.iter().map(|record| record.address()).chain([null_mut()]).collect();
+    let records: Vec<_> = records.iter().map(|record| record.address()).collect();
     notes();
     let unread = std::ptr::without_provenance_mut(1);
     // SAFETY: the list has the fake's form; the other argument differs between the releases and must not be
     // read.
-    let code = unsafe { load(list.as_mut_ptr(), unread) };
+    let code = unsafe { load(list(&records), unread) };
     assert_eq!(code, 0, "Slurm {}", host.release.name);
     notes().into_iter().filter(|note| note.starts_with("log 2: ")).collect()
 }
