@@ -9,6 +9,8 @@ mod ledger_held;
 mod model;
 mod partition;
 pub(crate) mod seen_jobs;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -100,7 +102,7 @@ impl StatusComposer {
     }
 
     /// The jobs in line for a model, each with its id. None for a job that Slurm has cancelled, of which the
-    /// ledger does not hear.
+    /// ledger does not hear. A job that waits for something else is left out.
     fn line(
         &mut self,
         frontend: &Frontend,
@@ -119,6 +121,12 @@ impl StatusComposer {
                 let seen = seen.get(&id);
                 if seen.is_some_and(|seen| !seen.is_pending()) {
                     all.push((None, id));
+                    continue;
+                }
+                // The ledger keeps the plan of a held job until a scheduler next looks at its line. The look at
+                // the job knows earlier. It also shows that the job has not ended, so that `not_in_line` has it.
+                if seen.is_some_and(|seen| seen.waits_elsewhere(waiting.seen)) {
+                    self.before.remove(&id);
                     continue;
                 }
                 let job = WaitingJob {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
+use ledger::Seconds;
 use vipu_status::{Job, Rank};
 use vipu_types::{GresRequest, IpuCount, ModelName};
 
@@ -33,6 +34,9 @@ pub(crate) struct SeenJob {
     pub(super) tasks: u32,
     /// The model and the IPUs that it wants. None if it does not wait, or if its request is no longer valid.
     pub(super) waits_for: Option<(ModelName, IpuCount)>,
+    /// The Unix time of the first look that showed that it waits for something else than IPUs, for example
+    /// because it is held. None if the last look showed otherwise.
+    pub(super) elsewhere_since: Option<Seconds>,
     latest_end: LatestEnd,
 }
 
@@ -61,6 +65,12 @@ impl SeenJob {
 
     pub(super) fn is_pending(&self) -> bool {
         matches!(self.latest_end, LatestEnd::AfterStart(_))
+    }
+
+    /// Whether it waits for something else than IPUs, and no scheduler has asked for its IPUs since that was first
+    /// seen. A scheduler also asks for the IPUs of a job whose limits it checks later.
+    pub(super) fn waits_elsewhere(&self, asked: Seconds) -> bool {
+        self.waits_for.is_some() && self.elsewhere_since.is_some_and(|since| asked <= since)
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -94,6 +104,24 @@ impl SeenJobs {
 
     pub(super) fn changes(&self) -> u64 {
         lock(&self.0).changes
+    }
+
+    /// Notes a look at a job. None means that Slurm no longer has the job.
+    pub(super) fn note(&self, job: u32, seen: Option<SeenJob>) {
+        let mut book = lock(&self.0);
+        let before = book.jobs.get(&job);
+        let since = before.and_then(|before| before.elsewhere_since);
+        let seen = seen.map(|seen| SeenJob {
+            elsewhere_since: seen.elsewhere_since.map(|now| since.unwrap_or(now)),
+            ..seen
+        });
+        if before != seen.as_ref() {
+            book.changes += 1;
+        }
+        match seen {
+            Some(seen) => drop(book.jobs.insert(job, seen)),
+            None => drop(book.jobs.remove(&job)),
+        }
     }
 
     pub(super) fn retain(&self, is_wanted: impl Fn(u32, &SeenJob) -> bool) {
@@ -133,16 +161,8 @@ impl JobsToSee {
         let seen = slurm.look_at(&jobs, |job| {
             guard(&|| format!("look at job {}", job.id()), None, || Some(see(frontend, job)))
         });
-        let mut book = lock(&frontend.seen_jobs.0);
         for (job, seen) in jobs.into_iter().zip(seen) {
-            let seen = seen.flatten();
-            if book.jobs.get(&job) != seen.as_ref() {
-                book.changes += 1;
-            }
-            match seen {
-                Some(seen) => drop(book.jobs.insert(job, seen)),
-                None => drop(book.jobs.remove(&job)),
-            }
+            frontend.seen_jobs.note(job, seen.flatten());
         }
     }
 }
@@ -163,6 +183,7 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
             priority: job.priority(),
         },
         waits_for: Some(job).filter(|job| job.is_pending()).and_then(|job| waits_for(frontend, job)),
+        elsewhere_since: (job.is_pending() && !job.waits_in_line()).then(|| frontend.outside().unix_time()),
         latest_end: match job {
             job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
             job if job.is_running() => LatestEnd::At(job.end_time()),
@@ -194,5 +215,33 @@ pub(super) fn job(id: u32, seen: Option<&SeenJob>) -> Job {
         name: seen.name.clone(),
         slurm_partition: seen.slurm_partition.clone(),
         qos: seen.qos.clone(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A job that waits for 32 IPUs of pod64.
+    pub(in crate::status) fn in_line() -> SeenJob {
+        SeenJob {
+            user: 1000,
+            component: None,
+            array: None,
+            name: None,
+            slurm_partition: None,
+            qos: None,
+            reason: None,
+            rank: Rank::default(),
+            tasks: 1,
+            waits_for: Some((ModelName::new("pod64").unwrap(), IpuCount::new(32).unwrap())),
+            elsewhere_since: None,
+            latest_end: LatestEnd::AfterStart(3600),
+        }
+    }
+
+    /// The job when a look at this time shows that it is held.
+    pub(in crate::status) fn held(now: Seconds) -> SeenJob {
+        SeenJob { reason: Some("JobHeldAdmin".into()), elsewhere_since: Some(now), ..in_line() }
     }
 }

@@ -1,0 +1,103 @@
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use ledger::{Action, Claim, Event, KnownJobs, ModelFacts, Wish};
+use vipu_types::{Placement, PodId};
+
+use super::seen_jobs::tests::{held, in_line};
+use super::*;
+use crate::outside::Outside;
+
+const NOW: Seconds = Seconds(1_800_000_000);
+
+struct Nothing;
+
+impl Outside for Nothing {
+    fn now(&self) -> Millis {
+        Millis(1000)
+    }
+    fn unix_time(&self) -> Seconds {
+        NOW
+    }
+    fn local_time(&self, at: Seconds) -> String {
+        at.0.to_string()
+    }
+    fn carry_out(&self, _: Vec<Action>) {}
+    fn note_launched(&self, _: Claim, _: Seconds) {}
+    fn ask_host(&self, _: HostTask) {}
+    fn is_switched_off(&self) -> bool {
+        false
+    }
+}
+
+/// Has a scheduler ask for the IPUs of job 7 on a Pod that is too small for it.
+fn ask(frontend: &Frontend, now: Seconds) {
+    let model = ModelName::new("pod64").unwrap();
+    let rank = Rank { in_reservation: false, tier: 1, priority: 100, job: Reverse(7) };
+    let size = IpuCount::new(32).unwrap();
+    let wish = Wish { model, size, rank, duration: Duration::from_secs(3600) };
+    let jobs =
+        KnownJobs { now, ends: HashMap::new(), expected: HashMap::new(), patience: Duration::from_secs(600) };
+    assert!(frontend.ledger().may_start(&wish, &jobs).is_err());
+}
+
+fn site() -> Frontend {
+    let frontend = Frontend::new(Box::new(Nothing));
+    let pod = PodId { model: ModelName::new("pod64").unwrap(), controller: "a:8090".parse().unwrap() };
+    frontend.tell_models(vec![ModelFacts {
+        model: pod.model.clone(),
+        controllers: vec![pod.controller.clone()],
+        domain_size: IpuCount::new(64).unwrap(),
+        prefix: "slurm".into(),
+        placement: Placement::Explicit,
+        reconcile_interval: Duration::from_secs(30),
+        largest: 64,
+        trouble: None,
+    }]);
+    let partitions = Vec::new();
+    frontend.tell(Event::Inventory { pod, asked: Millis(1000), ipus: 16, faulty: 0, partitions });
+    frontend
+}
+
+/// The locks are those of shuttle, which needs a run of its own.
+fn once(test: impl Fn() + Send + Sync + 'static) {
+    shuttle::check_random(test, 1);
+}
+
+/// The ids in `line` and in `not_in_line` of the next document.
+fn ids(composer: &mut StatusComposer, frontend: &Frontend) -> [Vec<u32>; 2] {
+    let status = composer.compose(frontend, Writer::default(), BTreeMap::new());
+    [status.line, status.not_in_line]
+        .map(|jobs| jobs.into_iter().filter_map(|row| row.job).map(|job| job.id).collect())
+}
+
+#[test]
+fn cli_status_line_leaves_out_a_job_that_is_held_while_it_waits() {
+    once(|| {
+        let (frontend, mut composer) = (site(), StatusComposer::default());
+        ask(&frontend, NOW);
+        frontend.seen_jobs.note(7, Some(in_line()));
+        assert_eq!(ids(&mut composer, &frontend), [vec![7], vec![]]);
+        let before = frontend.status_revision();
+        frontend.seen_jobs.note(7, Some(held(NOW)));
+        assert_ne!(frontend.status_revision(), before);
+        assert_eq!(ids(&mut composer, &frontend), [vec![], vec![7]]);
+        frontend.seen_jobs.note(7, Some(held(Seconds(NOW.0 + 10))));
+        assert_eq!(ids(&mut composer, &frontend), [vec![], vec![7]]);
+        frontend.seen_jobs.note(7, Some(in_line()));
+        assert_eq!(ids(&mut composer, &frontend), [vec![7], vec![]]);
+    });
+}
+
+/// Slurm tests some limits only after it has asked for the job's IPUs.
+#[test]
+fn cli_status_line_has_a_job_of_whose_limits_slurm_hears_later() {
+    once(|| {
+        let (frontend, mut composer) = (site(), StatusComposer::default());
+        ask(&frontend, NOW);
+        frontend.seen_jobs.note(7, Some(held(NOW)));
+        ask(&frontend, Seconds(NOW.0 + 5));
+        frontend.seen_jobs.note(7, Some(held(Seconds(NOW.0 + 10))));
+        assert_eq!(ids(&mut composer, &frontend), [vec![7], vec![]]);
+    });
+}
