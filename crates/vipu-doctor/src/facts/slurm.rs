@@ -1,6 +1,7 @@
 //! slurm.conf of this host, and what it says the host is.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use slurm_conf::{HostList, Line, Named, Place, SlurmConf};
@@ -156,14 +157,19 @@ pub(crate) fn short(place: &Place) -> String {
 
 /// Whether a line such as `SlurmctldHost=ctl(10.0.0.1)` is about this host.
 fn is_host(line: &Line, host: &Host<'_>) -> bool {
-    let name = line.pair.value.split('(').next().unwrap_or_default();
-    name == host.name || name == host.short_name()
+    is_name(line.pair.value.split('(').next().unwrap_or_default().trim(), host)
 }
 
 fn names_host(node: &Named, host: &Host<'_>) -> bool {
     let named = node.get("NodeHostname").map_or(node.name.as_str(), |hostname| &hostname.value);
     let Ok(list) = HostList::parse(named) else { return false };
-    list.names().any(|name| name == host.name || name == host.short_name())
+    list.names().any(|name| is_name(&name, host))
+}
+
+/// Whether a name is that of this host. A loopback name or address always is.
+fn is_name(name: &str, host: &Host<'_>) -> bool {
+    let is_loopback = || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    name == host.name || name == host.short_name() || name.eq_ignore_ascii_case("localhost") || is_loopback()
 }
 
 fn offering(node: &Named) -> Option<Offering> {
@@ -188,4 +194,31 @@ fn offer(element: &str) -> Option<Offer> {
         model: (!models.is_empty()).then(|| models.join(":")),
         count,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cli_doctor_knows_this_host_by_a_loopback_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = "SlurmctldHost=localhost(127.0.0.1)\nNodeName=n[1-2] NodeHostname=localhost Gres=vipu:pod64:no_consume:64\n";
+        std::fs::write(folder.path().join("slurm.conf"), conf).unwrap();
+        let host = |conf: &str| Host {
+            root: folder.path().to_owned(),
+            name: "build7.example".into(),
+            now: 0,
+            slurm_conf: Some(conf.into()),
+            status: None,
+            sacctmgr: "/nonexistent".into(),
+            user_id: Box::new(|_| None),
+            in_group: |_, _| None,
+        };
+        let roles = |conf| Slurm::read(&host(conf)).map_err(|_| ()).unwrap().roles();
+        assert_eq!(roles("/slurm.conf"), ["slurmctld host", "node with IPUs"]);
+        let is_this =
+            ["127.0.0.1", "::1", "build7", "localhost4", "10.0.0.1"].map(|name| is_name(name, &host("")));
+        assert_eq!(is_this, [true, true, true, false, false]);
+    }
 }
