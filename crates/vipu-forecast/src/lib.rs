@@ -15,6 +15,9 @@ use vipu_types::{IpuCount, ModelName, Placement};
 /// The time from the end of a job until its IPUs are free again, in seconds, as in the ledger's forecasts.
 const REMOVAL: i64 = 1;
 
+/// More IPUs than any Pod has. A forecast counts no others, so that a broken document costs little.
+const MOST_IPUS: u32 = 1 << 20;
+
 /// The forecast for one model of a document.
 #[derive(Clone, Debug)]
 pub struct ModelForecast {
@@ -122,7 +125,11 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
         let until = drain.until.map(|until| Seconds(until.max(now).saturating_add(REMOVAL)));
         drained_places(drain, pod, domain_size).into_iter().map(move |place| (place, until))
     });
-    PodInTime { ipus: pod.ipus.total, domain_size, taken: of_jobs.chain(others).chain(drained).collect() }
+    PodInTime {
+        ipus: pod.ipus.total.min(MOST_IPUS),
+        domain_size,
+        taken: of_jobs.chain(others).chain(drained).collect(),
+    }
 }
 
 /// The time from which the IPUs of a partition are free. None if it is unknown.
@@ -135,12 +142,10 @@ fn free_from(partition: &Partition, now: i64) -> Option<i64> {
 }
 
 fn drained_places(drain: &Drain, pod: &Pod, domain_size: IpuCount) -> Vec<ledger::Place> {
-    /// More IPUs than any Pod has, so that a broken document costs little.
-    const MOST_IPUS: usize = 1 << 20;
     match drain.place {
         Some(place) => vec![ledger_place(place)],
         None => {
-            let ipus = (pod.ipus.total as usize).min(MOST_IPUS);
+            let ipus = pod.ipus.total.min(MOST_IPUS) as usize;
             (0..ipus).map(|ipu| ledger::Place::numbered(ipu, domain_size)).collect()
         }
     }

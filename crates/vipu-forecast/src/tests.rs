@@ -70,3 +70,13 @@ fn cli_status_forecast_counts_a_drained_ipu_of_a_job_once() {
     assert_eq!([1, 2].map(|size| room(&status, size)), [1, 0]);
     assert_eq!([1, 2].map(|size| starts(&status, size)), [Some(100), None]);
 }
+
+/// A number of IPUs that no Pod has costs neither a panic nor a long time.
+#[test]
+fn cli_status_forecast_survives_a_broken_number_of_ipus() {
+    for total in [u32::MAX, 1 << 31] {
+        let mut status = pod4(Vec::new());
+        status.models[0].pods[0].ipus.total = total;
+        assert_eq!(starts(&status, 4), Some(100));
+    }
+}
