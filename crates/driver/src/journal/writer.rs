@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -190,12 +191,14 @@ fn limit(compacted: u64) -> u64 {
     compacted.saturating_mul(4).max(SMALL)
 }
 
-/// Removes the new files of processes that ended before they could replace the file at `path`.
+/// Removes the new files of other processes, which ended before they could replace the file at `path`. An earlier
+/// journal of this process may be about to do so.
 fn remove_leftovers(path: &Path) -> io::Result<()> {
     let prefix = beside(path, NEW);
     for entry in fs::read_dir(folder(path))? {
         let leftover = entry?.path();
-        if leftover.with_extension("") == prefix {
+        let is_own = leftover.extension().is_some_and(|end| end.to_string_lossy().starts_with(&own()));
+        if leftover.with_extension("") == prefix && !is_own {
             fs::remove_file(leftover)?;
         }
     }
@@ -206,10 +209,16 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The beginning of the last part of the names of this process's new files.
+fn own() -> String {
+    format!("{}-", std::process::id())
+}
+
 /// Writes `book` to a new file and renames it to `path`. A crash leaves the old file or the new one.
 fn replace(path: &Path, book: &Book) -> io::Result<(File, u64)> {
     let text = format::whole(book)?;
-    let new = beside(path, &format!("{NEW}.{}", std::process::id()));
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let new = beside(path, &format!("{NEW}.{}{}", own(), NUMBER.fetch_add(1, Ordering::Relaxed)));
     let mut file = private(&new)?;
     file.write_all(&text)?;
     file.sync_all()?;
