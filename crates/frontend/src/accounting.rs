@@ -8,35 +8,13 @@
 //! host thread, or the opening of the launch gate: Slurm's mark is put back
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use ledger::Event;
 
-use crate::between_callbacks::BetweenCallbacks;
 use crate::frontend::Frontend;
 use crate::outside::HostTask;
-use crate::preparing;
 use crate::request::Resolved;
-use crate::slurm::{Job, JobMut, Locked, Waiver};
-use crate::sync::{Mutex, lock};
-
-/// Everything that has to be taken back in Slurm's records.
-#[derive(Default)]
-pub(crate) struct Accounting {
-    /// The job that has begun, until Slurm has its allocation.
-    begun: BetweenCallbacks<u32, ()>,
-    /// The jobs whose allocation has the number of IPUs in place of Slurm's mark.
-    entered: Mutex<BTreeSet<u32>>,
-    /// The waivers of limits, by the job whose record got each.
-    waivers: Mutex<BTreeMap<u32, Waiver>>,
-}
-
-impl Accounting {
-    /// Notes that Slurm makes the job's allocation next.
-    pub(crate) fn begins(&self, job: u32) {
-        self.begun.leave(job, ());
-    }
-}
+use crate::slurm::{Job, JobMut, Locked};
+use crate::sync::lock;
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(job: &mut impl JobMut, wanted: &Resolved) {
@@ -46,11 +24,11 @@ pub(crate) fn request(job: &mut impl JobMut, wanted: &Resolved) {
 /// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the
 /// request with the limits after a refused start, too. The job then waits for no IPUs: it leaves the line.
 pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) -> bool {
-    if let Some(waiver) = lock(&frontend.accounting.waivers).remove(&job.id()) {
+    if let Some(waiver) = lock(&frontend.entered_ipus.waivers).remove(&job.id()) {
         job.end_waiver(&waiver);
     }
     let own = u64::from(wanted.size.get());
-    let is_prepared = preparing::is_prepared(&frontend.ledger(), **job);
+    let is_prepared = frontend.ledger().preparation(job.id()).is_some();
     let is_within = job.is_within_limits(&wanted.model, own);
     if !is_within && is_prepared {
         frontend.tell(Event::Forgo { job: job.id(), in_vain: false });
@@ -92,7 +70,7 @@ pub(crate) fn waive_for_whole_nodes(frontend: &Frontend, job: &mut impl JobMut) 
     }
     let waiver = job.waive_ipu_limits();
     if !waiver.0.is_empty() {
-        lock(&frontend.accounting.waivers).insert(job.id(), waiver);
+        lock(&frontend.entered_ipus.waivers).insert(job.id(), waiver);
         frontend.outside().ask_host(HostTask::SettleAccounting);
     }
 }
@@ -101,12 +79,12 @@ pub(crate) fn waive_for_whole_nodes(frontend: &Frontend, job: &mut impl JobMut) 
 pub fn allocated(frontend: &Frontend, mut job: impl JobMut) {
     // The record of a job array keeps its id when a task is split off. The task has a copy of the marks.
     let array = job.array().map_or(0, |(array, _)| array);
-    let waivers = lock(&frontend.accounting.waivers);
+    let waivers = lock(&frontend.entered_ipus.waivers);
     if let Some(waiver) = waivers.get(&job.id()).or_else(|| waivers.get(&array)) {
         job.end_waiver(waiver);
     }
     drop(waivers);
-    if frontend.accounting.begun.take(&job.id()).is_some() {
+    if frontend.entered_ipus.begun.take(&job.id()).is_some() {
         enter(frontend, job);
     }
 }
@@ -119,14 +97,14 @@ pub fn resized(frontend: &Frontend, job: impl JobMut) {
 fn enter(frontend: &Frontend, mut job: impl JobMut) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
     if job.enter_allocated_ipus(&claim.model, claim.size) {
-        lock(&frontend.accounting.entered).insert(job.id());
+        lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
     }
 }
 
 /// Puts Slurm's mark back into the allocation of a job, if the number of IPUs is there.
 pub fn clear(frontend: &Frontend, job: &mut impl JobMut) {
-    if lock(&frontend.accounting.entered).remove(&job.id()) {
+    if lock(&frontend.entered_ipus.jobs).remove(&job.id()) {
         job.clear_allocated_ipus();
     }
 }
@@ -134,19 +112,19 @@ pub fn clear(frontend: &Frontend, job: &mut impl JobMut) {
 /// Whether an allocation has the number of IPUs in place of Slurm's mark.
 #[must_use]
 pub fn is_any_entered(frontend: &Frontend) -> bool {
-    !lock(&frontend.accounting.entered).is_empty()
+    !lock(&frontend.entered_ipus.jobs).is_empty()
 }
 
 /// Takes back everything in Slurm's records.
 pub(crate) fn settle(frontend: &Frontend, slurm: &mut impl Locked) {
-    let entered: Vec<u32> = lock(&frontend.accounting.entered).iter().copied().collect();
+    let entered: Vec<u32> = lock(&frontend.entered_ipus.jobs).iter().copied().collect();
     for job in entered {
         match slurm.job(job) {
             Some(mut job) => clear(frontend, &mut job),
-            None => drop(lock(&frontend.accounting.entered).remove(&job)),
+            None => drop(lock(&frontend.entered_ipus.jobs).remove(&job)),
         }
     }
-    let waivers = std::mem::take(&mut *lock(&frontend.accounting.waivers));
+    let waivers = std::mem::take(&mut *lock(&frontend.entered_ipus.waivers));
     for (job, waiver) in waivers {
         if let Some(mut job) = slurm.job(job) {
             job.end_waiver(&waiver);

@@ -8,8 +8,8 @@ use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use tracing::error;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
-use crate::accounting::Accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
+use crate::entered_ipus::EnteredIpus;
 use crate::expected::Expected;
 use crate::internal_error;
 use crate::jobs_before::JobsBefore;
@@ -53,7 +53,7 @@ pub struct Frontend {
     /// The facts about jobs for the status document.
     pub(crate) seen_jobs: SeenJobs,
     /// The changes of Slurm's records for its accounting.
-    pub(crate) accounting: Accounting,
+    pub(crate) entered_ipus: EnteredIpus,
 }
 
 impl Frontend {
@@ -76,7 +76,7 @@ impl Frontend {
             told: BetweenCallbacks::default(),
             slurm_partition_ipus: Found::default(),
             seen_jobs: SeenJobs::default(),
-            accounting: Accounting::default(),
+            entered_ipus: EnteredIpus::default(),
         }
     }
 
