@@ -20,7 +20,7 @@ pub(super) fn slurm_partitions(facts: &Facts) -> Vec<Finding> {
 /// The names of QOS are those of the database.
 pub(super) fn qos(facts: &Facts) -> Vec<Finding> {
     let Some(known) = &facts.qos else { return Vec::new() };
-    let known = known.iter().cloned().collect();
+    let known = known.iter().map(|qos| qos.name.clone()).collect();
     let limits = facts
         .settings()
         .map(|(model, own)| (model.file.as_str(), "MaxIpusPerJobInQos", &own.max_ipus_in_qos));

@@ -68,6 +68,7 @@ const CHECKS: &[Check] = &[
     status::controllers,
     status::partitions,
     accounting::tres,
+    accounting::deny_on_limit,
     leftovers::scripts,
     unseen,
 ];

@@ -9,7 +9,7 @@ use vipu_client::{Client, Endpoint, ErrorClass};
 use vipu_conf::Settings;
 use vipu_types::{Access, ModelName, Tls, TlsIdentity};
 
-use super::{Certificate, ModelFile, SecretFile, Slurm, Unseen, qos};
+use super::{Certificate, ModelFile, Qos, SecretFile, Slurm, Unseen, qos};
 use crate::host::Host;
 
 /// How long a controller may take.
@@ -33,7 +33,7 @@ pub(super) fn ask(
     secrets: &[SecretFile],
     certificates: &[Certificate],
     unseen: &mut Unseen,
-) -> (Vec<Controller>, Option<Vec<String>>) {
+) -> (Vec<Controller>, Option<Vec<Qos>>) {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(why) => {

@@ -27,6 +27,7 @@ pub(crate) use leftovers::Leftover;
 pub(crate) use models::ModelFile;
 pub(crate) use plugins::{PluginFile, Plugins};
 pub(crate) use plugstack::Plugstack;
+pub(crate) use qos::Qos;
 pub(crate) use slurm::{Offer, Offering, Slurm, short};
 pub(crate) use slurmd_unit::SlurmdUnit;
 pub(crate) use state::State;
@@ -82,7 +83,7 @@ pub(crate) struct Facts {
     /// The controllers that were asked.
     pub(crate) controllers: Vec<Controller>,
     /// The names of all QOS in small letters, if sacctmgr was asked and answered.
-    pub(crate) qos: Option<Vec<String>>,
+    pub(crate) qos: Option<Vec<Qos>>,
     /// What the ways of the vendor left behind.
     pub(crate) leftovers: Vec<Leftover>,
     /// What could not be looked at, each with the reason.

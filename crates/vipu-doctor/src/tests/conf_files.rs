@@ -28,6 +28,11 @@ fn cli_doctor_slurm_conf_is_wrong() {
         ("no number", |tree| tree.replace(SLURM, "no_consume:64", "no_consume"), unchanged),
         ("bad model", |tree| tree.replace(SLURM, "vipu:pod64:", "vipu:64pod:"), unchanged),
         ("accounting", |tree| tree.replace(SLURM, "AccountingStorageTRES=gres/vipu\n", ""), unchanged),
+        (
+            "a QOS that denies",
+            |tree| tree.replace("/usr/bin/sacctmgr", "low", "low|DenyOnLimit|gres/vipu=16||"),
+            unchanged,
+        ),
         ("no pair", |tree| tree.replace(SLURM, "ClusterName=test", "ClusterName=test\nnonsense"), unchanged),
         ("missing include", |tree| tree.replace(SLURM, "Cl", "Include gone.conf\nCl"), unchanged),
     ]);
