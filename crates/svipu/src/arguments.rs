@@ -168,7 +168,6 @@ pub(crate) enum Command {
         shell: Shell,
     },
     /// Write the man pages to a directory.
-    #[command(hide = true)]
     Man {
         /// The directory.
         directory: PathBuf,

@@ -55,7 +55,7 @@ pub(crate) enum Failure {
     Terminal(#[from] std::io::Error),
     #[error("-o/--format goes with queue and partitions only")]
     NoColumns,
-    #[error("--json goes with conf show and the commands that show the status document")]
+    #[error("--json goes with conf show, doctor, env and the commands that show the status document")]
     NoJson,
     #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
     Listen(SocketAddr, io::Error),

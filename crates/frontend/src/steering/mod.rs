@@ -83,9 +83,11 @@ impl Frontend {
         let surveys: Vec<_> = pods.map(|pod| Action::Driver(DriverAction::Survey(pod))).collect();
         let controllers = surveys.len();
         self.carry_out(surveys);
-        Ok(format!(
-            "asked {controllers} controllers for their IPUs and partitions; `svipu` shows the answers"
-        ))
+        let asked = match controllers {
+            1 => "1 controller for its".to_owned(),
+            _ => format!("{controllers} controllers for their"),
+        };
+        Ok(format!("asked {asked} IPUs and partitions; `svipu` shows the answers"))
     }
 
     fn must_tell(&self, event: Event) -> Result<(), String> {

@@ -58,7 +58,7 @@ impl Cause {
         (
             "JobHeldAdmin",
             "An administrator holds it, or Slurm after a failure. Only an administrator can release it.",
-            None,
+            Some("An administrator lets it wait in line again with: scontrol release"),
         ),
         (
             "DependencyNeverSatisfied",

@@ -58,7 +58,8 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
     let unusable = unusable.iter().filter(|(count, _)| *count > 0);
     let words: Vec<_> = unusable.map(|(count, words)| format!("{count} {} {words}", are(count))).collect();
     if !words.is_empty() {
-        causes.push(Sentence::new("unusable", format!("Of the others, {}.", words.join(", "))));
+        causes
+            .push(Sentence::new("unusable", format!("Of the IPUs that are not free, {}.", words.join(", "))));
     }
     causes
 }
