@@ -34,8 +34,12 @@ pub(crate) struct Claims {
 pub struct Stay {
     /// The claim's Pod.
     pub pod: PodId,
+    /// The claim's partition.
+    pub partition: PartitionId,
     /// The phase.
     pub phase: Phase,
+    /// The phase that follows. None if the claim is over.
+    pub next: Option<Phase>,
     /// The length of the stay in milliseconds.
     pub millis: u64,
     /// The milliseconds from the decision to make the partition until it was ready, if it was ready at the end
@@ -53,7 +57,9 @@ impl Stay {
             && matches!(next, Some(Phase::Prepared | Phase::Ready));
         Self {
             pod: record.claim.pod(),
+            partition: record.claim.partition.clone(),
             phase: record.phase.clone(),
+            next: next.cloned(),
             millis: now.0.saturating_sub(record.since.0),
             made_in: is_made.then(|| now.0.saturating_sub(record.begun.0)),
         }

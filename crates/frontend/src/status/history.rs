@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ledger::Stay;
 use vipu_status::{Histogram, Minute, State, Status};
-use vipu_types::PodId;
+use vipu_types::{PartitionId, PodId};
 
 use super::partition::state;
 
@@ -21,6 +21,8 @@ const WEIGHT: f64 = 0.25;
 #[derive(Default)]
 pub(super) struct History {
     stays: BTreeMap<State, Histogram>,
+    /// The milliseconds so far of partitions in a state of which one phase is over and another follows.
+    unfinished: HashMap<PartitionId, u64>,
     /// The usual time from the decision to make a partition until it is ready, in seconds.
     usual: HashMap<PodId, f64>,
     /// The use of each model in the last hour, the oldest first.
@@ -29,8 +31,13 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn add(&mut self, stay: &Stay) {
-        let (state, _) = state(&stay.phase);
-        self.stays.entry(state).or_insert_with(|| Histogram::new(&STAYS)).add(seconds(stay.millis));
+        let (own, _) = state(&stay.phase);
+        let millis = stay.millis + self.unfinished.remove(&stay.partition).unwrap_or(0);
+        if stay.next.as_ref().is_some_and(|next| state(next).0 == own) {
+            self.unfinished.insert(stay.partition.clone(), millis);
+        } else {
+            self.stays.entry(own).or_insert_with(|| Histogram::new(&STAYS)).add(seconds(millis));
+        }
         if let Some(made_in) = stay.made_in.map(seconds) {
             let usual = self.usual.entry(stay.pod.clone()).or_insert(made_in);
             *usual += WEIGHT * (made_in - *usual);
@@ -89,12 +96,18 @@ mod tests {
         let pod = PodId { model: ModelName::new("pod64").unwrap(), controller };
         assert_eq!(history.usual_create(&pod), None);
         for (made_in, usual) in [(4000, 4.0), (8000, 5.0)] {
-            let (pod, phase) = (pod.clone(), Phase::Creating);
-            history.add(&Stay { pod: pod.clone(), phase, millis: made_in - 1000, made_in: Some(made_in) });
+            let partition = PartitionId::new("slurm_1").unwrap();
+            let stay = |phase, next, millis, made_in| {
+                let (pod, partition) = (pod.clone(), partition.clone());
+                Stay { pod, partition, phase, next: Some(next), millis, made_in }
+            };
+            // Two phases are one state for people.
+            history.add(&stay(Phase::Claimed, Phase::Creating, 1000, None));
+            history.add(&stay(Phase::Creating, Phase::Ready, made_in - 1000, Some(made_in)));
             assert_eq!(history.usual_create(&pod), Some(usual));
         }
         history.fill_in(&mut status);
         let creating = &status.counters.seconds_in_state[&State::Creating];
-        assert_eq!((creating.count, creating.sum), (2, 10.0));
+        assert_eq!((creating.count, creating.sum), (2, 12.0));
     }
 }
