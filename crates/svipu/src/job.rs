@@ -55,12 +55,22 @@ pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failur
     let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    let [waiting, not_in_line] = [&view.chosen.line, &view.chosen.not_in_line]
-        .map(|jobs| jobs.iter().filter(|entry| is_it(entry.job.as_ref())).collect::<Vec<_>>());
+    let [waiting, not_in_line] = [&view.chosen.line, &view.chosen.not_in_line].map(|jobs| {
+        let is_meant = |entry: &&WaitingJob| is_it(entry.job.as_ref()) || has_task(entry, id);
+        jobs.iter().filter(is_meant).collect::<Vec<_>>()
+    });
     match partitions.is_empty() && waiting.is_empty() && not_in_line.is_empty() {
         true => Err(Failure::unknown("job", id, &nearest(view, id))),
         false => Ok(Found { partitions, waiting, not_in_line }),
     }
+}
+
+/// Whether `id` names a task that waits in this place with others of its array, as `squeue -r` shows it. The document
+/// has one place for all of them.
+fn has_task(entry: &WaitingJob, id: &str) -> bool {
+    let array = entry.job.as_ref().filter(|_| entry.tasks > 1).map(|job| job.id.to_string());
+    let task = id.split_once('_').filter(|(_, task)| task.bytes().all(|byte| byte.is_ascii_digit()));
+    task.is_some_and(|(of, _)| array.as_deref() == Some(of))
 }
 
 /// Whether `id` names the job: its id, its name in squeue, or the id of its array or heterogeneous job.

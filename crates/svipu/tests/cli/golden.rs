@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use vipu_status::{Drain, Place};
 
-use super::documents::{empty, hostile, lost, pod64, pod1024};
+use super::documents::{empty, hostile, lost, pod64, pod1024, waiting};
 use super::{NOW, printed, run, run_in, surroundings};
 
 const COMMANDS: [&str; 12] = [
@@ -188,6 +188,16 @@ fn cli_svipu_job_of_an_array_waits() {
     let text = |line| printed(&run(&pod64(), line));
     assert_eq!(text("job 17_3"), text("job 17"));
     assert_snapshot!(text("job 17_3") + &text("job 32+1"));
+}
+
+#[test]
+fn cli_svipu_task_that_waits_with_others_is_known() {
+    let mut status = pod64();
+    status.line.push(vipu_status::WaitingJob { tasks: 4, ..waiting(90, 1000, 4, "vipu: no room") });
+    let text = |line| printed(&run(&status, line));
+    assert!(text("job 90_2").contains("waiting job 90"), "{}", text("job 90_2"));
+    assert_eq!(text("job 90_2"), text("job 90"));
+    assert!(text("job 91_2").contains("unknown"));
 }
 
 #[test]
