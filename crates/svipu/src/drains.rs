@@ -29,3 +29,27 @@ pub(crate) fn words(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
     };
     by_reason.into_iter().map(words).collect()
 }
+
+/// A sentence about each drain of a model.
+pub(crate) fn sentences<'a>(view: &'a View<'_>, model: &'a Model) -> impl Iterator<Item = String> {
+    let drains = view.all.drains.iter().filter(|drain| drain.model == model.name);
+    drains.map(|drain| sentence(view, drain))
+}
+
+fn sentence(view: &View<'_>, drain: &Drain) -> String {
+    let Drain { model, controller, place, reason, by, since, until } = drain;
+    let controller = controller.as_ref().map(|name| format!("controller {}", safe::cut(name, 60)));
+    let what = match (controller, place) {
+        (Some(controller), Some(place)) => format!("IPU {} of {controller}", names::places(&[*place])),
+        (None, Some(place)) => format!("IPU {} of {}", names::places(&[*place]), safe::cut(model, 30)),
+        (Some(controller), None) => format!("any IPU of {controller}"),
+        (None, None) => format!("any IPU of {}", safe::cut(model, 30)),
+    };
+    let until = until.map(|at| format!(" until {}", view.time(at))).unwrap_or_default();
+    format!(
+        "No new job starts on {what}{until}: {} drained it at {} ({}).",
+        safe::cut(by, 30),
+        view.time(*since),
+        safe::cut(reason, 200)
+    )
+}

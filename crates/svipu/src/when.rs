@@ -8,10 +8,10 @@ use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
-use crate::names;
 use crate::page::Page;
 use crate::status::NO_MODEL;
 use crate::view::View;
+use crate::{drains, names};
 
 /// The answer for one model, as JSON.
 #[derive(Serialize)]
@@ -63,6 +63,8 @@ fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>, ipus: IpuCount) {
     }
     let (Some(at), Some(controller)) = (answer.at, &answer.controller) else {
         page.line(&format!("{model}: it is unknown when {ipus} will be free; see svipu status."));
+        let drained = view.all.models.iter().filter(|it| it.name == *model);
+        drained.flat_map(|it| drains::sentences(view, it)).for_each(|line| page.line(&format!("  {line}")));
         return;
     };
     page.line(&format!(

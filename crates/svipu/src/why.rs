@@ -23,7 +23,8 @@ use waiting::Waiting;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let Found { partitions, waiting, not_in_line } = job::find(view, id)?;
+    let found = job::find(view, id).map_err(|unknown| unknown.with("svipu job shows a job that has ended"));
+    let Found { partitions, waiting, not_in_line } = found?;
     let mut answers: Vec<_> = partitions.iter().map(|partition| held::answer(view, partition)).collect();
     answers.extend(waiting.iter().map(|row| answer(view, row)));
     answers.extend(not_in_line.iter().map(|row| not_in_line::answer(view, row)));

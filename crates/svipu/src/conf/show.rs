@@ -115,7 +115,9 @@ fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now:
             format!("{ago} with an error, {held}; it has changed since: run scontrol reconfigure")
         }
         (None, true, _) => format!("{ago}, and it has changed since: run scontrol reconfigure"),
-        (None, false, None) => format!("{ago} without an error; the earlier settings stay in force"),
+        (None, false, None) => {
+            format!("{ago}, then without an error; the settings of that time stay in force")
+        }
         (None, false, Some(_)) => format!("{ago}; these values are in force"),
     }
 }

@@ -1,12 +1,12 @@
 //! What keeps every job, or every job on some IPUs, from starting.
 
-use vipu_status::{Contact, Drain, Pod, WaitingJob};
+use vipu_status::{Contact, Pod, WaitingJob};
 
 use super::sentence::Sentence;
 use super::waiting::Waiting;
 use crate::times::span;
 use crate::view::View;
-use crate::{names, safe};
+use crate::{drains, names, safe};
 
 /// The model is not in the document.
 pub(super) fn no_model(view: &View<'_>, row: &WaitingJob) -> Sentence {
@@ -42,8 +42,8 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         causes.push(Sentence::new("no_settings", text));
     }
     causes.extend(model.pods.iter().filter_map(|pod| controller(waiting, pod)));
-    let drains = status.drains.iter().filter(|drain| drain.model == model.name);
-    causes.extend(drains.map(|drain| drained(waiting, drain)));
+    let sentences = drains::sentences(waiting.view, model);
+    causes.extend(sentences.map(|text| Sentence::new("drained", text)));
     causes
 }
 
@@ -71,23 +71,4 @@ fn controller(waiting: &Waiting<'_>, pod: &Pod) -> Option<Sentence> {
         }
         (Contact::Reached { .. }, None) => None,
     }
-}
-
-fn drained(waiting: &Waiting<'_>, drain: &Drain) -> Sentence {
-    let Drain { model, controller, place, reason, by, since, until } = drain;
-    let controller = controller.as_ref().map(|name| format!("controller {}", safe::cut(name, 60)));
-    let what = match (controller, place) {
-        (Some(controller), Some(place)) => format!("IPU {} of {controller}", names::places(&[*place])),
-        (None, Some(place)) => format!("IPU {} of {}", names::places(&[*place]), safe::cut(model, 30)),
-        (Some(controller), None) => format!("any IPU of {controller}"),
-        (None, None) => format!("any IPU of {}", safe::cut(model, 30)),
-    };
-    let until = until.map(|at| format!(" until {}", waiting.view.time(at))).unwrap_or_default();
-    let text = format!(
-        "No new job starts on {what}{until}: {} drained it at {} ({}).",
-        safe::cut(by, 30),
-        waiting.view.time(*since),
-        safe::cut(reason, 200)
-    );
-    Sentence::new("drained", text)
 }

@@ -153,6 +153,7 @@ fn cli_conf_show_tells_what_is_in_force() {
         shown(&mended, None, Some(GOOD)),
         shown(&mended, None, None),
         shown(GOOD, None, Some(GOOD)),
+        shown("IpuofDir=x ApiHost=a\n", None, Some(GOOD)),
     ];
     assert_snapshot!(texts.join("\n"));
 }
