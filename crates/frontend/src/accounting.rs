@@ -8,13 +8,27 @@
 //! host thread, or the opening of the launch gate: Slurm's mark is put back
 //! ```
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ledger::Event;
 
+use crate::between_callbacks::BetweenCallbacks;
 use crate::frontend::Frontend;
 use crate::outside::HostTask;
 use crate::request::Resolved;
-use crate::slurm::{Job, JobMut, Locked};
-use crate::sync::lock;
+use crate::slurm::{Job, JobMut, Locked, Waiver};
+use crate::sync::{Mutex, lock};
+
+/// The entries in Slurm's records that have to be taken back.
+#[derive(Default)]
+pub(crate) struct EnteredIpus {
+    /// The job that has begun, until Slurm has its allocation.
+    pub(crate) begun: BetweenCallbacks<u32, ()>,
+    /// The jobs whose allocation has the number of IPUs in place of Slurm's mark.
+    jobs: Mutex<BTreeSet<u32>>,
+    /// The waivers of limits, by the job whose record got each.
+    waivers: Mutex<BTreeMap<u32, Waiver>>,
+}
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(job: &mut impl JobMut, wanted: &Resolved) {

@@ -8,8 +8,8 @@ use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
 use tracing::error;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
+use crate::accounting::EnteredIpus;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
-use crate::entered_ipus::EnteredIpus;
 use crate::expected::Expected;
 use crate::internal_error;
 use crate::jobs_before::JobsBefore;

@@ -15,7 +15,6 @@ mod adopt_partitions;
 mod between_callbacks;
 mod callbacks;
 mod claiming;
-mod entered_ipus;
 mod expected;
 mod frontend;
 mod guard;

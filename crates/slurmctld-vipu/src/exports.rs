@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;
 
-use frontend::{Verdict, accounting};
+use frontend::{Frontend, Verdict, accounting};
 use slurm_host::differences::refused_start;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::{RawTest, Test};
@@ -41,6 +41,9 @@ static CONTROLLER: PluginTable = PluginTable {
 
 const NO_PIPE: &str = "select/vipu: no pipe can be opened to look at Slurm's records through; IPU jobs will not start until \
                        slurmctld's limit of open files is raised and it is restarted";
+
+/// The answer of a callback without one, after a panic.
+const NOTHING: fn() = || ();
 
 /// Returns the table to a plugin of the same build, and NULL to any other.
 // SAFETY: (attribute) the name is ours, and no other object has it.
@@ -95,57 +98,51 @@ unsafe extern "C" fn job_tested(job: RawJob, mode: u16, test: *const RawTest, co
     })
 }
 
+/// Changes the job of a callback. Returns `otherwise` without a plugin, or if the job's record cannot be used.
+///
+/// # Safety
+/// Slurm's job in its own callback, under the job write lock.
+unsafe fn change<R>(job: RawJob, otherwise: R, body: impl FnOnce(&Frontend, SlurmJobMut<'_>) -> R) -> R {
+    // SAFETY: job write lock (caller).
+    match (plugin(), unsafe { JobMut::from_callback(job) }) {
+        (Some(plugin), Some(job)) => body(&plugin.frontend, SlurmJobMut::new(job)),
+        _ => otherwise,
+    }
+}
+
 unsafe extern "C" fn job_begin(job: RawJob) -> c_int {
     let undo = || after_panic::undo_begin(job);
     boundary::callback(&|| name("job_begin", job), undo, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) else { return 0 };
-        if frontend::job_begin(&plugin.frontend, SlurmJobMut::new(job)) { 0 } else { -1 }
+        let has_begun = unsafe { change(job, true, |frontend, job| frontend::job_begin(frontend, job)) };
+        if has_begun { 0 } else { -1 }
     })
 }
 
 unsafe extern "C" fn allocated(job: RawJob) {
-    boundary::callback(
-        &|| name("allocated", job),
-        || (),
-        || {
-            // SAFETY: Slurm's job in its own callback, under the job write lock.
-            if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
-                accounting::allocated(&plugin.frontend, SlurmJobMut::new(job));
-            }
-        },
-    );
+    boundary::callback(&|| name("allocated", job), NOTHING, || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        unsafe { change(job, (), |frontend, job| accounting::allocated(frontend, job)) }
+    });
 }
 
 unsafe extern "C" fn resized(job: RawJob) {
-    boundary::callback(
-        &|| name("resized", job),
-        || (),
-        || {
-            // SAFETY: Slurm's job in its own callback, under the job write lock.
-            if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
-                accounting::resized(&plugin.frontend, SlurmJobMut::new(job));
-            }
-        },
-    );
+    boundary::callback(&|| name("resized", job), NOTHING, || {
+        // SAFETY: Slurm's job in its own callback, under the job write lock.
+        unsafe { change(job, (), |frontend, job| accounting::resized(frontend, job)) }
+    });
 }
 
 unsafe extern "C" fn reconfiguring() {
-    boundary::callback(
-        &|| "reconfiguring".into(),
-        || (),
-        || {
-            let Some(plugin) = plugin().filter(|plugin| accounting::is_any_entered(&plugin.frontend)) else {
-                return;
-            };
-            // SAFETY: select_p_reconfigure runs under a job lock, and no other thread writes these records.
-            let _ = unsafe {
-                locks::for_each_job(&mut |job| {
-                    accounting::clear(&plugin.frontend, &mut SlurmJobMut::new(job))
-                })
-            };
-        },
-    );
+    boundary::callback(&|| "reconfiguring".into(), NOTHING, || {
+        let Some(plugin) = plugin() else { return };
+        if !accounting::is_any_entered(&plugin.frontend) {
+            return;
+        }
+        let mut clear = |job: JobMut<'_>| accounting::clear(&plugin.frontend, &mut SlurmJobMut::new(job));
+        // SAFETY: select_p_reconfigure runs under a job lock, and no other thread writes these records.
+        let _ = unsafe { locks::for_each_job(&mut clear) };
+    });
 }
 
 unsafe extern "C" fn job_ready(job: RawJob) -> c_int {
@@ -164,9 +161,7 @@ unsafe extern "C" fn job_fini(job: RawJob) {
     let again = || after_panic::end_later(job, ending.get());
     boundary::callback(&|| name("job_fini", job), again, || {
         // SAFETY: Slurm's job in its own callback, under the job write lock.
-        if let (Some(plugin), Some(job)) = (plugin(), unsafe { JobMut::from_callback(job) }) {
-            frontend::job_fini(&plugin.frontend, SlurmJobMut::new(job), &ending);
-        }
+        unsafe { change(job, (), |frontend, job| frontend::job_fini(frontend, job, &ending)) }
     });
 }
 

@@ -143,7 +143,7 @@ fn uncounted(models: &[&ModelName]) -> String {
     let of_models: String = models.iter().map(|model| format!(",gres/vipu:{model}")).collect();
     format!(
         "Slurm's accounting does not count IPUs: sacct, sreport, limits, billing and fair-share leave them out; \
-         add to AccountingStorageTRES in slurm.conf: gres/vipu{of_models}"
+         add gres/vipu{of_models} to AccountingStorageTRES in slurm.conf and restart slurmctld"
     )
 }
 
@@ -244,7 +244,7 @@ mod tests {
     fn acct_a_site_that_counts_no_ipus_is_told_the_line() {
         let models = ["pod16", "pod64"].map(|name| ModelName::new(name).unwrap());
         let line = uncounted(&models.each_ref());
-        assert!(line.ends_with("in slurm.conf: gres/vipu,gres/vipu:pod16,gres/vipu:pod64"), "{line}");
+        assert!(line.contains("add gres/vipu,gres/vipu:pod16,gres/vipu:pod64 to Acc"), "{line}");
     }
 
     #[test]

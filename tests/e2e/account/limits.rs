@@ -5,7 +5,7 @@ use testbed::wait_until;
 
 use super::{add_root, enforcing, limit, sacctmgr, shows, uses, will_use};
 use crate::LIMIT;
-use crate::jobs::{cancel, ended, ipus, let_go, running, runs, update, waits};
+use crate::jobs::{cancel, ended, ipus, let_go, next_second, running, runs, update, waits};
 
 #[test]
 fn acct_limits_of_a_qos_hold_with_slurms_reasons() -> Result<()> {
@@ -40,6 +40,24 @@ fn acct_limits_of_a_qos_hold_with_slurms_reasons() -> Result<()> {
             limit(cluster, "limited", &format!("{none}=-1"))?;
         }
         uses(cluster, "limited", 0)
+    })
+}
+
+/// Slurm adds up usage with priority/multifactor alone.
+#[test]
+fn acct_hours_of_a_qos_run_out() -> Result<()> {
+    enforcing().slurm_conf("PriorityType=priority/multifactor").run(|cluster| {
+        add_root(cluster, &["normal", "limited"])?;
+        limit(cluster, "limited", "GrpTRESMins=gres/vipu=1")?;
+        let first = running(cluster, 64, &["-qlimited"])?;
+        // 64 IPUs use more than an IPU minute in a second.
+        (0..2).try_for_each(|_| next_second())?;
+        let_go(cluster, first)?;
+        let second = ipus(cluster, 1, 10, &["-qlimited", "-N1"])?;
+        waits(cluster, second, "QOSGrpGRESMinutes")?;
+        limit(cluster, "limited", "GrpTRESMins=gres/vipu=600000")?;
+        runs(cluster, second)?;
+        let_go(cluster, second)
     })
 }
 

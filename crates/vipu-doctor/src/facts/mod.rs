@@ -82,7 +82,7 @@ pub(crate) struct Facts {
     pub(crate) status_fault: Option<String>,
     /// The controllers that were asked.
     pub(crate) controllers: Vec<Controller>,
-    /// The names of all QOS in small letters, if sacctmgr was asked and answered.
+    /// All QOS, if sacctmgr was asked and answered.
     pub(crate) qos: Option<Vec<Qos>>,
     /// What the ways of the vendor left behind.
     pub(crate) leftovers: Vec<Leftover>,
