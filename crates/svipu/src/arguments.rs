@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde::Deserialize;
-use vipu_status::Place;
 use vipu_types::IpuCount;
 
+use crate::ipu::Wanted;
 use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
@@ -119,9 +119,9 @@ pub(crate) enum Command {
     /// Show who has an IPU, now and next.
     #[command(after_help = examples::IPU)]
     Ipu {
-        /// The place of the IPU, as in the map: DOMAIN:INDEX or DOMAIN.INDEX, for example 0:16.
-        #[arg(value_parser = place)]
-        place: Place,
+        /// The place of the IPU, as in the map: DOMAIN:INDEX, or HOST:PORT/DOMAIN:INDEX for one controller.
+        #[arg(value_parser = Wanted::parse, value_name = "PLACE")]
+        wanted: Wanted,
     },
     /// Show the partitions and waiting jobs of a user, and when the next one can start.
     #[command(after_help = examples::USER)]
@@ -211,13 +211,6 @@ impl Command {
 fn size(text: &str) -> Result<IpuCount, String> {
     let number: u64 = text.parse().map_err(|_| "write a number of IPUs, for example 16".to_owned())?;
     IpuCount::new(number).map_err(|why| why.to_string())
-}
-
-fn place(text: &str) -> Result<Place, String> {
-    let parts = text.split_once([':', '.']);
-    let place = parts
-        .and_then(|(domain, index)| Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? }));
-    place.ok_or_else(|| "write DOMAIN:INDEX, for example 0:16".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -60,7 +60,8 @@ Examples:
 
 pub(crate) const IPU: &str = "\
 Examples:
-  svipu ipu 0:16                 IPU 16 of IPU-Link domain 0";
+  svipu ipu 0:16                 IPU 16 of IPU-Link domain 0
+  svipu ipu vipu1:8090/0:16      that of one controller";
 
 pub(crate) const USER: &str = "\
 Examples:

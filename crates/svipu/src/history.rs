@@ -12,7 +12,7 @@ use crate::view::View;
 use crate::{names, safe};
 
 use collector::Collector;
-use record::{History, Log, Of};
+use record::{Freed, History, Log, Of};
 
 /// Reads the history of these partitions, as far as the options choose them.
 pub(crate) fn read(view: &View<'_>, of: &Of) -> Result<Log, NoAuditLog> {
@@ -77,7 +77,7 @@ fn add_one(page: &mut Page, view: &View<'_>, history: &History) {
         None => view.time_if_known(at),
     };
     let removal = match history.removal {
-        Some(at) => format!("{} ({})", view.time(at), reason(history)),
+        Some(at) => format!("{} ({})", view.time(at), reason(view, history)),
         None => "-".to_owned(),
     };
     let mut rows = vec![
@@ -107,10 +107,21 @@ fn times(count: u64) -> String {
 }
 
 /// The reason for the removal.
-fn reason(history: &History) -> &'static str {
-    match (history.removal_why.as_deref(), history.ready) {
-        (Some("no job"), _) => "it had no job",
-        (_, None) => "it was not ready",
-        _ => "its job needed it no longer",
+fn reason(view: &View<'_>, history: &History) -> String {
+    match (&history.freed, history.removal_why.as_deref(), history.ready) {
+        (Some(freed), _, _) => requested(view, freed),
+        (None, Some("no job"), _) => "it had no job".to_owned(),
+        (None, _, None) => "it was not ready".to_owned(),
+        _ => "its job needed it no longer".to_owned(),
+    }
+}
+
+/// The request that had the partition removed. Users are numbers in the audit log.
+fn requested(view: &View<'_>, Freed { by, reason }: &Freed) -> String {
+    let name = |by: &str| by.parse().map_or_else(|_| by.to_owned(), |id| view.user_name(id));
+    let by = safe::cut(&by.as_deref().map_or_else(|| "a request".to_owned(), name), 30);
+    match reason {
+        Some(reason) => format!("{by} wanted it: {}", safe::cut(reason, 60)),
+        None => format!("{by} wanted it"),
     }
 }

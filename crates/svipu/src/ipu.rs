@@ -1,5 +1,7 @@
 //! `svipu ipu`: who has an IPU, now and next.
 
+use std::fmt;
+
 use serde::Serialize;
 use vipu_status::{Drain, Model, OtherUse, Partition, Place, Pod, WaitingJob};
 
@@ -11,6 +13,38 @@ use crate::status::list;
 use crate::uses::Use;
 use crate::view::View;
 use crate::{job_queue, names, partition, safe};
+
+/// The IPUs that the user asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// The controller of the Pod. None: each Pod that has the place.
+    controller: Option<String>,
+    place: Place,
+}
+
+impl Wanted {
+    /// Reads `DOMAIN:INDEX`, `DOMAIN.INDEX` or one of these after `HOST:PORT/`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (controller, place) = match text.rsplit_once('/') {
+            Some((controller, place)) => (Some(controller.to_owned()), place),
+            None => (None, text),
+        };
+        let numbers = place.split_once([':', '.']).and_then(|(domain, index)| {
+            Some(Place { domain: domain.parse().ok()?, index: index.parse().ok()? })
+        });
+        let place = numbers.ok_or("write DOMAIN:INDEX or HOST:PORT/DOMAIN:INDEX, for example 0:16")?;
+        Ok(Self { controller, place })
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(controller) = &self.controller {
+            write!(f, "{controller}/")?;
+        }
+        f.write_str(&names::places(&[self.place]))
+    }
+}
 
 /// What is known about the IPU at a place of one Pod.
 #[derive(Serialize)]
@@ -30,12 +64,14 @@ struct Answer<'a> {
 }
 
 /// The page of the command.
-pub(crate) fn show(view: &View<'_>, place: Place) -> Result<String, Failure> {
+pub(crate) fn show(view: &View<'_>, wanted: &Wanted) -> Result<String, Failure> {
     let pods = || view.chosen.models.iter().flat_map(|model| model.pods.iter().map(move |pod| (model, pod)));
-    let answers: Vec<_> = pods().filter_map(|(model, pod)| answer(view, model, pod, place)).collect();
+    let is_meant = |pod: &Pod| wanted.controller.as_ref().is_none_or(|name| *name == pod.controller);
+    let meant = pods().filter(|(_, pod)| is_meant(pod));
+    let answers: Vec<_> = meant.filter_map(|(model, pod)| answer(view, model, pod, wanted.place)).collect();
     if answers.is_empty() {
         let known: Vec<_> = pods().filter_map(|(model, pod)| range(view, model, pod)).collect();
-        return Err(Failure::unknown("IPU", &names::places(&[place]), &known));
+        return Err(Failure::unknown("IPU", &wanted.to_string(), &known));
     }
     if view.common.json {
         return Ok(serde_json::to_string_pretty(&answers)? + "\n");

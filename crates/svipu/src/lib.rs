@@ -172,7 +172,7 @@ fn answer(
             page(&|view| partition::show(view, id.as_deref().unwrap_or_default()))
         }
         Command::Steer(command) => steer(&steering::request(command, surroundings)),
-        Command::Ipu { place } => page(&|view| ipu::show(view, *place)),
+        Command::Ipu { wanted } => page(&|view| ipu::show(view, wanted)),
         Command::User { name } => page(&|view| user::show(view, name)),
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
         Command::Hostfile(options) => hostfile::show(options, surroundings),

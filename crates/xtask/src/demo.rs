@@ -18,11 +18,10 @@ pub fn run(keep: bool) -> Result<ExitCode> {
     say("the demo: four nodes before a Pod64 whose partitions take 2 s to make");
     let cluster = Cluster::settings().slurm_conf(BACKFILL).logs_stay().start()?;
     say(format!("the cluster is up in {}", cluster.layout().root().display()));
-    let shown = show(&cluster).and_then(|runs| Ok((runs, cluster.check()?)));
-    let outcome = match shown {
-        Ok((runs, ())) => conclude(&cluster, &runs),
-        Err(error) => Err(error),
-    };
+    let outcome = show(&cluster).and_then(|measured| {
+        cluster.check()?;
+        conclude(&cluster, &measured)
+    });
     match (keep, &outcome) {
         (false, Ok(())) => cluster.finish()?,
         (false, Err(error)) => cluster.abandon(error),
@@ -44,7 +43,16 @@ pub fn run_as_root(keep: bool) -> Result<ExitCode> {
     Ok(if demo.status()?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
+/// The numbers that the demo ends with.
+struct Measured {
+    runs: Vec<IpuRun>,
+    /// The time from submit to start of a job without IPUs behind jobs that wait for IPUs.
+    behind_ipu_jobs: Duration,
+    /// The time from submit to start of a job behind one that waits for a GRES, on a stock cluster.
+    behind_stock_job: Duration,
+}
+
+fn show(cluster: &Cluster) -> Result<Measured> {
     let mut runs = Vec::new();
     say("sbatch --gres=vipu:pod64:16: CF while its partition is made, then it runs");
     runs.push(batch(cluster, 16)?);
@@ -54,11 +62,13 @@ fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
     say("salloc --gres=vipu:pod64:1");
     runs.push(main_job::salloc(cluster, 1)?);
 
-    show_stock_delay()?;
+    say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
+    let behind_stock_job = stock_delay()?;
+    let mut behind_ipu_jobs = Duration::ZERO;
     say("sbatch --array=0-7 --gres=vipu:pod64:16: eight tasks, room for four");
     let watch = main_job::watch_array(cluster, 8, || {
-        let delay = main_job::start_delay(cluster)?;
-        say(format!("meanwhile a job without IPUs started {} ms after its submit", delay.as_millis()));
+        say("meanwhile a job without IPUs is submitted");
+        behind_ipu_jobs = main_job::start_delay(cluster)?;
         Ok(())
     })?;
     say(format!("never more than {} of them had IPUs at once; the others showed:", watch.most_at_once));
@@ -75,7 +85,7 @@ fn show(cluster: &Cluster) -> Result<Vec<IpuRun>> {
         main_job::resolve(cluster, gres, *ipus)?;
         say(format!("  --gres={gres}: taken for vipu:pod64:{ipus}"));
     }
-    Ok(runs)
+    Ok(Measured { runs, behind_ipu_jobs, behind_stock_job })
 }
 
 fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
@@ -99,16 +109,14 @@ fn show_output(cluster: &Cluster, run: Option<&IpuRun>) -> Result<()> {
     Ok(())
 }
 
-fn show_stock_delay() -> Result<()> {
-    say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
+fn stock_delay() -> Result<Duration> {
     let settings = Cluster::settings().nodes(1).without_plugin().extra_gres("token:1").slurm_conf(BACKFILL);
-    let delay = settings.logs_stay().run(|stock| main_job::delay_behind(stock, "token:1"))?;
-    say(format!("it started {} ms after its submit", delay.as_millis()));
-    Ok(())
+    settings.logs_stay().run(|stock| main_job::delay_behind(stock, "token:1"))
 }
 
 /// Prints the table, whose times are not judged, and checks that no partition is left.
-fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
+fn conclude(cluster: &Cluster, measured: &Measured) -> Result<()> {
+    let Measured { runs, behind_ipu_jobs, behind_stock_job } = measured;
     let milliseconds = |time: Duration| format!("{:.1}", 1e3 * time.as_secs_f64());
     println!("\njob  by      IPUs  partition  create s  ready-to-start ms  state");
     for IpuRun { job, by, ipus, partition, create, ready_to_start, state } in runs {
@@ -122,6 +130,12 @@ fn conclude(cluster: &Cluster, runs: &[IpuRun]) -> Result<()> {
     times.sort_unstable();
     let median = times.get(times.len() / 2).context("no batch job ran")?;
     println!("median ready-to-start of batch jobs: {} ms", milliseconds(*median));
+    println!(
+        "start of a job without IPUs after its submit: {} ms behind jobs that wait for IPUs, {} ms behind one that \
+         waits for a GRES of a stock cluster",
+        behind_ipu_jobs.as_millis(),
+        behind_stock_job.as_millis()
+    );
     let left = cluster.mock().partitions()?.len();
     println!("partitions left: {left}");
     ensure!(left == 0, "{left} partitions are left");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use vipu_status::{AuditLine, Job};
 
-use super::record::{FailedCalls, History, Log, Of};
+use super::record::{FailedCalls, Freed, History, Log, Of};
 use crate::selection::Selection;
 
 /// The kinds of failed calls of a partition that are told apart.
@@ -51,6 +51,9 @@ impl<'a> Collector<'a> {
 
     pub(super) fn take(&mut self, line: AuditLine) {
         self.since.get_or_insert(line.at);
+        if line.what == "free" {
+            return self.freed(line);
+        }
         let AuditLine {
             model: Some(model), controller: Some(controller), partition: Some(partition), ..
         } = &line
@@ -75,6 +78,16 @@ impl<'a> Collector<'a> {
             None => return,
         };
         self.histories[place].take(line);
+    }
+
+    /// Takes a request for a partition. It names the id alone, and refers to a partition that is not gone.
+    fn freed(&mut self, line: AuditLine) {
+        let is_meant = |it: &&mut History| it.gone.is_none() && Some(&it.partition) == line.target.as_ref();
+        if line.outcome == "ok"
+            && let Some(history) = self.histories.iter_mut().rev().find(is_meant)
+        {
+            history.freed = Some(Freed { by: line.by, reason: line.why });
+        }
     }
 
     fn is_wanted(&self, line: &AuditLine) -> bool {

@@ -41,12 +41,22 @@ pub(crate) struct History {
     pub(crate) removal: Option<i64>,
     /// The state of the partition at that time.
     pub(crate) removal_why: Option<String>,
+    /// The request that had a partition removed which was kept or prepared.
+    pub(crate) freed: Option<Freed>,
     pub(crate) gone: Option<i64>,
     /// The seconds from the first call until it was gone.
     pub(crate) removing: Option<f64>,
     /// The part of the time from `asked` to `gone` that `making` and `removing` took.
     pub(crate) share: Option<f64>,
     pub(crate) failures: Vec<FailedCalls>,
+}
+
+/// A request to remove a partition.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Freed {
+    /// The administrator, or the number of the user.
+    pub(crate) by: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// Calls that failed.

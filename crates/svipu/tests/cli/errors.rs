@@ -49,6 +49,7 @@ fn cli_svipu_unknown_names() {
         "partition slurm_2",
         "why 29",
         "ipu 0:64",
+        "ipu vipu9:8090/0:3",
         "user nobody-here",
     ];
     let error = |line: &str| {

@@ -265,3 +265,17 @@ fn cli_svipu_old_documents_are_warned_about() {
     assert!(!text(0).contains("warning"));
     assert_snapshot!(text(60) + &text(-7200));
 }
+
+#[test]
+fn cli_svipu_ipu_of_one_controller() {
+    let mut status = pod64();
+    let second = vipu_status::Pod { controller: "vipu2:8090".into(), ..status.models[0].pods[0].clone() };
+    status.models[0].pods.push(second);
+    let titles = |line: &str| -> Vec<String> {
+        let page = run(&status, line).stdout;
+        page.lines().filter(|line| line.starts_with("IPU ")).map(str::to_owned).collect()
+    };
+    let (first, second) = ("IPU 0:3 of pod64 on vipu:8090", "IPU 0:3 of pod64 on vipu2:8090");
+    assert_eq!(titles("ipu 0:3"), [first, second]);
+    assert_eq!(titles("ipu vipu2:8090/0.3"), [second]);
+}

@@ -135,3 +135,30 @@ fn cli_svipu_history_of_a_partition_that_is_there_again() {
     };
     assert_eq!((count("job 7"), count("job 8"), count("partition slurm_7")), (2, 1, 3));
 }
+
+#[test]
+fn cli_svipu_history_names_the_request_that_freed_a_partition() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = |by: &str, why: Option<&str>| AuditLine {
+        at: WRITTEN - 100,
+        what: "free".into(),
+        target: Some("slurm_7".into()),
+        by: Some(by.into()),
+        why: why.map(str::to_owned),
+        outcome: "ok".into(),
+        ..AuditLine::default()
+    };
+    let requests = [
+        request("root", Some("new switch\u{1b}[2J")),
+        request("1000", None),
+        AuditLine { outcome: "refused".into(), ..request("root", None) },
+    ];
+    let removal = |request: AuditLine| {
+        let mut lines = life(9000, 7, "slurm_7");
+        lines.insert(2, request);
+        write(folder.path(), &[], &lines);
+        let output = run_on(folder.path(), "job 7", &surroundings(&[])).stdout;
+        output.lines().find(|line| line.contains("removal")).unwrap().trim().to_owned()
+    };
+    assert_snapshot!(requests.map(removal).join("\n"));
+}
