@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::Event;
+use vipu_types::ModelName;
 
 use crate::between_callbacks::BetweenCallbacks;
 use crate::frontend::Frontend;
@@ -31,8 +32,15 @@ pub(crate) struct EnteredIpus {
 }
 
 /// Enters the IPUs that a tested job asks for.
-pub(crate) fn request(job: &mut impl JobMut, wanted: &Resolved) {
-    job.enter_requested_ipus(&wanted.model, wanted.size);
+pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {
+    if counts_gres(frontend, &wanted.model) {
+        job.enter_requested_ipus(&wanted.model, wanted.size);
+    }
+}
+
+/// Whether Slurm counts the GRES of this model's jobs.
+pub(crate) fn counts_gres(frontend: &Frontend, model: &ModelName) -> bool {
+    frontend.models(|models| models.accounting(model).counts_gres())
 }
 
 /// Whether Slurm's own limits let a tested job start. Otherwise Slurm shows its reason, because it compares the
@@ -110,7 +118,7 @@ pub fn resized(frontend: &Frontend, job: impl JobMut) {
 
 fn enter(frontend: &Frontend, mut job: impl JobMut) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
-    if job.enter_allocated_ipus(&claim.model, claim.size) {
+    if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&claim.model, claim.size) {
         lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
     }

@@ -46,7 +46,8 @@ pub fn job_begin(frontend: &Frontend, mut job: impl JobMut) -> bool {
     let is_taken =
         || frontend.ledger().live_claim(claim.run.job).is_some_and(|live| live.partition == claim.partition);
     // A batch script would be launched before the number of IPUs is out of its allocation again.
-    let launch = if job.is_batch() && job.ipus_are_counted() { Launch::ByGate } else { Launch::AtOnce };
+    let has_number = job.ipus_are_counted() && accounting::counts_gres(frontend, &claim.model);
+    let launch = if job.is_batch() && has_number { Launch::ByGate } else { Launch::AtOnce };
     if !frontend.tell(Event::Begin(claim.clone(), launch)) || !is_taken() {
         undo_begin(frontend, job);
         return false;

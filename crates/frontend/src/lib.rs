@@ -23,6 +23,7 @@ mod internal_error;
 mod jobs_before;
 mod keep_and_requeue;
 mod launch_mark;
+pub mod licenses;
 mod limits;
 mod models;
 mod outside;

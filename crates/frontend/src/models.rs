@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ledger::{ModelFacts, Placement};
-use vipu_conf::{AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
+use vipu_conf::{Accounting, AuditLevel, AuditTo, OnPartitionError, Settings, SizePolicy};
 use vipu_types::{ControllerName, Grant, IpuCount, ModelName, PartitionId};
 
 use crate::request::Resolved;
@@ -127,6 +127,11 @@ impl Models {
     pub fn audits_to_syslog(&self) -> bool {
         let mut settings = self.0.values().filter_map(|model| model.settings.as_ref());
         settings.any(|own| own.audit_to == AuditTo::Syslog)
+    }
+
+    /// The way in which Slurm counts the IPUs of a model's jobs (Accounting).
+    pub fn accounting(&self, model: &ModelName) -> Accounting {
+        self.settings(model).map_or(Accounting::Gres, |own| own.accounting)
     }
 
     /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.

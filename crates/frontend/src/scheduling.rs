@@ -43,7 +43,7 @@ pub fn before(
     }
     let wanted = frontend.models(|models| models.wanted(**job));
     if let Ok(Some(wanted)) = &wanted {
-        accounting::request(job, wanted);
+        accounting::request(frontend, job, wanted);
     }
     match wanted {
         Ok(None) => Verdict::Go,
@@ -211,7 +211,7 @@ pub fn after<J: JobMut>(
     let wanted = frontend.models(|models| models.wanted(**job));
     if let Ok(Some(wanted)) = &wanted {
         // The stock selector has computed the number anew for its nodes.
-        accounting::request(job, wanted);
+        accounting::request(frontend, job, wanted);
     }
     if question == Question::Start {
         let victims = frontend.victims.take(&job.id());

@@ -62,6 +62,7 @@ pub trait Job: Copy {
     fn gets_all_gres(self) -> bool;
     fn ipus_are_counted(self) -> bool;
     fn account(self) -> Option<String>;
+    fn licenses(self) -> Option<String>;
 
     /// Another job, under the same lock.
     fn other(self, id: u32) -> Option<Self>;
@@ -145,6 +146,9 @@ pub trait JobDescription {
     fn slurm_partitions(&self) -> Option<String>;
     fn default_slurm_partition(&self) -> Option<String>;
     fn qos(&self) -> Option<String>;
+    fn licenses(&self) -> Option<String>;
+    /// The licences of the cluster: `Licenses` in slurm.conf.
+    fn site_licenses(&self) -> Option<String>;
     fn names_reservation(&self) -> bool;
     fn is_batch(&self) -> bool;
     fn mentions_vipu(&self) -> bool;
@@ -152,6 +156,7 @@ pub trait JobDescription {
     fn remove_script_environment_of(&mut self, beginning: &str);
     fn add_gres(&mut self, element: &str);
     fn set_tres_per_node(&mut self, tres: &str);
+    fn set_licenses(&mut self, licenses: &str);
     /// All Slurm partitions, if they can be read.
     fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions>;
 }

@@ -7,9 +7,11 @@ use vipu_types::{Grant, GresRequest, JobOption};
 
 use crate::frontend::Frontend;
 use crate::keep_and_requeue;
+use crate::licenses::{self, License};
 use crate::limits::Standing;
+use crate::models::Models;
 use crate::outside::Outside;
-use crate::request::{Refusal, Request, Taken};
+use crate::request::{Refusal, Request, Resolved, Taken};
 use crate::slurm::{Job, JobDescription};
 use crate::slurm_partition_ipus::Found;
 
@@ -29,6 +31,7 @@ pub fn submitted(
 ) -> Result<Option<String>, String> {
     let options = description.options(JobOption::PREFIX);
     if options.is_empty() && !description.mentions_vipu() {
+        complete_licenses(frontend, description, None, None, licenses::of_new)?;
         return Ok(None);
     }
     refuse_other_tres(description)?;
@@ -49,10 +52,31 @@ pub fn submitted(
     let limits = frontend.models(|models| models.failure_limits(model));
     let shortened = keep_and_requeue::check(limits, &request.options, model)?;
     complete(frontend.outside(), description, &request.tres, &taken)?;
+    complete_licenses(frontend, description, None, Some(&taken.resolved), licenses::of_new)?;
     failpoints::stop!("submit");
     let room = why_not_now(&frontend.ledger(), description, &taken);
     let notices: Vec<_> = taken.notice().into_iter().chain(shortened).chain(room).collect();
     Ok((!notices.is_empty()).then(|| notices.join("\n")))
+}
+
+/// Completes the licences of a new or of a changed job. `of_job` are those of a job that is changed.
+fn complete_licenses(
+    frontend: &Frontend,
+    description: &mut impl JobDescription,
+    of_job: Option<String>,
+    wanted: Option<&Resolved>,
+    complete: impl Fn(&Models, &str, Option<&License>) -> Result<Option<String>, String>,
+) -> Result<(), String> {
+    let asked = description.licenses().or(of_job).unwrap_or_default();
+    let of_site = description.site_licenses().unwrap_or_default();
+    let completed = frontend.models(|models| {
+        let own = wanted.and_then(|wanted| License::of(models, wanted, &of_site));
+        complete(models, &asked, own.as_ref())
+    })?;
+    if let Some(completed) = completed {
+        description.set_licenses(&completed);
+    }
+    Ok(())
 }
 
 const SWITCHED_OFF: &str = "vipu: the IPU plugin has switched itself off; its reason is in slurmctld's log";
@@ -99,8 +123,8 @@ fn why_not_now(ledger: &Ledger, description: &impl JobDescription, taken: &Taken
 const OPTIONS_STAY: &str =
     "vipu: options like --ipus stay with their job, and need IPUs: cancel it, and submit it without them";
 
-/// Checks and completes a change of a job: of its GRES list, its Slurm partitions or its QOS. Returns a
-/// notice for the user, if there is one.
+/// Checks and completes a change of a job: of its GRES list, its licences, its Slurm partitions or its QOS.
+/// Returns a notice for the user, if there is one.
 ///
 /// # Errors
 /// The refusal, in one line for the user.
@@ -110,6 +134,35 @@ pub fn changed(
     job: impl Job,
 ) -> Result<Option<String>, String> {
     refuse_other_tres(description)?;
+    let gres = description.tres_per_node();
+    // Up to 22.05 the user sees no text, so the log has it.
+    let tell = |line: &String| info!("job {} is not changed: {line}", job.id());
+    let taken = judge_change(frontend, description, job).inspect_err(tell)?;
+    let taken = taken.filter(|_| gres.is_some());
+    if let Some((taken, gres)) = taken.as_ref().zip(gres.as_deref()) {
+        complete(frontend.outside(), description, gres, taken)?;
+    }
+    if job.is_pending() && (gres.is_some() || description.licenses().is_some()) {
+        let wanted = match gres {
+            Some(_) => Ok(taken.as_ref().map(|taken| taken.resolved.clone())),
+            None => frontend.models(|models| models.wanted(job)),
+        };
+        // The licence of a request that cannot be met any more stays.
+        let complete = |wanted: Option<Resolved>| {
+            complete_licenses(frontend, description, job.licenses(), wanted.as_ref(), licenses::of_changed)
+        };
+        wanted.map_or(Ok(()), complete).inspect_err(tell)?;
+    }
+    Ok(taken.and_then(|taken| taken.notice()))
+}
+
+/// The request of a job after a change that concerns its IPUs. `None` after any other change, and for a job
+/// without IPUs.
+fn judge_change(
+    frontend: &Frontend,
+    description: &impl JobDescription,
+    job: impl Job,
+) -> Result<Option<Taken>, String> {
     let (gres, slurm_partitions, qos) =
         (description.tres_per_node(), description.slurm_partitions(), description.qos());
     let moves = job.is_pending() && job.mentions_vipu() && (slurm_partitions.is_some() || qos.is_some());
@@ -126,26 +179,14 @@ pub fn changed(
             qos: qos.or_else(|| job.qos()),
         },
     };
-    let found = frontend.models(|models| models.find_changed(&request)).map_err(Refusal::into_line);
-    let found = match found {
-        Ok(None) if is_asked_anew && !request.options.is_empty() => Err(OPTIONS_STAY.to_owned()),
-        found => found,
+    let found = frontend.models(|models| models.find_changed(&request)).map_err(Refusal::into_line)?;
+    let Some(taken) = found else {
+        let stays = is_asked_anew && !request.options.is_empty();
+        return if stays { Err(OPTIONS_STAY.to_owned()) } else { Ok(None) };
     };
-    let found = found.and_then(|found| {
-        let Some(taken) = &found else { return Ok(None) };
-        there_are_ipus(
-            &frontend.slurm_partition_ipus,
-            description,
-            request.standing.slurm_partitions.as_deref(),
-            taken,
-        )?;
-        Ok(found)
-    });
-    // Up to 22.05 the user sees no text, so the log has it.
-    let found = found.inspect_err(|line| info!("job {} is not changed: {line}", job.id()))?;
-    let Some(taken) = found.filter(|_| is_asked_anew) else { return Ok(None) };
-    complete(frontend.outside(), description, &request.tres, &taken)?;
-    Ok(taken.notice())
+    let slurm_partitions = request.standing.slurm_partitions.as_deref();
+    there_are_ipus(&frontend.slurm_partition_ipus, description, slurm_partitions, &taken)?;
+    Ok(Some(taken))
 }
 
 fn refuse_other_tres(description: &impl JobDescription) -> Result<(), String> {

@@ -42,6 +42,11 @@ pub fn cluster_name() -> Option<String> {
     value(|layout| layout.slurm_conf.cluster_name)
 }
 
+/// `Licenses`
+pub fn licenses() -> Option<String> {
+    value(|layout| layout.slurm_conf.licenses)
+}
+
 /// The id of `SlurmUser`: `slurm_user_id`.
 pub fn slurm_user() -> Option<u32> {
     slurm_conf().map(|(conf, layout)| conf.read(layout.slurm_conf.slurm_user_id))

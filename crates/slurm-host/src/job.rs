@@ -304,6 +304,8 @@ members! { Self, job_record, JobRef<'_>:
     reason: text state_desc -> Option<String>;
     /// The job's GRES request as Slurm keeps it: `tres_per_node`, for example `gres:vipu:pod64:16`.
     tres_per_node: text tres_per_node -> Option<String>;
+    /// The licences that the job asks for: `licenses`, for example `vipu:16,matlab:1`.
+    licenses: text licenses -> Option<String>;
     /// Whether the job has a script to launch.
     is_batch: is_set batch_flag -> bool;
     /// Whether the job's srun or salloc listens for news of its nodes: `alloc_resp_port`. With `--immediate`,

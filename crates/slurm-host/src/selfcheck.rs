@@ -10,7 +10,7 @@ mod node;
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 
 use slurm_release as facts;
 use slurm_release::{Field, Layout, Text, Texts};
@@ -154,10 +154,10 @@ pub(crate) fn texts_are_readable(
     list: (Field<Texts>, Field<u32>),
 ) -> bool {
     /// The members that were found good, one bit each.
-    static SEEN: AtomicU8 = AtomicU8::new(0);
+    static SEEN: AtomicU16 = AtomicU16::new(0);
     let (first, count) = (message.texts_pointer(list.0), message.read(list.1));
     let pointers = texts.iter().map(|field| message.text_pointer(*field)).chain([first]);
-    let bits = pointers.enumerate().map(|(place, pointer)| u8::from(!pointer.is_null()) << place);
+    let bits = pointers.enumerate().map(|(place, pointer)| u16::from(!pointer.is_null()) << place);
     let there = bits.fold(0, |all, bit| all | bit);
     let fits = first.is_null() == (count == 0);
     if fits && there & !SEEN.load(Ordering::Relaxed) == 0 {

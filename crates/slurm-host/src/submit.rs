@@ -27,6 +27,8 @@ members! { &Self, job_desc_msg, JobDescription<'_>:
     slurm_partitions: text partition -> Option<String>;
     /// `--qos`; several from 24.11 on
     qos: text qos -> Option<String>;
+    /// `--licenses`
+    licenses: text licenses -> Option<String>;
 }
 
 impl JobDescription<'_> {
@@ -49,6 +51,7 @@ impl JobDescription<'_> {
             fields.partition,
             fields.qos,
             fields.reservation,
+            fields.licenses,
         ];
         let options = (fields.spank_job_env, fields.spank_job_env_size);
         selfcheck::texts_are_readable(record, &texts, options).then_some(Self { record, host })
@@ -138,6 +141,11 @@ impl JobDescription<'_> {
     /// Replaces `--gres`.
     pub fn set_tres_per_node(&mut self, tres: &str) {
         self.set(self.layout().job_desc_msg.tres_per_node, tres);
+    }
+
+    /// Replaces `--licenses`.
+    pub fn set_licenses(&mut self, licenses: &str) {
+        self.set(self.layout().job_desc_msg.licenses, licenses);
     }
 
     fn set(&mut self, field: Field<Text>, value: &str) {

@@ -23,4 +23,5 @@ mod slurm_records;
 mod start_line;
 mod status_thread;
 mod threads;
+mod uncounted;
 mod user_requests;

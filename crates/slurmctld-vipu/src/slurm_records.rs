@@ -10,7 +10,7 @@ use slurm_host::job_test::Test;
 use slurm_host::locks::{LockPermit, Locked};
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::submit::JobDescription;
-use slurm_host::{job, partitions};
+use slurm_host::{conf, job, partitions};
 use vipu_types::{IpuCount, ModelName};
 
 use crate::node_gres;
@@ -114,6 +114,7 @@ impl Job for SlurmJob<'_> {
         gets_all_gres() -> bool;
         ipus_are_counted() -> bool;
         account() -> Option<String>;
+        licenses() -> Option<String>;
     }
 
     fn other(self, id: u32) -> Option<Self> {
@@ -200,6 +201,7 @@ impl slurm::JobDescription for SlurmDescription<'_> {
         slurm_partitions() -> Option<String>;
         default_slurm_partition() -> Option<String>;
         qos() -> Option<String>;
+        licenses() -> Option<String>;
         names_reservation() -> bool;
         is_batch() -> bool;
         mentions_vipu() -> bool;
@@ -210,6 +212,11 @@ impl slurm::JobDescription for SlurmDescription<'_> {
         remove_script_environment_of(beginning: &str);
         add_gres(element: &str);
         set_tres_per_node(tres: &str);
+        set_licenses(licenses: &str);
+    }
+
+    fn site_licenses(&self) -> Option<String> {
+        conf::licenses()
     }
 
     fn all_slurm_partitions(&self) -> Option<impl SlurmPartitions> {

@@ -15,6 +15,7 @@ use vipu_conf::Layer;
 use vipu_types::ModelName;
 
 use crate::plugin::Plugin;
+use crate::uncounted;
 
 /// The longest time that the line waits for the first answers of the controllers and for the check of the
 /// directories.
@@ -39,6 +40,8 @@ pub(crate) struct Surroundings {
     is_sent: bool,
     /// The TRES of IPUs that Slurm's accounting counts. None if the site stores no accounting.
     counted: Option<Vec<String>>,
+    /// Licenses.
+    licenses: String,
 }
 
 impl Surroundings {
@@ -53,6 +56,7 @@ impl Surroundings {
             plugstack: plugstack::path(),
             is_sent: slurm_conf::is_configless(),
             counted: accounting::is_in_use().then(accounting::names_of_ipus),
+            licenses: slurm_conf::licenses().unwrap_or_default(),
         }
     }
 }
@@ -77,12 +81,13 @@ pub(crate) async fn write(plugin: Weak<Plugin>, around: Surroundings, journal: O
         (model, directory)
     };
     let described: Vec<_> = models.into_iter().map(with_directory).collect();
+    let names: Vec<_> = described.iter().map(|(model, _)| &model.model).collect();
+    let warnings = plugin
+        .frontend
+        .models(|models| uncounted::warnings(models, &names, around.counted.as_deref(), &around.licenses));
     drop(plugin);
     info!("{}", line(&around.stock, &described, journal.as_ref()));
-    let names: Vec<_> = described.iter().map(|(model, _)| &model.model).collect();
-    if around.counted.as_ref().is_some_and(Vec::is_empty) && !names.is_empty() {
-        warn!("{}", uncounted(&names));
-    }
+    warnings.iter().for_each(|warning| warn!("{warning}"));
     if described.iter().any(|(model, _)| !model.pods.is_empty()) {
         // Fails only at the end of the process.
         let _ = spawn_blocking(move || tell_of_plugstack(&around)).await;
@@ -136,15 +141,6 @@ fn of_pod(model: &ModelName, pod: &PodView) -> String {
         Some(Wait::NoAnswer { .. }) => format!("controller {controller} has not answered yet"),
         Some(why) => format!("controller {controller} is away ({})", bare(model, why)),
     }
-}
-
-/// The warning of a site whose accounting leaves out IPUs.
-fn uncounted(models: &[&ModelName]) -> String {
-    let of_models: String = models.iter().map(|model| format!(",gres/vipu:{model}")).collect();
-    format!(
-        "Slurm's accounting does not count IPUs: sacct, sreport, limits, billing and fair-share leave them out; \
-         add gres/vipu{of_models} to AccountingStorageTRES in slurm.conf and restart slurmctld"
-    )
 }
 
 /// A reason without its prefix for squeue.
@@ -238,13 +234,6 @@ mod tests {
                 env!("CARGO_PKG_VERSION")
             )
         );
-    }
-
-    #[test]
-    fn acct_a_site_that_counts_no_ipus_is_told_the_line() {
-        let models = ["pod16", "pod64"].map(|name| ModelName::new(name).unwrap());
-        let line = uncounted(&models.each_ref());
-        assert!(line.contains("add gres/vipu,gres/vipu:pod16,gres/vipu:pod64 to Acc"), "{line}");
     }
 
     #[test]

@@ -64,6 +64,18 @@ choices! {
         Kill = "kill",
     }
 
+    /// The way in which Slurm counts the IPUs of jobs.
+    Accounting, "not known" {
+        /// As a GRES.
+        Gres = "gres",
+        /// As a licence.
+        License = "license",
+        /// As both.
+        Both = "both",
+        /// Not at all.
+        Off = "off",
+    }
+
     /// The actions that the audit log has.
     AuditLevel, "not known" {
         /// None.
@@ -98,6 +110,18 @@ choices! {
         Interactive = "interactive",
         /// All.
         All = "all",
+    }
+}
+
+impl Accounting {
+    /// Whether Slurm counts the GRES.
+    pub const fn counts_gres(self) -> bool {
+        matches!(self, Accounting::Gres | Accounting::Both)
+    }
+
+    /// Whether Slurm counts a licence.
+    pub const fn counts_license(self) -> bool {
+        matches!(self, Accounting::License | Accounting::Both)
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use vipu_types::{ControllerName, Delivery, IpuCount};
 
-use crate::choice::{AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
+use crate::choice::{
+    Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy,
+};
 use crate::problem::Problem;
 use crate::settings::Given;
 use crate::value::{
@@ -197,6 +199,8 @@ keys! { given;
         "how long `--ipu-keep` may keep the partition of a failed job; 0 disables the option";
     MaxRequeues, max_requeues: u32 = Value("3"), "times", amount_or_none,
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
+    Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,
+        "as what Slurm counts a job's IPUs: as the GRES, as a licence of Licenses in slurm.conf, as both, or not at all";
     AuditLevel, audit_level: AuditLevel = Value("all"), AuditLevel::UNIT, AuditLevel::read,
         "which actions are in the audit log: none, those of administrators, or each creation and removal as well";
     AuditTo, audit_to: AuditTo = Value("file"), AuditTo::UNIT, AuditTo::read,

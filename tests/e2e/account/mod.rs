@@ -1,6 +1,7 @@
 //! Slurm's accounting, with slurmdbd and MariaDB.
 
 mod counts;
+mod licenses;
 mod limits;
 mod page;
 mod qos;

@@ -9,7 +9,7 @@ use crate::jobs::{ipus, let_go, running, runs, waits};
 const PAGE: &str = include_str!("../../../docs/accounting.md");
 
 /// The commands of the page that begin with one of these words, in their order.
-fn commands(programs: &[&str]) -> Vec<&'static str> {
+pub(super) fn commands(programs: &[&str]) -> Vec<&'static str> {
     let blocks = PAGE.lines().filter_map(|line| line.strip_prefix("    "));
     let cells = PAGE.lines().filter(|line| line.starts_with('|')).flat_map(|line| line.split('`'));
     let is_one = |line: &&str| programs.iter().any(|program| line.starts_with(&format!("{program} ")));
@@ -17,7 +17,7 @@ fn commands(programs: &[&str]) -> Vec<&'static str> {
 }
 
 /// Runs a command of the page with the names of this cluster.
-fn run(cluster: &Cluster, command: &str) -> Result<String> {
+pub(super) fn run(cluster: &Cluster, command: &str) -> Result<String> {
     let command = command.replace("LAB", "root").replace("ALICE", "root");
     let words: Vec<_> = command.split(' ').collect();
     let output = cluster.command(words[0]).args(&words[1..]).output()?;
@@ -32,7 +32,7 @@ fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
     enforcing().slurm_conf("PriorityType=priority/multifactor").run(|cluster| {
         add_root(cluster, &["normal"])?;
         let job = running(cluster, 16, &[])?;
-        let reports = commands(&["sacct", "sreport", "sshare", "scontrol"]);
+        let reports = commands(&["sacct", "sreport", "sshare", "scontrol show"]);
         ensure!(reports.len() == 6, "{reports:?}");
         for report in reports {
             let shown = run(cluster, report)?;

@@ -69,7 +69,7 @@ impl slurm::Job for View<'_> {
         some -> Option<u8>: failed_with;
         some -> Option<i64>: deadline;
         some -> Option<String>: slurm_partition slurm_partitions qos tres_per_node reason shown_reason name;
-        some -> Option<String>: account;
+        some -> Option<String>: account licenses;
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;
@@ -107,7 +107,7 @@ impl slurm::Job for View<'_> {
 
 impl slurm::JobDescription for View<'_> {
     answers! { &Self:
-        some -> Option<String>: tres_per_node slurm_partitions default_slurm_partition qos;
+        some -> Option<String>: tres_per_node slurm_partitions default_slurm_partition qos licenses site_licenses;
         is -> bool: names_reservation is_batch;
     }
     nothing! { remove_script_environment_of(&str); }
@@ -131,6 +131,10 @@ impl slurm::JobDescription for View<'_> {
 
     fn set_tres_per_node(&mut self, tres: &str) {
         self.0.borrow_mut().answers.insert("tres_per_node".to_owned(), tres.to_owned());
+    }
+
+    fn set_licenses(&mut self, licenses: &str) {
+        self.0.borrow_mut().answers.insert("licenses".to_owned(), licenses.to_owned());
     }
 
     fn all_slurm_partitions(&self) -> Option<impl slurm::SlurmPartitions> {

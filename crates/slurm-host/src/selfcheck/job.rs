@@ -66,6 +66,7 @@ fn texts(probe: &Probe, job: JobRef<'_>) -> Looked {
         ("resv_name", fields.resv_name),
         ("name", fields.name),
         ("account", fields.account),
+        ("licenses", fields.licenses),
         ("tres_per_node", fields.tres_per_node),
         ("tres_per_job", fields.tres_per_job),
         ("tres_per_task", fields.tres_per_task),

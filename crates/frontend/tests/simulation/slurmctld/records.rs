@@ -88,6 +88,7 @@ impl slurm::Job for JobView<'_> {
         gets_all_gres: bool = |_| false;
         ipus_are_counted: bool = |_| true;
         account: Option<String> = |_| None;
+        licenses: Option<String> = |_| None;
     }
 
     fn id(self) -> u32 {

@@ -1,0 +1,186 @@
+//! The licence that Slurm counts for a job's IPUs (`Accounting=license` or `both`).
+//!
+//! Slurm takes a licence once per job, whatever the number of nodes. It gives the licence back when the job
+//! leaves COMPLETING, and so when the partition is gone. `Licenses` of slurm.conf has `vipu_<model>` for one
+//! model, or `vipu` for all.
+
+use std::fmt;
+
+use vipu_types::{ModelName, shown};
+
+use crate::models::Models;
+use crate::request::Resolved;
+
+/// The licence for all models, and the beginning of that for one model.
+const ALL_MODELS: &str = "vipu";
+
+/// A number of a licence.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct License {
+    name: String,
+    count: u32,
+}
+
+impl License {
+    /// The licence of a request. `None` if the model has none, or if the cluster does not define it.
+    pub(crate) fn of(models: &Models, wanted: &Resolved, of_site: &str) -> Option<Self> {
+        let name = name_of(models, &wanted.model, of_site)?;
+        Some(Self { name, count: wanted.size.get() })
+    }
+}
+
+impl fmt::Display for License {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.name, self.count)
+    }
+}
+
+/// The licence that counts the IPUs of a model, of those that the cluster defines.
+pub fn name_of(models: &Models, model: &ModelName, of_site: &str) -> Option<String> {
+    let mut names = [of_model(model), ALL_MODELS.to_owned()].into_iter();
+    let is_used = models.accounting(model).counts_license();
+    names.find(|name| is_used && elements(of_site).any(|element| self::name(element) == name))
+}
+
+fn of_model(model: &ModelName) -> String {
+    format!("{ALL_MODELS}_{model}")
+}
+
+/// The elements of a list as Slurm reads it: `name`, or `name:count`.
+fn elements(list: &str) -> impl Iterator<Item = &str> {
+    list.split([',', ';']).map(str::trim).filter(|element| !element.is_empty())
+}
+
+fn name(element: &str) -> &str {
+    element.split([':', '*', '=']).next().unwrap_or(element)
+}
+
+/// Whether an element is a licence that slurm-vipu gives to jobs.
+fn is_ours(models: &Models, element: &str) -> bool {
+    let name = name(element);
+    let counts = |model| models.accounting(model).counts_license();
+    models.0.keys().any(|model| counts(model) && (name == ALL_MODELS || name == of_model(model)))
+}
+
+/// The licences of a new job, if they differ from those that its user asks for.
+///
+/// # Errors
+/// The user asks for this licence without IPUs, or with another number. Slurm cannot combine the licence with
+/// alternatives.
+pub(crate) fn of_new(models: &Models, asked: &str, own: Option<&License>) -> Result<Option<String>, String> {
+    let is_own = |element: &str| own.is_some_and(|own| element == own.to_string());
+    // Slurm takes alternatives for one element.
+    let mut each = elements(asked).flat_map(|element| element.split('|'));
+    if let Some(element) = each.find(|element| is_ours(models, element) && !is_own(element)) {
+        return Err(format!(
+            "vipu: the licence {} counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>, and leave out the \
+             licence",
+            shown(element)
+        ));
+    }
+    of_changed(models, asked, own)
+}
+
+/// The licences of a changed job, if they differ from those in the message or in the job's record.
+///
+/// Slurm asks with one message for all tasks of an array. The message may have the licence of another task.
+///
+/// # Errors
+/// Slurm cannot combine the licence with alternatives.
+pub(crate) fn of_changed(
+    models: &Models,
+    asked: &str,
+    own: Option<&License>,
+) -> Result<Option<String>, String> {
+    let others = elements(asked).filter(|element| !is_ours(models, element)).map(str::to_owned);
+    let complete = others.chain(own.map(ToString::to_string)).collect::<Vec<_>>().join(",");
+    match own {
+        _ if complete == asked => Ok(None),
+        Some(own) if asked.contains('|') => Err(format!(
+            "vipu: this cluster counts IPUs as the licence {own}, which Slurm cannot combine with the alternatives in \
+             {}: ask for one of them",
+            shown(asked)
+        )),
+        _ => Ok(Some(complete)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use vipu_conf::Settings;
+    use vipu_types::{IpuCount, Shape};
+
+    use super::*;
+    use crate::models::Model;
+
+    const OF_SITE: &str = "matlab:10,vipu_pod16:16,vipu:64";
+
+    fn models(lines: [(&str, &str); 2]) -> Models {
+        let model = |(name, line)| {
+            let file = format!("ApiHost=x IpuofDir=/x {line}");
+            let settings = Some(Settings::parse(&file, Path::new("vipu.conf")).unwrap());
+            (ModelName::new(name).unwrap(), Model { largest: 64, settings })
+        };
+        Models(lines.map(model).into())
+    }
+
+    fn both() -> Models {
+        models([("pod16", "Accounting=license"), ("pod64", "Accounting=Both")])
+    }
+
+    fn license(models: &Models, model: &str, of_site: &str) -> Option<License> {
+        let (model, size) = (ModelName::new(model).unwrap(), IpuCount::new(16).unwrap());
+        License::of(models, &Resolved { model, size, shape: Shape::default() }, of_site)
+    }
+
+    #[test]
+    fn acct_the_licence_is_that_of_the_model_or_that_of_all() {
+        let name = |models: &Models, model, of_site| license(models, model, of_site).map(|it| it.to_string());
+        assert_eq!(name(&both(), "pod16", OF_SITE).as_deref(), Some("vipu_pod16:16"));
+        assert_eq!(name(&both(), "pod64", OF_SITE).as_deref(), Some("vipu:16"));
+        assert_eq!(name(&both(), "pod64", "vipu_pod16:16;vipus"), None);
+        let without = models([("pod16", "Accounting=off"), ("pod64", "")]);
+        assert_eq!((name(&without, "pod16", OF_SITE), name(&without, "pod64", OF_SITE)), (None, None));
+    }
+
+    #[test]
+    fn acct_the_licence_stands_behind_those_of_the_user() {
+        let models = both();
+        let own = license(&models, "pod64", OF_SITE);
+        let new = |asked| of_new(&models, asked, own.as_ref()).unwrap();
+        assert_eq!(new("").as_deref(), Some("vipu:16"));
+        assert_eq!(new("matlab:2;x").as_deref(), Some("matlab:2,x,vipu:16"));
+        assert_eq!(new("matlab:2,vipu:16"), None);
+        for asked in ["vipu", "vipu:8", "vipu_pod16:16", "matlab|vipu:8", "a, vipu*2"] {
+            let why = of_new(&models, asked, own.as_ref()).unwrap_err();
+            assert!(why.contains("counts IPUs: ask for IPUs"), "{asked}: {why}");
+        }
+        let why = of_new(&models, "a:1|b:2", own.as_ref()).unwrap_err();
+        assert!(
+            why.contains("vipu:16, which Slurm cannot combine with the alternatives in a:1|b:2"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn acct_jobs_without_ipus_keep_their_licences_and_get_none() {
+        let of_job = |models: &Models, asked| of_new(models, asked, None);
+        assert_eq!(of_job(&both(), "matlab:2|x"), Ok(None));
+        assert!(of_job(&both(), "vipu:4").is_err());
+        // The licence vipu of such a site is its own.
+        assert_eq!(of_job(&models([("pod16", ""), ("pod64", "Accounting=off")]), "vipu:4"), Ok(None));
+    }
+
+    #[test]
+    fn acct_a_change_replaces_the_licence() {
+        let models = both();
+        let own = license(&models, "pod64", OF_SITE);
+        let changed = |asked, own: Option<&License>| of_changed(&models, asked, own).unwrap();
+        assert_eq!(changed("vipu:4,matlab", own.as_ref()).as_deref(), Some("matlab,vipu:16"));
+        assert_eq!(changed("matlab,vipu:16", own.as_ref()), None);
+        assert_eq!(changed("vipu_pod16:4", None).as_deref(), Some(""));
+        assert_eq!(changed("a|b", None), None);
+    }
+}
