@@ -147,6 +147,7 @@ fn write_as_users_may(host: Host, record: Record, details: Record) {
     record.put("tres_per_task", host.bytes(b"\xfe\x01"));
     record.put("resv_name", host.bytes(b"\x02"));
     record.put("name", host.bytes(b"\x04\xff"));
+    record.put("licenses", host.bytes(b"\x05"));
     // With --reservation, `part_ptr` need not be one of the Slurm partitions in the request.
     record.put("partition", host.bytes(b"batch,\x03"));
 }

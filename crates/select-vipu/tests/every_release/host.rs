@@ -83,6 +83,7 @@ impl Host {
         conf.put("plugstack", host.text("/no/plugstack.conf"));
         conf.put("slurmctld_params", std::ptr::null_mut::<c_char>());
         conf.put("slurmctld_pidfile", host.text("/run/slurmctld.pid"));
+        conf.put("licenses", host.text("vipu:64"));
         conf.put("slurm_user_id", 64030_u32);
         conf.put("private_data", 0_u16);
         host

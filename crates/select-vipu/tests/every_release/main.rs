@@ -145,6 +145,7 @@ fn matrix_fake_wrong_table() -> Result<()> {
     let texts = [
         ("job_record", "tres_per_node"),
         ("job_record", "tres_per_task"),
+        ("job_record", "licenses"),
         ("node_record", "name"),
         ("node_record", "gres"),
         ("config_record", "gres"),
@@ -153,6 +154,7 @@ fn matrix_fake_wrong_table() -> Result<()> {
         ("job_desc_msg", "tres_per_socket"),
         ("job_desc_msg", "partition"),
         ("job_desc_msg", "qos"),
+        ("job_desc_msg", "licenses"),
         ("qos_rec", "name"),
         ("job_record", "spank_job_env_size"),
         ("job_desc_msg", "spank_job_env_size"),

@@ -29,6 +29,7 @@ pub(super) fn look(probe: &Probe) -> Result<(), String> {
         ("SlurmctldParameters", layout.slurmctld_params),
         ("SlurmctldPidFile", layout.slurmctld_pidfile),
         ("ClusterName", layout.cluster_name),
+        ("Licenses", layout.licenses),
     ] {
         if !probe.is_null_or_text(text(field)) {
             return Err(format!("{name} is no text"));

@@ -71,7 +71,7 @@ fn drops_forged_entries(host: Host, submit: *mut c_void, message: Record) {
 /// Makes the message a request for these words alone.
 pub fn ask(host: Host, message: Record, member: &str, words: &str) {
     let tres = ["tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket"];
-    for none in tres.into_iter().chain(["partition", "qos", "reservation"]) {
+    for none in tres.into_iter().chain(["partition", "qos", "reservation", "licenses"]) {
         message.put(none, null_mut::<c_char>());
     }
     message.put("script", host.text("#!/bin/sh"));
