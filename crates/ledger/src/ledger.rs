@@ -216,7 +216,7 @@ impl Ledger {
         let Some(pod) = self.pods.get_mut(id) else { return false };
         // The size of a claim is known, so its partition counts in full even without places.
         partitions.retain(|seen| !seen.places.is_empty() || !self.claims.holds(id, &seen.partition));
-        if !pod.list(asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
+        if !pod.list(now, asked, hardware, partitions, |partition| self.claims.ipu_holder(id, partition)) {
             return false;
         }
         let unplaced = self.claims.unplaced(id, |partition| pod.listed().contains_key(partition));

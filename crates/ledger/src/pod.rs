@@ -187,10 +187,11 @@ impl Pod {
         self.contact = Contact::Lost(reason);
     }
 
-    /// Takes a listing requested at `asked`. `holder` gives the holder of each partition. Returns whether the
+    /// Takes a listing that was requested at `asked` and arrives now. `holder` gives the holder of each partition. Returns whether the
     /// listing is news. [`Pod::place_claims`] has to follow.
     pub(crate) fn list(
         &mut self,
+        now: Millis,
         asked: Millis,
         hardware: Hardware,
         partitions: Vec<SeenPartition>,
@@ -211,7 +212,7 @@ impl Pod {
         self.listed = listed.collect();
         self.review_suspects(asked, hardware);
         if !self.is_reached() {
-            self.contact_since = asked;
+            self.contact_since = now;
         }
         (self.contact, self.hardware, self.asked) = (Contact::Reached, hardware, asked);
         true

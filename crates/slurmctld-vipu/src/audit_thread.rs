@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ledger::ClaimView;
@@ -15,6 +15,8 @@ use slurm_host::{boundary, threads};
 use tracing::{info, warn};
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 use vipu_types::{PartitionId, PodId};
+
+use crate::plugin::Plugin;
 
 /// The size in bytes from which a new log is begun.
 const LARGE: u64 = 16 << 20;
@@ -37,40 +39,44 @@ pub(crate) struct Change {
     pub(crate) outcome: &'static str,
 }
 
-enum Task {
-    Change(Change),
-    Line(AuditLine),
-}
-
 /// The queue to the thread. To push never waits.
 #[derive(Clone)]
 pub(crate) struct Audit {
-    tasks: SyncSender<Task>,
+    plugin: Weak<Plugin>,
+    lines: SyncSender<AuditLine>,
     /// Whether the queue was full at the last push.
     is_full: Arc<AtomicBool>,
 }
 
 /// The end of the queue for the thread.
-pub(crate) struct AuditTasks(Receiver<Task>);
+pub(crate) struct AuditLines(Receiver<AuditLine>);
 
-pub(crate) fn channel() -> (Audit, AuditTasks) {
-    let (audit, tasks) = sync_channel(MOST_WAITING);
-    (Audit { tasks: audit, is_full: Arc::default() }, AuditTasks(tasks))
+pub(crate) fn channel() -> (SyncSender<AuditLine>, AuditLines) {
+    let (sender, lines) = sync_channel(MOST_WAITING);
+    (sender, AuditLines(lines))
 }
 
 impl Audit {
-    /// Takes a change on a controller. Its job is looked up later.
+    pub(crate) fn new(plugin: Weak<Plugin>, lines: SyncSender<AuditLine>) -> Self {
+        Self { plugin, lines, is_full: Arc::default() }
+    }
+
+    /// Takes a change on a controller. Its job is looked up now: the ledger forgets the job of a partition that is
+    /// gone.
     pub(crate) fn change(&self, change: Change) {
-        self.push(Task::Change(change));
+        let plugin = self.plugin.upgrade();
+        let claim =
+            plugin.and_then(|plugin| plugin.frontend.ledger().claim_of(&change.pod, &change.partition));
+        self.push(line(change, claim.as_ref()));
     }
 
     /// Takes a request of an administrator, which has ended now.
     pub(crate) fn request(&self, line: AuditLine) {
-        self.push(Task::Line(AuditLine { at: now(), ..line }));
+        self.push(AuditLine { at: now(), ..line });
     }
 
-    fn push(&self, task: Task) {
-        let is_full = matches!(self.tasks.try_send(task), Err(TrySendError::Full(_)));
+    fn push(&self, line: AuditLine) {
+        let is_full = matches!(self.lines.try_send(line), Err(TrySendError::Full(_)));
         if is_full && !self.is_full.swap(true, Ordering::Relaxed) {
             warn!(
                 "the audit log lacks lines from now on: {MOST_WAITING} lines wait for the disk of StateSaveLocation"
@@ -82,26 +88,16 @@ impl Audit {
 }
 
 /// Starts the thread. The log goes to `dir`, which is StateSaveLocation, or to syslog if `to_syslog` says so.
-/// `claim_of` finds the claim of a partition. The error is one line.
+/// The error is one line.
 pub(crate) fn start(
-    tasks: AuditTasks,
-    claim_of: impl Fn(&PodId, &PartitionId) -> Option<ClaimView> + Send + 'static,
+    lines: AuditLines,
     to_syslog: impl Fn() -> bool + Send + 'static,
     dir: &Path,
 ) -> Result<(), String> {
     let mut log = Log::new(dir, Path::new(SYSLOG));
     threads::spawn("vipu-audit", move || {
-        for task in tasks.0 {
-            boundary::guard(&|| "vipu-audit".into(), (), || {
-                let line = match task {
-                    Task::Change(change) => {
-                        let claim = claim_of(&change.pod, &change.partition);
-                        line(change, claim.as_ref())
-                    }
-                    Task::Line(line) => line,
-                };
-                log.write(&line, to_syslog());
-            });
+        for line in lines.0 {
+            boundary::guard(&|| "vipu-audit".into(), (), || log.write(&line, to_syslog()));
         }
     })
 }

@@ -21,7 +21,7 @@ use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
 use crate::admin_settings::AdminSettings;
-use crate::audit_thread::{self, Audit, AuditTasks};
+use crate::audit_thread::{self, Audit, AuditLines};
 use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};
 use crate::reporting_controller::ReportingController;
@@ -119,7 +119,7 @@ pub(crate) struct Ends {
     pub(crate) tasks: Receiver<HostTask>,
     pub(crate) orders: Orders<ReportingController>,
     pub(crate) texts: Receiver<Save>,
-    pub(crate) audit_tasks: AuditTasks,
+    pub(crate) audit_lines: AuditLines,
 }
 
 /// Returns the plugin, and makes it if there is none. A new plugin comes with the ends of its queues, for
@@ -157,9 +157,9 @@ impl Plugin {
         let (driver, orders) = driver::channel();
         let (sender, tasks) = std::sync::mpsc::channel();
         let (conf_saver, texts) = std::sync::mpsc::channel();
-        let (audit, audit_tasks) = audit_thread::channel();
         let threads = Threads { began: Instant::now(), driver: driver.clone(), host: HostQueue(sender) };
-        let plugin = Arc::new(Self {
+        let (audit, audit_lines) = audit_thread::channel();
+        let plugin = Arc::new_cyclic(|plugin| Self {
             frontend: Frontend::new(Box::new(threads)),
             driver,
             in_force: Mutex::default(),
@@ -168,12 +168,12 @@ impl Plugin {
             hides_jobs: AtomicBool::new(true),
             journal: OnceLock::new(),
             counters: Counters::default(),
-            audit,
+            audit: Audit::new(plugin.clone(), audit),
             conf_saver,
             admin: watch::Sender::default(),
             started: AtomicBool::new(false),
         });
-        let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts, audit_tasks };
+        let ends = Ends { plugin: Arc::downgrade(&plugin), tasks, orders, texts, audit_lines };
         (plugin, ends)
     }
 

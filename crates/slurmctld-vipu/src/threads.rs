@@ -6,9 +6,8 @@ use std::sync::Weak;
 use driver::Orders;
 use frontend::Models;
 use tracing::error;
-use vipu_types::{PartitionId, PodId};
 
-use crate::audit_thread::{self, AuditTasks};
+use crate::audit_thread::{self, AuditLines};
 use crate::plugin::{Ends, Plugin};
 use crate::reporting_controller::ReportingController;
 use crate::start_line::Surroundings;
@@ -18,7 +17,7 @@ use crate::{host_thread, io_thread, saved_conf, status_thread};
 pub(crate) struct DriverEnds {
     plugin: Weak<Plugin>,
     orders: Orders<ReportingController>,
-    audit_tasks: AuditTasks,
+    audit_lines: AuditLines,
 }
 
 impl Ends {
@@ -28,12 +27,12 @@ impl Ends {
     /// # Errors
     /// When vipu-host cannot be started; one line.
     pub(crate) fn start_host(self) -> Result<DriverEnds, String> {
-        let Self { plugin, tasks, orders, texts, audit_tasks } = self;
+        let Self { plugin, tasks, orders, texts, audit_lines } = self;
         host_thread::start(tasks, plugin.clone())?;
         if let Err(why) = saved_conf::start(texts) {
             error!("{why}: a later slurmctld will not know the settings that are in force now");
         }
-        Ok(DriverEnds { plugin, orders, audit_tasks })
+        Ok(DriverEnds { plugin, orders, audit_lines })
     }
 }
 
@@ -49,13 +48,9 @@ impl DriverEnds {
                 error!("{why}: svipu has no status until slurmctld is restarted");
             }
             let plugin = self.plugin.clone();
-            let claim_of = move |pod: &PodId, partition: &PartitionId| {
-                plugin.upgrade()?.frontend.ledger().claim_of(pod, partition)
-            };
-            let plugin = self.plugin.clone();
             let to_syslog =
                 move || plugin.upgrade().is_some_and(|it| it.frontend.models(Models::audits_to_syslog));
-            if let Err(why) = audit_thread::start(self.audit_tasks, claim_of, to_syslog, state) {
+            if let Err(why) = audit_thread::start(self.audit_lines, to_syslog, state) {
                 error!("{why}: nothing is in the audit log until slurmctld is restarted");
             }
         }

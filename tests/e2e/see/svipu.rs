@@ -129,6 +129,11 @@ fn cli_svipu_tells_the_history_of_a_job() -> Result<()> {
             Ok(history().is_ok_and(|it| it[0]["gone"].is_i64()))
         })?;
         let (ended, history) = (now()?.as_secs(), history()?);
+        let log = std::fs::read_to_string(state.join("vipu_audit.jsonl"))?;
+        ensure!(
+            log.lines().all(|line| line.contains(&format!("\"job\":{job},"))),
+            "a line without the job: {log}"
+        );
         let record = cluster.mock().record(&format!("slurm_{job}"))?;
         let [one] = history.as_array().context("no history")?.as_slice() else {
             bail!("not one partition: {history}")
