@@ -27,6 +27,10 @@ const MEMBERS: &[(&str, &str)] = &[
     ("config_record", "magic gres"),
     ("gres_state", "plugin_id gres_data"),
     ("gres_job_state", "type_name total_gres gres_cnt_node_alloc node_cnt"),
+    (
+        "step_record",
+        "job_ptr name start_time time_limit state exit_code requid step_id.job_id step_id.step_het_comp step_id.step_id",
+    ),
     ("gres_slurmd_conf", "count file name type_name plugin_id"),
     ("part_record", "magic name max_time priority_tier node_bitmap"),
     ("qos_rec", "name"),
@@ -46,7 +50,7 @@ const MEMBERS: &[(&str, &str)] = &[
 /// Constants of Slurm's headers; those that every release shares become plain constants.
 const CONSTANTS: &str = "\
     JOB_MAGIC DETAILS_MAGIC NODE_MAGIC CONFIG_MAGIC PART_MAGIC JOB_STATE_BASE JOB_PENDING JOB_RUNNING \
-    JOB_SUSPENDED JOB_FAILED JOB_TIMEOUT JOB_NODE_FAIL JOB_BOOT_FAIL JOB_DEADLINE JOB_OOM \
+    JOB_SUSPENDED JOB_COMPLETE JOB_CANCELLED JOB_FAILED JOB_TIMEOUT JOB_NODE_FAIL JOB_BOOT_FAIL JOB_DEADLINE JOB_OOM \
     JOB_REQUEUE_HOLD JOB_CONFIGURING JOB_COMPLETING SELECT_MODE_BASE SELECT_MODE_RUN_NOW \
     SELECT_MODE_TEST_ONLY SELECT_MODE_WILL_RUN SELECT_MODE_PREEMPT_FLAG SELECT_MODE_CHECK_FULL NO_LOCK \
     READ_LOCK WRITE_LOCK WAIT_NO_REASON WAIT_PRIORITY WAIT_RESOURCES WAIT_LICENSES WAIT_NODE_NOT_AVAIL \

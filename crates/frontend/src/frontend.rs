@@ -15,6 +15,7 @@ use crate::internal_error;
 use crate::jobs_before::JobsBefore;
 use crate::models::Models;
 use crate::outside::{HostTask, Outside};
+use crate::partition_line::FailedPartitions;
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::Job;
 use crate::slurm_partition_ipus::Found;
@@ -42,6 +43,8 @@ pub struct Frontend {
     pub(crate) on_nodes: BetweenCallbacks<u32, OnNodes>,
     /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition.
     pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
+    /// The partitions whose lines in sacct will end as failed.
+    pub(crate) failed_partitions: FailedPartitions,
     /// The nodes on which jobs are expected whose partitions are made first.
     pub(crate) expected: Expected,
     /// The jobs that existed when this slurmctld took over.
@@ -70,6 +73,7 @@ impl Frontend {
             scheduling_interval: AtomicI64::default(),
             victims: BetweenCallbacks::default(),
             on_nodes: BetweenCallbacks::default(),
+            failed_partitions: FailedPartitions::default(),
             launched_before: Mutex::default(),
             expected: Expected::default(),
             jobs_before: JobsBefore::default(),

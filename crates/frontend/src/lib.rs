@@ -27,6 +27,7 @@ pub mod licenses;
 mod limits;
 mod models;
 mod outside;
+mod partition_line;
 mod preparing;
 mod request;
 mod scheduling;

@@ -134,6 +134,11 @@ impl Models {
         self.settings(model).map_or(Accounting::Gres, |own| own.accounting)
     }
 
+    /// Whether sacct has a line for the partition of each job (AccountingSteps).
+    pub(crate) fn has_partition_lines(&self, model: &ModelName) -> bool {
+        self.settings(model).is_some_and(|own| own.accounting_steps)
+    }
+
     /// The most IPUs of this model that all jobs of a Slurm partition may have together, if there is a limit.
     pub(crate) fn limit_of(&self, model: &ModelName, slurm_partition: &str) -> Option<u32> {
         let settings = self.settings(model)?;

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use ledger::Seconds;
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
 
 /// A job, under at least the job read lock.
 #[allow(missing_docs, reason = "each is documented where it is implemented on Slurm's record")]
@@ -97,6 +97,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64);
     fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool;
     fn clear_allocated_ipus(&mut self);
+    fn write_partition_line(&mut self, partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
     fn is_within_limits(&mut self, model: &ModelName, ipus: u64) -> bool;
     fn waive_ipu_limits(&mut self) -> Waiver;
     fn end_waiver(&mut self, waiver: &Waiver);

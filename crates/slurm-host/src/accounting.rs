@@ -15,6 +15,7 @@ mod check;
 mod functions;
 mod limits;
 mod records;
+mod steps;
 mod tres;
 
 use std::sync::OnceLock;

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ledger::ClaimView;
@@ -15,8 +15,6 @@ use slurm_host::{boundary, threads};
 use tracing::{info, warn};
 use vipu_status::{AUDIT_LOG, AuditLine, OLD_AUDIT_LOGS, file_names};
 use vipu_types::{PartitionId, PodId};
-
-use crate::plugin::Plugin;
 
 /// The size in bytes from which a new log is begun.
 const LARGE: u64 = 16 << 20;
@@ -39,10 +37,13 @@ pub(crate) struct Change {
     pub(crate) outcome: &'static str,
 }
 
+/// Finds the claim of a partition.
+pub(crate) type ClaimOf = dyn Fn(&PodId, &PartitionId) -> Option<ClaimView> + Send + Sync;
+
 /// The queue to the thread. To push never waits.
 #[derive(Clone)]
 pub(crate) struct Audit {
-    plugin: Weak<Plugin>,
+    claim_of: Arc<ClaimOf>,
     lines: SyncSender<AuditLine>,
     /// Whether the queue was full at the last push.
     is_full: Arc<AtomicBool>,
@@ -57,16 +58,14 @@ pub(crate) fn channel() -> (SyncSender<AuditLine>, AuditLines) {
 }
 
 impl Audit {
-    pub(crate) fn new(plugin: Weak<Plugin>, lines: SyncSender<AuditLine>) -> Self {
-        Self { plugin, lines, is_full: Arc::default() }
+    pub(crate) fn new(lines: SyncSender<AuditLine>, claim_of: Arc<ClaimOf>) -> Self {
+        Self { claim_of, lines, is_full: Arc::default() }
     }
 
     /// Takes a change on a controller. Its job is looked up now: the ledger forgets the job of a partition that is
     /// gone.
     pub(crate) fn change(&self, change: Change) {
-        let plugin = self.plugin.upgrade();
-        let claim =
-            plugin.and_then(|plugin| plugin.frontend.ledger().claim_of(&change.pod, &change.partition));
+        let claim = (self.claim_of)(&change.pod, &change.partition);
         self.push(line(change, claim.as_ref()));
     }
 

@@ -21,7 +21,7 @@ use vipu_status::ConfFile;
 use vipu_types::{ModelName, PodId};
 
 use crate::admin_settings::AdminSettings;
-use crate::audit_thread::{self, Audit, AuditLines};
+use crate::audit_thread::{self, Audit, AuditLines, ClaimOf};
 use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};
 use crate::reporting_controller::ReportingController;
@@ -100,6 +100,12 @@ impl Outside for Threads {
     }
 }
 
+/// Finds the claim of a partition, as long as the plugin lives.
+fn claim_of(plugin: &Weak<Plugin>) -> Arc<ClaimOf> {
+    let plugin = plugin.clone();
+    Arc::new(move |pod, partition| plugin.upgrade()?.frontend.ledger().claim_of(pod, partition))
+}
+
 /// The time in seconds since the Unix epoch.
 fn unix_time() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -168,7 +174,7 @@ impl Plugin {
             hides_jobs: AtomicBool::new(true),
             journal: OnceLock::new(),
             counters: Counters::default(),
-            audit: Audit::new(plugin.clone(), audit),
+            audit: Audit::new(audit, claim_of(plugin)),
             conf_saver,
             admin: watch::Sender::default(),
             started: AtomicBool::new(false),

@@ -11,7 +11,7 @@ use slurm_host::locks::{LockPermit, Locked};
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
 
 use crate::node_gres;
 
@@ -143,6 +143,7 @@ impl JobMut for SlurmJobMut<'_> {
         enter_ipus_for_limits(model: &ModelName, ipus: u64);
         enter_allocated_ipus(model: &ModelName, size: IpuCount) -> bool;
         clear_allocated_ipus();
+        write_partition_line(partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
         is_within_limits(model: &ModelName, ipus: u64) -> bool;
     }
 

@@ -201,6 +201,8 @@ keys! { given;
         "number of requeues after which `--ipu-requeue-on` no longer requeues a job; 0 disables the option";
     Accounting, accounting: Accounting = Value("gres"), Accounting::UNIT, Accounting::read,
         "as what Slurm counts a job's IPUs: as the GRES, as a licence of Licenses in slurm.conf, as both, or not at all";
+    AccountingSteps, accounting_steps: bool = Value("0"), "yes or no", boolean,
+        "give each job a line in sacct for its partition: a step with the partition's name, start, end and outcome";
     AuditLevel, audit_level: AuditLevel = Value("all"), AuditLevel::UNIT, AuditLevel::read,
         "which actions are in the audit log: none, those of administrators, or each creation and removal as well";
     AuditTo, audit_to: AuditTo = Value("file"), AuditTo::UNIT, AuditTo::read,

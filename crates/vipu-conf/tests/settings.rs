@@ -29,7 +29,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
                 ApiTimeout=7 ForceDeletePartition=yes \\\n  UseReconfigPartition=TRUE\n\
                 Layer=linear adminsocket=/run/a PartitionPrefix=c2 Allocation=alloc-1 AllocationAgents=ag1,ag2 placement=Controller Cluster=c64 LinkDomainSize=16\n\
                 CreateTimeout=8 MaxRetries=0 Prepare=ALL PrepareWait=7 PrepareMax=5 RemoveWait=0 MaxConcurrentCreates=9\n\
-                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
+                ReconcileInterval=5 RemoveUnknown=1 OnPartitionError=Requeue Accounting=BOTH AccountingSteps=yes AuditLevel=Admin AuditTo=Syslog MaxKeep=900 MaxRequeues=0\n\
                 ApiTlsCa=/ca.pem ApiTlsServerName=vipu ApiTlsCert=/c.pem ApiTlsKey=/k.pem ApiAccessFile=/access\n\
                 ApiUserIdMetadata=x-user ApiAccessKeyMetadata=x-key";
     let settings = parse(text).unwrap();
@@ -66,6 +66,7 @@ fn every_key_is_read_in_any_case_and_by_its_synonym() {
         remove_unknown: true,
         on_partition_error: OnPartitionError::Requeue,
         accounting: Accounting::Both,
+        accounting_steps: true,
         audit_level: AuditLevel::Admin,
         audit_to: AuditTo::Syslog,
         max_keep: Duration::from_secs(900),

@@ -13,6 +13,7 @@ mod grant;
 mod names;
 mod node_gres;
 mod options;
+mod partition_end;
 mod place;
 mod pod_id;
 mod request;
@@ -32,6 +33,7 @@ pub use node_gres::{
     bad_element, consumable, consumable_element, ipu_elements, offered_model, with_no_consume,
 };
 pub use options::{Asked, BadValue, Contradiction, Help, JobOption};
+pub use partition_end::PartitionEnd;
 pub use place::{Place, Placement};
 pub use pod_id::PodId;
 pub use request::{GresRequest, RequestError};

@@ -6,6 +6,7 @@ mod limits;
 mod page;
 mod qos;
 mod restarts;
+mod steps;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

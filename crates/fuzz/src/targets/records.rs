@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use frontend::slurm;
-use vipu_types::{Grant, IpuCount, ModelName};
+use vipu_types::{Grant, IpuCount, ModelName, PartitionEnd, PartitionId};
 
 /// The text of a job, its message and the arguments of its test, with a line `name=answer` for each method.
 pub(super) struct Record {
@@ -208,6 +208,7 @@ impl slurm::JobMut for Change<'_> {
         enter_ipus_for_limits(&ModelName, u64);
         clear_allocated_ipus();
         end_waiver(&slurm::Waiver);
+        write_partition_line(&PartitionId, i64, Option<PartitionEnd>);
     }
 
     fn enter_allocated_ipus(&mut self, _: &ModelName, _: IpuCount) -> bool {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use frontend::slurm;
 use ledger::Seconds;
 use tokio::time::Instant;
-use vipu_types::{IpuCount, ModelName};
+use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
 
 use super::Slurmctld;
 use crate::cluster::Cluster;
@@ -206,6 +206,8 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.is_entered = true);
         true
     }
+
+    fn write_partition_line(&mut self, _: &PartitionId, _: i64, _: Option<PartitionEnd>) {}
 
     fn clear_allocated_ipus(&mut self) {
         self.change(|job| job.is_entered = false);
