@@ -9,17 +9,18 @@ use clap_complete::Shell;
 use serde::Deserialize;
 use vipu_types::IpuCount;
 
-use crate::ipu::Wanted;
 use crate::surroundings::Surroundings;
 use crate::{examples, times};
 
 mod conf;
 mod hostfile;
 mod steering;
+mod wanted;
 
 pub(crate) use conf::{Conf, Generate};
 pub(crate) use hostfile::Hostfile;
 pub(crate) use steering::{Drained, PartitionCommand, Steering};
+pub(crate) use wanted::Wanted;
 
 /// Shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 #[derive(Debug, Parser)]
