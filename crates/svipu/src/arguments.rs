@@ -130,6 +130,12 @@ pub(crate) enum Command {
         /// The user, by name or number.
         name: String,
     },
+    /// Show the limits of Slurm's accounting on the IPUs of a user, and their use. This asks slurmctld.
+    #[command(after_help = examples::LIMITS)]
+    Limits {
+        /// The user, by name or number. Without it: you.
+        name: Option<String>,
+    },
     /// Print the variables with which programs find the IPUs of one's own running job.
     ///
     /// For ssh sessions and containers: eval "$(svipu env 42)".
@@ -236,7 +242,7 @@ pub(crate) struct Common {
     /// Leave out the age and the heads of columns.
     #[arg(long, global = true)]
     pub(crate) noheader: bool,
-    /// Show these columns, for example job,user,size (queue and partitions).
+    /// Show these columns, for example job,user,size (queue, partitions and limits).
     #[arg(short = 'o', long, global = true, value_name = "COLUMNS")]
     pub(crate) format: Option<String>,
     /// Show only the jobs of this user, given by name or number.

@@ -53,10 +53,12 @@ pub(crate) enum Failure {
     Live,
     #[error("the terminal failed: {0}")]
     Terminal(#[from] std::io::Error),
-    #[error("-o/--format goes with queue and partitions only")]
+    #[error("-o/--format goes with queue, partitions and limits only")]
     NoColumns,
-    #[error("--json goes with conf show, doctor, env and the commands that show the status document")]
+    #[error("--json goes with conf show, doctor, env, limits and the commands that show the status document")]
     NoJson,
+    #[error("{0}")]
+    Limits(String),
     #[error("cannot listen on {0}: {1}: give --listen ADDRESS:PORT")]
     Listen(SocketAddr, io::Error),
     #[error("{socket}: {why}", socket = .0.display(), why = .1)]

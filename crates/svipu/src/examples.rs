@@ -67,6 +67,16 @@ pub(crate) const USER: &str = "\
 Examples:
   svipu user alice";
 
+pub(crate) const LIMITS: &str = "\
+Examples:
+  svipu limits                   of your own jobs
+  svipu limits alice             of a user
+  svipu limits --noheader -o limit,tres,left
+
+It shows all QOS, also those that the user may not use. A limit of a QOS takes the place of the same limit of
+associations. The command asks slurmctld by scontrol, with one request: do not run it in a loop. All other
+commands of svipu send slurmctld no request of Slurm.";
+
 pub(crate) const ENV: &str = "\
 Examples:
   eval \"$(svipu env 42)\"

@@ -1,8 +1,8 @@
 //! svipu: shows the Pods, the partitions and the waiting jobs of a cluster with IPUs.
 //!
-//! Most commands read the status document, some the audit log beside it, and nothing else; `conf` and `migrate` read configuration files. The
-//! library has all of it but the process: the time, the user and the environment come in as [`Surroundings`],
-//! so that tests give them.
+//! Most commands read the status document, some the audit log beside it, and nothing else; `conf` and `migrate`
+//! read configuration files; `limits` asks slurmctld. The library has all of it but the process: the time, the
+//! user and the environment come in as [`Surroundings`], so that tests give them.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -25,6 +25,7 @@ mod interface;
 mod ipu;
 mod job;
 mod job_queue;
+mod limits;
 mod manual;
 mod map;
 mod migrate;
@@ -119,7 +120,8 @@ fn answer(
     output: &mut Output,
 ) -> Result<String, Failure> {
     let command = arguments.command.as_ref().unwrap_or(&Command::Status);
-    if arguments.common.format.is_some() && !matches!(command, Command::Queue | Command::Partitions) {
+    let has_columns = matches!(command, Command::Queue | Command::Partitions | Command::Limits { .. });
+    if arguments.common.format.is_some() && !has_columns {
         return Err(Failure::NoColumns);
     }
     if arguments.common.json && !command.has_json() {
@@ -174,6 +176,10 @@ fn answer(
         Command::Steer(command) => steer(&steering::request(command, surroundings)),
         Command::Ipu { wanted } => page(&|view| ipu::show(view, wanted)),
         Command::User { name } => page(&|view| user::show(view, name)),
+        Command::Limits { name } => {
+            let common = Configuration::read(surroundings)?.complete(&arguments.common, command);
+            limits::show(name.as_deref(), &common, surroundings, output)
+        }
         Command::Env { job, gcd } => page(&|view| environment::show(view, job.as_deref(), *gcd)),
         Command::Hostfile(options) => hostfile::show(options, surroundings),
         Command::Doctor { slurm_conf } => {

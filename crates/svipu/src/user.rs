@@ -96,7 +96,8 @@ fn not_in_line(page: &mut Page, view: &View<'_>, name: &str) {
         let more = if jobs.len() > MOST_NAMED { ", ..." } else { "" };
         let some = jobs[..jobs.len().min(MOST_NAMED)].join(", ");
         page.paragraph(&format!(
-            "Jobs of {name} that want IPUs, but wait for something else first: {some}{more}. `svipu why JOB` tells more."
+            "Jobs of {name} that want IPUs, but wait for something else first: {some}{more}. `svipu why JOB` tells more, \
+             and `svipu limits {name}` the limits of Slurm's accounting."
         ));
     }
 }

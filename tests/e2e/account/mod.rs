@@ -7,6 +7,7 @@ mod page;
 mod qos;
 mod restarts;
 mod steps;
+mod svipu;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -8,8 +8,8 @@ use vipu_types::IpuCount;
 use super::sentence::{Answer, Sentence};
 use super::waiting::{Waiting, forecast};
 use super::{limits, reason, stops, wants};
-use crate::names;
 use crate::view::View;
+use crate::{names, safe};
 
 /// What the job waits for, as far as Slurm's reason tells it.
 pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
@@ -19,7 +19,8 @@ pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
     let known = row.reason.as_deref().and_then(Cause::of);
     let mut causes: Vec<_> = reason(row).into_iter().collect();
     causes.extend(known.as_ref().map(|it| Sentence::new("slurm", it.text.to_owned())));
-    let advice = known.iter().filter_map(|it| it.advice(&job)).collect();
+    let user = safe::cut(&view.user(row.job.as_ref()), 30);
+    let advice = known.iter().filter_map(|it| it.advice(&job, &user)).collect();
     match view.all.models.iter().find(|model| model.name == row.model) {
         None => causes.push(stops::no_model(view, row)),
         Some(model) => {
@@ -44,54 +45,51 @@ fn later(waiting: &Waiting<'_>) -> Option<Sentence> {
     Some(Sentence::new("if_in_line", text))
 }
 
+const LIMITS: Option<&str> =
+    Some("The limits and their use: svipu limits USER; the job: scontrol show job JOB");
+
 /// A reason of Slurm (`squeue`, JOB REASON CODES), in a sentence.
 struct Cause {
     text: &'static str,
-    /// The words before the job in a command that helps.
+    /// Commands that help. JOB and USER stand for the names.
     help: Option<&'static str>,
 }
 
 impl Cause {
     /// The reasons by the beginning of their names.
     const ALL: &[(&str, &str, Option<&str>)] = &[
-        ("JobHeldUser", "Its user holds it.", Some("It waits in line after: scontrol release")),
+        ("JobHeldUser", "Its user holds it.", Some("It waits in line after: scontrol release JOB")),
         (
             "JobHeldAdmin",
             "An administrator holds it, or Slurm after a failure. Only an administrator can release it.",
-            Some("An administrator lets it wait in line again with: scontrol release"),
+            Some("An administrator lets it wait in line again with: scontrol release JOB"),
         ),
         (
             "DependencyNeverSatisfied",
             "It waits for another job that has ended otherwise than it needs: it can never start.",
-            Some("It goes away with: scancel"),
+            Some("It goes away with: scancel JOB"),
         ),
         (
             "Dependency",
             "It waits for other jobs.",
-            Some("The jobs that it waits for: squeue -O Dependency -j"),
+            Some("The jobs that it waits for: squeue -O Dependency -j JOB"),
         ),
         (
             "BeginTime",
             "It may not begin yet: the time of --begin is still to come, or it was requeued a moment ago.",
-            Some("The time is EligibleTime in: scontrol show job"),
+            Some("The time is EligibleTime in: scontrol show job JOB"),
         ),
         ("AccountNotAllowed", "Its Slurm partition does not allow its account.", None),
         ("QOSNotAllowed", "Its Slurm partition or account does not allow its QOS.", None),
-        (
-            "Assoc",
-            "A limit of its account or user is reached.",
-            Some("The limits: scontrol show assoc_mgr flags=assoc; the job: scontrol show job"),
-        ),
-        (
-            "QOS",
-            "A limit of its QOS is reached.",
-            Some("The limits: scontrol show assoc_mgr flags=qos; the job: scontrol show job"),
-        ),
+        ("Assoc", "A limit of its account or user is reached.", LIMITS),
+        ("QOS", "A limit of its QOS is reached.", LIMITS),
+        ("MaxGRESPerAccount", "A limit of its QOS for its account is reached.", LIMITS),
+        ("MaxLicensePerAccount", "A limit of its QOS for its account is reached.", LIMITS),
         ("JobArrayTaskLimit", "As many tasks of its array run as may run at one time (% in --array).", None),
         (
             "Partition",
             "Its Slurm partition is down, or the job exceeds a limit of its Slurm partition.",
-            Some("The Slurm partition is Partition in: scontrol show job"),
+            Some("The Slurm partition is Partition in: scontrol show job JOB"),
         ),
         ("ReqNodeNotAvail", "Nodes that it needs are down, drained or reserved.", None),
         ("ReservationDeleted", "Its advance reservation was deleted.", None),
@@ -108,8 +106,7 @@ impl Cause {
         Some(Self { text, help: *help })
     }
 
-    fn advice(&self, job: &str) -> Option<Sentence> {
-        let before = self.help?;
-        Some(Sentence::new("slurm", format!("{before} {job}")))
+    fn advice(&self, job: &str, user: &str) -> Option<Sentence> {
+        Some(Sentence::new("slurm", self.help?.replace("JOB", job).replace("USER", user)))
     }
 }

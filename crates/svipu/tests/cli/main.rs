@@ -11,6 +11,7 @@ mod generate;
 mod golden;
 mod history;
 mod hostfile;
+mod limits;
 mod manual;
 mod migrate;
 mod plan;

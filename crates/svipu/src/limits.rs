@@ -1,0 +1,160 @@
+//! `svipu limits`: the limits of Slurm's accounting on a user's IPUs, and their use.
+//!
+//! It is the only command of svipu that asks slurmctld: scontrol makes one call.
+
+mod assoc_mgr;
+mod row;
+
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+
+use serde::Serialize;
+use vipu_status::Status;
+
+use crate::arguments::Common;
+use crate::error::Failure;
+use crate::selection::Selection;
+use crate::surroundings::Surroundings;
+use crate::table::{self, Column};
+use crate::view::{View, blank_page};
+use crate::{Output, safe};
+use assoc_mgr::{Holder, Record, model_of, of_user};
+use row::Row;
+
+/// The answer as JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    user: &'a str,
+    limits: &'a [&'a Row],
+}
+
+type Of = Column<Row>;
+
+const COLUMNS: &[Column<Row>] = &[
+    Of::new("where", "WHERE", 60, |row, _| row.place()),
+    Of::new("limit", "LIMIT", 24, |row, _| row.limit.to_owned()),
+    Of::new("tres", "TRES", 40, |row, _| row.tres.clone()),
+    Of::new("value", "VALUE", 20, |row, _| row.value.to_string()).on_the_right(),
+    Of::new("used", "USED", 20, |row, _| row.used.map(|used| used.to_string()).unwrap_or_default())
+        .on_the_right(),
+    Of::new("left", "LEFT", 40, |row, _| row.left()).on_the_right(),
+];
+
+/// The page of the command.
+pub(crate) fn show(
+    name: Option<&str>,
+    common: &Common,
+    surroundings: &Surroundings,
+    output: &mut Output,
+) -> Result<String, Failure> {
+    let user = user(name.or(common.user.as_deref()), surroundings)?;
+    let records = assoc_mgr::parse(&ask(&user, surroundings)?);
+    check(&records, &user)?;
+    let rows = row::all(&records, &user);
+    let is_chosen = |row: &&Row| match (model_of(&row.tres), &common.model) {
+        (None | Some(""), _) | (_, None) => true,
+        (Some(model), Some(chosen)) => model == chosen,
+    };
+    let rows: Vec<_> = rows.iter().filter(is_chosen).collect();
+    for unknown in [unseen(&records), hidden(&records, &user)].into_iter().flatten() {
+        output.stderr += &format!("svipu: {}\n", safe::cut(&unknown, safe::LINE));
+    }
+    if common.json {
+        return Ok(serde_json::to_string_pretty(&Answer { user: &user, limits: &rows })? + "\n");
+    }
+    let mut page = blank_page(common, surroundings);
+    if rows.is_empty() {
+        let of =
+            common.model.as_ref().map(|model| format!(" of {}", safe::cut(model, 30))).unwrap_or_default();
+        page.paragraph(&format!("{} has no limit of Slurm's accounting on IPUs{of}.", safe::cut(&user, 40)));
+        return Ok(page.finish());
+    }
+    // A table takes the options and the names of users from a view. There is no document here.
+    let status = Status::default();
+    let view = View::of(Selection::of_user(None), &status, common, surroundings);
+    table::add(&mut page, &view, COLUMNS, &rows)?;
+    Ok(page.finish())
+}
+
+/// The name of the user: accounting knows users by name.
+fn user(given: Option<&str>, surroundings: &Surroundings) -> Result<String, Failure> {
+    let Some(given) = given else {
+        let own = surroundings.users.name(surroundings.user);
+        return own.ok_or_else(|| Failure::Limits("this host does not know your name: give it".to_owned()));
+    };
+    let id = given.parse().ok().filter(|_| surroundings.users.id(given).is_none());
+    Ok(id.and_then(|id| surroundings.users.name(id)).unwrap_or_else(|| given.to_owned()))
+}
+
+/// The records of slurmctld, with the associations of one user.
+fn ask(user: &str, surroundings: &Surroundings) -> Result<String, Failure> {
+    let mut scontrol = Command::new("scontrol");
+    scontrol.args(["show", "assoc_mgr", "flags=assoc,qos", &format!("users={user}")]);
+    scontrol.env_clear().envs(&surroundings.variables).stdin(Stdio::null());
+    let output = scontrol.output().map_err(|why| {
+        Failure::Limits(match why.kind() {
+            ErrorKind::NotFound => {
+                "this host has no scontrol in PATH, with which svipu asks for limits".to_owned()
+            }
+            _ => format!("cannot run scontrol: {why}"),
+        })
+    })?;
+    if output.status.success() && !output.stdout.is_empty() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(Failure::Limits(refusal(errors.trim().lines().last().unwrap_or("it printed nothing"))))
+}
+
+fn refusal(error: &str) -> String {
+    // 22.05 sends an empty answer, later releases an error.
+    let is_hidden = ["Unspecified error", "Invalid user id"].iter().any(|words| error.ends_with(words));
+    let why = if is_hidden { "; with PrivateData, only users with an association get an answer" } else { "" };
+    let error = error.rsplit_once("error: ").map_or(error, |(_, error)| error);
+    format!("scontrol show assoc_mgr failed: {error}{why}")
+}
+
+/// Checks that the records can tell the limits of the user.
+fn check(records: &[Record], user: &str) -> Result<(), Failure> {
+    if records.is_empty() {
+        return Err(Failure::Limits(
+            "slurmctld knows no associations and no QOS: limits need AccountingStorageType=accounting_storage/slurmdbd"
+                .to_owned(),
+        ));
+    }
+    if records.iter().all(|record| record.limits.is_empty()) {
+        let why = "Slurm's accounting does not count IPUs: AccountingStorageTRES in slurm.conf has neither gres/vipu nor license/vipu";
+        return Err(Failure::Limits(why.to_owned()));
+    }
+    match of_user(records, user).next() {
+        Some(_) => Ok(()),
+        None => Err(Failure::Unknown {
+            kind: "user",
+            name: safe::cut(user, 40),
+            known: "it has no association in Slurm's accounting, or PrivateData hides it".to_owned(),
+        }),
+    }
+}
+
+/// The QOS of which slurmctld shows no limits per user and account.
+fn unseen(records: &[Record]) -> Option<String> {
+    let is_seen = |name: &str| {
+        records.iter().any(|record| matches!(&record.holder, Holder::UserInQos { qos, .. } if qos == name))
+    };
+    let names = records.iter().filter_map(|record| match &record.holder {
+        Holder::Qos { qos } if !is_seen(qos) => Some(safe::cut(qos, 30)),
+        _ => None,
+    });
+    let names = names.collect::<Vec<_>>().join(",");
+    (!names.is_empty()).then(|| {
+        format!("slurmctld tells limits per user and account only of a QOS with jobs since its start: see sacctmgr show qos {names}")
+    })
+}
+
+/// The account of which slurmctld does not show the association to the caller.
+fn hidden(records: &[Record], user: &str) -> Option<String> {
+    let is_shown = |name: &str| records.iter().any(|record| record.holder.is_account(Some(name)));
+    let name =
+        of_user(records, user).filter_map(|record| record.holder.above()).find(|name| !is_shown(name))?;
+    Some(format!("PrivateData hides the limits of account {} and its parents", safe::cut(name, 40)))
+}
