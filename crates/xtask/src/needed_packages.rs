@@ -21,9 +21,10 @@ pub const SLURM: [Needed; 5] = [
 ];
 
 /// The packages for tests of accounting, beside those of Slurm.
-pub const ACCOUNTING: [Needed; 2] = [
+pub const ACCOUNTING: [Needed; 3] = [
     ("slurmdbd", "slurmdbd", "Slurm's accounting daemon"),
     ("mariadb-server-core", "mariadbd", "slurmdbd's database; the package starts no server"),
+    ("mariadb-client-core", "mariadb", "tests put jobs back in time in slurmdbd's database"),
 ];
 
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];

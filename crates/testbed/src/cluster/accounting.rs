@@ -4,7 +4,7 @@ use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, process::Comma
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Account, Layout, daemon, folder_layout::permit, logs::Logs};
+use super::{Account, Cluster, Layout, daemon, folder_layout::permit, logs::Logs};
 use crate::{
     conf_files::cluster_name,
     process::{Lead, Leashed},
@@ -113,6 +113,25 @@ fn slurmdbd_conf(layout: &Layout, port: u16) -> String {
          LogFile={dir}/log/slurmdbd.log\n\
          PidFile={dir}/run/slurmdbd.pid\n"
     )
+}
+
+impl Cluster {
+    /// Puts the jobs in the database and the cluster's start back by this time. slurmdbd adds up whole hours that
+    /// have passed, in which the cluster was there.
+    pub fn put_records_back(&self, time: Duration) -> Result<()> {
+        let seconds = time.as_secs();
+        let earlier = |table: &str, columns: &[&str]| {
+            let columns: Vec<_> = columns
+                .iter()
+                .map(|it| format!("time_{it} = if(time_{it}, time_{it} - {seconds}, 0)"))
+                .collect();
+            format!("update `{}_{table}` set {};", cluster_name(self.layout()), columns.join(", "))
+        };
+        let jobs = earlier("job_table", &["submit", "eligible", "start", "end"]);
+        let statements = format!("--execute={jobs} {}", earlier("event_table", &["start", "end"]));
+        let socket = format!("--socket={}", self.layout().database_socket().display());
+        self.command("mariadb").args(&["--no-defaults", &socket, DATABASE, &statements]).success().map(drop)
+    }
 }
 
 impl Layout {
