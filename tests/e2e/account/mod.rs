@@ -8,6 +8,7 @@ mod qos;
 mod restarts;
 mod steps;
 mod svipu;
+mod slurmdbd;
 mod sums;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -3,8 +3,9 @@
 use std::{fs, net::TcpStream, os::unix::fs::chown, path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use rustix::process::Signal;
 
-use super::{Account, Cluster, Layout, daemon, folder_layout::permit, logs::Logs};
+use super::{Account, Cluster, Layout, OneHost, daemon, folder_layout::permit, locked, logs::Logs};
 use crate::{
     conf_files::cluster_name,
     process::{Lead, Leashed},
@@ -65,14 +66,17 @@ impl Accounting {
         permit(&conf, 0o600)?;
         chown(&conf, Some(slurm.uid), Some(slurm.gid))?;
         let mut slurmdbd = daemon::slurmdbd(slurm).start(lead, layout)?;
-        wait_until("slurmdbd to listen", START_LIMIT, || {
-            ensure!(database.ended()?.is_none(), "MariaDB has ended");
-            ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended");
-            Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
-        })?;
+        await_slurmdbd(&mut slurmdbd, port)?;
         add_cluster(layout)?;
         Ok(Self { slurmdbd, database })
     }
+}
+
+fn await_slurmdbd(slurmdbd: &mut Leashed, port: u16) -> Result<()> {
+    wait_until("slurmdbd to listen", START_LIMIT, || {
+        ensure!(slurmdbd.ended()?.is_none(), "slurmdbd has ended");
+        Ok(TcpStream::connect(("127.0.0.1", port)).is_ok())
+    })
 }
 
 /// Makes the cluster's entry before slurmctld starts. If slurmctld makes it, slurmdbd sends changes to a port at
@@ -116,6 +120,28 @@ fn slurmdbd_conf(layout: &Layout, port: u16) -> String {
 }
 
 impl Cluster {
+    pub fn kill_slurmdbd(&self) -> Result<()> {
+        self.with_slurmdbd(|slurmdbd, _| {
+            slurmdbd.signal(Signal::KILL)?;
+            wait_until("the end of slurmdbd", START_LIMIT, || Ok(slurmdbd.ended()?.is_some()))
+        })
+    }
+
+    /// Starts slurmdbd again, and waits until it listens. slurmctld finds it some seconds later.
+    pub fn start_slurmdbd(&self) -> Result<()> {
+        let OneHost { slurm, lead, layout, .. } = &self.hosts;
+        self.with_slurmdbd(|slurmdbd, port| {
+            *slurmdbd = daemon::slurmdbd(slurm).start(lead, layout)?;
+            await_slurmdbd(slurmdbd, port)
+        })
+    }
+
+    fn with_slurmdbd(&self, change: impl FnOnce(&mut Leashed, u16) -> Result<()>) -> Result<()> {
+        let mut accounting = locked(&self.hosts.accounting);
+        let daemons = accounting.as_mut().context("the cluster has no accounting")?;
+        change(&mut daemons.slurmdbd, self.hosts.at.slurmdbd.context("slurmdbd has no port")?)
+    }
+
     /// Puts the jobs in the database and the cluster's start back by this time. slurmdbd adds up whole hours that
     /// have passed, in which the cluster was there.
     pub fn put_records_back(&self, time: Duration) -> Result<()> {
