@@ -4,6 +4,7 @@ mod counts;
 mod licenses;
 mod limits;
 mod page;
+mod preemption;
 mod qos;
 mod restarts;
 mod steps;
