@@ -1,5 +1,6 @@
 //! Slurm's accounting, with slurmdbd and MariaDB.
 
+mod cost;
 mod counts;
 mod licenses;
 mod limits;
