@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 use testbed::{JobId, main_job};
 
-use super::{add_root, enforcing, recorded, shows, uses, was_recorded, will_use};
+use super::{add_root, enforcing, ipus_in, limit, recorded, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
 use crate::jobs::{ended, ipus, let_go, next_second, running, runs, submit, update};
 
@@ -73,6 +73,34 @@ fn acct_tasks_of_an_array_and_components_count_each() -> Result<()> {
         // Slurm 26.05 adds only the first component to the use, also its CPUs.
         cluster.command("scancel").args(&[&leader.to_string(), &array.to_string()]).success()?;
         will_use(cluster, "normal", 0)
+    })
+}
+
+/// A change of a waiting task splits it off from its array.
+#[test]
+fn acct_a_task_that_is_split_off_counts_what_it_asks_for() -> Result<()> {
+    enforcing().nodes(2).run(|cluster| {
+        add_root(cluster, &["normal", "limited"])?;
+        limit(cluster, "limited", "MaxTRESPerUser=gres/vipu=16")?;
+        let array = submit(cluster, &["-qlimited", "--array=0-2", "-N2", "--gres=vipu:pod64:16"])?;
+        will_use(cluster, "limited", 16)?;
+        cluster.scontrol(&["update", &format!("JobId={array}_2"), "Gres=vipu:pod64:8"])?;
+        let tasks = [(0, 16), (1, 16), (2, 8)];
+        for (task, ipus) in tasks {
+            let id = cluster.command("squeue").args(&["-hj", &format!("{array}_{task}"), "-o", "%A"]);
+            let job: JobId = id.success()?.stdout.parse()?;
+            runs(cluster, job)?;
+            uses(cluster, "limited", ipus)?;
+            let_go(cluster, job)?;
+        }
+        uses(cluster, "limited", 0)?;
+        let lines = recorded(cluster, array, "JobID,AllocTRES")?;
+        for (task, ipus) in tasks {
+            let line = lines.iter().find(|line| line[0] == format!("{array}_{task}"));
+            let counted = line.and_then(|line| ipus_in(&line[1])[0]);
+            ensure!(counted == Some(&ipus.to_string()), "task {task}: {lines:?}");
+        }
+        Ok(())
     })
 }
 

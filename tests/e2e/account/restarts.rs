@@ -1,5 +1,7 @@
 //! The number of IPUs after a crash, a restart or a reconfigure of slurmctld.
 
+use std::fs;
+
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint};
 
@@ -99,5 +101,33 @@ fn acct_usage_is_the_same_for_a_backup_controller() -> Result<()> {
         uses(cluster, "normal", 24)?;
         [first, second].into_iter().try_for_each(|job| let_go(cluster, job))?;
         uses(cluster, "normal", 0)
+    })
+}
+
+/// Slurm numbers the TRES of AccountingStorageTRES in the order in which the database got them. Each restart here
+/// moves those of the IPUs.
+#[test]
+fn acct_usage_is_the_same_when_other_tres_come_and_go() -> Result<()> {
+    const WITH: &str = "AccountingStorageTRES=gres/another,gres/vipu,gres/vipu:pod64";
+    const WITHOUT: &str = "AccountingStorageTRES=gres/vipu,gres/vipu:pod64";
+    // The nodes keep the first slurm.conf.
+    enforcing().nodes(2).slurm_conf(WITH).expect_log("different slurm.conf").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let jobs = [running(cluster, 16, &[])?, running(cluster, 16, &["-N2"])?];
+        let shown = cluster.scontrol(&["show", "assoc_mgr", "flags=qos", "qos=normal"])?;
+        ensure!(shown.find("gres/another") < shown.find("gres/vipu"), "the other is not first: {shown}");
+        let conf = cluster.layout().conf("slurm.conf");
+        let text = fs::read_to_string(&conf)?;
+        for list in [WITHOUT, WITH] {
+            fs::write(&conf, text.replace(WITH, list))?;
+            restart_slurmctld(cluster)?;
+            jobs.iter().try_for_each(|job| shows(cluster, *job, 16))?;
+            uses(cluster, "normal", 32)?;
+        }
+        let third = running(cluster, 8, &[])?;
+        uses(cluster, "normal", 40)?;
+        jobs.iter().chain([&third]).try_for_each(|job| let_go(cluster, *job))?;
+        uses(cluster, "normal", 0)?;
+        jobs.iter().try_for_each(|job| was_recorded(cluster, *job, 16))
     })
 }
