@@ -19,7 +19,7 @@ const MEMBERS: &[(&str, &str)] = &[
          node_bitmap_cg het_job_id restart_cnt start_time end_time time_limit priority bit_flags \
          preempt_time prep_epilog_cnt epilog_running part_ptr qos_ptr resv_name user_name spank_job_env \
          spank_job_env_size array_recs exit_code deadline array_job_id array_task_id het_job_offset \
-         name account licenses gres_list_req gres_list_alloc tres_req_cnt limit_set.tres",
+         name account licenses gres_list_req gres_list_alloc tres_req_cnt tres_alloc_cnt limit_set.tres",
     ),
     ("job_details", "magic prolog_running env_sup env_cnt begin_time requeue submit_time whole_node"),
     ("job_resources", "node_bitmap"),

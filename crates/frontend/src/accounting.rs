@@ -6,11 +6,12 @@
 //! job_begin  noted
 //! allocated  allocated IPUs are entered; Slurm counts them when this callback returns
 //! host thread, or the opening of the launch gate: Slurm's mark is put back
+//! host thread, every few seconds: counts that Slurm has lost are made again
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ledger::Event;
+use ledger::{Claim, Event};
 use vipu_types::ModelName;
 
 use crate::between_callbacks::BetweenCallbacks;
@@ -121,6 +122,14 @@ fn enter(frontend: &Frontend, mut job: impl JobMut) {
     if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&claim.model, claim.size) {
         lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
+        frontend.outside().ask_host(HostTask::WatchCount(claim));
+    }
+}
+
+/// Watches the count of a job that an earlier slurmctld has counted.
+pub(crate) fn adopt(frontend: &Frontend, job: impl Job, claim: &Claim) {
+    if job.has_counted(&claim.model, claim.size) {
+        frontend.outside().ask_host(HostTask::WatchCount(claim.clone()));
     }
 }
 

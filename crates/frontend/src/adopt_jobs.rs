@@ -12,7 +12,7 @@ use crate::frontend::Frontend;
 use crate::internal_error::OURS;
 use crate::outside::HostTask;
 use crate::slurm::{Job, JobMut};
-use crate::{claiming, keep_and_requeue, launch_mark};
+use crate::{accounting, claiming, keep_and_requeue, launch_mark};
 
 /// Takes over one job, if it was given a partition.
 pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
@@ -37,6 +37,7 @@ pub fn adopt(frontend: &Frontend, mut job: impl JobMut) {
     let restart = job.restart_count().saturating_sub(requeued.into());
     let run = JobRun { job: job.id(), restart, start: job.start_time() };
     let claim = claiming::claim(*job, run, &grant, controller);
+    accounting::adopt(frontend, *job, &claim);
     info!("{}: found {found:?} with partition {}", claim.run, claim.partition);
     failpoints::stop_at!(format!("adopt_{}", claim.run.job));
     frontend.tell(match found {

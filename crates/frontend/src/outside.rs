@@ -57,6 +57,8 @@ pub enum HostTask {
     Requeue(JobRun),
     /// Take back what was entered into Slurm's records for its accounting.
     SettleAccounting,
+    /// Look from time to time whether Slurm still counts the IPUs of this running job.
+    WatchCount(Claim),
     /// Look at these jobs for the status document.
     LookAtJobs {
         /// The jobs.

@@ -61,6 +61,8 @@ pub trait Job: Copy {
     fn takes_whole_nodes(self) -> bool;
     fn gets_all_gres(self) -> bool;
     fn ipus_are_counted(self) -> bool;
+    fn has_counted(self, model: &ModelName, size: IpuCount) -> bool;
+    fn has_lost_count(self) -> bool;
     fn account(self) -> Option<String>;
     fn licenses(self) -> Option<String>;
 
@@ -97,6 +99,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64);
     fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool;
     fn clear_allocated_ipus(&mut self);
+    fn count_again(&mut self, model: &ModelName, size: IpuCount);
     fn write_partition_line(&mut self, partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
     fn is_within_limits(&mut self, model: &ModelName, ipus: u64) -> bool;
     fn waive_ipu_limits(&mut self) -> Waiver;

@@ -24,8 +24,8 @@ use slurm_release::{Field, Ptr};
 use vipu_types::{IpuCount, ModelName};
 
 use self::functions::Functions;
-use self::tres::Counts;
-use crate::job::JobMut;
+use self::tres::{Counts, TresNames};
+use crate::job::{JobMut, JobRef};
 use crate::log;
 
 pub use tres::{is_in_use, names_of_ipus};
@@ -54,6 +54,33 @@ fn functions() -> Option<&'static Functions> {
     static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
     let found = FOUND.get_or_init(|| Functions::resolve_all().map_err(|why| turn_off(&why)).ok());
     found.as_ref().filter(|_| why_off().is_none())
+}
+
+impl JobRef<'_> {
+    /// Whether Slurm has counted these IPUs for the job's allocation.
+    pub fn has_counted(self, model: &ModelName, size: IpuCount) -> bool {
+        self.counts_allocated(|names, count| {
+            let counted = names.counted(model, size.get().into());
+            counted.filter(|(_, ipus)| *ipus > 0).any(|(place, ipus)| count(place) == Some(ipus))
+        })
+    }
+
+    /// Whether Slurm has counted the IPUs of the job's allocation as [`NO_CONSUME`]. It makes the counts of all
+    /// jobs anew when slurmdbd comes back after slurmctld was started without it.
+    pub fn has_lost_count(self) -> bool {
+        self.counts_allocated(|names, count| {
+            names.of_ipus().any(|(place, _)| count(place) == Some(NO_CONSUME))
+        })
+    }
+
+    fn counts_allocated(self, see: impl Fn(&TresNames, &dyn Fn(usize) -> Option<u64>) -> bool) -> bool {
+        let (field, member) = (self.layout().job_record.tres_alloc_cnt, "tres_alloc_cnt");
+        let Some(functions) = functions().filter(|_| check::array_is_as_expected(self, field, member)) else {
+            return false;
+        };
+        let Some(counts) = Counts::<u64>::new(functions, self, field) else { return false };
+        see(&TresNames::lock(functions), &|place| counts.get(place))
+    }
 }
 
 impl JobMut<'_> {
@@ -96,6 +123,16 @@ impl JobMut<'_> {
         let list = self.layout().job_record.gres_list_alloc;
         let records = self.ipu_records(list).into_iter().flat_map(|records| records.all());
         records.filter(|record| record.is_marked_on_a_node()).for_each(|record| record.set_total(NO_CONSUME));
+    }
+
+    /// Has Slurm count the IPUs of the allocation anew, after it has counted them as [`NO_CONSUME`].
+    pub fn count_again(&mut self, model: &ModelName, size: IpuCount) {
+        let Some(functions) = functions() else { return };
+        if self.enter_allocated_ipus(model, size) {
+            // SAFETY: job write lock; takes the TRES lock itself, which is not held here.
+            unsafe { (functions.call.count_allocation)(self.record().address(), false) };
+            self.clear_allocated_ipus();
+        }
     }
 
     /// The counts of the TRES that the job asks for.

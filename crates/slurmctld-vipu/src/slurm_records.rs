@@ -113,6 +113,8 @@ impl Job for SlurmJob<'_> {
         takes_whole_nodes() -> bool;
         gets_all_gres() -> bool;
         ipus_are_counted() -> bool;
+        has_counted(model: &ModelName, size: IpuCount) -> bool;
+        has_lost_count() -> bool;
         account() -> Option<String>;
         licenses() -> Option<String>;
     }
@@ -143,6 +145,7 @@ impl JobMut for SlurmJobMut<'_> {
         enter_ipus_for_limits(model: &ModelName, ipus: u64);
         enter_allocated_ipus(model: &ModelName, size: IpuCount) -> bool;
         clear_allocated_ipus();
+        count_again(model: &ModelName, size: IpuCount);
         write_partition_line(partition: &PartitionId, start: i64, end: Option<PartitionEnd>);
         is_within_limits(model: &ModelName, ipus: u64) -> bool;
     }

@@ -8,10 +8,10 @@ mod page;
 mod preemption;
 mod qos;
 mod restarts;
-mod steps;
-mod svipu;
 mod slurmdbd;
+mod steps;
 mod sums;
+mod svipu;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

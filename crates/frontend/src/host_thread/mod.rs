@@ -4,6 +4,7 @@
 //! thread: a requeue runs job_fini. Therefore the ledger is never locked while a function of Slurm is called.
 
 mod actions;
+mod counts_recheck;
 mod end_job;
 mod ended_jobs;
 mod job_deadlines;
@@ -58,6 +59,8 @@ pub struct HostThread {
     /// Times to wake Slurm's scheduler, for jobs that were sent back a moment ago and may begin again.
     /// Nothing else wakes it: the jobs would wait for backfill or the next pass.
     wakes: WatchList<()>,
+    /// Running jobs whose IPUs Slurm has counted.
+    counted: WatchList<Claim>,
     reasons: ReasonRecheck,
     terminals: Terminals,
     jobs_to_see: JobsToSee,
@@ -78,6 +81,7 @@ impl HostThread {
             self.kept.next(),
             self.deadlines.next(),
             self.wakes.next(),
+            self.counted.next(),
             self.reasons.next(),
             self.terminals.next(),
         ];
@@ -94,6 +98,7 @@ impl HostThread {
         prepared_recheck::look(&mut self.prepared, frontend, slurm);
         kept_partitions::look(&mut self.kept, frontend, slurm);
         job_deadlines::look(&mut self.deadlines, frontend, slurm);
+        counts_recheck::look(&mut self.counted, frontend, slurm);
         self.reasons.look(frontend, slurm);
         self.terminals.look(frontend, slurm);
         self.launch_resumed(frontend, slurm);
@@ -144,6 +149,11 @@ impl HostThread {
             }
             HostTask::Limit(claim) => self.ended_jobs.limit(frontend, claim),
             HostTask::Watch(claim) => self.prepared.watch(after(now, prepared_recheck::POLL), claim),
+            HostTask::WatchCount(claim) => {
+                // A resized job is counted once more.
+                self.counted.retain(|known| known.partition != claim.partition);
+                self.counted.watch(after(now, counts_recheck::POLL), claim);
+            }
             HostTask::Act(action) => due.actions.push(action),
             HostTask::ShowReason { job, text } => {
                 self.reasons.watch(now, job);

@@ -73,7 +73,7 @@ impl slurm::Job for View<'_> {
         is -> bool: is_in_reservation nodes_done is_batch is_awaited is_backfill_test is_tried_by_backfill;
         is -> bool: is_test_of_now is_unsplit_array is_at_array_limit is_being_preempted is_pending is_running is_suspended;
         is -> bool: is_configuring is_completing has_ended has_failed may_be_requeued waits_in_line;
-        is -> bool: takes_whole_nodes gets_all_gres ipus_are_counted;
+        is -> bool: takes_whole_nodes gets_all_gres ipus_are_counted has_lost_count;
     }
 
     fn id(self) -> u32 {
@@ -94,6 +94,10 @@ impl slurm::Job for View<'_> {
 
     fn options(self, beginning: &str) -> Vec<String> {
         self.0.borrow().options(beginning)
+    }
+
+    fn has_counted(self, _: &ModelName, size: IpuCount) -> bool {
+        size.get() < 32
     }
 
     fn environment(self, name: &str) -> Option<String> {
@@ -208,6 +212,7 @@ impl slurm::JobMut for Change<'_> {
         enter_ipus_for_limits(&ModelName, u64);
         clear_allocated_ipus();
         end_waiver(&slurm::Waiver);
+        count_again(&ModelName, IpuCount);
         write_partition_line(&PartitionId, i64, Option<PartitionEnd>);
     }
 

@@ -106,7 +106,7 @@ fn job(host: Host, [partition, qos]: [Record; 2], id: u32, state: u32, tres: *mu
     for none in ["tres_per_job", "state_desc", "system_comment"] {
         record.put(none, null_mut::<c_char>());
     }
-    for none in ["gres_list_req", "gres_list_alloc", "tres_req_cnt", "limit_set.tres"] {
+    for none in ["gres_list_req", "gres_list_alloc", "tres_req_cnt", "tres_alloc_cnt", "limit_set.tres"] {
         record.put(none, null_mut::<c_void>());
     }
     record.put("account", host.text("lab"));

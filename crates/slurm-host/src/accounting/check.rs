@@ -35,7 +35,11 @@ pub(super) fn records_are_as_expected(job: JobRef<'_>, list: Field<Ptr>) -> bool
 
 /// Whether an array of the job with an element for each TRES can be used.
 pub(super) fn array_is_as_expected(job: JobRef<'_>, field: Field<Ptr>, member: &str) -> bool {
-    let bit = if field == job.layout().job_record.tres_req_cnt { 4 } else { 8 };
+    let bit = match member {
+        "tres_req_cnt" => 4,
+        "tres_alloc_cnt" => 8,
+        _ => 16,
+    };
     let at = job.record().pointer(field).cast_const();
     at.is_null()
         || is_good(bit, job, member, |probe| {

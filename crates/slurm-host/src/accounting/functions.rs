@@ -35,6 +35,7 @@ host_functions! {
         unlock_assoc_mgr = c"assoc_mgr_unlock": fn(*const AssocMgrLocks);
         size_in_bytes = c"slurm_xsize": fn(*mut c_void) -> usize;
         write_requested_tres = c"set_job_tres_req_str": fn(RawJob, bool);
+        count_allocation = c"job_set_alloc_tres": fn(RawJob, bool);
         is_within_limits = c"acct_policy_job_runnable_post_select": fn(RawJob, *mut u64, bool) -> bool;
     }
 }

@@ -88,6 +88,7 @@ impl slurm::Job for JobView<'_> {
         gets_all_gres: bool = |_| false;
         ipus_are_counted: bool = |_| true;
         account: Option<String> = |_| None;
+        has_lost_count: bool = |_| false;
         licenses: Option<String> = |_| None;
     }
 
@@ -101,6 +102,10 @@ impl slurm::Job for JobView<'_> {
 
     fn environment(self, name: &str) -> Option<String> {
         self.see(|job| job.environment.get(name).cloned())
+    }
+
+    fn has_counted(self, _: &ModelName, _: IpuCount) -> bool {
+        true
     }
 
     fn failed_with(self) -> Option<u8> {
@@ -206,6 +211,8 @@ impl slurm::JobMut for JobChange<'_> {
         self.change(|job| job.is_entered = true);
         true
     }
+
+    fn count_again(&mut self, _: &ModelName, _: IpuCount) {}
 
     fn write_partition_line(&mut self, _: &PartitionId, _: i64, _: Option<PartitionEnd>) {}
 

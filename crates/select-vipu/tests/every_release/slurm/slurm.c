@@ -205,6 +205,13 @@ void set_job_tres_req_str(void *job, bool assoc_mgr_locked)
 	fake_tell("set_job_tres_req_str %p", job);
 }
 
+void job_set_alloc_tres(void *job, bool assoc_mgr_locked)
+{
+	must_hold();
+	must(!assoc_mgr_locked && !assoc_mgr_is_locked, "job_set_alloc_tres under the lock that it takes");
+	fake_tell("job_set_alloc_tres %p", job);
+}
+
 bool acct_policy_job_runnable_post_select(void *job, uint64_t *tres_req_cnt, bool assoc_mgr_locked)
 {
 	must_hold();
