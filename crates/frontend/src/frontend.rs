@@ -1,6 +1,6 @@
 //! State that lives as long as one slurmctld is in charge of Slurm's jobs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -15,7 +15,6 @@ use crate::internal_error;
 use crate::jobs_before::JobsBefore;
 use crate::models::Models;
 use crate::outside::{HostTask, Outside};
-use crate::partition_line::FailedPartitions;
 use crate::shared_ledger::{LockedLedger, SharedLedger};
 use crate::slurm::Job;
 use crate::slurm_partition_ipus::Found;
@@ -44,7 +43,7 @@ pub struct Frontend {
     /// Launch times of batch scripts that an earlier slurmctld launched, from the journal, by partition.
     pub(crate) launched_before: Mutex<HashMap<PartitionId, Seconds>>,
     /// The partitions whose lines in sacct will end as failed.
-    pub(crate) failed_partitions: FailedPartitions,
+    pub(crate) failed_partitions: Mutex<HashSet<PartitionId>>,
     /// The nodes on which jobs are expected whose partitions are made first.
     pub(crate) expected: Expected,
     /// The jobs that existed when this slurmctld took over.
@@ -73,7 +72,7 @@ impl Frontend {
             scheduling_interval: AtomicI64::default(),
             victims: BetweenCallbacks::default(),
             on_nodes: BetweenCallbacks::default(),
-            failed_partitions: FailedPartitions::default(),
+            failed_partitions: Mutex::default(),
             launched_before: Mutex::default(),
             expected: Expected::default(),
             jobs_before: JobsBefore::default(),

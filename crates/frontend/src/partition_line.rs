@@ -3,18 +3,12 @@
 //! The line begins when the job has its partition. It ends when the partition is gone, before the job's record
 //! leaves COMPLETING. slurmctld may have been restarted between.
 
-use std::collections::HashSet;
-
 use ledger::Claim;
-use vipu_types::{PartitionEnd, PartitionId};
+use vipu_types::PartitionEnd;
 
 use crate::frontend::Frontend;
 use crate::slurm::{Job, JobMut};
-use crate::sync::{Mutex, lock};
-
-/// The partitions that have failed, until their lines end.
-#[derive(Default)]
-pub(crate) struct FailedPartitions(Mutex<HashSet<PartitionId>>);
+use crate::sync::lock;
 
 /// Writes the line of a job that has its partition now.
 pub(crate) fn begin(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
@@ -26,13 +20,13 @@ pub(crate) fn begin(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
 /// Notes that the partition could not be made, or failed.
 pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
     if frontend.models(|models| models.has_partition_lines(&claim.model)) {
-        lock(&frontend.failed_partitions.0).insert(claim.partition.clone());
+        lock(&frontend.failed_partitions).insert(claim.partition.clone());
     }
 }
 
 /// Ends the line. `launch_raised`: the job was never launched.
 pub(crate) fn end(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim, launch_raised: bool) {
-    let has_failed = lock(&frontend.failed_partitions.0).remove(&claim.partition);
+    let has_failed = lock(&frontend.failed_partitions).remove(&claim.partition);
     // The record of a job that is past COMPLETING may be that of another run.
     if !frontend.models(|models| models.has_partition_lines(&claim.model)) || !job.is_completing() {
         return;
