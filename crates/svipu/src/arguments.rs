@@ -120,7 +120,7 @@ pub(crate) enum Command {
     /// Show who has an IPU, now and next.
     #[command(after_help = examples::IPU)]
     Ipu {
-        /// The place of the IPU, as in the map: DOMAIN:INDEX, or HOST:PORT/DOMAIN:INDEX for one controller.
+        /// The place: DOMAIN:INDEX, as in the map, or DOMAIN.INDEX; HOST:PORT/DOMAIN:INDEX of one controller.
         #[arg(value_parser = Wanted::parse, value_name = "PLACE")]
         wanted: Wanted,
     },

@@ -8,46 +8,66 @@ use crate::uses::Use;
 use crate::view::View;
 use crate::{names, safe};
 
+/// The greatest width of the reasons in the words about a drain.
+const REASON: usize = 40;
+
 /// The drains of a Pod, the first decision first.
 pub(crate) fn of_pod<'a>(view: &View<'a>, model: &Model, pod: &Pod) -> impl Iterator<Item = &'a Drain> {
     view.all.drains.iter().filter(|drain| drain.covers(model, pod))
 }
 
-/// The drains of a Pod in words, those with one reason together.
+/// The drains of a Pod in words, those of all its IPUs together, and others with one reason together.
 pub(crate) fn words(view: &View<'_>, model: &Model, pod: &Pod) -> Vec<String> {
-    let mut by_reason: BTreeMap<&str, Option<Vec<Place>>> = BTreeMap::new();
+    let (mut of_all, mut by_reason) = (Vec::new(), BTreeMap::<&str, Vec<Place>>::new());
     for drain in of_pod(view, model, pod) {
-        let places = by_reason.entry(&drain.reason).or_insert_with(|| Some(Vec::new()));
         match drain.place {
-            Some(place) => places.iter_mut().for_each(|places| places.push(place)),
-            None => *places = None,
+            Some(place) => by_reason.entry(&drain.reason).or_default().push(place),
+            None => of_all.push(&*drain.reason),
         }
     }
-    let words = |(reason, places): (&str, Option<Vec<Place>>)| {
-        let places = places.map_or_else(|| "all IPUs".to_owned(), |places| names::places(&places));
-        format!("{} {}: {}", Use::Drained.name().0, safe::cut(&places, 20), safe::cut(reason, 40))
+    of_all.dedup();
+    by_reason.retain(|reason, _| !of_all.contains(reason));
+    let width = REASON / of_all.len().max(1);
+    let reasons: Vec<_> = of_all.iter().map(|reason| safe::cut(reason, width)).collect();
+    let of_all = Some(("all IPUs".to_owned(), reasons.join("; "))).filter(|_| !of_all.is_empty());
+    let of_places = by_reason
+        .into_iter()
+        .map(|(reason, places)| (safe::cut(&names::places(&places), 20), safe::cut(reason, REASON)));
+    let words = |(ipus, reason)| format!("{} {ipus}: {reason}", Use::Drained.name().0);
+    of_all.into_iter().chain(of_places).map(words).collect()
+}
+
+/// A sentence about the drains of a model, those of single IPUs with one reason together.
+pub(crate) fn sentences(view: &View<'_>, model: &Model) -> Vec<String> {
+    let mut groups: Vec<(&Drain, Vec<Place>)> = Vec::new();
+    for drain in view.all.drains.iter().filter(|drain| drain.model == model.name) {
+        let with = |(first, _): &&mut (&Drain, Vec<Place>)| {
+            let decision =
+                |it: &'_ Drain| (it.controller.clone(), it.reason.clone(), it.by.clone(), it.until);
+            drain.place.is_some() && first.place.is_some() && decision(first) == decision(drain)
+        };
+        match groups.iter_mut().find(with) {
+            Some((_, places)) => places.extend(drain.place),
+            None => groups.push((drain, drain.place.into_iter().collect())),
+        }
+    }
+    groups.iter().map(|(first, places)| sentence(view, first, places)).collect()
+}
+
+fn sentence(view: &View<'_>, first: &Drain, places: &[Place]) -> String {
+    let Drain { model, controller, reason, by, since, until, .. } = first;
+    let whole = match controller {
+        Some(controller) => format!("controller {}", safe::cut(controller, 60)),
+        None => safe::cut(model, 30),
     };
-    by_reason.into_iter().map(words).collect()
-}
-
-/// A sentence about each drain of a model.
-pub(crate) fn sentences<'a>(view: &'a View<'_>, model: &'a Model) -> impl Iterator<Item = String> {
-    let drains = view.all.drains.iter().filter(|drain| drain.model == model.name);
-    drains.map(|drain| sentence(view, drain))
-}
-
-fn sentence(view: &View<'_>, drain: &Drain) -> String {
-    let Drain { model, controller, place, reason, by, since, until } = drain;
-    let controller = controller.as_ref().map(|name| format!("controller {}", safe::cut(name, 60)));
-    let what = match (controller, place) {
-        (Some(controller), Some(place)) => format!("IPU {} of {controller}", names::places(&[*place])),
-        (None, Some(place)) => format!("IPU {} of {}", names::places(&[*place]), safe::cut(model, 30)),
-        (Some(controller), None) => format!("any IPU of {controller}"),
-        (None, None) => format!("any IPU of {}", safe::cut(model, 30)),
+    let (ipus, them) = match places {
+        [] => ("any IPU".to_owned(), "it"),
+        [place] => (format!("IPU {}", names::places(&[*place])), "it"),
+        places => (format!("IPUs {}", safe::cut(&names::places(places), 60)), "them"),
     };
     let until = until.map(|at| format!(" until {}", view.time(at))).unwrap_or_default();
     format!(
-        "No new job starts on {what}{until}: {} drained it at {} ({}).",
+        "No new job starts on {ipus} of {whole}{until}: {} drained {them} at {} ({}).",
         safe::cut(by, 30),
         view.time(*since),
         safe::cut(reason, 200)

@@ -53,7 +53,7 @@ pub(crate) enum Failure {
     Live,
     #[error("the terminal failed: {0}")]
     Terminal(#[from] std::io::Error),
-    #[error("-o/--format goes with queue, partitions and limits only")]
+    #[error("-o/--format goes with queue, partitions and limits only, and not with --json")]
     NoColumns,
     #[error("--json goes with conf show, doctor, env, limits and the commands that show the status document")]
     NoJson,

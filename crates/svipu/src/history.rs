@@ -76,9 +76,10 @@ fn add_one(page: &mut Page, view: &View<'_>, history: &History) {
         Some(seconds) => format!("{} ({seconds:.1} s after {call})", view.time_if_known(at)),
         None => view.time_if_known(at),
     };
-    let removal = match history.removal {
-        Some(at) => format!("{} ({})", view.time(at), reason(view, history)),
-        None => "-".to_owned(),
+    let removal = match (history.removal, &history.freed) {
+        (Some(at), _) => format!("{} ({})", view.time(at), reason(view, history)),
+        (None, Some(freed)) => requested(view, freed),
+        (None, None) => "-".to_owned(),
     };
     let mut rows = vec![
         ("job", number(history.job)),
@@ -121,7 +122,7 @@ fn requested(view: &View<'_>, Freed { by, reason }: &Freed) -> String {
     let name = |by: &str| by.parse().map_or_else(|_| by.to_owned(), |id| view.user_name(id));
     let by = safe::cut(&by.as_deref().map_or_else(|| "a request".to_owned(), name), 30);
     match reason {
-        Some(reason) => format!("{by} wanted it: {}", safe::cut(reason, 60)),
-        None => format!("{by} wanted it"),
+        Some(reason) => format!("freed by {by}: {}", safe::cut(reason, 60)),
+        None => format!("freed by {by}"),
     }
 }

@@ -34,8 +34,13 @@ struct Answer<'a> {
 pub(crate) fn show(view: &View<'_>, wanted: &Wanted) -> Result<String, Failure> {
     let pods = || view.chosen.models.iter().flat_map(|model| model.pods.iter().map(move |pod| (model, pod)));
     let is_meant = |pod: &Pod| wanted.controller.as_ref().is_none_or(|name| *name == pod.controller);
-    let meant = pods().filter(|(_, pod)| is_meant(pod));
-    let answers: Vec<_> = meant.filter_map(|(model, pod)| answer(view, model, pod, wanted.place)).collect();
+    let meant: Vec<_> = pods().filter(|(_, pod)| is_meant(pod)).collect();
+    if let (Some(controller), []) = (&wanted.controller, &*meant) {
+        let known: Vec<_> = pods().map(|(_, pod)| pod.controller.clone()).collect();
+        return Err(Failure::unknown("controller", controller, &known));
+    }
+    let places = meant.into_iter();
+    let answers: Vec<_> = places.filter_map(|(model, pod)| answer(view, model, pod, wanted.place)).collect();
     if answers.is_empty() {
         let known: Vec<_> = pods().filter_map(|(model, pod)| range(view, model, pod)).collect();
         return Err(Failure::unknown("IPU", &wanted.to_string(), &known));

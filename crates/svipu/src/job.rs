@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::history::{self, record::Of};
 use crate::page::{Page, Tone};
 use crate::view::{Part, View};
-use crate::{job_queue, names, partition, times};
+use crate::{job_queue, names, partition, safe, times};
 
 /// The known jobs that an error names.
 const NEAREST: usize = 3;
@@ -15,7 +15,8 @@ const NEAREST: usize = 3;
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
     let found = find(view, id);
     let log = history::read(view, &Of::Jobs(ids(found.as_ref().ok(), id)));
-    let Found { partitions, waiting, not_in_line } = found.or_else(|unknown| history::only(unknown, &log))?;
+    let found = found.or_else(|unknown| history::only(unknown, &log))?;
+    let Found { partitions, waiting, not_in_line, one_of } = found;
     if view.common.json {
         let history = log.as_ref().ok().map(|log| log.histories.iter().collect());
         let (partitions, line) = (Some(partitions), Some(waiting));
@@ -26,12 +27,13 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
     partitions.iter().for_each(|entry| partition::add(&mut page, view, entry));
     waiting.iter().for_each(|entry| add_waiting(&mut page, view, entry));
     not_in_line.iter().for_each(|entry| add_not_in_line(&mut page, view, entry));
+    one_of.iter().for_each(|note| page.paragraph(note));
     history::add(&mut page, view, &log);
     Ok(page.finish())
 }
 
 /// The ids of the jobs that the user means. The audit log has no names of tasks and components.
-fn ids(found: Option<&Found<'_>>, id: &str) -> Vec<u32> {
+pub(crate) fn ids(found: Option<&Found<'_>>, id: &str) -> Vec<u32> {
     let jobs = found.into_iter().flat_map(|found| {
         let waiting = found.waiting.iter().chain(&found.not_in_line).filter_map(|entry| entry.job.as_ref());
         found.partitions.iter().filter_map(|entry| entry.job.as_ref()).chain(waiting)
@@ -48,6 +50,8 @@ pub(crate) struct Found<'a> {
     pub(crate) waiting: Vec<&'a WaitingJob>,
     /// Its waits for something else than IPUs.
     pub(crate) not_in_line: Vec<&'a WaitingJob>,
+    /// What is not known about a task, if the name is that of a task and only the waiting tasks of its array are there.
+    pub(crate) one_of: Option<String>,
 }
 
 /// Looks a job up. The error names the jobs with the nearest ids.
@@ -55,21 +59,33 @@ pub(crate) fn find<'a>(view: &'a View<'_>, id: &str) -> Result<Found<'a>, Failur
     let is_it = |job: Option<&Job>| job.is_some_and(|job| is_named(job, id));
     let partitions: Vec<_> =
         view.chosen.partitions.iter().filter(|entry| is_it(entry.job.as_ref())).collect();
-    let [waiting, not_in_line] = [&view.chosen.line, &view.chosen.not_in_line].map(|jobs| {
-        let is_meant = |entry: &&WaitingJob| is_it(entry.job.as_ref()) || has_task(entry, id);
-        jobs.iter().filter(is_meant).collect::<Vec<_>>()
-    });
-    match partitions.is_empty() && waiting.is_empty() && not_in_line.is_empty() {
-        true => Err(Failure::unknown("job", id, &nearest(view, id))),
-        false => Ok(Found { partitions, waiting, not_in_line }),
+    let [waiting, not_in_line] = waiting(view, |entry| is_it(entry.job.as_ref()));
+    if !(partitions.is_empty() && waiting.is_empty() && not_in_line.is_empty()) {
+        return Ok(Found { partitions, waiting, not_in_line, one_of: None });
     }
+    let [waiting, not_in_line] = self::waiting(view, |entry| may_have_task(entry, id));
+    let rest = waiting.iter().chain(&not_in_line).next();
+    let one_of = rest.ok_or_else(|| Failure::unknown("job", id, &nearest(view, id))).map(|rest| {
+        let (array, task) = (names::job(rest.job.as_ref()), safe::cut(id, 30));
+        format!(
+            "The document knows only that {} tasks of job {array} wait: {task} may have ended (squeue -r -j {array}).",
+            rest.tasks
+        )
+    })?;
+    Ok(Found { partitions, waiting, not_in_line, one_of: Some(one_of) })
 }
 
-/// Whether `id` names a task that waits in this place with others of its array, as `squeue -r` shows it. The document
-/// has one place for all of them.
-fn has_task(entry: &WaitingJob, id: &str) -> bool {
+/// The waiting jobs that are meant: those in line, and the others.
+fn waiting<'a>(view: &'a View<'_>, is_meant: impl Fn(&WaitingJob) -> bool) -> [Vec<&'a WaitingJob>; 2] {
+    [&view.chosen.line, &view.chosen.not_in_line]
+        .map(|jobs| jobs.iter().filter(|entry| is_meant(entry)).collect())
+}
+
+/// Whether `id` names a task that may wait in this place with others of its array, as `squeue -r` shows it. The
+/// document has one place for all of them, and only their number.
+fn may_have_task(entry: &WaitingJob, id: &str) -> bool {
     let array = entry.job.as_ref().filter(|_| entry.tasks > 1).map(|job| job.id.to_string());
-    let task = id.split_once('_').filter(|(_, task)| task.bytes().all(|byte| byte.is_ascii_digit()));
+    let task = id.split_once('_').filter(|(_, task)| task.parse::<u32>().is_ok());
     task.is_some_and(|(of, _)| array.as_deref() == Some(of))
 }
 

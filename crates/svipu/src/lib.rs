@@ -120,7 +120,8 @@ fn answer(
     output: &mut Output,
 ) -> Result<String, Failure> {
     let command = arguments.command.as_ref().unwrap_or(&Command::Status);
-    let has_columns = matches!(command, Command::Queue | Command::Partitions | Command::Limits { .. });
+    let has_columns = matches!(command, Command::Queue | Command::Partitions | Command::Limits { .. })
+        && !arguments.common.json;
     if arguments.common.format.is_some() && !has_columns {
         return Err(Failure::NoColumns);
     }

@@ -8,10 +8,11 @@ use vipu_status::{Model, Place, WaitingJob};
 use vipu_types::IpuCount;
 
 use crate::error::Failure;
+use crate::names;
 use crate::page::Page;
 use crate::status::NO_MODEL;
 use crate::view::View;
-use crate::{drains, names};
+use crate::why::{sentence::Sentence, stops};
 
 /// The answer for one model, as JSON.
 #[derive(Serialize)]
@@ -23,21 +24,24 @@ struct Answer<'a> {
     places: Vec<Place>,
     /// The reason for a refusal.
     refused: Option<String>,
+    /// Why the time is unknown.
+    causes: Vec<Sentence>,
 }
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Result<String, Failure> {
-    let answers: Vec<_> =
-        view.chosen.models.iter().map(|model| answer(view, model, ipus, duration)).collect();
+    let models = view.chosen.models.iter();
+    let answers: Vec<_> = models.map(|model| (model, answer(view, model, ipus, duration))).collect();
     if view.common.json {
+        let answers: Vec<_> = answers.iter().map(|(_, answer)| answer).collect();
         return Ok(serde_json::to_string_pretty(&answers)? + "\n");
     }
     let mut page = view.page();
     if answers.is_empty() {
         page.line(NO_MODEL);
     }
-    for answer in &answers {
-        tell(&mut page, view, answer, ipus);
+    for (model, answer) in &answers {
+        tell(&mut page, view, model, answer, ipus);
     }
     Ok(page.finish())
 }
@@ -50,21 +54,32 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     let start = forecast.filter(|_| refused.is_none()).and_then(|it| it.new_job(ipus, duration));
     let Start { at, controller, places } = match start {
         Some(start) => start,
-        None => return Answer { model: &model.name, at: None, controller: None, places: vec![], refused },
+        None => {
+            let causes =
+                if refused.is_some() { vec![] } else { stops::causes(view, model, view.surroundings.now) };
+            return Answer {
+                model: &model.name,
+                at: None,
+                controller: None,
+                places: vec![],
+                refused,
+                causes,
+            };
+        }
     };
-    Answer { model: &model.name, at: Some(at), controller: Some(controller), places, refused }
+    let (at, controller, causes) = (Some(at), Some(controller), vec![]);
+    Answer { model: &model.name, at, controller, places, refused, causes }
 }
 
-fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>, ipus: IpuCount) {
-    let model = answer.model;
+fn tell(page: &mut Page, view: &View<'_>, model: &Model, answer: &Answer<'_>, ipus: IpuCount) {
+    let Model { name: model, limits, .. } = model;
     let ipus = names::ipus(ipus.get());
     if let Some(why) = &answer.refused {
         return page.line(&format!("{model}: the job would be refused: {why}."));
     }
     let (Some(at), Some(controller)) = (answer.at, &answer.controller) else {
         page.line(&format!("{model}: it is unknown when {ipus} will be free; see svipu status."));
-        let drained = view.all.models.iter().filter(|it| it.name == *model);
-        drained.flat_map(|it| drains::sentences(view, it)).for_each(|line| page.line(&format!("  {line}")));
+        answer.causes.iter().for_each(|cause| page.line(&format!("  {}", cause.text)));
         return;
     };
     page.line(&format!(
@@ -77,10 +92,13 @@ fn tell(page: &mut Page, view: &View<'_>, answer: &Answer<'_>, ipus: IpuCount) {
     if tasks > 0 {
         page.line(&format!("  It does not count {tasks} further tasks of job arrays in line."));
     }
-    let limits = view.all.models.iter().find(|it| it.name == *model).map(|it| &it.limits);
-    if limits.is_some_and(|it| {
-        !it.slurm_partition.is_empty() || !it.job_in_slurm_partition.is_empty() || !it.job_in_qos.is_empty()
-    }) {
+    let has_others = [
+        limits.slurm_partition.is_empty(),
+        limits.job_in_slurm_partition.is_empty(),
+        limits.job_in_qos.is_empty(),
+    ]
+    .contains(&false);
+    if has_others {
         page.line(
             "  Limits of Slurm partitions and QOS, which svipu status shows, may stop the job or delay it.",
         );

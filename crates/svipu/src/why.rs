@@ -6,14 +6,15 @@ mod held;
 mod limits;
 mod not_in_line;
 mod room;
-mod sentence;
-mod stops;
+pub(crate) mod sentence;
+pub(crate) mod stops;
 mod waiting;
 
 use vipu_forecast::Start;
 use vipu_status::WaitingJob;
 
 use crate::error::Failure;
+use crate::history::{self, record::Of};
 use crate::job::{self, Found};
 use crate::page::Tone;
 use crate::view::View;
@@ -23,11 +24,17 @@ use waiting::Waiting;
 
 /// The page of the command.
 pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
-    let found = job::find(view, id).map_err(|unknown| unknown.with("svipu job shows a job that has ended"));
-    let Found { partitions, waiting, not_in_line } = found?;
+    let found = job::find(view, id).map_err(|unknown| match ended(view, id) {
+        Some(clause) => unknown.with(&clause),
+        None => unknown,
+    });
+    let Found { partitions, waiting, not_in_line, one_of } = found?;
     let mut answers: Vec<_> = partitions.iter().map(|partition| held::answer(view, partition)).collect();
     answers.extend(waiting.iter().map(|row| answer(view, row)));
     answers.extend(not_in_line.iter().map(|row| not_in_line::answer(view, row)));
+    for answer in &mut answers {
+        answer.causes.extend(one_of.clone().map(|text| Sentence::new("one_of_tasks", text)));
+    }
     if view.common.json {
         return Ok(serde_json::to_string_pretty(&answers)? + "\n");
     }
@@ -47,6 +54,22 @@ pub(crate) fn show(view: &View<'_>, id: &str) -> Result<String, Failure> {
     Ok(page.finish())
 }
 
+/// Where a job is found that has ended. None if `id` names no job, or if the document hides jobs.
+fn ended(view: &View<'_>, id: &str) -> Option<String> {
+    let all = view.all;
+    let waiting = all.line.iter().chain(&all.not_in_line).map(|row| &row.job);
+    let hides = all.partitions.iter().map(|entry| &entry.job).chain(waiting).any(Option::is_none);
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    if hides || !id.split(['_', '+']).all(is_number) {
+        return None;
+    }
+    let log = history::read(view, &Of::Jobs(job::ids(None, id)));
+    Some(match log.is_ok_and(|log| !log.histories.is_empty()) {
+        true => format!("it has ended: see svipu job {id}"),
+        false => format!("if it has ended, sacct -j {id} or scontrol show job {id} knows it"),
+    })
+}
+
 fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
     let job = names::job(row.job.as_ref());
     let wants = format!("{}.", wants(view, row));
@@ -56,7 +79,7 @@ fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
         return Answer { job, summary: wants, causes, advice: Vec::new() };
     };
     let waiting = Waiting::new(view, row, model);
-    causes.extend(stops::causes(&waiting));
+    causes.extend(stops::causes(view, model, waiting.now));
     causes.extend(limits::causes(&waiting));
     causes.extend(room::causes(&waiting));
     causes.extend(ahead::causes(&waiting));
@@ -78,6 +101,9 @@ fn reason(row: &WaitingJob) -> Option<Sentence> {
 
 /// The expected start.
 fn expected(waiting: &Waiting<'_>) -> String {
+    if waiting.lacks_only_nodes() {
+        return format!("A block of {} is free now.", names::ipus(waiting.row.size));
+    }
     let Some(Start { at, controller, places }) = waiting.start() else {
         return "It is unknown when it can have them.".to_owned();
     };
@@ -92,9 +118,12 @@ fn expected(waiting: &Waiting<'_>) -> String {
 
 fn not_before(waiting: &Waiting<'_>) -> Option<Sentence> {
     let at = Some(waiting.row.not_before).filter(|at| *at > waiting.now)?;
-    let text = format!(
-        "Without regard to IPUs, Slurm expects its nodes and all else that it needs {}.",
-        waiting.view.moment(at)
-    );
+    let moment = waiting.view.moment(at);
+    let text = match waiting.lacks_only_nodes() {
+        true => format!("It waits for nodes, expected {moment}."),
+        false => {
+            format!("Without regard to IPUs, Slurm expects its nodes and all else that it needs {moment}.")
+        }
+    };
     Some(Sentence::new("nodes", text))
 }

@@ -92,7 +92,11 @@ fn message(status: &Status, models: &[&Model], size: IpuCount, count: u32) -> St
         return format!("a job gets at most {most} IPUs");
     }
     match models.iter().map(|model| model.largest_now).max() {
-        Some(largest) => format!("no partition of {size} IPUs fits now; the largest that fits has {largest}"),
+        Some(0) => "nothing fits now".to_owned(),
+        Some(largest) => {
+            let largest = if largest == 1 { "1 IPU".to_owned() } else { format!("{largest} IPUs") };
+            format!("no partition of {size} IPUs fits now; the largest that fits has {largest}")
+        }
         None => "there is no Pod model".to_owned(),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
         None => causes.push(stops::no_model(view, row)),
         Some(model) => {
             let waiting = Waiting::new(view, row, model);
-            causes.extend(stops::causes(&waiting));
+            causes.extend(stops::causes(view, model, waiting.now));
             causes.extend(limits::causes(&waiting));
             causes.extend(later(&waiting));
         }

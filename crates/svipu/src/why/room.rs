@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use vipu_forecast::Start;
-use vipu_status::{Contact, Partition, Place, Pod, State, WaitingJob};
+use vipu_status::{Partition, Place, State, WaitingJob};
 
 use super::sentence::{Sentence, capital};
 use super::waiting::Waiting;
@@ -15,11 +15,10 @@ const MOST_HOLDERS: usize = 5;
 
 /// The free IPUs, if the job needs more.
 pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
-    let usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
-    let pods: Vec<_> = waiting.model.pods.iter().filter(usable).collect();
+    let pods: Vec<_> = waiting.pods().collect();
     let (size, model) = (waiting.row.size, safe::cut(&waiting.model.name, 30));
     let sum = |kind: Use| pods.iter().map(|pod| u64::from(kind.count(&pod.ipus))).sum::<u64>();
-    let (free, largest) = (sum(Use::Free), pods.iter().map(|pod| pod.largest_free).max().unwrap_or(0));
+    let (free, largest) = (sum(Use::Free), waiting.largest_free());
     if pods.is_empty() {
         return Vec::new();
     }
@@ -69,6 +68,7 @@ fn block_is_free(waiting: &Waiting<'_>) -> Option<Sentence> {
     let block = format!("A block of {} is free", names::ipus(waiting.row.size));
     let waits = waiting.start().is_none_or(|start| start.at > waiting.now);
     match waits {
+        true if waiting.lacks_only_nodes() => None,
         // The plan that it has to wait for has a sentence of its own.
         true if waiting.ahead.is_empty() || waiting.row.behind.is_some() => None,
         true => {
@@ -82,10 +82,11 @@ fn block_is_free(waiting: &Waiting<'_>) -> Option<Sentence> {
     }
 }
 
-/// The holders of the block in which the job is planned to start, now and before it.
+/// The holders of the block in which the job is planned to start, now and before it. None if another block is free and
+/// the job waits for nodes.
 pub(super) fn planned_block(waiting: &Waiting<'_>) -> Vec<Sentence> {
-    let Some(start) = waiting.start().filter(|start| start.at > waiting.now && !start.places.is_empty())
-    else {
+    let waits = |start: &Start| start.at > waiting.now && !waiting.lacks_only_nodes();
+    let Some(start) = waiting.start().filter(|start| waits(start) && !start.places.is_empty()) else {
         return Vec::new();
     };
     let block: BTreeSet<_> = start.places.iter().copied().collect();
@@ -105,8 +106,12 @@ pub(super) fn planned_block(waiting: &Waiting<'_>) -> Vec<Sentence> {
     );
     let more = holders.len().saturating_sub(MOST_HOLDERS);
     holders.truncate(MOST_HOLDERS);
-    if more > 0 {
-        holders.push(Sentence::new("holder", format!("{more} more jobs have or get IPUs of this block.")));
+    match more {
+        0 => {}
+        1 => holders.push(Sentence::new("holder", "1 more job has or gets IPUs of this block.".to_owned())),
+        _ => {
+            holders.push(Sentence::new("holder", format!("{more} more jobs have or get IPUs of this block.")))
+        }
     }
     holders
 }

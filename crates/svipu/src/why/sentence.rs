@@ -16,10 +16,10 @@ pub(super) struct Answer {
 
 /// A cause, or an advice.
 #[derive(Serialize)]
-pub(super) struct Sentence {
+pub(crate) struct Sentence {
     /// The kind of the cause or advice, for programs.
     kind: &'static str,
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Sentence {

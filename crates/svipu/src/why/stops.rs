@@ -1,9 +1,8 @@
 //! What keeps every job, or every job on some IPUs, from starting.
 
-use vipu_status::{Contact, Pod, WaitingJob};
+use vipu_status::{Contact, Model, Pod, WaitingJob};
 
 use super::sentence::Sentence;
-use super::waiting::Waiting;
 use crate::times::span;
 use crate::view::View;
 use crate::{drains, names, safe};
@@ -18,11 +17,10 @@ pub(super) fn no_model(view: &View<'_>, row: &WaitingJob) -> Sentence {
 }
 
 /// The plugin, the model, its controllers, and drains.
-pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
+pub(crate) fn causes(view: &View<'_>, model: &Model, now: i64) -> Vec<Sentence> {
     let mut causes = Vec::new();
-    let (status, model) = (waiting.view.all, waiting.model);
     let name = safe::cut(&model.name, 30);
-    if let Some(why) = &status.out_of_order {
+    if let Some(why) = &view.all.out_of_order {
         let why = safe::cut(why, 200);
         let text =
             format!("No job with IPUs starts until slurmctld is restarted: {why}. Tell your administrator.");
@@ -41,14 +39,14 @@ pub(super) fn causes(waiting: &Waiting<'_>) -> Vec<Sentence> {
         let text = format!("No settings of {name} are in force{}.", why.unwrap_or_default());
         causes.push(Sentence::new("no_settings", text));
     }
-    causes.extend(model.pods.iter().filter_map(|pod| controller(waiting, pod)));
-    let sentences = drains::sentences(waiting.view, model);
-    causes.extend(sentences.map(|text| Sentence::new("drained", text)));
+    causes.extend(model.pods.iter().filter_map(|pod| controller(now, pod)));
+    let sentences = drains::sentences(view, model);
+    causes.extend(sentences.into_iter().map(|text| Sentence::new("drained", text)));
     causes
 }
 
 /// A controller that does not answer, or on which no partition can be made.
-fn controller(waiting: &Waiting<'_>, pod: &Pod) -> Option<Sentence> {
+fn controller(now: i64, pod: &Pod) -> Option<Sentence> {
     let name = safe::cut(&pod.controller, 60);
     let ipus = match pod.ipus.total {
         0 => String::new(),
@@ -60,8 +58,9 @@ fn controller(waiting: &Waiting<'_>, pod: &Pod) -> Option<Sentence> {
             Some(Sentence::new("controller_away", text))
         }
         (Contact::Lost { since, reason }, _) => {
-            let ago = span(waiting.now.saturating_sub(*since));
-            let reason = safe::cut(reason, 200);
+            let ago = span(now.saturating_sub(*since));
+            let prefix = format!("controller {}: ", pod.controller);
+            let reason = safe::cut(reason.strip_prefix(&prefix).unwrap_or(reason), 200);
             let text = format!("Controller {name} was lost {ago} ago: {reason}.{ipus}");
             Some(Sentence::new("controller_away", text))
         }

@@ -1,7 +1,7 @@
 //! A job that waits, with what decides about it.
 
 use vipu_forecast::{ModelForecast, Start};
-use vipu_status::{Drain, Model, Share, WaitingJob};
+use vipu_status::{Contact, Drain, Model, Pod, Share, WaitingJob};
 
 use crate::view::View;
 
@@ -33,6 +33,25 @@ impl<'a> Waiting<'a> {
             return None;
         }
         Some(Start { at: (*start)?, controller: planned_controller.clone()?, places: planned_places.clone() })
+    }
+
+    /// The largest free block of a controller on which partitions can be made.
+    pub(super) fn largest_free(&self) -> u32 {
+        self.pods().map(|pod| pod.largest_free).max().unwrap_or(0)
+    }
+
+    /// The controllers on which partitions can be made.
+    pub(super) fn pods(&self) -> impl Iterator<Item = &'a Pod> {
+        let usable = |pod: &&Pod| matches!(pod.contact, Contact::Reached { .. }) && pod.trouble.is_none();
+        self.model.pods.iter().filter(usable)
+    }
+
+    /// Whether a block is free now, and the job starts on IPUs as soon as it has nodes and all else.
+    pub(super) fn lacks_only_nodes(&self) -> bool {
+        let not_before = self.row.not_before;
+        not_before > self.now
+            && self.largest_free() >= self.row.size
+            && self.start().is_some_and(|start| start.at <= not_before)
     }
 
     /// Whether jobs without a plan are before this one, which no forecast counts.

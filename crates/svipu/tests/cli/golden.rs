@@ -195,9 +195,24 @@ fn cli_svipu_task_that_waits_with_others_is_known() {
     let mut status = pod64();
     status.line.push(vipu_status::WaitingJob { tasks: 4, ..waiting(90, 1000, 4, "vipu: no room") });
     let text = |line| printed(&run(&status, line));
-    assert!(text("job 90_2").contains("waiting job 90"), "{}", text("job 90_2"));
-    assert_eq!(text("job 90_2"), text("job 90"));
     assert!(text("job 91_2").contains("unknown"));
+    assert_snapshot!(text("job 90_2") + &text("why 90_2"));
+}
+
+/// The rest of the array waits in one place, of which the document has only the number of tasks.
+#[test]
+fn cli_svipu_task_that_runs_is_not_shown_as_waiting() {
+    let mut status = pod64();
+    status.line.push(vipu_status::WaitingJob { tasks: 4, ..waiting(90, 1000, 4, "vipu: no room") });
+    status.partitions[0].job.as_mut().unwrap().array = Some((90, 0));
+    let jobs = |line| {
+        let text = run(&status, line).stdout.to_lowercase();
+        ["slurm_20", "waiting job 90", "job 90 of"].map(|part| text.contains(part))
+    };
+    assert_eq!(jobs("job 90_0"), [true, false, false]);
+    assert_eq!(jobs("why 90_0"), [true, false, false]);
+    assert_eq!(jobs("job 90"), [true, true, false]);
+    assert_eq!(jobs("why 90"), [true, false, true]);
 }
 
 #[test]
@@ -226,6 +241,12 @@ fn cli_svipu_json_is_the_part_of_the_document() {
     assert_eq!(json("job 20 --json")["partitions"][0], whole["partitions"][0]);
     assert_eq!(json("partition slurm_21 --json")["partitions"][0], whole["partitions"][1]);
     assert_eq!(json("queue --me --json")["line"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn cli_svipu_json_takes_no_columns() {
+    let refused = |line: &str| run(&pod64(), line).exit;
+    assert_eq!((refused("queue --json -o job"), refused("partitions --json -o job")), (2, 2));
 }
 
 #[test]
@@ -278,4 +299,29 @@ fn cli_svipu_ipu_of_one_controller() {
     let (first, second) = ("IPU 0:3 of pod64 on vipu:8090", "IPU 0:3 of pod64 on vipu2:8090");
     assert_eq!(titles("ipu 0:3"), [first, second]);
     assert_eq!(titles("ipu vipu2:8090/0.3"), [second]);
+    let unknown = |line: &str| printed(&run(&status, line));
+    assert_snapshot!(unknown("ipu pod64/0:16") + &unknown("ipu vipu/0:16") + &unknown("ipu vipu:8090/9:9"));
+}
+
+#[test]
+fn cli_svipu_map_tells_each_drain_in_its_own_words() {
+    let mut status = pod64();
+    status.drains =
+        vec![drain(None, None, None), Drain { reason: "fan".into(), ..drain(Some("vipu:8090"), None, None) }];
+    assert_snapshot!(printed(&run(&status, "map")) + &printed(&run(&status, "status")));
+}
+
+#[test]
+fn cli_svipu_when_tells_what_stops_jobs() {
+    let mut status = pod64();
+    let of_ipu = |index| drain(Some("vipu:8090"), place(index), None);
+    status.drains = vec![drain(None, None, None), of_ipu(3), of_ipu(4), of_ipu(6)];
+    let line = "when --ipus=8 -t 60";
+    let causes = |status: &vipu_status::Status| -> serde_json::Value {
+        let json = run(status, &format!("{line} --json")).stdout;
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()[0]["causes"].clone()
+    };
+    assert_eq!(causes(&pod64()), serde_json::json!([]));
+    assert_eq!(causes(&status).as_array().unwrap().len(), 2);
+    assert_snapshot!(printed(&run(&status, line)) + &printed(&run(&lost(), line)));
 }

@@ -153,12 +153,27 @@ fn cli_svipu_history_names_the_request_that_freed_a_partition() {
         request("1000", None),
         AuditLine { outcome: "refused".into(), ..request("root", None) },
     ];
-    let removal = |request: AuditLine| {
+    let removal = |lines: &[AuditLine], command: &str| {
+        write(folder.path(), &[], lines);
+        let output = run_on(folder.path(), command, &surroundings(&[])).stdout;
+        output.lines().find(|line| line.contains("removal")).unwrap().trim().to_owned() + "\n"
+    };
+    let texts = requests.map(|request| {
         let mut lines = life(9000, 7, "slurm_7");
         lines.insert(2, request);
-        write(folder.path(), &[], &lines);
-        let output = run_on(folder.path(), "job 7", &surroundings(&[])).stdout;
-        output.lines().find(|line| line.contains("removal")).unwrap().trim().to_owned()
-    };
-    assert_snapshot!(requests.map(removal).join("\n"));
+        let shown = removal(&lines, "job 7");
+        assert_eq!(removal(&lines, "partition slurm_7"), shown);
+        // The line of the call can be missing.
+        lines.remove(3);
+        shown + &removal(&lines, "job 7")
+    });
+    assert_snapshot!(texts.concat());
+}
+
+#[test]
+fn cli_svipu_why_names_the_history_of_a_job_that_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[], &life(9000, 7, "slurm_7"));
+    let text = |line: &str| printed(&run_on(folder.path(), line, &surroundings(&[])));
+    assert_snapshot!(text("why 7") + &text("why 8"));
 }

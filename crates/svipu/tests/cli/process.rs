@@ -25,6 +25,7 @@ fn cli_svipu_exit_status() {
     assert_eq!(code(&["no-such-command"]), Some(2));
     assert_eq!(code(&["queue", "--me", "-u", "root"]), Some(2));
     assert_eq!(code(&["ipu", "0-16"]), Some(2));
+    assert_eq!(code(&["ipu", "/0:16"]), Some(2));
 }
 
 #[test]

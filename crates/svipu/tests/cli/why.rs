@@ -85,6 +85,10 @@ fn cli_svipu_why_tells_what_stops_jobs() {
             let reason = "connection refused".into();
             it.models[0].pods[0].contact = Contact::Lost { since: WRITTEN - 300, reason };
         }),
+        changed("controller_away", |it| {
+            let reason = "controller vipu:8090: connection refused".into();
+            it.models[0].pods[0].contact = Contact::Lost { since: WRITTEN - 300, reason };
+        }),
         changed("controller_away", |it| it.models[0].pods[0].contact = Contact::NotYet),
         changed("controller_trouble", |it| {
             it.models[0].pods[0].trouble = Some("IpuofDir cannot be written".into());
@@ -162,12 +166,27 @@ fn cli_svipu_why_tells_who_has_the_ipus() {
             it.models[0].pods[0].ipus = Ipus { total: 64, used: 64, ..Ipus::default() };
             it.models[0].pods[0].largest_free = 0;
         }),
+        changed("holder", |it| {
+            it.partitions =
+                (0..6).map(|n| partition(20 + n, 1001, State::Running, places(0, 8 * n, 8))).collect();
+        }),
         changed("free_now", |it| {
             it.line[0].size = 16;
             it.line[0].reason = Some("Priority".into());
         }),
     ];
     assert_snapshot!(texts.concat());
+}
+
+#[test]
+fn cli_svipu_why_of_a_job_whose_ipus_are_free_but_not_its_nodes() {
+    let text = changed("nodes", |it| {
+        it.line.truncate(1);
+        (it.line[0].size, it.line[0].not_before) = (16, WRITTEN + 9000);
+        it.line[0].reason = Some("Resources".into());
+    });
+    assert!(!text.contains("of the planned block"), "{text}");
+    assert_snapshot!(text);
 }
 
 #[test]
@@ -246,7 +265,8 @@ fn cli_svipu_why_of_an_unknown_job_or_with_hidden_owners() {
     let mut hidden = busy();
     hidden.partitions.iter_mut().for_each(|entry| (entry.id, entry.job) = (None, None));
     (hidden.line[0].job, hidden.line[0].reason) = (None, None);
-    assert_snapshot!(printed(&run(&busy(), "why 29")) + &printed(&run(&hidden, "why 31")));
+    let texts = ["29", "29_1", "abc"].map(|job| printed(&run(&busy(), &format!("why {job}"))));
+    assert_snapshot!(texts.concat() + &printed(&run(&hidden, "why 31")) + &printed(&run(&hidden, "why 29")));
 }
 
 #[test]

@@ -43,6 +43,15 @@ fn cli_exporter_answers_which_partitions_fit() {
         answer.body,
         r#"{"available":false,"numOfPartitions":0,"message":"a job gets at most 32 IPUs"}"#
     );
+    let message = |largest_now| {
+        let mut full = pod32();
+        full.models[0].largest_now = largest_now;
+        exporter.write(&full.to_json().unwrap());
+        let answer: serde_json::Value = serde_json::from_str(&ask("{\"size\":2}").body).unwrap();
+        answer["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(message(0), "nothing fits now");
+    assert_eq!(message(1), "no partition of 2 IPUs fits now; the largest that fits has 1 IPU");
 }
 
 #[test]
