@@ -64,12 +64,10 @@ fn show(cluster: &Cluster) -> Result<Measured> {
 
     say("for comparison: a job behind one that waits for a full GRES, on a stock cluster");
     let behind_stock_job = stock_delay()?;
-    let mut behind_ipu_jobs = Duration::ZERO;
     say("sbatch --array=0-7 --gres=vipu:pod64:16: eight tasks, room for four");
     let watch = main_job::watch_array(cluster, 8, || {
         say("meanwhile a job without IPUs is submitted");
-        behind_ipu_jobs = main_job::start_delay(cluster)?;
-        Ok(())
+        main_job::start_delay(cluster)
     })?;
     say(format!("never more than {} of them had IPUs at once; the others showed:", watch.most_at_once));
     for reason in &watch.reasons {
@@ -85,7 +83,7 @@ fn show(cluster: &Cluster) -> Result<Measured> {
         main_job::resolve(cluster, gres, *ipus)?;
         say(format!("  --gres={gres}: taken for vipu:pod64:{ipus}"));
     }
-    Ok(Measured { runs, behind_ipu_jobs, behind_stock_job })
+    Ok(Measured { runs, behind_ipu_jobs: watch.meanwhile, behind_stock_job })
 }
 
 fn batch(cluster: &Cluster, ipus: u32) -> Result<IpuRun> {
