@@ -136,7 +136,7 @@ pub(crate) enum Command {
         /// The user, by name or number. Without it: you.
         name: Option<String>,
     },
-    /// Print the variables with which programs find the IPUs of one's own running job.
+    /// Print the variables with which programs find the IPUs of one's own job, running or kept (--ipu-keep).
     ///
     /// For ssh sessions and containers: eval "$(svipu env 42)".
     #[command(after_help = examples::ENV)]

@@ -2,7 +2,7 @@
 
 use vipu_status::{Partition, State};
 
-use super::sentence::{Answer, capital};
+use super::sentence::{Answer, Sentence, capital};
 use crate::times::span;
 use crate::view::View;
 use crate::{names, partition_list, safe};
@@ -53,6 +53,16 @@ pub(super) fn answer(view: &View<'_>, partition: &Partition) -> Answer {
         job: names::job(partition.job.as_ref()),
         summary: format!("{owner} {state} {what}."),
         causes: Vec::new(),
-        advice: Vec::new(),
+        advice: if partition.state == State::Kept { kept(partition) } else { Vec::new() },
     }
+}
+
+/// What its user can do with a kept partition.
+fn kept(partition: &Partition) -> Vec<Sentence> {
+    let (Some(id), Some(job)) = (&partition.id, &partition.job) else { return Vec::new() };
+    let (id, job) = (safe::cut(id, 40), names::job(Some(job)));
+    let text = format!(
+        "Its user can look into the failure (svipu env {job}), and remove the partition early (svipu partition free {id})."
+    );
+    vec![Sentence::new("kept", text)]
 }
