@@ -62,12 +62,23 @@ impl Ipus {
     }
 }
 
+impl From<&DrainScope> for Ipus {
+    fn from(scope: &DrainScope) -> Self {
+        match (&scope.controller, scope.place) {
+            (None, _) => Self::Model(scope.model.clone()),
+            (Some(controller), None) => Self::Controller(controller.clone()),
+            (Some(controller), Some(place)) => Self::Place(controller.clone(), place),
+        }
+    }
+}
+
+/// The form that [`Ipus::parse`] reads.
 impl fmt::Display for Ipus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Model(model) => write!(f, "{model}"),
             Self::Controller(controller) => write!(f, "{controller}"),
-            Self::Place(controller, place) => write!(f, "{place} of {controller}"),
+            Self::Place(controller, Place { domain, index }) => write!(f, "{controller}/{domain}:{index}"),
         }
     }
 }

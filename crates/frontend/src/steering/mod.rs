@@ -68,7 +68,9 @@ impl Frontend {
         let all: Vec<DrainScope> = self.ledger().drains().iter().map(|drain| drain.scope.clone()).collect();
         let (ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|scope| wanted.is(scope));
         if ours.is_empty() {
-            let drained = if others.is_empty() { "no IPUs".to_owned() } else { list(&others) };
+            let mut names: Vec<_> = others.iter().map(|scope| Ipus::from(scope).to_string()).collect();
+            names.dedup();
+            let drained = if names.is_empty() { "no IPUs".to_owned() } else { names.join(", ") };
             return Err(format!("{wanted} is not drained; drained: {drained}"));
         }
         for scope in &ours {
