@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use vipu_types::ModelName;
 
 use crate::choice::Layer;
-use crate::error::LoadError;
+use crate::error::{Broken, LoadError};
 use crate::keys::{Key, Settings};
+use crate::problem::Reason;
 use crate::syntax;
 use crate::value::{self, AdminSocket};
 
@@ -35,6 +36,33 @@ pub struct Good {
 /// Each model has a result of its own: a broken file hurts only the models that read it.
 pub fn load(dir: &Path, models: &[ModelName]) -> Loaded {
     models.iter().map(|model| (model.clone(), load_model(dir, model))).collect()
+}
+
+/// What is wrong in `vipu.conf` in `dir` if no model reads it, of which [`load`] then tells nothing. `Layer` and
+/// `AdminSocket` are read from it all the same. It may lack keys.
+pub fn error_beside(dir: &Path, loaded: &Loaded) -> Option<LoadError> {
+    let shared = dir.join(SHARED);
+    let target = fs::canonicalize(&shared);
+    let is_shared = |path: &Path| {
+        path == shared
+            || target.as_ref().is_ok_and(|target| fs::canonicalize(path).is_ok_and(|it| it == *target))
+    };
+    let is_read = |file: &Result<Good, LoadError>| match file {
+        Ok(Good { path, .. })
+        | Err(LoadError::Broken(Broken { path, .. }) | LoadError::Unreadable { path, .. }) => is_shared(path),
+        Err(LoadError::Missing { .. } | LoadError::DanglingLink { .. }) => false,
+    };
+    if loaded.values().any(is_read) {
+        return None;
+    }
+    match load_file(&shared).err()? {
+        LoadError::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => None,
+        LoadError::Broken(Broken { path, mut problems }) => {
+            problems.retain(|problem| !matches!(problem.reason, Reason::Missing { .. }));
+            (!problems.is_empty()).then_some(LoadError::Broken(Broken { path, problems }))
+        }
+        why => Some(why),
+    }
 }
 
 /// The `Layer` of `vipu.conf` in `dir`, if the file is there and gives a valid one.

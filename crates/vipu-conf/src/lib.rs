@@ -20,7 +20,7 @@ mod value;
 
 pub use choice::{Accounting, AuditLevel, AuditTo, Layer, OnPartitionError, Placement, Prepare, SizePolicy};
 pub use error::{Broken, KeepError, LoadError};
-pub use files::{Good, Loaded, admin_socket_of, layer_of, load, load_file};
+pub use files::{Good, Loaded, admin_socket_of, error_beside, layer_of, load, load_file};
 pub use in_force::{InForce, Standing};
 pub use keys::{KEYS, Key, Preset, Settings};
 pub use listed::{Listed, listed};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use vipu_conf::{Good, LoadError, load, load_file};
+use vipu_conf::{Good, LoadError, error_beside, load, load_file};
 use vipu_types::ModelName;
 
 use super::models::{Models, folder, read_slurm_conf};
@@ -33,7 +33,13 @@ pub(crate) fn installed(
             path.display()
         ));
     }
-    report.models(load(folder(&path), &names));
+    let loaded = load(folder(&path), &names);
+    let beside = error_beside(folder(&path), &loaded);
+    report.models(loaded);
+    if let Some(why) = beside {
+        report.broken(&why, &[]);
+        report.page.line("no model reads this file, but Layer and AdminSocket are read from it");
+    }
     Ok(report.finish(output))
 }
 

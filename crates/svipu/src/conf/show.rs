@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
-use vipu_conf::{Good, Listed, LoadError, Preset, SavedConf, listed, load};
+use vipu_conf::{Broken, Good, Listed, LoadError, Preset, SavedConf, listed, load};
 use vipu_status::{ConfFile, Status};
 use vipu_types::ModelName;
 
@@ -70,9 +70,9 @@ pub(crate) fn show(
     let chosen = models.filter(|(name, _)| common.model.as_ref().is_none_or(|model| model == name.as_str()));
     let shown: Vec<_> = chosen
         .map(|(name, file)| {
-            let reading = reading(&name, file.as_ref().ok(), status.as_ref(), surroundings.now);
+            let reading = reading(&name, file.as_ref(), status.as_ref(), surroundings.now);
             let error = file.as_ref().err().map(ToString::to_string);
-            let (shown, in_force) = match holds_others(&name, file.as_ref().ok(), status.as_ref()) {
+            let (shown, in_force) = match holds_others(&name, file.as_ref(), status.as_ref()) {
                 true => in_force(&kept, &name, file.ok()),
                 false => (file.ok(), None),
             };
@@ -98,7 +98,7 @@ pub(crate) fn show(
 }
 
 /// What slurmctld knows of the file of a model.
-fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now: i64) -> String {
+fn reading(model: &ModelName, file: Result<&Good, &LoadError>, status: Option<&Status>, now: i64) -> String {
     let Some(status) = status else {
         return "no status document: it is unknown what slurmctld has read".into();
     };
@@ -114,19 +114,25 @@ fn reading(model: &ModelName, file: Option<&Good>, status: Option<&Status>, now:
         (Some(_), true, _) => {
             format!("{ago} with an error, {held}; it has changed since: run scontrol reconfigure")
         }
-        (None, true, _) => format!("{ago}, and it has changed since: run scontrol reconfigure"),
-        (None, false, None) => {
-            format!("{ago}, then without an error; the settings of that time stay in force")
+        (None, true, Ok(_)) => format!("{ago}, and it has changed since: run scontrol reconfigure"),
+        (None, false, Ok(_)) => format!("{ago}; these values are in force"),
+        (None, changed, Err(LoadError::Broken(_))) => {
+            let changed = if changed { "it has changed since, and " } else { "" };
+            format!("{ago}, when it had no error; {changed}the settings of that time stay in force")
         }
-        (None, false, Some(_)) => format!("{ago}; these values are in force"),
+        (None, _, Err(_)) => {
+            format!(
+                "{ago}, when it had no error; svipu cannot read it now, and does not know whether it has changed"
+            )
+        }
     }
 }
 
 /// Whether slurmctld has settings for the model that need not be those of the file.
-fn holds_others(model: &ModelName, file: Option<&Good>, status: Option<&Status>) -> bool {
+fn holds_others(model: &ModelName, file: Result<&Good, &LoadError>, status: Option<&Status>) -> bool {
     let known = status.and_then(|it| it.models.iter().find(|known| known.name == model.as_str()));
     known.is_some_and(|known| {
-        let is_read = known.conf.error.is_none() && file.is_some() && !has_changed(file, &known.conf);
+        let is_read = known.conf.error.is_none() && file.is_ok() && !has_changed(file, &known.conf);
         known.conf.in_force && !is_read
     })
 }
@@ -151,8 +157,13 @@ fn in_force(kept: &SavedConf, model: &ModelName, file: Option<Good>) -> (Option<
     (file, Some(line))
 }
 
-fn has_changed(file: Option<&Good>, conf: &ConfFile) -> bool {
-    file.and_then(|file| modified(&file.path)).is_some_and(|time| time > conf.read)
+fn has_changed(file: Result<&Good, &LoadError>, conf: &ConfFile) -> bool {
+    let path = match file {
+        Ok(Good { path, .. })
+        | Err(LoadError::Broken(Broken { path, .. }) | LoadError::Unreadable { path, .. }) => path,
+        Err(LoadError::Missing { .. } | LoadError::DanglingLink { .. }) => return false,
+    };
+    modified(path).is_some_and(|time| time > conf.read)
 }
 
 fn modified(path: &Path) -> Option<i64> {

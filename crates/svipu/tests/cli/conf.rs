@@ -92,6 +92,18 @@ fn cli_conf_check_of_broken_files() {
     assert_snapshot!(text);
 }
 
+/// slurmctld reads Layer and AdminSocket from vipu.conf, also if each model has a file of its own.
+#[test]
+fn cli_conf_check_of_vipu_conf_that_no_model_reads() {
+    let check = |vipu_conf: &str| {
+        let own = [("slurm.conf", SLURM_CONF), ("pod64.conf", GOOD), ("pod16.conf", GOOD)];
+        let site = Site::new(&own);
+        site.write("vipu.conf", vipu_conf);
+        site.run("conf check")
+    };
+    assert_snapshot!(check("Layer=linaer\n") + &check("AdminSocket=/run/vipu.socket\n"));
+}
+
 #[test]
 fn cli_conf_check_without_models_or_files() {
     let none = Site::new(&[("slurm.conf", "NodeName=n1 CPUs=1\n"), ("vipu.conf", GOOD)]);
@@ -155,5 +167,12 @@ fn cli_conf_show_tells_what_is_in_force() {
         shown(GOOD, None, Some(GOOD)),
         shown("IpuofDir=x ApiHost=a\n", None, Some(GOOD)),
     ];
+    let site = with_document(&[("slurm.conf", SLURM_CONF), ("vipu.conf", "IpuofDir=x\n")], None);
+    let unchanged = site.run("conf show --status DIR -M pod64");
+    assert!(unchanged.contains("when it had no error; the settings of that time"), "{unchanged}");
+    fs::remove_file(site.path("vipu.conf")).unwrap();
+    fs::create_dir(site.path("vipu.conf")).unwrap();
+    let unreadable = site.run("conf show --status DIR -M pod64");
+    assert!(unreadable.contains("when it had no error; svipu cannot read it now"), "{unreadable}");
     assert_snapshot!(texts.join("\n"));
 }

@@ -2,51 +2,56 @@
 
 use vipu_conf::LoadError;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, ModelFile};
 use crate::finding::Finding;
 
-/// The file of each model is good. Only a slurmctld host needs one.
+/// The file of each model is good, and so is a vipu.conf that none of them reads, because Layer and AdminSocket are
+/// read from it. Only a slurmctld host needs one.
 pub(super) fn files(facts: &Facts) -> Vec<Finding> {
+    let of_model = |model: &ModelFile| match model.settings.as_ref().err()? {
+        LoadError::Missing { .. } if !facts.slurm.is_controller_host => None,
+        LoadError::Missing { .. } => {
+            let what =
+                format!("there is neither vipu.conf nor {0}.conf for the model {0} of Gres=", model.name);
+            let fix = "write one with ApiHost= and IpuofDir=, or mend the model in Gres=";
+            Some(Finding::error("vipu.conf", what, fix))
+        }
+        why => of_file(&model.file, why),
+    };
+    let beside = facts.error_beside.iter().filter_map(|why| of_file("vipu.conf", why));
     let mut findings = Vec::new();
-    for model in &facts.models {
-        let Err(why) = &model.settings else { continue };
-        let finding = match why {
-            LoadError::Missing { .. } if !facts.slurm.is_controller_host => continue,
-            LoadError::Missing { .. } => {
-                let what =
-                    format!("there is neither vipu.conf nor {0}.conf for the model {0} of Gres=", model.name);
-                Finding::error(
-                    "vipu.conf",
-                    what,
-                    "write one with ApiHost= and IpuofDir=, or mend the model in Gres=",
-                )
-            }
-            LoadError::Broken(broken) => {
-                let more = broken.problems.len().saturating_sub(1);
-                let Some(first) = broken.problems.first() else { continue };
-                let line = first.spot.as_ref().map(|spot| format!(":{}", spot.line)).unwrap_or_default();
-                let more = if more == 0 { String::new() } else { format!(" (and {more} more errors)") };
-                let fix = "mend it, then scontrol reconfigure";
-                Finding::error(format!("{}{line}", model.file), format!("{}{more}", first.reason), fix)
-            }
-            LoadError::DanglingLink { target, .. } => {
-                let what = format!("it is a link to {}, which does not exist", target.display());
-                Finding::error(&model.file, what, "create that file, or remove the link")
-            }
-            LoadError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-                let what = format!("not examined: {source}");
-                Finding::hint(&model.file, what, "run svipu doctor as root or SlurmUser")
-            }
-            LoadError::Unreadable { source, .. } => {
-                Finding::error(&model.file, format!("cannot read it: {source}"), "let SlurmUser read it")
-            }
-        };
+    for finding in facts.models.iter().filter_map(of_model).chain(beside) {
         // Several models may have the shared file.
         if !findings.contains(&finding) {
             findings.push(finding);
         }
     }
     findings
+}
+
+fn of_file(file: &str, why: &LoadError) -> Option<Finding> {
+    Some(match why {
+        LoadError::Missing { .. } => return None,
+        LoadError::Broken(broken) => {
+            let more = broken.problems.len().saturating_sub(1);
+            let first = broken.problems.first()?;
+            let line = first.spot.as_ref().map(|spot| format!(":{}", spot.line)).unwrap_or_default();
+            let more = if more == 0 { String::new() } else { format!(" (and {more} more errors)") };
+            let fix = "mend it, then scontrol reconfigure";
+            Finding::error(format!("{file}{line}"), format!("{}{more}", first.reason), fix)
+        }
+        LoadError::DanglingLink { target, .. } => {
+            let what = format!("it is a link to {}, which does not exist", target.display());
+            Finding::error(file, what, "create that file, or remove the link")
+        }
+        LoadError::Unreadable { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            let what = format!("not examined: {source}");
+            Finding::hint(file, what, "run svipu doctor as root or SlurmUser")
+        }
+        LoadError::Unreadable { source, .. } => {
+            Finding::error(file, format!("cannot read it: {source}"), "let SlurmUser read it")
+        }
+    })
 }
 
 /// Each file of a model has a node with this model. A misspelt model would have the settings of vipu.conf.

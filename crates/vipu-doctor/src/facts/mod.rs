@@ -34,7 +34,7 @@ pub(crate) use state::State;
 pub(crate) use status_files::{StatusDir, StatusGroup};
 pub(crate) use unseen::Unseen;
 
-use vipu_conf::Layer;
+use vipu_conf::{Layer, LoadError};
 use vipu_status::Status;
 
 use crate::finding::Finding;
@@ -60,6 +60,8 @@ pub(crate) struct Facts {
     pub(crate) layer: Option<Layer>,
     /// The models that nodes have, each with its file.
     pub(crate) models: Vec<ModelFile>,
+    /// What is wrong in a vipu.conf that no model reads.
+    pub(crate) error_beside: Option<LoadError>,
     /// The files of models that no node has.
     pub(crate) stray_models: Vec<String>,
     /// The files with keys.
@@ -97,7 +99,7 @@ impl Facts {
         let mut unseen = Unseen::new();
         let plugstack = Plugstack::read(host, &slurm, &mut unseen);
         let plugins = Plugins::read(host, &slurm, &mut unseen);
-        let models = models::read(host, &slurm, &plugstack);
+        let (models, error_beside) = models::read(host, &slurm, &plugstack);
         let secrets = files::secrets(host, &models, &mut unseen);
         let certificates = certificates::read(host, &models, &mut unseen);
         let directories = directories::read(host, &models, &plugstack, &mut unseen);
@@ -123,6 +125,7 @@ impl Facts {
             plugstack,
             plugins,
             models,
+            error_beside,
             secrets,
             certificates,
             directories,

@@ -19,8 +19,12 @@ pub(crate) struct ModelFile {
     pub(crate) settings: Result<Settings, LoadError>,
 }
 
-/// Reads the files of all models that nodes have.
-pub(super) fn read(host: &Host<'_>, slurm: &Slurm, plugstack: &Plugstack) -> Vec<ModelFile> {
+/// Reads the files of all models that nodes have. Also returns what is wrong in a vipu.conf that none of them reads.
+pub(super) fn read(
+    host: &Host<'_>,
+    slurm: &Slurm,
+    plugstack: &Plugstack,
+) -> (Vec<ModelFile>, Option<LoadError>) {
     let folder = match plugstack.argument("conf_dir") {
         Some(folder) if !slurm.is_controller_host => PathBuf::from(folder),
         _ => slurm.folder().to_owned(),
@@ -31,14 +35,15 @@ pub(super) fn read(host: &Host<'_>, slurm: &Slurm, plugstack: &Plugstack) -> Vec
     });
     let names: Vec<ModelName> = names.collect::<BTreeSet<_>>().into_iter().collect();
     let folder = host.at(&folder);
-    let loaded = vipu_conf::load(&folder, &names).into_iter();
+    let loaded = vipu_conf::load(&folder, &names);
+    let beside = vipu_conf::error_beside(&folder, &loaded);
     let model = |(name, result): (ModelName, Result<vipu_conf::Good, LoadError>)| {
         let own = format!("{name}.conf");
         let has_own = folder.join(&own).symlink_metadata().is_ok();
         let file = if has_own { own } else { "vipu.conf".to_owned() };
         ModelFile { name, file, settings: result.map(|good| good.settings) }
     };
-    loaded.map(model).collect()
+    (loaded.into_iter().map(model).collect(), beside)
 }
 
 /// The bare names of files beside slurm.conf that look like the file of a model that no node has.

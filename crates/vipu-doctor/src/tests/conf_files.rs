@@ -46,6 +46,14 @@ fn cli_doctor_vipu_conf_is_wrong() {
         ("two errors", |tree| tree.replace(VIPU, "IpuofDir", "IpufDir=1\nIpuofDirs"), unchanged),
         ("missing", |tree| tree.remove(VIPU), unchanged),
         (
+            "an error beside the file of the model",
+            |tree| {
+                tree.write("/etc/slurm/pod64.conf", fs::read(tree.path(VIPU)).unwrap());
+                tree.write(VIPU, "Layer=linaer\n");
+            },
+            unchanged,
+        ),
+        (
             "misspelt model",
             |tree| tree.write("/etc/slurm/pod46.conf", "apihost = x\nIpuofDir=/x\n"),
             unchanged,
