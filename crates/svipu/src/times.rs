@@ -2,9 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-
-/// The time limit, in seconds, of jobs without one. The plugin counts a year for them.
-const UNLIMITED: u64 = 365 * 86_400;
+use vipu_status::UNLIMITED;
 
 /// A time as Slurm's commands write it.
 pub(crate) fn time(time: i64, zone: &TimeZone) -> String {

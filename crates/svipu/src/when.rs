@@ -52,6 +52,12 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     // The line counts in full, whatever jobs the options choose.
     let forecast = ModelForecast::new(view.all, model, view.surroundings.now);
     let start = forecast.filter(|_| refused.is_none()).and_then(|it| it.new_job(ipus, duration));
+    let is_open = |start: &Start| start.time(view.surroundings.now.max(view.all.written)).is_none();
+    if start.as_ref().is_some_and(is_open) {
+        let text = "Jobs without a time limit have the IPUs, or come before.".to_owned();
+        let causes = vec![Sentence::new("unlimited", text)];
+        return Answer { model: &model.name, at: None, controller: None, places: vec![], refused, causes };
+    }
     let Start { at, controller, places } = match start {
         Some(start) => start,
         None => {

@@ -104,7 +104,7 @@ fn expected(waiting: &Waiting<'_>) -> String {
     if waiting.lacks_only_nodes() {
         return format!("A block of {} is free now.", names::ipus(waiting.row.size));
     }
-    let Some(Start { at, controller, places }) = waiting.start() else {
+    let (Some(Start { controller, places, .. }), Some(at)) = (waiting.start(), waiting.row.start) else {
         return "It is unknown when it can have them.".to_owned();
     };
     let places =

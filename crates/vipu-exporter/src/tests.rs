@@ -31,6 +31,7 @@ fn partition(key: u64, state: State, places: Vec<Place>) -> Partition {
         since: NOW - 100 - key as i64,
         begun: NOW - 200,
         ends: None,
+        unlimited: false,
         ready_expected: None,
         reason: None,
     }

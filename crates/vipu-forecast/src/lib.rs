@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{Forecast, InLine, PlannedStart, PodInTime, Seconds, Wish};
-use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, WaitingJob};
+use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, UNLIMITED, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
 
 /// The time from the end of a job until its IPUs are free again, in seconds, as in the ledger's forecasts.
@@ -32,12 +32,19 @@ pub struct ModelForecast {
 /// The start of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The time, in seconds since the Unix epoch.
+    /// The time, in seconds since the Unix epoch. [`Self::time`] tells whether it means anything.
     pub at: i64,
     /// The controller.
     pub controller: String,
     /// The IPUs. If the controller chooses places, it may choose others.
     pub places: Vec<Place>,
+}
+
+impl Start {
+    /// The time. None if the start waits for a job without a time limit, which is taken to run for a year.
+    pub fn time(&self, now: i64) -> Option<i64> {
+        Some(self.at).filter(|at| *at < now.saturating_add_unsigned(UNLIMITED))
+    }
 }
 
 impl ModelForecast {
@@ -136,6 +143,7 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
 fn free_from(partition: &Partition, now: i64) -> Option<i64> {
     let end = match partition.state {
         State::Ending | State::Removing | State::Failed => now,
+        _ if partition.unlimited => now.saturating_add_unsigned(UNLIMITED),
         _ => partition.ends?,
     };
     Some(end.max(now).saturating_add(REMOVAL))

@@ -20,6 +20,7 @@ fn partition(places: Vec<Place>) -> Partition {
         since: 0,
         begun: 0,
         ends: Some(500),
+        unlimited: false,
         ready_expected: None,
         reason: None,
     }
@@ -79,4 +80,17 @@ fn cli_status_forecast_survives_a_broken_number_of_ipus() {
         status.models[0].pods[0].ipus.total = total;
         assert_eq!(starts(&status, 4), Some(100));
     }
+}
+
+#[test]
+fn cli_status_forecast_after_a_job_without_a_time_limit_has_no_time() {
+    let mut status = pod4(vec![]);
+    status.partitions = vec![Partition { ends: None, unlimited: true, ..partition(places(0..2)) }];
+    let start = |size| {
+        let forecast = ModelForecast::new(&status, &status.models[0], status.written).unwrap();
+        let start = forecast.new_job(IpuCount::new(size).unwrap(), Duration::from_secs(60)).unwrap();
+        (start.time(status.written), start.places)
+    };
+    assert_eq!(start(2), (Some(100), places(2..4)));
+    assert_eq!(start(4), (None, places(0..4)));
 }

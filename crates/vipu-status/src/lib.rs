@@ -36,6 +36,9 @@ pub use waiting_job::{Rank, WaitingJob};
 
 use serde::{Deserialize, Serialize};
 
+/// The time limit, in seconds, of waiting jobs without one: a year, as Slurm counts for them.
+pub const UNLIMITED: u64 = 365 * 86_400;
+
 /// The version of the document's form.
 pub const SCHEMA: u32 = 1;
 

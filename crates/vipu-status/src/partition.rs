@@ -33,6 +33,9 @@ pub struct Partition {
     /// The latest end of its job, or of the time for which it is kept. None if it is unknown, or if the job has
     /// ended.
     pub ends: Option<i64>,
+    /// Whether its job has no time limit, so that its end is unknown.
+    #[serde(default)]
+    pub unlimited: bool,
     /// The expected time at which it is ready, while it is being made.
     #[serde(default)]
     pub ready_expected: Option<i64>,

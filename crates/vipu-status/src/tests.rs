@@ -18,6 +18,7 @@ fn example() -> Status {
         since: 5,
         begun: 1,
         ends: Some(3600),
+        unlimited: false,
         ready_expected: None,
         reason: Some("secret".into()),
     };

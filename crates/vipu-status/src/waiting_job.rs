@@ -21,7 +21,7 @@ pub struct WaitingJob {
     pub tasks: u32,
     /// Its place in line.
     pub rank: Rank,
-    /// The longest time that it may run, in seconds.
+    /// The longest time that it may run, in seconds. A year or more: it has no time limit.
     pub duration: u64,
     /// The earliest start as far as nodes and other needs are concerned, without the IPUs.
     pub not_before: i64,
@@ -29,8 +29,8 @@ pub struct WaitingJob {
     pub behind: Option<u64>,
     /// The reason why it waits, as squeue shows it.
     pub reason: Option<String>,
-    /// The forecast of its start, as far as IPUs are concerned. None if it is unknown, or if the job is far
-    /// back in line.
+    /// The forecast of its start, as far as IPUs are concerned. None if it is unknown, if the planned IPUs are
+    /// those of jobs without a time limit, or if the job is far back in line.
     pub start: Option<i64>,
     /// The controller on which it is planned to start. None if it is unknown.
     pub planned_controller: Option<String>,

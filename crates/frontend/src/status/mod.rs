@@ -229,7 +229,7 @@ fn forecast(status: &mut Status) {
         let jobs = status.line.iter_mut().filter(|job| job.model == model.name);
         for (n, job) in jobs.enumerate().take(FORECASTS) {
             let Some(start) = forecast.waiting(n) else { continue };
-            job.start = Some(start.at);
+            job.start = start.time(status.written);
             job.planned_controller = Some(start.controller);
             job.planned_places = start.places;
         }

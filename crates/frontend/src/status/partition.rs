@@ -33,6 +33,7 @@ pub(super) fn partition(placed: PlacedClaim, clocks: Clocks, seen: Option<&SeenJ
         since: clocks.unix(view.since),
         begun: clocks.unix(view.begun),
         ends: kept_until.or_else(|| seen?.ends(clocks.unix)),
+        unlimited: kept_until.is_none() && seen.is_some_and(SeenJob::is_unlimited),
         ready_expected: None,
         reason,
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::mem;
 
 use ledger::Seconds;
-use vipu_status::{Job, Rank};
+use vipu_status::{Job, Rank, UNLIMITED};
 use vipu_types::{GresRequest, IpuCount, ModelName};
 
 use crate::frontend::Frontend;
@@ -45,6 +45,8 @@ pub(crate) struct SeenJob {
 enum LatestEnd {
     /// It has its nodes and ends by this time.
     At(i64),
+    /// It has its nodes and no time limit.
+    Open,
     /// It waits, and ends this number of seconds after its start.
     AfterStart(i64),
     /// It is suspended. Its time goes on when it is resumed.
@@ -58,8 +60,18 @@ impl SeenJob {
     pub(super) fn ends(&self, now: i64) -> Option<i64> {
         match self.latest_end {
             LatestEnd::At(end) => Some(end),
+            LatestEnd::AfterStart(_) if self.is_unlimited() => None,
             LatestEnd::AfterStart(limit) => Some(now.saturating_add(limit)),
-            LatestEnd::Suspended | LatestEnd::Over => None,
+            LatestEnd::Open | LatestEnd::Suspended | LatestEnd::Over => None,
+        }
+    }
+
+    /// Whether it has no time limit, for which Slurm counts a year.
+    pub(super) fn is_unlimited(&self) -> bool {
+        match self.latest_end {
+            LatestEnd::AfterStart(limit) => has_no_limit(limit),
+            LatestEnd::Open => true,
+            LatestEnd::At(_) | LatestEnd::Suspended | LatestEnd::Over => false,
         }
     }
 
@@ -81,7 +93,7 @@ impl SeenJob {
     pub(super) fn time_limit(&self) -> u64 {
         match self.latest_end {
             LatestEnd::AfterStart(limit) => limit.unsigned_abs(),
-            LatestEnd::At(_) | LatestEnd::Suspended | LatestEnd::Over => 0,
+            LatestEnd::At(_) | LatestEnd::Open | LatestEnd::Suspended | LatestEnd::Over => 0,
         }
     }
 }
@@ -186,11 +198,17 @@ fn see(frontend: &Frontend, job: impl crate::slurm::Job) -> SeenJob {
         elsewhere_since: (job.is_pending() && !job.waits_in_line()).then(|| frontend.outside().unix_time()),
         latest_end: match job {
             job if job.is_pending() => LatestEnd::AfterStart(job.time_limit()),
+            job if job.is_running() && has_no_limit(job.time_limit()) => LatestEnd::Open,
             job if job.is_running() => LatestEnd::At(job.end_time()),
             job if job.is_suspended() => LatestEnd::Suspended,
             _ => LatestEnd::Over,
         },
     }
+}
+
+/// Whether a job with this time limit in seconds has none.
+fn has_no_limit(seconds: i64) -> bool {
+    seconds.unsigned_abs() >= UNLIMITED
 }
 
 /// The model and the IPUs of the job's request, also if the site's limits refuse it by now.
@@ -238,6 +256,12 @@ pub(super) mod tests {
             elsewhere_since: None,
             latest_end: LatestEnd::AfterStart(3600),
         }
+    }
+
+    /// The job when it waits, or runs, without a time limit.
+    pub(in crate::status) fn unlimited() -> [SeenJob; 2] {
+        let limit = i64::try_from(UNLIMITED).unwrap();
+        [LatestEnd::AfterStart(limit), LatestEnd::Open].map(|latest_end| SeenJob { latest_end, ..in_line() })
     }
 
     /// The job when a look at this time shows that it is held.

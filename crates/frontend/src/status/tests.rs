@@ -4,7 +4,7 @@ use std::time::Duration;
 use ledger::{Action, Claim, Event, KnownJobs, ModelFacts, Wish};
 use vipu_types::{Placement, PodId};
 
-use super::seen_jobs::tests::{held, in_line};
+use super::seen_jobs::tests::{held, in_line, unlimited};
 use super::*;
 use crate::outside::Outside;
 
@@ -100,4 +100,13 @@ fn cli_status_line_has_a_job_of_whose_limits_slurm_hears_later() {
         frontend.seen_jobs.note(7, Some(held(Seconds(NOW.0 + 10))));
         assert_eq!(ids(&mut composer, &frontend), [vec![7], vec![]]);
     });
+}
+
+/// Slurm gives the job a year.
+#[test]
+fn cli_status_end_of_a_job_without_a_time_limit_is_unknown() {
+    for seen in unlimited() {
+        assert_eq!((seen.ends(NOW.0), seen.is_unlimited()), (None, true), "{seen:?}");
+    }
+    assert_eq!((in_line().ends(NOW.0), in_line().is_unlimited()), (Some(NOW.0 + 3600), false));
 }

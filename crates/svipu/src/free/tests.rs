@@ -19,6 +19,7 @@ fn document() -> Status {
         since: 0,
         begun: 0,
         ends: None,
+        unlimited: false,
         ready_expected: None,
         reason: None,
     };

@@ -42,7 +42,15 @@ fn partition_fields<'a>() -> Vec<Field<Drawn<'a>>> {
             |row, view| span(view.surroundings.now.saturating_sub(row.partition.since)),
             |row| row.partition.since.saturating_neg(),
         ),
-        Field::number("LEFT", 10, |row, view| left(row.partition.ends, view), |row| last(row.partition.ends)),
+        Field::number(
+            "LEFT",
+            10,
+            |row, view| match row.partition.unlimited {
+                true => "UNLIMITED".to_owned(),
+                false => left(row.partition.ends, view),
+            },
+            |row| last(row.partition.ends),
+        ),
         Field::text("PLACE", 20, |row, _| partition_list::place(row.partition)),
         Field::text("NAME", 20, |row, _| {
             names::or_dash(row.partition.job.as_ref().and_then(|job| job.name.as_deref()))

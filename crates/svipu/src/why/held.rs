@@ -39,6 +39,9 @@ pub(super) fn answer(view: &View<'_>, partition: &Partition) -> Answer {
         State::Ready => {
             format!("has its nodes, and its partition has been ready for {ago}: it is about to start.")
         }
+        State::Running if partition.unlimited => {
+            format!("does not wait: it has run for {ago}. It has no time limit, so its end is unknown.")
+        }
         State::Running => format!("does not wait: it has run for {ago}{}.", until("and may run until")),
         State::Failed => {
             format!("cannot have its IPUs: its partition cannot be made, and it is sent back or ended.{why}")

@@ -38,9 +38,10 @@ fn later(waiting: &Waiting<'_>) -> Option<Sentence> {
     let size = IpuCount::new(waiting.row.size.into()).ok()?;
     let forecast = forecast(waiting.view, waiting.model, waiting.now)?;
     let start = forecast.new_job(size, Duration::from_secs(waiting.row.duration))?;
+    let at = start.time(waiting.now)?;
     let text = format!(
         "At the end of the line, a job of this size and time limit could have its IPUs {}.",
-        waiting.view.moment(start.at)
+        waiting.view.moment(at)
     );
     Some(Sentence::new("if_in_line", text))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use vipu_forecast::Start;
-use vipu_status::{Partition, Place, State, WaitingJob};
+use vipu_status::{Partition, Place, State, UNLIMITED, WaitingJob};
 
 use super::sentence::{Sentence, capital};
 use super::waiting::Waiting;
@@ -123,6 +123,7 @@ fn holder(waiting: &Waiting<'_>, entry: &Partition, count: usize) -> Sentence {
         (State::Kept, Some(at)) => format!(", kept after its failure until {}", waiting.view.time(at)),
         (State::Ending | State::Removing | State::Failed, _) => ", about to be removed".to_owned(),
         (_, Some(at)) => format!(", until {} at the latest", waiting.view.time(at)),
+        (_, None) if entry.unlimited => ": it has no time limit, so its end is unknown".to_owned(),
         (_, None) => ", and its end is unknown".to_owned(),
     };
     let ipus = names::ipus(u32::try_from(count).unwrap_or(u32::MAX));
@@ -133,11 +134,13 @@ fn holder(waiting: &Waiting<'_>, entry: &Partition, count: usize) -> Sentence {
 fn comes(waiting: &Waiting<'_>, other: &WaitingJob, start: &Start) -> Option<Sentence> {
     let at = other.start.filter(|at| *at < start.at)?;
     let owner = capital(&waiting.view.owner(other.job.as_ref()));
-    let end = at.saturating_add_unsigned(other.duration);
-    let text = format!(
-        "{owner} is planned there before it, from {} until {} at the latest.",
-        waiting.view.time(at),
-        waiting.view.time(end)
-    );
+    let from = waiting.view.time(at);
+    let text = match other.duration {
+        UNLIMITED.. => format!("{owner} is planned there before it, from {from}, without a time limit."),
+        seconds => {
+            let end = waiting.view.time(at.saturating_add_unsigned(seconds));
+            format!("{owner} is planned there before it, from {from} until {end} at the latest.")
+        }
+    };
     Some(Sentence::new("planned_before", text))
 }

@@ -23,7 +23,7 @@ pub(crate) struct Sentence {
 }
 
 impl Sentence {
-    pub(super) fn new(kind: &'static str, text: String) -> Self {
+    pub(crate) fn new(kind: &'static str, text: String) -> Self {
         Self { kind, text }
     }
 }

@@ -26,13 +26,18 @@ impl<'a> Waiting<'a> {
         Self { view, row, model, ahead, forecast: forecast(view, model, now), now }
     }
 
-    /// The expected start in the document. It has none for jobs far back in line.
+    /// The expected start in the document. It has none for jobs far back in line. A plan without a time waits for
+    /// jobs without a time limit.
     pub(super) fn start(&self) -> Option<Start> {
         let WaitingJob { start, planned_controller, planned_places, .. } = self.row;
         if self.forecast.is_none() || self.row.size > allowed(self.row, self.model) {
             return None;
         }
-        Some(Start { at: (*start)?, controller: planned_controller.clone()?, places: planned_places.clone() })
+        Some(Start {
+            at: start.unwrap_or(i64::MAX),
+            controller: planned_controller.clone()?,
+            places: planned_places.clone(),
+        })
     }
 
     /// The largest free block of a controller on which partitions can be made.

@@ -66,6 +66,7 @@ pub(crate) fn partition(id: u32, user: u32, state: State, places: Vec<Place>) ->
         since: WRITTEN - 600,
         begun: WRITTEN - 660,
         ends: Some(WRITTEN + 3600),
+        unlimited: false,
         ready_expected: None,
         reason: None,
     }

@@ -314,3 +314,25 @@ fn cli_svipu_why_advises_the_longest_time_limit() {
     assert_eq!(with_limit(seconds), NOW, "{text}");
     assert!(with_limit(seconds + 60) > NOW, "{text}");
 }
+
+/// Slurm counts a year for such a job, which tells nothing about its end.
+#[test]
+fn cli_svipu_tells_that_a_job_has_no_time_limit() {
+    let mut status = busy();
+    (status.partitions[1].ends, status.partitions[1].unlimited) = (None, true);
+    let mut status = planned(status);
+    // So does the plugin.
+    assert!(status.line[0].start.take() > Some(NOW + 364 * 86_400));
+    let lines = [
+        "why 21",
+        "why 30",
+        "partition slurm_21",
+        "partitions",
+        "queue",
+        "plan",
+        "when --ipus=64 -t 60",
+        "when --ipus=64 -t 60 --json",
+    ];
+    let text = |line: &str| format!("$ svipu {line}\n{}\n", printed(&run(&status, line)));
+    assert_snapshot!(lines.map(text).concat());
+}

@@ -22,6 +22,7 @@ fn kept(size: u32) -> Partition {
         since: 0,
         begun: 0,
         ends: None,
+        unlimited: false,
         ready_expected: None,
         reason: None,
     }

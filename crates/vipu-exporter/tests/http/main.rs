@@ -120,6 +120,7 @@ fn pod32() -> Status {
         since: 0,
         begun: 0,
         ends: None,
+        unlimited: false,
         ready_expected: None,
         reason: None,
     };
