@@ -70,6 +70,7 @@ pub(crate) fn partition(state: State, seconds: i64) -> Result<Partition> {
         since: now()? - seconds,
         begun: 0,
         ends: None,
+        unlimited: false,
         ready_expected: None,
         reason: None,
     })

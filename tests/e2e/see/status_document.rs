@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use testbed::{Account, Cluster, JobId, wait_for, wait_until};
 use vipu_status::{Contact, Ipus, Partition, State, Status, WaitingJob, file_names};
 
-use crate::jobs::{ipus, running_for, waits};
+use crate::jobs::{ipus, running_for, runs, submit, waits};
 use crate::{LIMIT, let_go, quick};
 
 /// Waits until the document shows this.
@@ -70,6 +70,28 @@ fn cli_status_document_follows_jobs() -> Result<()> {
             (status.partitions.is_empty() && status.line.is_empty()).then_some(())
         })?;
         Ok(())
+    })
+}
+
+#[test]
+fn cli_status_document_knows_no_end_of_a_job_without_a_time_limit() -> Result<()> {
+    quick().run(|cluster| {
+        let running = |limit: &str| {
+            let job = submit(cluster, &["--gres=vipu:pod64:32", &format!("--time={limit}")])?;
+            runs(cluster, job).map(|()| job)
+        };
+        let (endless, limited) = (running("UNLIMITED")?, running("60")?);
+        let whole = ipus(cluster, 64, 60, &[])?;
+        let (_, job) = status_with(cluster, "the partitions and the plan", |status| {
+            let ends = [endless, limited].map(|job| {
+                let entry = partition_of(status, job).filter(|it| it.state == State::Running);
+                entry.map(|it| (it.unlimited, it.ends.is_some()))
+            });
+            let job = waiting(status, whole).filter(|it| it.planned_places.len() == 64)?;
+            (ends == [Some((true, false)), Some((false, true))]).then(|| job.clone())
+        })?;
+        ensure!(job.start.is_none(), "{job:?}");
+        let_go(cluster)
     })
 }
 
