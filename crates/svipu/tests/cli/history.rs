@@ -163,6 +163,9 @@ fn cli_svipu_history_names_the_request_that_freed_a_partition() {
         lines.insert(2, request);
         let shown = removal(&lines, "job 7");
         assert_eq!(removal(&lines, "partition slurm_7"), shown);
+        let user = run_on(folder.path(), "user alice --json", &surroundings(&[])).stdout;
+        let user: serde_json::Value = serde_json::from_str(&user).unwrap();
+        assert_eq!(user["history"][0]["freed"].is_null(), !shown.contains("freed"), "{user}");
         // The line of the call can be missing.
         lines.remove(3);
         shown + &removal(&lines, "job 7")
