@@ -54,7 +54,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
         ("places", partition_list::place(row)),
         ("state", format!("{} since {} ({ago})", row.state.name(), view.time(row.since))),
         ("begun", view.time(row.begun)),
-        ("ends", ends(view, row)),
+        ("ends", partition_list::ends(view, row)),
         ("reason", names::or_dash(row.reason.as_deref())),
     ]);
     let is_own = row.job.as_ref().is_some_and(|job| job.user == view.surroundings.user);
@@ -65,11 +65,6 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, row: &Partition) {
     if row.places_are_assumed {
         page.line("  ~: the places are assumed, because the controller has not listed the partition yet.");
     }
-}
-
-/// The latest end of a partition's job.
-pub(crate) fn ends(view: &View<'_>, row: &Partition) -> String {
-    if row.unlimited { "UNLIMITED".to_owned() } else { view.time_if_known(row.ends) }
 }
 
 /// Adds the lines about a job and its user.

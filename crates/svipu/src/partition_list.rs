@@ -3,9 +3,9 @@
 use vipu_status::Partition;
 
 use crate::error::Failure;
+use crate::names;
 use crate::table::{self, Column};
 use crate::view::{Part, View};
-use crate::{names, partition};
 
 type Of = Column<Partition>;
 
@@ -28,7 +28,7 @@ pub(crate) const COLUMNS: &[Column<Partition>] = &[
     Of::new("state", "STATE", 10, |row, _| row.state.name().to_owned()),
     Of::new("begun", "BEGUN", 19, |row, view| view.time(row.begun)).on_demand(),
     Of::new("since", "SINCE", 19, |row, view| view.time(row.since)),
-    Of::new("ends", "ENDS", 19, |row, view| partition::ends(view, row)),
+    Of::new("ends", "ENDS", 19, |row, view| ends(view, row)),
     Of::new("place", "PLACE", 60, |row, _| place(row)).on_demand(),
     Of::new("reason", "REASON", 200, |row, _| names::or_dash(row.reason.as_deref())).on_demand(),
 ];
@@ -46,4 +46,9 @@ pub(crate) fn show(view: &View<'_>) -> Result<String, Failure> {
 pub(crate) fn place(row: &Partition) -> String {
     let guess = if row.places_are_assumed { "~" } else { "" };
     names::places(&row.places) + guess
+}
+
+/// The latest end of a partition's job.
+pub(crate) fn ends(view: &View<'_>, row: &Partition) -> String {
+    if row.unlimited { "UNLIMITED".to_owned() } else { view.time_if_known(row.ends) }
 }
