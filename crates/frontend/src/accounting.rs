@@ -34,9 +34,12 @@ pub(crate) struct EnteredIpus {
 
 /// Enters the IPUs that a tested job asks for.
 pub(crate) fn request(frontend: &Frontend, job: &mut impl JobMut, wanted: &Resolved) {
-    if counts_gres(frontend, &wanted.model) {
-        job.enter_requested_ipus(&wanted.model, wanted.size);
-    }
+    job.enter_requested_ipus(&wanted.model, counted(frontend, wanted));
+}
+
+/// The IPUs that Slurm counts for a request.
+fn counted(frontend: &Frontend, wanted: &Resolved) -> u64 {
+    if counts_gres(frontend, &wanted.model) { wanted.size.get().into() } else { 0 }
 }
 
 /// Whether Slurm counts the GRES of this model's jobs.
@@ -50,7 +53,7 @@ pub(crate) fn is_within_limits(frontend: &Frontend, job: &mut impl JobMut, wante
     if let Some(waiver) = lock(&frontend.entered_ipus.waivers).remove(&job.id()) {
         job.end_waiver(&waiver);
     }
-    let own = u64::from(wanted.size.get());
+    let own = counted(frontend, wanted);
     let is_prepared = frontend.ledger().preparation(job.id()).is_some();
     let is_within = job.is_within_limits(&wanted.model, own);
     if !is_within && is_prepared {
@@ -73,8 +76,9 @@ fn is_within_with_prepared(frontend: &Frontend, job: &mut impl JobMut, wanted: &
     };
     let sizes = others.iter().filter(|claim| shares_limit(claim.run.job));
     let prepared: u64 = sizes.map(|claim| u64::from(claim.size.get())).sum();
-    let all = prepared + u64::from(wanted.size.get());
-    if prepared == 0 || job.is_within_limits(&wanted.model, all) {
+    let own = counted(frontend, wanted);
+    let all = prepared + own;
+    if prepared == 0 || own == 0 || job.is_within_limits(&wanted.model, all) {
         return true;
     }
     // A limit for each job says nothing about several jobs.
@@ -108,18 +112,19 @@ pub fn allocated(frontend: &Frontend, mut job: impl JobMut) {
     }
     drop(waivers);
     if frontend.entered_ipus.begun.take(&job.id()).is_some() {
-        enter(frontend, job);
+        enter(frontend, job, |_, claim| counts_gres(frontend, &claim.model));
     }
 }
 
-/// Enters the IPUs of a running job whose nodes have changed, because Slurm counts its allocation anew.
+/// Enters the IPUs of a running job whose nodes have changed, because Slurm counts its allocation anew. They stay
+/// counted, or uncounted, as they were when the job started.
 pub fn resized(frontend: &Frontend, job: impl JobMut) {
-    enter(frontend, job);
+    enter(frontend, job, |job, claim| job.has_counted(&claim.model, claim.size));
 }
 
-fn enter(frontend: &Frontend, mut job: impl JobMut) {
+fn enter<J: JobMut>(frontend: &Frontend, mut job: J, is_counted: impl Fn(&J, &Claim) -> bool) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
-    if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&claim.model, claim.size) {
+    if is_counted(&job, &claim) && job.enter_allocated_ipus(&claim.model, claim.size) {
         lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
         frontend.outside().ask_host(HostTask::WatchCount(claim));

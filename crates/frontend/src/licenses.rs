@@ -39,7 +39,15 @@ impl fmt::Display for License {
 pub fn name_of(models: &Models, model: &ModelName, of_site: &str) -> Option<String> {
     let mut names = [of_model(model), ALL_MODELS.to_owned()].into_iter();
     let is_used = models.accounting(model).counts_license();
-    names.find(|name| is_used && elements(of_site).any(|element| self::name(element) == name))
+    names.find(|name| is_used && count_of(of_site, name).is_some())
+}
+
+/// The number of a licence that the cluster has. `None` if it has no such licence.
+pub fn count_of(of_site: &str, name: &str) -> Option<u64> {
+    elements(of_site).find_map(|element| {
+        let (own, count) = element.split_once(':').unwrap_or((element, "1"));
+        (own == name).then(|| count.parse().unwrap_or(0))
+    })
 }
 
 fn of_model(model: &ModelName) -> String {
@@ -52,7 +60,12 @@ fn elements(list: &str) -> impl Iterator<Item = &str> {
 }
 
 fn name(element: &str) -> &str {
-    element.split([':', '*', '=']).next().unwrap_or(element)
+    element.split([':', '=']).next().unwrap_or(element)
+}
+
+/// The elements that are licences which slurm-vipu gives to jobs.
+fn ours<'a>(models: &Models, list: &'a str) -> impl Iterator<Item = &'a str> {
+    elements(list).filter(|element| is_ours(models, element))
 }
 
 /// Whether an element is a licence that slurm-vipu gives to jobs.
@@ -92,9 +105,9 @@ pub(crate) fn of_changed(
     asked: &str,
     own: Option<&License>,
 ) -> Result<Option<String>, String> {
-    let others = elements(asked).filter(|element| !is_ours(models, element)).map(str::to_owned);
-    let complete = others.chain(own.map(ToString::to_string)).collect::<Vec<_>>().join(",");
+    let complete = with_ours(models, asked, own.map(ToString::to_string));
     match own {
+        None if ours(models, asked).next().is_none() => Ok(None),
         _ if complete == asked => Ok(None),
         Some(own) if asked.contains('|') => Err(format!(
             "vipu: this cluster counts IPUs as the licence {own}, which Slurm cannot combine with the alternatives in \
@@ -103,6 +116,28 @@ pub(crate) fn of_changed(
         )),
         _ => Ok(Some(complete)),
     }
+}
+
+/// The licences in the message about a job that has its nodes, if they have to be changed: what slurm-vipu gave
+/// the job stays, whatever its user wants. Slurm would give a dropped licence to others.
+pub(crate) fn of_running(models: &Models, asked: &str, of_job: &str) -> Option<String> {
+    let given: Vec<_> = ours(models, of_job).map(str::to_owned).collect();
+    let is_concerned = !given.is_empty() || ours(models, asked).next().is_some();
+    let complete = with_ours(models, asked, given);
+    (is_concerned && complete != asked).then_some(complete)
+}
+
+/// A list with these licences in place of those that slurm-vipu gave before.
+fn with_ours(models: &Models, asked: &str, ours: impl IntoIterator<Item = String>) -> String {
+    let others = elements(asked).filter(|element| !is_ours(models, element)).map(str::to_owned);
+    others.chain(ours).collect::<Vec<_>>().join(",")
+}
+
+/// Whether a list of TRES, as in `--tres-per-task`, asks for a licence that slurm-vipu gives to jobs.
+pub(crate) fn asks_for_ours(models: &Models, tres: &str) -> bool {
+    let licenses =
+        elements(tres).filter_map(|element| element.strip_prefix("license")?.strip_prefix(['/', ':']));
+    licenses.into_iter().any(|element| is_ours(models, element))
 }
 
 #[cfg(test)]
@@ -153,7 +188,7 @@ mod tests {
         assert_eq!(new("").as_deref(), Some("vipu:16"));
         assert_eq!(new("matlab:2;x").as_deref(), Some("matlab:2,x,vipu:16"));
         assert_eq!(new("matlab:2,vipu:16"), None);
-        for asked in ["vipu", "vipu:8", "vipu_pod16:16", "matlab|vipu:8", "a, vipu*2"] {
+        for asked in ["vipu", "vipu:8", "vipu_pod16:16", "matlab|vipu:8", "a, vipu=2"] {
             let why = of_new(&models, asked, own.as_ref()).unwrap_err();
             assert!(why.contains("counts IPUs: ask for IPUs"), "{asked}: {why}");
         }
@@ -174,6 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn acct_a_running_job_keeps_its_licence() {
+        let models = both();
+        let kept = |asked| of_running(&models, asked, "matlab,vipu:16");
+        assert_eq!(kept("").as_deref(), Some("vipu:16"));
+        assert_eq!(kept("vipu:32,matlab").as_deref(), Some("matlab,vipu:16"));
+        assert_eq!(kept("matlab,vipu:16"), None);
+        assert_eq!(of_running(&models, "a;b", "c"), None);
+    }
+
+    #[test]
+    fn acct_the_licence_is_found_in_a_list_of_tres() {
+        let models = both();
+        assert!(asks_for_ours(&models, "gres:gpu:1,license/vipu:4"));
+        assert!(asks_for_ours(&models, "license:vipu_pod16"));
+        assert!(!asks_for_ours(&models, "license/matlab:1,gres/vipu:4"));
+    }
+
+    #[test]
     fn acct_a_change_replaces_the_licence() {
         let models = both();
         let own = license(&models, "pod64", OF_SITE);
@@ -181,6 +234,8 @@ mod tests {
         assert_eq!(changed("vipu:4,matlab", own.as_ref()).as_deref(), Some("matlab,vipu:16"));
         assert_eq!(changed("matlab,vipu:16", own.as_ref()), None);
         assert_eq!(changed("vipu_pod16:4", None).as_deref(), Some(""));
-        assert_eq!(changed("a|b", None), None);
+        for others in ["a|b", "a;b", "a, b"] {
+            assert_eq!(changed(others, None), None);
+        }
     }
 }

@@ -20,7 +20,10 @@ pub(crate) fn begin(frontend: &Frontend, job: &mut impl JobMut, claim: &Claim) {
 /// Notes that the partition could not be made, or failed.
 pub(crate) fn fail(frontend: &Frontend, claim: &Claim) {
     if frontend.models(|models| models.has_partition_lines(&claim.model)) {
-        lock(&frontend.failed_partitions).insert(claim.partition.clone());
+        let mut failed = lock(&frontend.failed_partitions);
+        // Some lines have no end: those of jobs that left COMPLETING early.
+        failed.retain(|partition| frontend.ledger().holder(partition).is_some());
+        failed.insert(claim.partition.clone());
     }
 }
 

@@ -95,7 +95,7 @@ pub trait JobMut: Deref<Target: Job> {
     fn remove_environment(&mut self, name: &str);
     fn set_script_environment(&mut self, name: &str, value: &str);
     fn remove_script_environment_of(&mut self, beginning: &str);
-    fn enter_requested_ipus(&mut self, model: &ModelName, size: IpuCount);
+    fn enter_requested_ipus(&mut self, model: &ModelName, ipus: u64);
     fn enter_ipus_for_limits(&mut self, model: &ModelName, ipus: u64);
     fn enter_allocated_ipus(&mut self, model: &ModelName, size: IpuCount) -> bool;
     fn clear_allocated_ipus(&mut self);

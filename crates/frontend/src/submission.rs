@@ -34,7 +34,7 @@ pub fn submitted(
         complete_licenses(frontend, description, None, None, licenses::of_new)?;
         return Ok(None);
     }
-    refuse_other_tres(description)?;
+    refuse_other_tres(frontend, description)?;
     let named = description.slurm_partitions().filter(|names| !names.is_empty());
     let request = Request {
         tres: description.tres_per_node().unwrap_or_default(),
@@ -45,7 +45,10 @@ pub fn submitted(
         },
     };
     let found = frontend.models(|models| models.find_new(&request)).map_err(Refusal::into_line)?;
-    let Some(taken) = found else { return Ok(None) };
+    let Some(taken) = found else {
+        complete_licenses(frontend, description, None, None, licenses::of_new)?;
+        return Ok(None);
+    };
     let named = request.standing.slurm_partitions.filter(|_| !takes_its_place(description));
     there_are_ipus(&frontend.slurm_partition_ipus, description, named.as_deref(), &taken)?;
     let model = &taken.resolved.model;
@@ -133,7 +136,7 @@ pub fn changed(
     description: &mut impl JobDescription,
     job: impl Job,
 ) -> Result<Option<String>, String> {
-    refuse_other_tres(description)?;
+    refuse_other_tres(frontend, description)?;
     let gres = description.tres_per_node();
     // Up to 22.05 the user sees no text, so the log has it.
     let tell = |line: &String| info!("job {} is not changed: {line}", job.id());
@@ -152,6 +155,10 @@ pub fn changed(
             complete_licenses(frontend, description, job.licenses(), wanted.as_ref(), licenses::of_changed)
         };
         wanted.map_or(Ok(()), complete).inspect_err(tell)?;
+    } else if let Some(asked) = description.licenses() {
+        let of_job = job.licenses().unwrap_or_default();
+        let kept = frontend.models(|models| licenses::of_running(models, &asked, &of_job));
+        kept.into_iter().for_each(|licenses| description.set_licenses(&licenses));
     }
     Ok(taken.and_then(|taken| taken.notice()))
 }
@@ -189,9 +196,14 @@ fn judge_change(
     Ok(Some(taken))
 }
 
-fn refuse_other_tres(description: &impl JobDescription) -> Result<(), String> {
+fn refuse_other_tres(frontend: &Frontend, description: &impl JobDescription) -> Result<(), String> {
+    let others = description.other_tres();
+    let of_license = |tres: &str| frontend.models(|models| licenses::asks_for_ours(models, tres));
+    if others.iter().filter_map(|(_, tres)| tres.as_deref()).any(of_license) {
+        return Err("vipu: this licence counts IPUs: ask for IPUs with --gres=vipu:<model>:<IPUs>".to_owned());
+    }
     let of_ipus = |(_, tres): &(&str, Option<String>)| tres.as_deref().is_some_and(mentions_vipu);
-    match description.other_tres().into_iter().find(of_ipus) {
+    match others.into_iter().find(of_ipus) {
         Some((per_what, _)) => {
             Err(format!("vipu: IPUs cannot be asked for {per_what}; write --gres=vipu:<model>:<IPUs>"))
         }

@@ -86,8 +86,7 @@ impl JobRef<'_> {
 impl JobMut<'_> {
     /// Enters the IPUs that the job asks for, whatever the number of its nodes: for Slurm's limits, and into
     /// `ReqTRES`. Slurm computes both anew at each test of the job, and again if the request changes.
-    pub fn enter_requested_ipus(&mut self, model: &ModelName, size: IpuCount) {
-        let ipus = size.get().into();
+    pub fn enter_requested_ipus(&mut self, model: &ModelName, ipus: u64) {
         self.enter_ipus_for_limits(model, ipus);
         let Some(functions) = functions() else { return };
         if self.requested_counts(functions).is_some_and(|counts| counts.enter(model, ipus)) {

@@ -141,7 +141,7 @@ impl JobMut for SlurmJobMut<'_> {
         remove_environment(name: &str);
         set_script_environment(name: &str, value: &str);
         remove_script_environment_of(beginning: &str);
-        enter_requested_ipus(model: &ModelName, size: IpuCount);
+        enter_requested_ipus(model: &ModelName, ipus: u64);
         enter_ipus_for_limits(model: &ModelName, ipus: u64);
         enter_allocated_ipus(model: &ModelName, size: IpuCount) -> bool;
         clear_allocated_ipus();

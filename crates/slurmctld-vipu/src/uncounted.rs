@@ -19,9 +19,22 @@ pub(crate) fn warnings(
         warnings.push(without_tres(&by_gres));
     }
     let by_license = names.iter().filter(|name| models.accounting(name).counts_license());
-    let without = by_license.filter(|name| licenses::name_of(models, name, of_site).is_none());
-    warnings.extend(without.map(|name| without_license(name, models.accounting(name))));
+    warnings.extend(by_license.filter_map(|model| match licenses::name_of(models, model, of_site) {
+        None => Some(without_license(model, models.accounting(model))),
+        Some(license) => too_few(models, model, &license, of_site),
+    }));
     warnings
+}
+
+/// The warning if Slurm would refuse jobs that the model can have.
+fn too_few(models: &Models, model: &ModelName, license: &str, of_site: &str) -> Option<String> {
+    let (largest, count) = (models.0.get(model)?.largest, licenses::count_of(of_site, license)?);
+    (count < largest.into()).then(|| {
+        format!(
+            "Licenses in slurm.conf has {count} of {license}, but a job on {model} may ask for {largest} IPUs: Slurm \
+             refuses such a job; write the number of IPUs of the model there, and run scontrol reconfigure"
+        )
+    })
 }
 
 fn without_tres(models: &[&ModelName]) -> String {
@@ -64,7 +77,9 @@ mod tests {
         assert!(both[0].contains("add gres/vipu,gres/vipu:pod16,gres/vipu:pod64 to Acc"), "{both:?}");
         assert!(both[1].contains("Accounting=both of pod16: jobs get no licence"), "{both:?}");
         assert_eq!(both.len(), 2);
-        assert_eq!(told(Some(&["gres/vipu".into()]), "vipu:16"), [""; 0]);
-        assert_eq!(told(None, "vipu_pod16:16"), [""; 0]);
+        assert_eq!(told(Some(&["gres/vipu".into()]), "vipu:64"), [""; 0]);
+        assert_eq!(told(None, "vipu_pod16:64"), [""; 0]);
+        let few = told(None, "vipu");
+        assert!(few.len() == 1 && few[0].contains("1 of vipu, but a job on pod16 may ask for 64"), "{few:?}");
     }
 }

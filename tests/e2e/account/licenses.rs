@@ -111,3 +111,14 @@ fn acct_off_leaves_accounting_as_in_stock_slurm() -> Result<()> {
         let_go(cluster, job)
     })
 }
+
+#[test]
+fn acct_licence_of_a_running_job_stays() -> Result<()> {
+    counting("license").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let job = running(cluster, 16, &["-Lmatlab:2"])?;
+        update(cluster, job, &["Licenses="])?;
+        has(cluster, job, "vipu:16")?;
+        let_go(cluster, job)
+    })
+}

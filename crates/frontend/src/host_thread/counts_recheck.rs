@@ -1,8 +1,8 @@
 //! Checks whether Slurm still counts the IPUs of running jobs.
 //!
-//! If slurmctld was started while slurmdbd was away, slurmctld makes the counts of all jobs anew when slurmdbd is
-//! back, without asking any plugin. IPUs then count 0, and what was added to the use at the start of a job would
-//! never be taken off.
+//! slurmctld makes the counts of all jobs anew when the list of TRES changes, and when slurmdbd is back after
+//! slurmctld was started without it. It asks no plugin. IPUs then count 0, and what was added to the use at the
+//! start of a job would never be taken off.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -208,7 +208,7 @@ impl slurm::JobMut for Change<'_> {
         remove_environment(&str);
         set_script_environment(&str, &str);
         remove_script_environment_of(&str);
-        enter_requested_ipus(&ModelName, IpuCount);
+        enter_requested_ipus(&ModelName, u64);
         enter_ipus_for_limits(&ModelName, u64);
         clear_allocated_ipus();
         end_waiver(&slurm::Waiver);

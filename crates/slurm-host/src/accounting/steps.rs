@@ -19,9 +19,6 @@ use crate::symbols::wanted;
 /// (slurm.h, 22.05 to 26.05). `MaxStepRecords` does not concern it.
 const NUMBER: u32 = 0xffff_fff8;
 
-/// The exit code of a failed step: 1, as a wait status.
-const FAILURE: u32 = 1 << 8;
-
 host_functions! {
     /// The functions that send a step to the database.
     Calls {
@@ -64,14 +61,14 @@ impl JobMut<'_> {
             step.member(layout.name).cast::<*const c_char>().write(name.as_ptr());
             (calls.start)(connection, step.address());
         }
-        let (state, exit_code) = match end {
+        // The exit code stays 0: slurmdbd would take it for that of the job's steps (DerivedExitCode).
+        let state = match end {
             None => return,
-            Some(PartitionEnd::Removed) => (slurm_release::JOB_COMPLETE, 0),
-            Some(PartitionEnd::Unused) => (slurm_release::JOB_CANCELLED, 0),
-            Some(PartitionEnd::Failed) => (slurm_release::JOB_FAILED, FAILURE),
+            Some(PartitionEnd::Removed) => slurm_release::JOB_COMPLETE,
+            Some(PartitionEnd::Unused) => slurm_release::JOB_CANCELLED,
+            Some(PartitionEnd::Failed) => slurm_release::JOB_FAILED,
         };
         step.write(layout.state, state);
-        step.write(layout.exit_code, exit_code);
         // SAFETY: job write lock; the record above.
         unsafe { (calls.complete)(connection, step.address()) };
     }

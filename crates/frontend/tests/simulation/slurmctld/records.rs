@@ -203,7 +203,7 @@ impl slurm::JobMut for JobChange<'_> {
 
     fn remove_script_environment_of(&mut self, _: &str) {}
 
-    fn enter_requested_ipus(&mut self, _: &ModelName, _: IpuCount) {}
+    fn enter_requested_ipus(&mut self, _: &ModelName, _: u64) {}
 
     fn enter_ipus_for_limits(&mut self, _: &ModelName, _: u64) {}
 
