@@ -84,11 +84,16 @@ fn acct_a_task_that_is_split_off_counts_what_it_asks_for() -> Result<()> {
         limit(cluster, "limited", "MaxTRESPerUser=gres/vipu=16")?;
         let array = submit(cluster, &["-qlimited", "--array=0-2", "-N2", "--gres=vipu:pod64:16"])?;
         will_use(cluster, "limited", 16)?;
-        cluster.scontrol(&["update", &format!("JobId={array}_2"), "Gres=vipu:pod64:8"])?;
+        let last = format!("{array}_2");
+        cluster.scontrol(&["update", &format!("JobId={last}"), "Gres=vipu:pod64:8"])?;
+        cluster.scontrol(&["hold", &last])?;
         let tasks = [(0, 16), (1, 16), (2, 8)];
         for (task, ipus) in tasks {
             let id = cluster.command("squeue").args(&["-hj", &format!("{array}_{task}"), "-o", "%A"]);
             let job: JobId = id.success()?.stdout.parse()?;
+            if task == 2 {
+                cluster.scontrol(&["release", &last])?;
+            }
             runs(cluster, job)?;
             uses(cluster, "limited", ipus)?;
             let_go(cluster, job)?;

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use mock_vipu::{Effect, Fault, Incident};
 use testbed::{Cluster, JobId, Settings, wait_until};
 
+use super::restarts::save_usage;
 use super::{add_root, enforcing, uses, will_use};
 use crate::LIMIT;
 use crate::jobs::{cancel, ended, let_go, partition, running, submit, waits};
@@ -37,6 +38,7 @@ fn is_written(cluster: &Cluster, job: JobId, state: &str) -> Result<[String; 3]>
 fn acct_partition_has_a_line_from_the_start_to_its_removal() -> Result<()> {
     with_lines().remove_time(Duration::from_millis(2500)).run(|cluster| {
         add_root(cluster, &["normal"])?;
+        save_usage(cluster)?;
         let job = running(cluster, 16, &["-N2"])?;
         is_written(cluster, job, "RUNNING")?;
         // Another slurmctld writes the end.

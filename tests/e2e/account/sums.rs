@@ -13,8 +13,8 @@ use super::{add_root, enforcing, ipus_in, sacctmgr, uses};
 use crate::LIMIT;
 use crate::jobs::{begin_again, cancel, next_second, runs, waits_again};
 
-/// Users of every Debian. Root has the account root, the others have the account lab.
-const USERS: [&str; 3] = ["root", "nobody", "daemon"];
+/// Users of every Debian. Root has the account root, the others have the account lab. 26.05 does not let nobody in.
+const USERS: [&str; 3] = ["root", "bin", "daemon"];
 
 /// A run of a job: a requeued job has several.
 #[derive(Debug)]
