@@ -21,6 +21,8 @@ const USERS: [&str; 3] = ["root", "bin", "daemon"];
 struct Run {
     user: String,
     partition: String,
+    /// The partition of the job's next run, if there is one.
+    next_partition: String,
     /// What the job asked for. Its name says it, so that no count of Slurm's is trusted.
     ipus: u64,
     /// Slurm's count.
@@ -115,21 +117,25 @@ fn runs_in_database(cluster: &Cluster) -> Result<Option<Vec<Run>>> {
         }
         let (Ok(start), Ok(end)) = (start.parse(), end.parse()) else { return Ok(None) };
         let restarts = restarts.entry(job.to_owned()).and_modify(|count| *count += 1).or_insert(0);
-        let partition = main_job::partition_name(job.parse()?, *restarts);
+        let job = job.parse()?;
+        let partition = main_job::partition_name(job, *restarts);
+        let next_partition = main_job::partition_name(job, *restarts + 1);
         let counted = ipus_in(tres)[0].map(str::to_owned);
-        runs.push(Run { user: user.to_owned(), partition, ipus, counted, start, end });
+        runs.push(Run { user: user.to_owned(), partition, next_partition, ipus, counted, start, end });
     }
     Ok(Some(runs))
 }
 
-/// Waits until the database has a run for each partition that there ever was. A run that was sent back to wait for
-/// room has no partition.
+/// Waits until the database has a run for each partition that there ever was. On a busy machine a run can be sent
+/// back to wait for room: it has no partition, but the next run of its job has one.
 fn recorded_runs(cluster: &Cluster, lives: &BTreeMap<String, PartitionRecord>) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let recorded = wait_until("a run in the database for each partition", LIMIT, || {
         runs = runs_in_database(cluster)?.unwrap_or_default();
         let partitions: BTreeSet<_> = runs.iter().map(|run| &run.partition).collect();
-        Ok(lives.keys().all(|id| partitions.contains(id)))
+        let has_life =
+            |run: &Run| lives.contains_key(&run.partition) || lives.contains_key(&run.next_partition);
+        Ok(lives.keys().all(|id| partitions.contains(id)) && runs.iter().all(has_life))
     });
     recorded.with_context(|| format!("{runs:?} {:?}", lives.keys()))?;
     Ok(runs)
