@@ -112,19 +112,18 @@ pub fn allocated(frontend: &Frontend, mut job: impl JobMut) {
     }
     drop(waivers);
     if frontend.entered_ipus.begun.take(&job.id()).is_some() {
-        enter(frontend, job, |_, claim| counts_gres(frontend, &claim.model));
+        enter(frontend, job);
     }
 }
 
-/// Enters the IPUs of a running job whose nodes have changed, because Slurm counts its allocation anew. They stay
-/// counted, or uncounted, as they were when the job started.
+/// Enters the IPUs of a running job whose nodes have changed, because Slurm counts its allocation anew.
 pub fn resized(frontend: &Frontend, job: impl JobMut) {
-    enter(frontend, job, |job, claim| job.has_counted(&claim.model, claim.size));
+    enter(frontend, job);
 }
 
-fn enter<J: JobMut>(frontend: &Frontend, mut job: J, is_counted: impl Fn(&J, &Claim) -> bool) {
+fn enter(frontend: &Frontend, mut job: impl JobMut) {
     let Some(claim) = frontend.ledger().live_claim(job.id()).cloned() else { return };
-    if is_counted(&job, &claim) && job.enter_allocated_ipus(&claim.model, claim.size) {
+    if counts_gres(frontend, &claim.model) && job.enter_allocated_ipus(&claim.model, claim.size) {
         lock(&frontend.entered_ipus.jobs).insert(job.id());
         frontend.outside().ask_host(HostTask::SettleAccounting);
         frontend.outside().ask_host(HostTask::WatchCount(claim));
