@@ -43,7 +43,7 @@ pub fn why_off() -> Option<&'static str> {
 fn turn_off(why: &str) {
     if OFF.set(why.to_owned()).is_ok() {
         log::error(&format!(
-            "select/vipu: Slurm's accounting does not count IPUs: {why}; limits and billing by gres/vipu do not apply, jobs \
+            "select/vipu: the IPUs of jobs cannot be entered into Slurm's records: {why}; limits and billing by gres/vipu do not apply, jobs \
              run as before; please report this line; a patched Slurm needs a slurm-layout.conf"
         ));
     }

@@ -45,14 +45,15 @@ impl<'lock> JobRef<'lock> {
         (deadline != 0 && deadline != i64::from(facts::NO_VAL)).then_some(deadline)
     }
 
-    /// The longest time that the job may run once it has begun, in seconds: its time limit, else that of its
-    /// Slurm partition, else a year.
+    /// The longest time that the job may run once it has begun, in seconds: its time limit, that of its Slurm
+    /// partition if it has none of its own, or a year, which Slurm takes for INFINITE.
     pub fn time_limit(self) -> i64 {
         const YEAR: i64 = 365 * 24 * 3600;
         let of_partition = || self.partition().map(|part| part.read(self.layout().part_record.max_time));
         let is_set = |minutes: &u32| ![facts::NO_VAL, facts::INFINITE].contains(minutes);
-        let own = Some(self.record.read(self.layout().job_record.time_limit)).filter(is_set);
-        own.or_else(|| of_partition().filter(is_set)).map_or(YEAR, |minutes| i64::from(minutes) * 60)
+        let own = self.record.read(self.layout().job_record.time_limit);
+        let limit = if own == facts::NO_VAL { of_partition() } else { Some(own) };
+        limit.filter(is_set).map_or(YEAR, |minutes| i64::from(minutes) * 60)
     }
 
     /// Whether the job asks for an advance reservation: `resv_name`.

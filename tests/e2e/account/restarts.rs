@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::{Cluster, Failpoint};
 
-use super::{add_root, enforcing, shows, uses, was_recorded};
+use super::{add_root, enforcing, shows, uses, was_recorded, will_use};
 use crate::LIMIT;
 use crate::jobs::{cancel, ipus, let_go, restart_slurmctld, running, runs, staying, waits};
 
@@ -129,5 +129,33 @@ fn acct_usage_is_the_same_when_other_tres_come_and_go() -> Result<()> {
         jobs.iter().chain([&third]).try_for_each(|job| let_go(cluster, *job))?;
         uses(cluster, "normal", 0)?;
         jobs.iter().try_for_each(|job| was_recorded(cluster, *job, 16))
+    })
+}
+
+/// A slurm-vipu that counts takes over from one that did not. `Accounting=off` leaves Slurm's records as a build
+/// without counts does.
+#[test]
+fn acct_usage_after_an_upgrade_is_that_of_the_jobs_that_start_after_it() -> Result<()> {
+    enforcing().nodes(2).vipu_conf("Accounting=off").run(|cluster| {
+        add_root(cluster, &["normal"])?;
+        let before = running(cluster, 16, &["-N2"])?;
+        let waiting = ipus(cluster, 64, 10, &[])?;
+        uses(cluster, "normal", 0)?;
+        cluster.write_vipu_conf(&["Accounting=gres"])?;
+        restart_slurmctld(cluster)?;
+        let after = running(cluster, 16, &["-N2"])?;
+        shows(cluster, before, 0)?;
+        shows(cluster, after, 16)?;
+        uses(cluster, "normal", 16)?;
+        let_go(cluster, before)?;
+        uses(cluster, "normal", 16)?;
+        let_go(cluster, after)?;
+        runs(cluster, waiting)?;
+        shows(cluster, waiting, 64)?;
+        uses(cluster, "normal", 64)?;
+        cancel(cluster, waiting)?;
+        will_use(cluster, "normal", 0)?;
+        was_recorded(cluster, after, 16)?;
+        nodes_have_all_their_ipus(cluster)
     })
 }

@@ -59,7 +59,9 @@ fn acct_slurmctld_starts_without_slurmdbd_and_counts_on() -> Result<()> {
         ended(cluster, begun, "COMPLETED")?;
         let log = || cluster.slurmctld_log();
         wait_until("slurmctld to go over its jobs", LIMIT, || Ok(log().contains("now assoc is ")))?;
-        wait_until("the counts", LIMIT, || Ok(log().contains("the IPUs of 2 jobs are entered again")))?;
+        wait_until("the counts", LIMIT, || {
+            Ok(log().contains("running jobs whose IPUs are entered again: 2"))
+        })?;
         jobs.iter().try_for_each(|job| shows(cluster, *job, 16))?;
         uses(cluster, "limited", 32)?;
         waits(cluster, third, "QOSMaxGRESPerUser")?;

@@ -49,7 +49,7 @@ pub(super) fn look(list: &mut WatchList<Claim>, frontend: &Frontend, slurm: &mut
     }
     list.retain(|claim| !over.contains(&claim.partition));
     if !lost.is_empty() {
-        info!("Slurm has made its counts anew: the IPUs of {} jobs are entered again", lost.len());
+        info!("Slurm has made its counts anew; running jobs whose IPUs are entered again: {}", lost.len());
         enter_again(&lost, slurm);
     }
 }
