@@ -45,7 +45,12 @@ const MEMBERS: &[(&str, &str)] = &[
          licenses spank_job_env spank_job_env_size",
     ),
     ("slurmctld_lock", "conf job node part fed"),
+    ("slurmctld_resv", "magic end_time flags licenses name start_time"),
 ];
+
+/// The structs that a table file may lack, because an older slurm-vipu measured it. The plugins then do
+/// without them.
+const OPTIONAL: &[&str] = &["slurmctld_resv"];
 
 /// Constants of Slurm's headers; those that every release shares become plain constants.
 const CONSTANTS: &str = "\
@@ -104,7 +109,14 @@ fn layout_type(code: &mut String) {
     )
     .unwrap();
     for (name, _) in MEMBERS {
-        writeln!(code, "/// Members of `{name}`.\npub {name}: {},", camel(name)).unwrap();
+        let kind = camel(name);
+        match is_optional(name) {
+            true => {
+                writeln!(code, "/// Members of `{name}`, if they are known.\npub {name}: Option<{kind}>,")
+            }
+            false => writeln!(code, "/// Members of `{name}`.\npub {name}: {kind},"),
+        }
+        .unwrap();
     }
     writeln!(code, "}}").unwrap();
 }
@@ -141,11 +153,19 @@ fn layout_from_parts(code: &mut String) {
     )
     .unwrap();
     for (name, members) in MEMBERS {
-        writeln!(code, "{name}: {} {{ size: size({name:?})?,", camel(name)).unwrap();
+        let (kind, optional) = (camel(name), is_optional(name));
+        match optional {
+            true => writeln!(
+                code,
+                "{name}: match size({name:?}) {{ Err(_) => None, Ok(size) => Some({kind} {{ size,"
+            ),
+            false => writeln!(code, "{name}: {kind} {{ size: size({name:?})?,"),
+        }
+        .unwrap();
         for member in members.split(' ') {
             writeln!(code, "{}: Field::at(offset({name:?}, {member:?})?),", identifier(member)).unwrap();
         }
-        writeln!(code, "}},").unwrap();
+        writeln!(code, "{}", if optional { "}) }," } else { "}," }).unwrap();
     }
     writeln!(code, "}}) }} }}").unwrap();
 }
@@ -173,15 +193,20 @@ fn structs(code: &mut String, table: &Value) {
 fn layout_value(code: &mut String, id: &str, layout: &Value) {
     writeln!(code, "static {id}: Layout = Layout {{").unwrap();
     for (name, members) in MEMBERS {
-        let size = &layout[name]["size"];
-        writeln!(code, "{name}: {} {{ size: {size},", camel(name)).unwrap();
+        let (size, optional) = (&layout[name]["size"], is_optional(name));
+        if optional && size.is_null() {
+            writeln!(code, "{name}: None,").unwrap();
+            continue;
+        }
+        let begin = if optional { "Some(" } else { "" };
+        writeln!(code, "{name}: {begin}{} {{ size: {size},", camel(name)).unwrap();
         for member in members.split(' ') {
             let offset = layout[name]["fields"][member][0]
                 .as_u64()
                 .unwrap_or_else(|| panic!("{name}.{member} is not in layout {id}"));
             writeln!(code, "{}: Field::at({offset}),", identifier(member)).unwrap();
         }
-        writeln!(code, "}},").unwrap();
+        writeln!(code, "{}", if optional { "})," } else { "}," }).unwrap();
     }
     writeln!(code, "}};").unwrap();
 }
@@ -220,6 +245,10 @@ fn sonames(code: &mut String, table: &Value) {
 
 fn object(value: &Value) -> BTreeMap<String, Value> {
     value.as_object().expect("an object").iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+fn is_optional(name: &str) -> bool {
+    OPTIONAL.contains(&name)
 }
 
 /// The name in Rust of a member, which may be in an embedded struct: `limit_set.tres` is `limit_set_tres`.

@@ -31,6 +31,7 @@ pub mod plugstack;
 mod probe;
 mod record;
 pub mod request_without_layout;
+pub mod reservations;
 pub mod running_release;
 pub mod selfcheck;
 mod slurmctld;

@@ -116,6 +116,7 @@ mod tests {
             let job = &release.layout.job_record;
             assert!(job.tres_per_node.offset() + 8 <= job.size.into(), "{}", release.version);
             assert!(release.layout.has_usable_locks(), "{}", release.version);
+            assert!(release.layout.slurmctld_resv.is_some(), "{}", release.version);
         }
     }
 

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! It has every struct, member and constant of [`STRUCTS`] and [`CONSTANTS`], and a checksum of all lines
-//! before it. A table that was cut off or edited would make the plugins read wrong places.
+//! before it. A table that was cut off or edited would make the plugins read wrong places. The file of an
+//! older build may lack the structs that are an `Option` in [`Layout`].
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -226,6 +227,16 @@ mod tests {
         assert_eq!(table.release.layout.job_record.size, 1024);
         assert_eq!(table.series_of_soname(46), Some(Series::new(26, 11)));
         assert_eq!(table.series_of_soname(45), None);
+    }
+
+    #[test]
+    fn an_older_table_may_lack_reservations() {
+        let is_of_them = |key: &str| key == "slurmctld_resv" || key.starts_with("slurmctld_resv.");
+        assert!(parse_with(|_| ()).unwrap().release.layout.slurmctld_resv.is_some());
+        let older = parse_with(|m| m.retain(|key, _| !is_of_them(key))).unwrap();
+        assert_eq!(older.release.layout.slurmctld_resv, None);
+        let damaged = parse_with(|m| drop(m.remove("slurmctld_resv.licenses"))).unwrap_err();
+        assert!(damaged.contains("it lacks slurmctld_resv.licenses"), "{damaged}");
     }
 
     #[test]

@@ -23,19 +23,25 @@ pub enum Scenario {
     WrongTable,
     /// Schedule jobs with a wrong table: for each member in turn, it and all later members are shifted.
     ShiftedTable,
+    /// Read the reservations.
+    Reservations,
+    /// Read the reservations with a table that lacks their members.
+    UnknownReservations,
     /// The adoption of an earlier slurmctld's jobs panics.
     AdoptionPanics,
     /// The adoption fails because no thread can be started.
     AdoptionWithoutThreads,
 }
 
-const SCENARIOS: [Scenario; 8] = [
+const SCENARIOS: [Scenario; 10] = [
     Scenario::Whole,
     Scenario::Load,
     Scenario::LoadOtherConsTres,
     Scenario::LoadInStepd,
     Scenario::WrongTable,
     Scenario::ShiftedTable,
+    Scenario::Reservations,
+    Scenario::UnknownReservations,
     Scenario::AdoptionPanics,
     Scenario::AdoptionWithoutThreads,
 ];

@@ -181,6 +181,24 @@ fn matrix_fake_shifted_table() -> Result<()> {
     })
 }
 
+#[test]
+fn matrix_fake_reservations() -> Result<()> {
+    on_each(&Release::all(), |installation, release| {
+        run(installation, release, Scenario::Reservations).map(drop)
+    })
+}
+
+/// A table file of an older build lacks the members of reservations. All else works.
+#[test]
+fn matrix_fake_reservations_unknown() -> Result<()> {
+    on_each(&[Release::named("26.05.4")], |installation, release| {
+        let mut measured = release.measured();
+        measured.retain(|key, _| key.split('.').next() != Some("slurmctld_resv"));
+        write_table(installation, release, &measured)?;
+        run(installation, release, Scenario::UnknownReservations).map(drop)
+    })
+}
+
 /// A panic during adoption, which the test build of the plugin causes, lets no IPU job start.
 #[test]
 fn matrix_fake_adoption_panics() -> Result<()> {

@@ -5,6 +5,7 @@ mod failed_adoption;
 mod forwarding;
 mod gres;
 mod limits;
+mod reservations;
 mod scheduling;
 mod slurm_records;
 mod submit;
@@ -29,6 +30,11 @@ pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
         Scenario::Whole => whole(host, installation),
         Scenario::WrongTable => wrong_table::run(host, installation),
         Scenario::ShiftedTable => wrong_table::run_each_shift(host, installation),
+        Scenario::Reservations => reservations::run(host),
+        Scenario::UnknownReservations => {
+            reservations::run_unknown(host);
+            whole(host, installation);
+        }
         Scenario::AdoptionPanics => failed_adoption::run(host, installation, Stop::Panic),
         Scenario::AdoptionWithoutThreads => failed_adoption::run(host, installation, Stop::Threads),
         Scenario::Load => load(host, installation),

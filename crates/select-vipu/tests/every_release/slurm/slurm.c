@@ -280,6 +280,7 @@ void **node_record_table_ptr;
 int node_record_count;
 void *default_part_loc;
 void **part_list;
+void **resv_list;
 
 void *find_job_record(uint32_t job_id)
 {
