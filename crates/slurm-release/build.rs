@@ -45,7 +45,7 @@ const MEMBERS: &[(&str, &str)] = &[
          licenses spank_job_env spank_job_env_size",
     ),
     ("slurmctld_lock", "conf job node part fed"),
-    ("slurmctld_resv", "magic end_time flags licenses name start_time"),
+    ("slurmctld_resv", "magic licenses start_time end_time"),
 ];
 
 /// The structs that a table file may lack, because an older slurm-vipu measured it. The plugins then do

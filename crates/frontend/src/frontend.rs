@@ -1,10 +1,10 @@
 //! State that lives as long as one slurmctld is in charge of Slurm's jobs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use ledger::{Action, Claim, Ending, Event, Millis, ModelFacts, Seconds};
+use ledger::{Action, Claim, Ending, Event, LicenseReservations, Millis, ModelFacts, Seconds};
 use tracing::error;
 use vipu_types::{JobRun, ModelName, PartitionId};
 
@@ -56,6 +56,8 @@ pub struct Frontend {
     pub(crate) seen_jobs: SeenJobs,
     /// The changes of Slurm's records for its accounting.
     pub(crate) entered_ipus: EnteredIpus,
+    /// The reservations of licences at the host thread's last look.
+    license_reservations: Mutex<Arc<BTreeMap<ModelName, LicenseReservations>>>,
 }
 
 impl Frontend {
@@ -80,6 +82,7 @@ impl Frontend {
             slurm_partition_ipus: Found::default(),
             seen_jobs: SeenJobs::default(),
             entered_ipus: EnteredIpus::default(),
+            license_reservations: Mutex::default(),
         }
     }
 
@@ -225,6 +228,16 @@ impl Frontend {
     /// Answers a question from the models in force.
     pub fn models<R>(&self, ask: impl FnOnce(&Models) -> R) -> R {
         ask(&self.models.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The reservations of each model's licence.
+    pub(crate) fn license_reservations(&self) -> Arc<BTreeMap<ModelName, LicenseReservations>> {
+        Arc::clone(&lock(&self.license_reservations))
+    }
+
+    /// Notes the reservations of each model's licence.
+    pub(crate) fn set_license_reservations(&self, all: BTreeMap<ModelName, LicenseReservations>) {
+        *lock(&self.license_reservations) = Arc::new(all);
     }
 
     /// Notes that Slurm has read its configuration anew. `scheduling_interval` is the time between two looks

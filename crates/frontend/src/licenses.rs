@@ -4,12 +4,15 @@
 //! leaves COMPLETING, and so when the partition is gone. `Licenses` of slurm.conf has `vipu_<model>` for one
 //! model, or `vipu` for all.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use ledger::{LicenseReservation, LicenseReservations};
 use vipu_types::{ModelName, shown};
 
 use crate::models::Models;
 use crate::request::Resolved;
+use crate::slurm::SiteLicenses;
 
 /// The licence for all models, and the beginning of that for one model.
 const ALL_MODELS: &str = "vipu";
@@ -48,6 +51,23 @@ pub fn count_of(of_site: &str, name: &str) -> Option<u64> {
         let (own, count) = element.split_once(':').unwrap_or((element, "1"));
         (own == name).then(|| count.parse().unwrap_or(0))
     })
+}
+
+/// The reservations of each model's licence. A reservation of a licence that several models share says of no
+/// model how many of its IPUs are kept free, and is left out.
+pub(crate) fn reservations(models: &Models, site: &SiteLicenses) -> BTreeMap<ModelName, LicenseReservations> {
+    let names = models.0.keys().filter_map(|model| Some((model, name_of(models, model, &site.all)?)));
+    let names: Vec<_> = names.collect();
+    let is_own = |name: &String| names.iter().filter(|(_, other)| other == name).count() == 1;
+    let number = |list: &str, name: &str| Some(u32::try_from(count_of(list, name)?).unwrap_or(u32::MAX));
+    let of_model = |(model, name): &(&ModelName, String)| {
+        let reserved = site.reservations.iter().filter_map(|it| {
+            Some(LicenseReservation { from: it.from, until: it.until, ipus: number(&it.licenses, name)? })
+        });
+        let total = number(&site.all, name)?;
+        Some(((*model).clone(), LicenseReservations { total, reserved: reserved.collect() }))
+    };
+    names.iter().filter(|(_, name)| is_own(name)).filter_map(of_model).collect()
 }
 
 fn of_model(model: &ModelName) -> String {
@@ -147,8 +167,11 @@ mod tests {
     use vipu_conf::Settings;
     use vipu_types::{IpuCount, Shape};
 
+    use ledger::Seconds;
+
     use super::*;
     use crate::models::Model;
+    use crate::slurm::ReservedLicenses;
 
     const OF_SITE: &str = "matlab:10,vipu_pod16:16,vipu:64";
 
@@ -197,6 +220,26 @@ mod tests {
             why.contains("vipu:16, which Slurm cannot combine with the alternatives in a:1|b:2"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn acct_reservations_are_those_of_a_model_s_own_licence() {
+        let reserved = |licenses: &str| ReservedLicenses {
+            licenses: licenses.into(),
+            from: Seconds(10),
+            until: Seconds(20),
+        };
+        let all = vec![reserved("matlab:2"), reserved("a,vipu_pod16:8"), reserved("vipu:32")];
+        let of = |models: &Models, of_site: &str| {
+            let site = SiteLicenses { all: of_site.into(), reservations: all.clone() };
+            let numbers =
+                |it: LicenseReservations| (it.total, it.reserved.iter().map(|it| it.ipus).collect());
+            let all = reservations(models, &site).into_iter();
+            all.map(|(model, it)| (model.to_string(), numbers(it))).collect::<Vec<(_, (_, Vec<_>))>>()
+        };
+        assert_eq!(of(&both(), OF_SITE), [("pod16".into(), (16, vec![8])), ("pod64".into(), (64, vec![32]))]);
+        assert_eq!(of(&both(), "vipu:80"), []);
+        assert_eq!(of(&models([("pod16", ""), ("pod64", "Accounting=off")]), OF_SITE), []);
     }
 
     #[test]

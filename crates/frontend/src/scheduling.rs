@@ -1,8 +1,11 @@
 //! Answers for IPUs to the questions of Slurm's schedulers. All run under slurmctld's locks: no I/O, no
 //! waiting.
 
-use crate::slurm::{Job, JobMut, Question, Test};
-use ledger::{Candidate, Jobs, Ledger, Rank, Seconds, Wait, Wish};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ledger::{Candidate, Jobs, Ledger, LicenseReservations, Rank, Seconds, Wait, Wish};
+use vipu_types::ModelName;
 
 use crate::accounting;
 use crate::between_callbacks::{Asked, BetweenCallbacks, OnNodes, Told};
@@ -10,6 +13,7 @@ use crate::frontend::Frontend;
 use crate::internal_error;
 use crate::preparing;
 use crate::request::Resolved;
+use crate::slurm::{Job, JobMut, Question, Test};
 
 /// The answer to a test of a job.
 pub enum Verdict {
@@ -283,11 +287,17 @@ pub(crate) struct InSlurm<J> {
     any: J,
     now: Seconds,
     patience: i64,
+    license_reservations: Arc<BTreeMap<ModelName, LicenseReservations>>,
 }
 
 impl<J: Job> InSlurm<J> {
     pub(crate) fn new(frontend: &Frontend, any: J) -> Self {
-        Self { any, now: frontend.outside().unix_time(), patience: frontend.patience() }
+        Self {
+            any,
+            now: frontend.outside().unix_time(),
+            patience: frontend.patience(),
+            license_reservations: frontend.license_reservations(),
+        }
     }
 
     /// The job with this id, under the lock of the callback.
@@ -323,6 +333,10 @@ impl<J: Job> Jobs for InSlurm<J> {
 
     fn patience(&self) -> std::time::Duration {
         ledger::span(self.patience)
+    }
+
+    fn license_reservations(&self, model: &ModelName) -> LicenseReservations {
+        self.license_reservations.get(model).cloned().unwrap_or_default()
     }
 
     fn user_of(&self, job: u32) -> u32 {

@@ -174,6 +174,26 @@ pub trait SlurmPartitions {
     fn have(&self, slurm_partition: &str, model: Option<&ModelName>) -> Option<bool>;
 }
 
+/// The licences that the cluster has, and the reservations of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteLicenses {
+    /// `Licenses` in slurm.conf.
+    pub all: String,
+    /// The reservations.
+    pub reservations: Vec<ReservedLicenses>,
+}
+
+/// A reservation with licences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReservedLicenses {
+    /// The licences, in the form of `Licenses`.
+    pub licenses: String,
+    /// The start of the reservation.
+    pub from: Seconds,
+    /// Its end.
+    pub until: Seconds,
+}
+
 /// slurmctld's locks, for the one thread that may take them.
 pub trait Slurm {
     /// A job under the job read lock.
@@ -188,6 +208,8 @@ pub trait Slurm {
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(Self::Job<'_>) -> R) -> Vec<Option<R>>;
     /// The ids of the pending jobs that ask for IPUs.
     fn pending_with_ipus(&mut self) -> Vec<u32>;
+    /// The licences that the cluster has, and the reservations of them.
+    fn licenses(&mut self) -> SiteLicenses;
     /// Takes the job write lock. Waits while a scheduling pass holds it.
     fn write(&mut self) -> Self::Locked<'_>;
     /// Opens the completion gate of a job, so that it may leave COMPLETING.

@@ -8,6 +8,7 @@ use vipu_types::{IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
 use crate::free_times::{FreeTimes, NEVER, Slot, Timeline};
+use crate::license_reservations::LicenseReservations;
 use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
 use crate::{Seconds, Wish};
@@ -63,7 +64,13 @@ impl Forecast {
     pub const PLANS: usize = MOST_PLANS;
 
     /// The forecast for these Pods, in the order in which they are tried, and this line, the first job first.
-    pub fn new(now: Seconds, placement: Placement, pods: &[PodInTime], line: Vec<InLine>) -> Self {
+    pub fn new(
+        now: Seconds,
+        placement: Placement,
+        pods: &[PodInTime],
+        reservations: LicenseReservations,
+        line: Vec<InLine>,
+    ) -> Self {
         let timelines = pods.iter().map(|pod| timeline(now, pod)).collect();
         let plan = |InLine { wish, not_before, behind, seen }| {
             let not_before = now.max(not_before);
@@ -71,20 +78,21 @@ impl Forecast {
         };
         let plans = line.into_iter().take(MOST_PLANS).map(plan).collect();
         Self {
-            free_times: FreeTimes::new(timelines, plans),
+            free_times: FreeTimes::new(timelines, reservations, plans),
             now,
             domains: pods.iter().map(|pod| pod.domain_size).collect(),
             is_explicit: placement == Placement::Explicit,
         }
     }
 
-    /// The start of a job as [`crate::Ledger::forecast`] tells it, not before `from`. The job need not be in
+    /// The start of a job as [`crate::Ledger::forecast`] tells it, not before `from`. The ledger leaves the
+    /// licences of a start now to Slurm. The job need not be in
     /// line; its place in line is that of its rank.
     ///
     /// `behind` is [`InLine::behind`] of a job in line.
     pub fn start_of(&self, wish: &Wish, from: Seconds, behind: Option<u32>) -> Option<PlannedStart> {
         let from = from.max(self.now);
-        let behind = if from > self.now {
+        let behind = if from > self.now || !self.free_times.is_licensed(wish, self.now) {
             behind
         } else {
             let with_room = self.free_times.with_room(wish.size, self.now);

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::Seconds;
+use vipu_types::ModelName;
+
+use crate::{LicenseReservations, Seconds};
 
 /// The facts about jobs at one moment. The ledger asks only about jobs of its claims and plans.
 pub trait Jobs {
@@ -18,6 +20,10 @@ pub trait Jobs {
     fn expected(&self, job: u32) -> Option<Seconds>;
     /// The time without a look at its job after which a plan is given up.
     fn patience(&self) -> Duration;
+    /// The reservations of the licence that counts a model's IPUs.
+    fn license_reservations(&self, _model: &ModelName) -> LicenseReservations {
+        LicenseReservations::default()
+    }
     /// The user of the job. Without this knowledge all jobs are of one user.
     fn user_of(&self, _job: u32) -> u32 {
         0

@@ -183,7 +183,8 @@ impl Ledger {
             let anew = || self.usable_pods(model).map(|(_, pod)| pod.ipu_holders()).collect();
             let holders: Vec<_> = before.unwrap_or_else(anew);
             let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
-            let free_times = FreeTimes::new(pods, self.line.in_force(model, jobs));
+            let free_times =
+                FreeTimes::new(pods, jobs.license_reservations(model), self.line.in_force(model, jobs));
             let cached = CachedFreeTimes { events, holders, free_times, at: Some(now) };
             self.free_times_cache.keep(model, cached);
         }

@@ -45,10 +45,6 @@ impl<'lock> Test<'lock> {
         Some(Self { raw, host: host().ok()?, lock: PhantomData })
     }
 
-    pub(crate) fn host(&self) -> &'static Host {
-        self.host
-    }
-
     /// Whether the job may preempt other jobs at all.
     pub fn may_preempt(&self) -> bool {
         !self.raw.candidates.is_null()

@@ -13,6 +13,7 @@ use crate::differences::lock_struct::Locks;
 use crate::job::{JobMut, JobRef};
 use crate::list;
 use crate::record::Record;
+use crate::reservations::{self, Reservation};
 use crate::slurmctld::{Host, host};
 use crate::text::c_string;
 
@@ -36,6 +37,9 @@ const READ_JOBS: Locks = Locks {
     fed: facts::NO_LOCK,
     select_node: facts::NO_LOCK,
 };
+
+/// Read access to slurm.conf's values and to nodes, with their reservations.
+const READ_NODES: Locks = Locks { node: facts::READ_LOCK, ..READ_CONF };
 
 /// Read access to slurm.conf's values.
 const READ_CONF: Locks =
@@ -77,6 +81,13 @@ impl LockPermit {
         // SAFETY: elements of job_list, under the job read lock as long as `locked`.
         let jobs = listed.into_iter().flatten().filter_map(|job| unsafe { JobRef::from_list(job.as_ptr()) });
         jobs.filter(|job| job.is_pending() && job.mentions_vipu()).map(JobRef::id).collect()
+    }
+
+    /// The licences that the cluster has, as `Licenses` in slurm.conf, and the reservations of licences.
+    pub fn licenses(&mut self) -> (Option<String>, Vec<Reservation>) {
+        let locked = Locked::take(self, READ_NODES);
+        // SAFETY: node read lock.
+        (crate::conf::licenses(), unsafe { reservations::of_licenses(locked.host) })
     }
 
     /// Makes the main scheduler look at the queue now, or soon if the site wants passes deferred.

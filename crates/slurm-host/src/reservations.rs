@@ -2,8 +2,8 @@
 //!
 //! Slurm keeps a reserved licence away from jobs outside the reservation (`job_test_lic_resv`). It counts the
 //! licence for a job that starts at `when` if the reservation and the time of the job overlap: `start` is
-//! before the end of the job, and `end` is after `when`. It leaves out the reservation that the job uses. It
-//! looks at no flag, so that the times of a floating reservation count as they are in the record.
+//! before the end of the job, and `end` is after `when`. It leaves out the reservation that the job uses, and
+//! looks at no flag.
 //!
 //! If a variable or member is not as the release has it, there are no reservations. All else works.
 
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use slurm_release::SlurmctldResv;
 
-use crate::job_test::Test;
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::slurmctld::{Host, Variable};
@@ -32,38 +31,17 @@ const LATE: u64 = 1 << 40;
 /// A reservation that reserves licences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// `ReservationName`
-    pub name: String,
     /// The licences as in `scontrol show reservation`, for example `vipu:32,matlab:2`.
     pub licenses: String,
-    /// The start in Unix time. A floating reservation has the seconds from now.
+    /// The start in Unix time. A floating reservation (`TIME_FLOAT`) has the seconds from now.
     pub start: i64,
     /// The end in Unix time. A repeated reservation may have an end in the past, until Slurm advances it.
     pub end: i64,
-    /// The flags of slurm.h, `RESERVE_FLAG_...`.
-    pub flags: u64,
-}
-
-impl Reservation {
-    /// Whether the start moves on with the time: `TIME_FLOAT`.
-    pub fn is_floating(&self) -> bool {
-        /// `RESERVE_FLAG_TIME_FLOAT`, the same in every release.
-        const TIME_FLOAT: u64 = 1 << 17;
-        self.flags & TIME_FLOAT != 0
-    }
-}
-
-impl Test<'_> {
-    /// The reservations that reserve licences, in Slurm's order. Without any if they cannot be read.
-    pub fn license_reservations(&self) -> Vec<Reservation> {
-        // SAFETY: node write lock (`Test::from_callback`).
-        unsafe { of_licenses(self.host()) }
-    }
 }
 
 /// # Safety
 /// The caller holds slurmctld's node lock, at least for reading.
-unsafe fn of_licenses(host: &'static Host) -> Vec<Reservation> {
+pub(crate) unsafe fn of_licenses(host: &'static Host) -> Vec<Reservation> {
     static IS_OFF: AtomicBool = AtomicBool::new(false);
     if IS_OFF.load(Ordering::Relaxed) || selfcheck::is_pass_through() {
         return Vec::new();
@@ -73,7 +51,7 @@ unsafe fn of_licenses(host: &'static Host) -> Vec<Reservation> {
     found.unwrap_or_else(|why| {
         if !IS_OFF.swap(true, Ordering::Relaxed) {
             log::error(&format!(
-                "select/vipu: cannot read reservations: {why}; plans for IPU jobs leave out the licences that they reserve, \
+                "select/vipu: cannot read reservations: {why}; plans and forecasts do not know the licences that they reserve, \
                  Slurm heeds them as before; please report this line; a patched Slurm needs a slurm-layout.conf"
             ));
         }
@@ -140,11 +118,7 @@ unsafe fn reservation(
     };
     // SAFETY: node lock (caller); read only after a record of this size could be read.
     let record = unsafe { Record::new(item) };
-    // An administrator chooses the name, so that it may have any bytes.
-    let is_record = |probe: &Probe| {
-        probe.can_read(item.as_ptr(), fields.size.into())
-            && probe.can_read(record.text_pointer(fields.name), 1)
-    };
+    let is_record = |probe: &Probe| probe.can_read(item.as_ptr(), fields.size.into());
     if is_unseen(RECORD) && !look(RECORD, &is_record)? {
         return Ok(None);
     }
@@ -159,7 +133,5 @@ unsafe fn reservation(
         return Ok(None);
     }
     let licenses = record.text(fields.licenses).filter(|licenses| !licenses.is_empty());
-    let flags = record.read(fields.flags);
-    let name = record.text(fields.name).unwrap_or_default();
-    Ok(licenses.map(|licenses| Reservation { name, licenses, start, end, flags }))
+    Ok(licenses.map(|licenses| Reservation { licenses, start, end }))
 }

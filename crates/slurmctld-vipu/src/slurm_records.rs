@@ -3,12 +3,13 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use frontend::slurm::{self, Job, JobMut, Question, SlurmPartitions, Waiver};
+use frontend::slurm::{self, Job, JobMut, Question, ReservedLicenses, SiteLicenses, SlurmPartitions, Waiver};
 use ledger::Seconds;
 use slurm_host::job::JobRef;
 use slurm_host::job_test::Test;
 use slurm_host::locks::{LockPermit, Locked};
 use slurm_host::release::{is_run_now, is_test_only, is_will_run};
+use slurm_host::reservations::Reservation;
 use slurm_host::submit::JobDescription;
 use slurm_host::{conf, job, partitions};
 use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
@@ -248,6 +249,17 @@ impl slurm::Slurm for Slurm {
 
     fn look_at<R>(&mut self, jobs: &[u32], see: impl Fn(SlurmJob<'_>) -> R) -> Vec<Option<R>> {
         self.0.look_at(jobs, |job| see(SlurmJob(job)))
+    }
+
+    fn licenses(&mut self) -> SiteLicenses {
+        let (all, reservations) = self.0.licenses();
+        let reserved = |it: Reservation| ReservedLicenses {
+            licenses: it.licenses,
+            from: Seconds(it.start),
+            until: Seconds(it.end),
+        };
+        let reservations = reservations.into_iter().map(reserved).collect();
+        SiteLicenses { all: all.unwrap_or_default(), reservations }
     }
 
     fn write(&mut self) -> SlurmLocked<'_> {

@@ -7,6 +7,7 @@ use vipu_status::{Contact, Limits, Model, Pod, State, WaitingJob};
 use crate::bar;
 use crate::drains;
 use crate::page::{Page, Tone};
+use crate::reservations;
 use crate::times;
 use crate::uses::Use;
 use crate::view::View;
@@ -16,6 +17,9 @@ const MOST_DRAINS: usize = 4;
 
 /// The reasons that are shown, the most frequent ones.
 const MOST_REASONS: usize = 8;
+
+/// The reservations of its licence that are shown.
+const MOST_RESERVATIONS: usize = 4;
 
 /// The limits by name that are shown.
 const MOST_LIMITS: usize = 12;
@@ -35,6 +39,9 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     }
     conf_file(page, view, model);
     limits(page, &model.limits);
+    for sentence in reservations::sentences(view, model).into_iter().take(MOST_RESERVATIONS) {
+        page.line(&format!("  {sentence}"));
+    }
     jobs(page, view, model);
 }
 

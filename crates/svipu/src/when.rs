@@ -10,6 +10,7 @@ use vipu_types::IpuCount;
 use crate::error::Failure;
 use crate::names;
 use crate::page::Page;
+use crate::reservations;
 use crate::status::NO_MODEL;
 use crate::view::View;
 use crate::why::{sentence::Sentence, stops};
@@ -77,8 +78,8 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     Answer { model: &model.name, at, controller, places, refused, causes }
 }
 
-fn tell(page: &mut Page, view: &View<'_>, model: &Model, answer: &Answer<'_>, ipus: IpuCount) {
-    let Model { name: model, limits, .. } = model;
+fn tell(page: &mut Page, view: &View<'_>, of: &Model, answer: &Answer<'_>, ipus: IpuCount) {
+    let Model { name: model, limits, .. } = of;
     let ipus = names::ipus(ipus.get());
     if let Some(why) = &answer.refused {
         return page.line(&format!("{model}: the job would be refused: {why}."));
@@ -94,6 +95,7 @@ fn tell(page: &mut Page, view: &View<'_>, model: &Model, answer: &Answer<'_>, ip
         names::places(&answer.places)
     ));
     page.line("  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.");
+    reservations::sentences(view, of).iter().for_each(|sentence| page.line(&format!("  {sentence}")));
     let tasks = further_tasks(&view.all.line, model);
     if tasks > 0 {
         page.line(&format!("  It does not count {tasks} further tasks of job arrays in line."));

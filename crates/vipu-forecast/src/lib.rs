@@ -8,7 +8,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{Forecast, InLine, PlannedStart, PodInTime, Seconds, Wish};
+use ledger::{
+    Forecast, InLine, LicenseReservation, LicenseReservations, PlannedStart, PodInTime, Seconds, Wish,
+};
 use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, UNLIMITED, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
 
@@ -64,8 +66,9 @@ impl ModelForecast {
         let name = ModelName::new(model.name.clone()).ok()?;
         let placement = if model.chooses_ipus { Placement::Explicit } else { Placement::Controller };
         let line = line(status, &name);
+        let in_line = line.iter().flatten().cloned().collect();
         Some(Self {
-            forecast: Forecast::new(Seconds(now), placement, &pods, line.iter().flatten().cloned().collect()),
+            forecast: Forecast::new(Seconds(now), placement, &pods, reservations(model), in_line),
             model: name,
             controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
             line,
@@ -136,6 +139,19 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
         ipus: pod.ipus.total.min(MOST_IPUS),
         domain_size,
         taken: of_jobs.chain(others).chain(drained).collect(),
+    }
+}
+
+fn reservations(model: &Model) -> LicenseReservations {
+    let Some(license) = &model.license else { return LicenseReservations::default() };
+    let reservation = |it: &vipu_status::LicenseReservation| LicenseReservation {
+        from: Seconds(it.from),
+        until: Seconds(it.until),
+        ipus: it.ipus,
+    };
+    LicenseReservations {
+        total: license.total,
+        reserved: license.reservations.iter().map(reservation).collect(),
     }
 }
 

@@ -56,6 +56,15 @@ fn cli_status_forecast_knows_that_partitions_of_others_go() {
     assert_eq!([2, 4].map(|size| starts(&pod4(vec![other(true)]), size)), [Some(100), Some(101)]);
 }
 
+#[test]
+fn cli_status_forecast_knows_reservations_of_licences() {
+    let mut status = pod4(vec![]);
+    let reservation = vipu_status::LicenseReservation { ipus: 3, from: 130, until: 300 };
+    status.models[0].license = Some(vipu_status::License { total: 4, reservations: vec![reservation] });
+    // The jobs run for 60 s.
+    assert_eq!([1, 2].map(|size| starts(&status, size)), [Some(100), Some(300)]);
+}
+
 /// A drained IPU of a partition is taken once.
 #[test]
 fn cli_status_forecast_counts_a_drained_ipu_of_a_job_once() {

@@ -29,6 +29,31 @@ pub struct Model {
     /// The use of its IPUs in the last hour, once a minute, the oldest first.
     #[serde(default)]
     pub last_hour: Vec<Minute>,
+    /// The licence that counts its IPUs, and no others. None if there is none.
+    #[serde(default)]
+    pub license: Option<License>,
+}
+
+/// A licence of Slurm that counts the IPUs of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct License {
+    /// The number that the cluster has.
+    pub total: u32,
+    /// The reservations that keep IPUs free: a number, not a block.
+    pub reservations: Vec<LicenseReservation>,
+}
+
+/// A reservation of a licence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LicenseReservation {
+    /// The number of IPUs that it keeps free for its own jobs.
+    pub ipus: u32,
+    /// The start.
+    pub from: i64,
+    /// The end.
+    pub until: i64,
 }
 
 /// The use of a model at one time.

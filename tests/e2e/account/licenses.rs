@@ -1,10 +1,11 @@
 //! The licence that counts IPUs (`Accounting` in vipu.conf).
 
 use anyhow::{Result, bail, ensure};
-use testbed::{Cluster, JobId, Settings};
+use testbed::{Cluster, JobId, Settings, programs, wait_until};
 
 use super::page::{commands, run};
 use super::{add_root, enforcing, ipus_in, limit, shows, uses};
+use crate::LIMIT;
 use crate::jobs::{brisk, cancel, ipus, let_go, running, running_for, runs, update, waits};
 
 const OF_CLUSTER: &str = "Licenses=vipu:64,matlab:10";
@@ -19,6 +20,10 @@ fn licenses(cluster: &Cluster, job: JobId) -> Result<String> {
     let shown = cluster.scontrol(&["-o", "show", "job", &job.to_string()])?;
     let own = shown.split(' ').find_map(|word| word.strip_prefix("Licenses="));
     Ok(own.unwrap_or_default().to_owned())
+}
+
+fn svipu(cluster: &Cluster, args: &[&str]) -> Result<String> {
+    Ok(cluster.command(&programs::find("svipu")?.to_string_lossy()).args(args).success()?.stdout)
 }
 
 fn has(cluster: &Cluster, job: JobId, expected: &str) -> Result<()> {
@@ -82,6 +87,15 @@ fn acct_jobs_end_before_a_reservation_of_licences() -> Result<()> {
         cluster.scontrol(&[&create[..], &window].concat())?;
         let long = ipus(cluster, 1, 60, &[])?;
         waits(cluster, long, "Licenses")?;
+        // The forecast knows it, and svipu names it as the cause.
+        let reserved = "A reservation keeps 64 IPUs free from ";
+        wait_until("the reservation in svipu", LIMIT, || {
+            Ok(svipu(cluster, &["why", &long.to_string()])?.contains(reserved))
+        })?;
+        let when = |minutes: &str| svipu(cluster, &["when", "--ipus=64", "-t", minutes]);
+        let (short, long) = (when("10")?, when("60")?);
+        ensure!(short.contains("could be had now"), "{short}");
+        ensure!(long.contains("could be had at ") && long.contains("in 1 h "), "{long}");
         running_for(cluster, 64, 10, &[]).map(drop)
     })
 }

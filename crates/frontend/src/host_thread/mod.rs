@@ -9,6 +9,7 @@ mod end_job;
 mod ended_jobs;
 mod job_deadlines;
 mod kept_partitions;
+mod license_reservations;
 mod prepared_recheck;
 mod reason_recheck;
 mod terminals;
@@ -64,6 +65,8 @@ pub struct HostThread {
     reasons: ReasonRecheck,
     terminals: Terminals,
     jobs_to_see: JobsToSee,
+    /// Whether to look at the reservations of licences.
+    looks_at_reservations: bool,
 }
 
 impl HostThread {
@@ -103,6 +106,9 @@ impl HostThread {
         self.terminals.look(frontend, slurm);
         self.launch_resumed(frontend, slurm);
         self.jobs_to_see.look(frontend, slurm);
+        if std::mem::take(&mut self.looks_at_reservations) {
+            license_reservations::look(frontend, slurm);
+        }
         let now = frontend.now();
         if !self.wakes.take(now).is_empty() {
             slurm.kick_scheduler();
@@ -162,7 +168,10 @@ impl HostThread {
             HostTask::WatchReason(job) => self.reasons.watch(now, job),
             HostTask::SayCreating { run, line, aloud } => due.lines.push((run, line, aloud)),
             HostTask::Deadline(claim, at) => job_deadlines::watch(&mut self.deadlines, frontend, claim, at),
-            HostTask::LookAtJobs { jobs, and_all_pending } => self.jobs_to_see.add(jobs, and_all_pending),
+            HostTask::LookAtJobs { jobs, and_all_pending } => {
+                self.jobs_to_see.add(jobs, and_all_pending);
+                self.looks_at_reservations |= and_all_pending;
+            }
             HostTask::SettleAccounting => due.settles = true,
             HostTask::Requeue(run) => due.requeues.push(run),
             HostTask::End { job, ending } => due.ends.push((job, ending)),

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use ledger::{Contact, Held, Holder, ModelState, PodState};
-use vipu_status::{ConfFile, Ipus, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share, State};
+use ledger::{Contact, Held, Holder, LicenseReservations, ModelState, PodState};
+use vipu_status::{
+    ConfFile, Ipus, License, LicenseReservation, Limits, Model, OtherIpus, OtherUse, Partition, Pod, Share,
+    State,
+};
 use vipu_types::{ModelName, Placement};
 
 use super::clocks::Clocks;
@@ -30,6 +33,7 @@ pub(super) fn model(
         chooses_ipus: facts.placement == Placement::Explicit,
         limits: limits(frontend, ledger_held, &facts.model, facts.largest),
         conf,
+        license: frontend.license_reservations().get(&facts.model).map(license),
         pods: state
             .pods
             .into_iter()
@@ -37,6 +41,15 @@ pub(super) fn model(
             .collect(),
         ..Model::default()
     }
+}
+
+fn license(of_model: &LicenseReservations) -> License {
+    let reservation = |it: &ledger::LicenseReservation| LicenseReservation {
+        ipus: it.ipus,
+        from: it.from.0,
+        until: it.until.0,
+    };
+    License { total: of_model.total, reservations: of_model.reserved.iter().map(reservation).collect() }
 }
 
 fn limits(frontend: &Frontend, ledger_held: &mut LedgerHeld, name: &ModelName, job: u32) -> Limits {

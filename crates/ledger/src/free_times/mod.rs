@@ -2,6 +2,7 @@
 //!
 //! Plans are laid in Slurm's order. Each gets the first slot that the plans before it leave. A job may start
 //! now if that pushes back no plan before it in line, wherever the controller puts its partition.
+//! Reservations of licences are no reason for that: Slurm has looked at them when it asks for a start now.
 
 mod block_times;
 mod preempt;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use vipu_types::IpuCount;
 
 use crate::Seconds;
+use crate::license_reservations::{LicenseReservations, LicenseTimes};
 use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
 use block_times::FREE;
 pub(crate) use timeline::Slot;
@@ -25,6 +27,7 @@ pub(crate) use timeline::Slot;
 pub(crate) struct FreeTimes {
     /// The Pods, in the order in which their controllers are tried.
     pods: Vec<Timeline>,
+    licenses: LicenseTimes,
     /// The plans in order of rank, the first in line first.
     plans: Vec<Laid>,
 }
@@ -38,16 +41,17 @@ struct Laid {
 
 impl FreeTimes {
     /// Lays `plans`, given in order of rank.
-    pub(crate) fn new(mut pods: Vec<Timeline>, plans: Vec<Plan>) -> Self {
+    pub(crate) fn new(mut pods: Vec<Timeline>, reservations: LicenseReservations, plans: Vec<Plan>) -> Self {
+        let licenses = LicenseTimes::new(reservations, &pods);
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
         for (n, mut plan) in plans.into_iter().enumerate() {
             if let Some(first) = plan.behind.and_then(|job| start_of(&laid, job)) {
                 plan.not_before = plan.not_before.max(first);
             }
-            let start = lay_one(&mut pods, &plan, n);
+            let start = lay_one(&mut pods, &licenses, &plan, n);
             laid.push(Laid { plan, start });
         }
-        Self { pods, plans: laid }
+        Self { pods, licenses, plans: laid }
     }
 
     /// The start of this job's plan.
@@ -74,7 +78,7 @@ impl FreeTimes {
         let not_before =
             behind.map(|first| self.start_of(first).unwrap_or(now).max(now.later_by(Duration::from_secs(1))));
         let from = not_before.map_or(from, |later| later.max(from));
-        first_slot(&self.pods, wish, from, self.above(wish.rank))
+        first_slot(&self.pods, &self.licenses, wish, from, self.above(wish.rank))
     }
 
     /// The first of these Pods, each with room, on which a job may start now. The error is the job whose plan
@@ -99,6 +103,11 @@ impl FreeTimes {
         }
         let soonest = in_the_way.into_iter().min_by_key(|job| self.start_of(*job).unwrap_or(NEVER));
         Err(soonest.unwrap_or(wish.job()))
+    }
+
+    /// Whether a job gets its licences now.
+    pub(crate) fn is_licensed(&self, wish: &Wish, now: Seconds) -> bool {
+        self.licenses.first_time(&self.pods, wish, now, self.above(wish.rank)) == Some(now)
     }
 
     /// The Pods with room for a size now, by number.
@@ -160,7 +169,7 @@ impl FreeTimes {
         let mut pods: Vec<_> = self.pods.iter().map(Timeline::without_plans).collect();
         pods[pod].keep(0, Slot { start: FREE, ipus: place.clone() }, end);
         let plans = &self.plans[..above];
-        let starts = lay(&mut pods, plans.iter().map(|laid| &laid.plan), 1);
+        let starts = lay(&mut pods, &self.licenses, plans.iter().map(|laid| &laid.plan), 1);
         let is_later =
             |(laid, start): &(&Laid, Option<Seconds>)| start.unwrap_or(NEVER) > laid.start.unwrap_or(NEVER);
         plans.iter().zip(starts).find(is_later).map(|(laid, _)| laid.plan.wish.job())
@@ -171,15 +180,16 @@ impl FreeTimes {
 /// the iterator is read. Plans are numbered from `first` on.
 fn lay<'a>(
     pods: &mut [Timeline],
+    licenses: &LicenseTimes,
     plans: impl Iterator<Item = &'a Plan>,
     first: usize,
 ) -> impl Iterator<Item = Option<Seconds>> {
-    plans.zip(first..).map(|(plan, n)| lay_one(pods, plan, n))
+    plans.zip(first..).map(|(plan, n)| lay_one(pods, licenses, plan, n))
 }
 
 /// Gives the plan of this number the first slot that the plans before it leave, and returns its start.
-fn lay_one(pods: &mut [Timeline], plan: &Plan, n: usize) -> Option<Seconds> {
-    let (pod, slot) = first_slot(pods, &plan.wish, plan.not_before, n)?;
+fn lay_one(pods: &mut [Timeline], licenses: &LicenseTimes, plan: &Plan, n: usize) -> Option<Seconds> {
+    let (pod, slot) = first_slot(pods, licenses, &plan.wish, plan.not_before, n)?;
     let start = slot.start;
     pods[pod].keep(n, slot, start.later_by(plan.wish.duration));
     Some(start)
@@ -189,10 +199,26 @@ fn start_of(plans: &[Laid], job: u32) -> Option<Seconds> {
     plans.iter().find(|laid| laid.plan.wish.job() == job)?.start
 }
 
-/// The first slot on any Pod beside the slots of the `above` plans of highest rank.
-fn first_slot(pods: &[Timeline], wish: &Wish, from: Seconds, above: usize) -> Option<(usize, Slot)> {
-    let slot = |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
-    pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))
+/// The first slot on any Pod beside the slots of the `above` plans of highest rank, at a time at which the job
+/// gets its licences.
+fn first_slot(
+    pods: &[Timeline],
+    licenses: &LicenseTimes,
+    wish: &Wish,
+    mut from: Seconds,
+    above: usize,
+) -> Option<(usize, Slot)> {
+    loop {
+        let slot =
+            |(n, pod): (usize, &Timeline)| Some((n, pod.earliest(wish.size, wish.duration, from, above)?));
+        let first = pods.iter().enumerate().filter_map(slot).min_by_key(|(n, slot)| (slot.start, *n))?;
+        let licensed = licenses.first_time(pods, wish, first.1.start, above)?;
+        if licensed == first.1.start {
+            return Some(first);
+        }
+        // The slot may be taken by then.
+        from = licensed;
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vipu_types::IpuCount;
 
-use super::block_times::{BlockTimes, NEVER};
+use super::block_times::{BlockTimes, FREE, NEVER};
 use crate::Seconds;
 use crate::free_blocks::usable_domain;
 
@@ -69,6 +69,28 @@ impl Timeline {
     /// A copy of the Pod without plans.
     pub(crate) fn without_plans(&self) -> Self {
         Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
+    }
+
+    /// The times at which the present holders of each IPU will be gone, for IPUs that are not free.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Seconds> {
+        let ends = self.units(1).map(|ipu| self.blocks.free_at(&ipu));
+        ends.filter(|end| *end != FREE)
+    }
+
+    /// The number of IPUs that the `above` plans of highest rank hold at this time.
+    pub(crate) fn planned_ipus(&self, at: Seconds, above: usize) -> usize {
+        let held = self.plans(above).filter(|kept| kept.slot.start <= at && at < kept.end);
+        held.flat_map(|kept| &kept.slot.ipus).map(Range::len).sum()
+    }
+
+    /// The ends of the `above` plans of highest rank.
+    pub(crate) fn plan_ends(&self, above: usize) -> impl Iterator<Item = Seconds> {
+        self.plans(above).map(|kept| kept.end)
+    }
+
+    /// The slots of the `above` plans of highest rank.
+    fn plans(&self, above: usize) -> impl Iterator<Item = &Reserved> {
+        self.reserved.iter().take_while(move |kept| kept.plan < above)
     }
 
     /// The pieces of a partition: the number of IPUs in one piece, and the number of pieces.
@@ -167,8 +189,7 @@ impl Timeline {
         if start == NEVER || self.reserved.is_empty() {
             return start;
         }
-        let kept = || self.reserved.iter().take_while(|kept| kept.plan < above);
-        while let Some(in_the_way) = kept().find(|kept| {
+        while let Some(in_the_way) = self.plans(above).find(|kept| {
             kept.slot.start < start.later_by(duration) && start < kept.end && kept.overlaps(unit)
         }) {
             start = in_the_way.end;
@@ -178,13 +199,13 @@ impl Timeline {
 
     /// Whether any of these IPUs is reserved, at any time, for one of the `above` plans of highest rank.
     pub(super) fn is_kept(&self, ipus: &Range<usize>, above: usize) -> bool {
-        self.reserved.iter().take_while(|kept| kept.plan < above).any(|kept| kept.overlaps(ipus))
+        self.plans(above).any(|kept| kept.overlaps(ipus))
     }
 
     /// Whether any of these IPUs is reserved before `end` for one of the `above` plans of highest rank.
     pub(super) fn is_kept_before(&self, place: &Ipus, end: Seconds, above: usize) -> bool {
-        let kept = self.reserved.iter().take_while(|kept| kept.plan < above);
-        kept.filter(|kept| kept.slot.start < end).any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
+        let kept = self.plans(above).filter(|kept| kept.slot.start < end);
+        kept.into_iter().any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
 
     /// The places for a partition of this size at `now`, one of each kind. Two places are of one kind if

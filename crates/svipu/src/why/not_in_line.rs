@@ -9,7 +9,7 @@ use super::sentence::{Answer, Sentence};
 use super::waiting::{Waiting, forecast};
 use super::{limits, reason, stops, wants};
 use crate::view::View;
-use crate::{names, safe};
+use crate::{names, reservations, safe};
 
 /// What the job waits for, as far as Slurm's reason tells it.
 pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
@@ -27,6 +27,10 @@ pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
             let waiting = Waiting::new(view, row, model);
             causes.extend(stops::causes(view, model, waiting.now));
             causes.extend(limits::causes(&waiting));
+            if row.reason.as_deref() == Some("Licenses") {
+                let reserved = reservations::sentences(view, model).into_iter();
+                causes.extend(reserved.map(|text| Sentence::new("reservation", text)));
+            }
             causes.extend(later(&waiting));
         }
     }

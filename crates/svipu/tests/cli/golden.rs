@@ -1,7 +1,7 @@
 //! What each command prints.
 
 use insta::assert_snapshot;
-use vipu_status::{Drain, Place};
+use vipu_status::{Drain, License, LicenseReservation, Place};
 
 use super::documents::{empty, hostile, lost, pod64, pod1024, waiting};
 use super::{NOW, printed, run, run_in, surroundings};
@@ -324,4 +324,16 @@ fn cli_svipu_when_tells_what_stops_jobs() {
     assert_eq!(causes(&pod64()), serde_json::json!([]));
     assert_eq!(causes(&status).as_array().unwrap().len(), 2);
     assert_snapshot!(printed(&run(&status, line)) + &printed(&run(&lost(), line)));
+}
+
+#[test]
+fn cli_svipu_tells_reservations_of_licences() {
+    let mut status = pod64();
+    let reservation = |ipus, from, hours: i64| LicenseReservation { ipus, from, until: NOW + hours * 3600 };
+    let reservations =
+        vec![reservation(64, NOW + 600, 10), reservation(8, NOW - 600, 1), reservation(4, NOW - 600, -1)];
+    status.models[0].license = Some(License { total: 64, reservations });
+    status.not_in_line = vec![waiting(33, 1001, 1, "Licenses")];
+    let pages = ["status", "when --ipus=1 -t 5", "when --ipus=1 -t 60", "why 33"];
+    assert_snapshot!(pages.map(|page| printed(&run(&status, page))).concat());
 }

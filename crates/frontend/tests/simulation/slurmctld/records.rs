@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
 
-use frontend::slurm;
+use frontend::slurm::{self, SiteLicenses};
 use ledger::Seconds;
 use tokio::time::Instant;
 use vipu_types::{IpuCount, ModelName, PartitionEnd, PartitionId};
@@ -291,6 +291,10 @@ impl<'a> slurm::Slurm for Locks<'a> {
             .filter(|job| matches!(job.state, State::Pending | State::Held))
             .map(|job| job.id)
             .collect()
+    }
+
+    fn licenses(&mut self) -> SiteLicenses {
+        SiteLicenses::default()
     }
 
     fn write(&mut self) -> Locks<'a> {

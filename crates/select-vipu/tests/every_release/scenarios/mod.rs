@@ -32,7 +32,7 @@ pub fn run(installation: &Installation, release: &str, scenario: Scenario) {
         Scenario::ShiftedTable => wrong_table::run_each_shift(host, installation),
         Scenario::Reservations => reservations::run(host),
         Scenario::UnknownReservations => {
-            reservations::run_unknown(host);
+            reservations::run_unknown();
             whole(host, installation);
         }
         Scenario::AdoptionPanics => failed_adoption::run(host, installation, Stop::Panic),
