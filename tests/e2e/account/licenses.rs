@@ -90,7 +90,7 @@ fn acct_jobs_end_before_a_reservation_of_licences() -> Result<()> {
         // The forecast knows it, and svipu names it as the cause.
         let reserved = "A reservation keeps 64 IPUs free from ";
         wait_until("the reservation in svipu", LIMIT, || {
-            Ok(svipu(cluster, &["why", &long.to_string()])?.contains(reserved))
+            Ok(svipu(cluster, &["why", &long.to_string()]).is_ok_and(|text| text.contains(reserved)))
         })?;
         let when = |minutes: &str| svipu(cluster, &["when", "--ipus=64", "-t", minutes]);
         let (short, long) = (when("10")?, when("60")?);

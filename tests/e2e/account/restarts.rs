@@ -139,7 +139,7 @@ fn acct_usage_after_an_upgrade_is_that_of_the_jobs_that_start_after_it() -> Resu
     enforcing().nodes(2).vipu_conf("Accounting=off").run(|cluster| {
         add_root(cluster, &["normal"])?;
         let before = running(cluster, 16, &["-N2"])?;
-        let waiting = ipus(cluster, 64, 10, &[])?;
+        let waiting = staying(cluster, 64, &["--hold"])?;
         uses(cluster, "normal", 0)?;
         cluster.write_vipu_conf(&["Accounting=gres"])?;
         restart_slurmctld(cluster)?;
@@ -150,6 +150,7 @@ fn acct_usage_after_an_upgrade_is_that_of_the_jobs_that_start_after_it() -> Resu
         let_go(cluster, before)?;
         uses(cluster, "normal", 16)?;
         let_go(cluster, after)?;
+        cluster.scontrol(&["release", &waiting.to_string()])?;
         runs(cluster, waiting)?;
         shows(cluster, waiting, 64)?;
         uses(cluster, "normal", 64)?;
