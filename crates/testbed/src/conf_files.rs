@@ -179,6 +179,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
     let controllers = controllers(settings);
     let port = at.slurmctld;
     let cpus = settings.cpus;
+    let memory = settings.memory.map(|megabytes| format!(" RealMemory={megabytes}")).unwrap_or_default();
     let name = cluster_name(layout);
     Ok(format!(
         "ClusterName={name}\n\
@@ -208,7 +209,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
          ReturnToService=2\n\
          SlurmdParameters=config_overrides\n\
          KillWait=5\n\
-         NodeName=DEFAULT CPUs={cpus}\n\
+         NodeName=DEFAULT CPUs={cpus}{memory}\n\
          {ending}"
     ))
 }

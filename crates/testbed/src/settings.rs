@@ -13,6 +13,7 @@ use crate::{Cluster, Disk, example::Site};
 pub struct Settings {
     pub(crate) nodes: u16,
     pub(crate) cpus: u32,
+    pub(crate) memory: Option<u32>,
     pub(crate) plugin: bool,
     pub(crate) gres_plugin: bool,
     pub(crate) selector: &'static str,
@@ -57,6 +58,7 @@ impl Default for Settings {
         Self {
             nodes: 4,
             cpus: 16,
+            memory: None,
             plugin: true,
             gres_plugin: true,
             selector: "vipu",
@@ -97,6 +99,12 @@ impl Settings {
     /// Sets the number of CPUs of each node, without regard to the machine.
     pub fn cpus(self, cpus: u32) -> Self {
         Self { cpus, ..self }
+    }
+
+    /// Sets the memory of each node in megabytes, without regard to the machine. Without it, no job may ask for
+    /// memory.
+    pub fn memory(self, megabytes: u32) -> Self {
+        Self { memory: Some(megabytes), ..self }
     }
 
     /// Runs stock Slurm without our plugins, for comparison.

@@ -17,7 +17,7 @@ use slurm_release::{
 };
 use testbed::programs;
 
-use self::source::Source;
+pub use self::source::Source;
 use crate::needed_packages;
 
 /// The prefix of the tests that measure the source of Debian's Slurm.

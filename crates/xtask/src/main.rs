@@ -1,4 +1,5 @@
-//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `prometheus`, `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `prometheus`, `slurm-tests`,
+//! `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -19,6 +20,7 @@ mod results;
 mod run;
 mod rust_paths;
 mod second_try;
+mod slurm_tests;
 mod test_run;
 mod valgrind;
 
@@ -85,6 +87,16 @@ enum Task {
         /// The file to write.
         #[arg(long, value_name = "FILE", default_value = "slurm-layout.conf")]
         out: PathBuf,
+    },
+    /// Run Slurm's own tests of limits with the stock selector and with ours, and compare. Needs root.
+    ///
+    /// Takes about half an hour. Nothing of Slurm's tests is part of this project.
+    SlurmTests {
+        /// The unpacked source tree of the installed release of Slurm, with its testsuite.
+        #[arg(long, value_name = "DIR")]
+        source: PathBuf,
+        /// Run these tests only, by number, as in 21.30.
+        tests: Vec<String>,
     },
     /// Play a synthetic year of IPU jobs, scheduled by several policies, and print how long they waited.
     Simulate {
@@ -166,6 +178,13 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Layout { source, out } => {
             layout::run(&source, &out)?;
             Ok(ExitCode::SUCCESS)
+        }
+        Task::SlurmTests { source, tests } => {
+            needed_packages::install_missing(&needed_packages::SLURM)?;
+            needed_packages::install_missing(&needed_packages::ACCOUNTING)?;
+            needed_packages::install_missing(&needed_packages::SLURM_TESTS)?;
+            build::plugins_and_programs()?;
+            slurm_tests::run(&source, &tests)
         }
         Task::Simulate { arguments } => {
             let command = ["run", "--quiet", "--release", "--package", "simulate", "--"];

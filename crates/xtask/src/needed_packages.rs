@@ -27,6 +27,8 @@ pub const ACCOUNTING: [Needed; 3] = [
     ("mariadb-client-core", "mariadb", "tests put jobs back in time in slurmdbd's database"),
 ];
 
+pub const SLURM_TESTS: [Needed; 1] = [("expect", "expect", "Slurm's own tests are written for it")];
+
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
 
 pub const ENGINE: [Needed; 2] = [
