@@ -45,12 +45,14 @@ pub fn name_of(models: &Models, model: &ModelName, of_site: &str) -> Option<Stri
     names.find(|name| is_used && count_of(of_site, name).is_some())
 }
 
-/// The number of a licence that the cluster has. `None` if it has no such licence.
-pub fn count_of(of_site: &str, name: &str) -> Option<u64> {
-    elements(of_site).find_map(|element| {
+/// The number of a licence in a list, such as `Licenses` of slurm.conf. `None` if the list has no such licence.
+pub fn count_of(list: &str, name: &str) -> Option<u64> {
+    let counts = elements(list).filter_map(|element| {
         let (own, count) = element.split_once(':').unwrap_or((element, "1"));
-        (own == name).then(|| count.parse().unwrap_or(0))
-    })
+        (own == name).then(|| count.parse::<u64>().unwrap_or(0))
+    });
+    // Slurm adds up the elements of one name.
+    counts.reduce(u64::saturating_add)
 }
 
 /// The reservations of each model's licence. A reservation of a licence that several models share says of no
@@ -62,7 +64,8 @@ pub(crate) fn reservations(models: &Models, site: &SiteLicenses) -> BTreeMap<Mod
     let number = |list: &str, name: &str| Some(u32::try_from(count_of(list, name)?).unwrap_or(u32::MAX));
     let of_model = |(model, name): &(&ModelName, String)| {
         let reserved = site.reservations.iter().filter_map(|it| {
-            Some(LicenseReservation { from: it.from, until: it.until, ipus: number(&it.licenses, name)? })
+            let ipus = number(&it.licenses, name).filter(|ipus| *ipus > 0)?;
+            Some(LicenseReservation { from: it.from, until: it.until, ipus })
         });
         let total = number(&site.all, name)?;
         Some(((*model).clone(), LicenseReservations { total, reserved: reserved.collect() }))
@@ -229,7 +232,7 @@ mod tests {
             from: Seconds(10),
             until: Seconds(20),
         };
-        let all = vec![reserved("matlab:2"), reserved("a,vipu_pod16:8"), reserved("vipu:32")];
+        let all = ["matlab:2", "a,vipu_pod16:4,vipu_pod16:4", "vipu:32", "vipu:0"].map(reserved).to_vec();
         let of = |models: &Models, of_site: &str| {
             let site = SiteLicenses { all: of_site.into(), reservations: all.clone() };
             let numbers =

@@ -8,7 +8,7 @@ use vipu_types::{IpuCount, Place, Placement};
 
 use crate::free_blocks::FreeBlocks;
 use crate::free_times::{FreeTimes, NEVER, Slot, Timeline};
-use crate::license_reservations::LicenseReservations;
+use crate::license_reservations::Licenses;
 use crate::portions::InLine;
 use crate::waiting_line::{MOST_PLANS, Plan};
 use crate::{Seconds, Wish};
@@ -68,7 +68,7 @@ impl Forecast {
         now: Seconds,
         placement: Placement,
         pods: &[PodInTime],
-        reservations: LicenseReservations,
+        licenses: Licenses,
         line: Vec<InLine>,
     ) -> Self {
         let timelines = pods.iter().map(|pod| timeline(now, pod)).collect();
@@ -78,7 +78,7 @@ impl Forecast {
         };
         let plans = line.into_iter().take(MOST_PLANS).map(plan).collect();
         Self {
-            free_times: FreeTimes::new(timelines, reservations, plans),
+            free_times: FreeTimes::new(timelines, licenses, plans),
             now,
             domains: pods.iter().map(|pod| pod.domain_size).collect(),
             is_explicit: placement == Placement::Explicit,

@@ -137,7 +137,7 @@ pub use forecast::{Forecast, PlannedStart, PodInTime};
 pub use invariant::Violation;
 pub use jobs::{Jobs, KnownJobs};
 pub use ledger::Ledger;
-pub use license_reservations::{LicenseReservation, LicenseReservations};
+pub use license_reservations::{LicenseReservation, LicenseReservations, Licenses};
 pub use phase::{Awaits, Gates, Making, Phase, Step};
 pub use pod::Contact;
 pub use portions::{Held, Holder, InLine, ModelState, PlacedClaim, PodState};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Seconds;
-use crate::free_times::{NEVER, Timeline};
+use crate::free_times::Timeline;
 use crate::waiting_line::Wish;
 
 /// A time in which a reservation keeps IPUs free for its own jobs.
@@ -26,38 +26,41 @@ pub struct LicenseReservations {
     pub reserved: Vec<LicenseReservation>,
 }
 
-impl LicenseReservations {
-    /// The number of IPUs that reservations keep free for others during a job at this time.
-    fn kept_free(&self, start: Seconds, duration: Duration) -> u32 {
-        let end = start.later_by(duration);
-        let overlap = self.reserved.iter().filter(|it| it.from < end && start < it.until);
-        overlap.fold(0, |sum, it| sum.saturating_add(it.ipus))
-    }
+/// The licences of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Licenses {
+    /// The reservations.
+    pub reservations: LicenseReservations,
+    /// The numbers that jobs have, each with the end of the job. Only needed with reservations.
+    pub in_use: Vec<(Seconds, u32)>,
 }
 
 /// The licences of one model in time.
 #[derive(Clone, Debug)]
 pub(crate) struct LicenseTimes {
-    reservations: LicenseReservations,
-    /// The times at which the jobs of today give back each of their licences, in order.
+    licenses: Licenses,
+    /// The times, in order, at which jobs give back licences or reservations end.
     ends: Vec<Seconds>,
 }
 
 impl LicenseTimes {
-    pub(crate) fn new(reservations: LicenseReservations, pods: &[Timeline]) -> Self {
+    pub(crate) fn new(licenses: Licenses) -> Self {
+        let reserved = &licenses.reservations.reserved;
         let mut ends = Vec::new();
-        if !reservations.reserved.is_empty() {
-            // Strangers and faults have no end, and no licence.
-            ends.extend(pods.iter().flat_map(Timeline::ends).filter(|end| *end != NEVER));
+        if !reserved.is_empty() {
+            ends.extend(reserved.iter().map(|it| it.until));
+            ends.extend(licenses.in_use.iter().map(|(end, _)| *end));
             ends.sort_unstable();
+            ends.dedup();
         }
-        Self { reservations, ends }
+        Self { licenses, ends }
     }
 
     /// The first time, not before `from`, at which Slurm gives a job its licences. `pods` have the plans, of
     /// which the `above` first take licences before it. None if there is no such time.
     ///
-    /// Slurm looks at the licences that are in use at the start, and at the reservations during the whole job.
+    /// Slurm looks at the licences that are in use at the start, and at the reservations during the whole job. It
+    /// leaves out the job's own reservation. Here a job with a reservation leaves out all of them.
     pub(crate) fn first_time(
         &self,
         pods: &[Timeline],
@@ -65,21 +68,33 @@ impl LicenseTimes {
         from: Seconds,
         above: usize,
     ) -> Option<Seconds> {
-        if self.reservations.reserved.is_empty() || wish.rank.in_reservation {
+        if self.ends.is_empty() || wish.rank.in_reservation {
             return Some(from);
         }
-        let planned = |at| pods.iter().map(|pod| pod.planned_ipus(at, above)).sum::<usize>();
-        let in_use = |at| self.ends.len() - self.ends.partition_point(|end| *end <= at) + planned(at);
+        let planned = |at| pods.iter().map(|pod| pod.planned_ipus(at, above)).sum::<u64>();
         let fits = |at: &Seconds| {
-            let kept_free = self.reservations.kept_free(*at, wish.duration) as usize;
-            in_use(*at) + wish.size.get() as usize + kept_free <= self.reservations.total as usize
+            let needed = self.in_use(*at) + self.kept_free(*at, wish.duration) + planned(*at);
+            needed + u64::from(wish.size.get()) <= self.licenses.reservations.total.into()
         };
-        let of_plans = pods.iter().flat_map(|pod| pod.plan_ends(above));
-        let of_reservations = self.reservations.reserved.iter().map(|it| it.until);
-        let ends = self.ends.iter().copied().chain(of_plans).chain(of_reservations);
-        let mut times: Vec<_> = ends.filter(|end| *end > from).chain([from]).collect();
-        times.sort_unstable();
-        times.dedup();
-        times.into_iter().find(fits)
+        if fits(&from) {
+            return Some(from);
+        }
+        let later = &self.ends[self.ends.partition_point(|end| *end <= from)..];
+        let of_plans = pods.iter().flat_map(|pod| pod.plan_ends(above)).filter(|end| *end > from);
+        let first = later.iter().copied().find(fits);
+        first.into_iter().chain(of_plans.filter(fits)).min()
+    }
+
+    /// The number that the jobs of today still have at this time.
+    fn in_use(&self, at: Seconds) -> u64 {
+        self.licenses.in_use.iter().filter(|(end, _)| *end > at).map(|(_, ipus)| u64::from(*ipus)).sum()
+    }
+
+    /// The number that reservations keep free during a job at this time.
+    fn kept_free(&self, start: Seconds, duration: Duration) -> u64 {
+        let end = start.later_by(duration);
+        let overlap =
+            self.licenses.reservations.reserved.iter().filter(|it| it.from < end && start < it.until);
+        overlap.map(|it| u64::from(it.ipus)).sum()
     }
 }

@@ -4,9 +4,10 @@ use vipu_types::{ControllerName, ModelName, Place, PodId};
 
 use crate::free_times::{AfterPreemption, FreeTimes};
 use crate::free_times_cache::CachedFreeTimes;
+use crate::ipu_holders::IpuHolder;
 use crate::model::Model;
 use crate::pod::Pod;
-use crate::{Jobs, Ledger, Placement, Seconds, Wait, Wish};
+use crate::{Jobs, Ledger, Licenses, Placement, Seconds, Wait, Wish};
 
 /// A running job that Slurm would let another preempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +176,20 @@ impl Ledger {
         &self.cached(model, jobs).free_times
     }
 
+    /// The licences of a model. Those that its jobs have are of use only with reservations.
+    fn licenses(&self, model: &ModelName, jobs: &impl Jobs) -> Licenses {
+        let reservations = jobs.license_reservations(model);
+        if reservations.reserved.is_empty() {
+            return Licenses::default();
+        }
+        let of_model = self.claims.all().filter(|(_, record)| record.claim.model == *model);
+        let in_use = of_model.filter_map(|(_, record)| match record.ipu_holder() {
+            IpuHolder::Job(job) => Some((jobs.end_of(job)?, record.claim.size.get())),
+            _ => None,
+        });
+        Licenses { reservations, in_use: in_use.collect() }
+    }
+
     /// The free times of a model, calculated anew after an event or a second.
     fn cached(&mut self, model: &ModelName, jobs: &impl Jobs) -> &CachedFreeTimes {
         let (events, now) = (self.events, jobs.now());
@@ -184,7 +199,7 @@ impl Ledger {
             let holders: Vec<_> = before.unwrap_or_else(anew);
             let pods = holders.iter().map(|holders| holders.timeline(jobs)).collect();
             let free_times =
-                FreeTimes::new(pods, jobs.license_reservations(model), self.line.in_force(model, jobs));
+                FreeTimes::new(pods, self.licenses(model, jobs), self.line.in_force(model, jobs));
             let cached = CachedFreeTimes { events, holders, free_times, at: Some(now) };
             self.free_times_cache.keep(model, cached);
         }

@@ -62,7 +62,19 @@ pub fn slurmctld_pid_file() -> Option<PathBuf> {
 pub fn hides_jobs() -> bool {
     /// `PRIVATE_DATA_JOBS`, equal in every release
     const JOBS: u16 = 1 << 0;
-    slurm_conf().is_none_or(|(conf, layout)| conf.read(layout.slurm_conf.private_data) & JOBS != 0)
+    hides(JOBS)
+}
+
+/// Whether `PrivateData` holds `reservations`: a user sees no reservation of others. Also if `slurm_conf` cannot be
+/// read.
+pub fn hides_reservations() -> bool {
+    /// `PRIVATE_DATA_RESERVATIONS`, equal in every release
+    const RESERVATIONS: u16 = 1 << 6;
+    hides(RESERVATIONS)
+}
+
+fn hides(bit: u16) -> bool {
+    slurm_conf().is_none_or(|(conf, layout)| conf.read(layout.slurm_conf.private_data) & bit != 0)
 }
 
 /// `PlugStackConfig`

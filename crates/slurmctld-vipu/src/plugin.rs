@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use driver::{Handle, Host, Orders, Ownership};
-use frontend::{Frontend, HostTask, Outside};
+use frontend::{Frontend, HostTask, Models, Outside};
 use ledger::{Action, Claim, DriverAction, HostAction, Millis, ModelFacts, Seconds};
 use slurm_host::differences::jobs_read;
 use slurm_host::nodes::NodeGres;
 use slurm_host::{local_time, selfcheck};
 use tokio::sync::watch;
-use tracing::error;
+use tracing::{error, warn};
 use vipu_client::Client;
 use vipu_conf::{AuditLevel, InForce, LoadError, SavedConf, Standing};
 use vipu_status::ConfFile;
@@ -26,6 +26,7 @@ use crate::counters::Counters;
 use crate::model_files::{self, Connect, Reading};
 use crate::reporting_controller::ReportingController;
 use crate::saved_conf::Save;
+use crate::uncounted;
 
 /// Everything that lives as long as this slurmctld is in charge.
 pub(crate) struct Plugin {
@@ -38,6 +39,10 @@ pub(crate) struct Plugin {
     conf_read: AtomicI64,
     /// Whether PrivateData keeps users from seeing the jobs of others.
     hides_jobs: AtomicBool,
+    /// Whether PrivateData keeps users from seeing reservations.
+    hides_reservations: AtomicBool,
+    /// Licenses of slurm.conf when it was last read.
+    licenses: Mutex<Option<String>>,
     /// The ownership of the journal, once it is open.
     journal: OnceLock<Ownership>,
     pub(crate) counters: Counters,
@@ -172,6 +177,8 @@ impl Plugin {
             opened: unix_time(),
             conf_read: AtomicI64::default(),
             hides_jobs: AtomicBool::new(true),
+            hides_reservations: AtomicBool::new(true),
+            licenses: Mutex::default(),
             journal: OnceLock::new(),
             counters: Counters::default(),
             audit: Audit::new(audit, claim_of(plugin)),
@@ -215,6 +222,11 @@ impl Plugin {
         self.hides_jobs.load(Ordering::Relaxed)
     }
 
+    /// Whether PrivateData keeps users from seeing reservations. True until the first [`Plugin::reconfigure`].
+    pub(crate) fn hides_reservations(&self) -> bool {
+        self.hides_reservations.load(Ordering::Relaxed)
+    }
+
     /// The settings of the admin socket, now and after each reconfigure.
     pub(crate) fn admin_settings(&self) -> watch::Receiver<AdminSettings> {
         self.admin.subscribe()
@@ -235,6 +247,7 @@ impl Plugin {
     /// under the configuration lock.
     pub(crate) fn reconfigure(&self, nodes: &[NodeGres]) {
         self.hides_jobs.store(slurm_host::conf::hides_jobs(), Ordering::Relaxed);
+        self.hides_reservations.store(slurm_host::conf::hides_reservations(), Ordering::Relaxed);
         self.frontend.slurm_was_configured(slurm_host::conf::scheduling_interval());
         if let Some(folder) = slurm_host::conf::folder() {
             let settings = AdminSettings::read(&folder);
@@ -242,6 +255,19 @@ impl Plugin {
         }
         if !self.read_models(nodes, model_files::read) {
             error!("slurm.conf has no folder to look for vipu.conf in, or no StateSaveLocation");
+        }
+        self.warn_of_changed_licenses();
+    }
+
+    /// Warns if Licenses of slurm.conf has changed and leaves out IPUs. At the start the start line does so.
+    fn warn_of_changed_licenses(&self) {
+        let now = slurm_host::conf::licenses().unwrap_or_default();
+        let before = self.licenses.lock().unwrap_or_else(PoisonError::into_inner).replace(now.clone());
+        if before.is_some_and(|before| before != now) {
+            let of_models = |models: &Models| {
+                uncounted::warnings(models, &models.0.keys().collect::<Vec<_>>(), None, &now)
+            };
+            self.frontend.models(of_models).iter().for_each(|warning| warn!("{warning}"));
         }
     }
 

@@ -74,6 +74,7 @@ impl StatusThread {
         plugin.counters.fill_in(&mut status);
         self.write(&status, plugin.frontend.models(Models::status_group));
         let dirs = plugin.frontend.models(Models::status_dirs);
+        let status = if plugin.hides_reservations() { status.without_reservations() } else { status };
         self.public.publish(&Arc::downgrade(plugin), &dirs, status, plugin.hides_jobs());
     }
 

@@ -18,9 +18,6 @@ const MOST_DRAINS: usize = 4;
 /// The reasons that are shown, the most frequent ones.
 const MOST_REASONS: usize = 8;
 
-/// The reservations of its licence that are shown.
-const MOST_RESERVATIONS: usize = 4;
-
 /// The limits by name that are shown.
 const MOST_LIMITS: usize = 12;
 
@@ -39,7 +36,7 @@ pub(crate) fn add(page: &mut Page, view: &View<'_>, model: &Model) {
     }
     conf_file(page, view, model);
     limits(page, &model.limits);
-    for sentence in reservations::sentences(view, model).into_iter().take(MOST_RESERVATIONS) {
+    for sentence in reservations::sentences(view, model, i64::MAX) {
         page.line(&format!("  {sentence}"));
     }
     jobs(page, view, model);

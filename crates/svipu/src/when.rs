@@ -42,7 +42,7 @@ pub(crate) fn show(view: &View<'_>, ipus: IpuCount, duration: Duration) -> Resul
         page.line(NO_MODEL);
     }
     for (model, answer) in &answers {
-        tell(&mut page, view, model, answer, ipus);
+        tell(&mut page, view, model, answer, (ipus, duration));
     }
     Ok(page.finish())
 }
@@ -78,7 +78,13 @@ fn answer<'a>(view: &View<'_>, model: &'a Model, ipus: IpuCount, duration: Durat
     Answer { model: &model.name, at, controller, places, refused, causes }
 }
 
-fn tell(page: &mut Page, view: &View<'_>, of: &Model, answer: &Answer<'_>, ipus: IpuCount) {
+fn tell(
+    page: &mut Page,
+    view: &View<'_>,
+    of: &Model,
+    answer: &Answer<'_>,
+    (ipus, duration): (IpuCount, Duration),
+) {
     let Model { name: model, limits, .. } = of;
     let ipus = names::ipus(ipus.get());
     if let Some(why) = &answer.refused {
@@ -95,7 +101,10 @@ fn tell(page: &mut Page, view: &View<'_>, of: &Model, answer: &Answer<'_>, ipus:
         names::places(&answer.places)
     ));
     page.line("  This holds for IPUs only, behind all jobs in line, if jobs use their whole time limits.");
-    reservations::sentences(view, of).iter().for_each(|sentence| page.line(&format!("  {sentence}")));
+    let end = at.saturating_add_unsigned(duration.as_secs());
+    for sentence in reservations::sentences(view, of, end) {
+        page.line(&format!("  {sentence}"));
+    }
     let tasks = further_tasks(&view.all.line, model);
     if tasks > 0 {
         page.line(&format!("  It does not count {tasks} further tasks of job arrays in line."));

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ledger::{
-    Forecast, InLine, LicenseReservation, LicenseReservations, PlannedStart, PodInTime, Seconds, Wish,
+    Forecast, InLine, LicenseReservation, LicenseReservations, Licenses, PlannedStart, PodInTime, Seconds,
+    Wish,
 };
 use vipu_status::{Contact, Drain, Model, Partition, Place, Pod, State, Status, UNLIMITED, WaitingJob};
 use vipu_types::{IpuCount, ModelName, Placement};
@@ -68,7 +69,7 @@ impl ModelForecast {
         let line = line(status, &name);
         let in_line = line.iter().flatten().cloned().collect();
         Some(Self {
-            forecast: Forecast::new(Seconds(now), placement, &pods, reservations(model), in_line),
+            forecast: Forecast::new(Seconds(now), placement, &pods, licenses(status, model, now), in_line),
             model: name,
             controllers: usable.iter().map(|pod| pod.controller.clone()).collect(),
             line,
@@ -142,16 +143,22 @@ fn in_time(status: &Status, model: &Model, pod: &Pod, domain_size: IpuCount, now
     }
 }
 
-fn reservations(model: &Model) -> LicenseReservations {
-    let Some(license) = &model.license else { return LicenseReservations::default() };
+fn licenses(status: &Status, model: &Model, now: i64) -> Licenses {
+    let Some(license) = &model.license else { return Licenses::default() };
     let reservation = |it: &vipu_status::LicenseReservation| LicenseReservation {
         from: Seconds(it.from),
         until: Seconds(it.until),
         ipus: it.ipus,
     };
-    LicenseReservations {
-        total: license.total,
-        reserved: license.reservations.iter().map(reservation).collect(),
+    let reserved = license.reservations.iter().map(reservation).collect();
+    let has_job = |it: &&Partition| {
+        it.model == model.name && !matches!(it.state, State::Kept | State::Ending | State::Removing)
+    };
+    let of_jobs = status.partitions.iter().filter(has_job);
+    let in_use = of_jobs.filter_map(|it| Some((Seconds(free_from(it, now)?), it.size)));
+    Licenses {
+        reservations: LicenseReservations { total: license.total, reserved },
+        in_use: in_use.collect(),
     }
 }
 

@@ -131,6 +131,13 @@ impl Status {
         serde_json::to_vec(self)
     }
 
+    /// The document without reservations. The starts of jobs in it heed them.
+    #[must_use]
+    pub fn without_reservations(mut self) -> Self {
+        self.models.iter_mut().for_each(|model| model.license = None);
+        self
+    }
+
     /// The document for all users: jobs, users and partition ids of others are left out.
     #[must_use]
     pub fn without_owners(mut self) -> Self {

@@ -1,9 +1,10 @@
 //! The commands of docs/accounting.md.
 
 use anyhow::{Result, ensure};
-use testbed::Cluster;
+use testbed::{Cluster, wait_until};
 
 use super::{add_root, enforcing, limit, sacctmgr};
+use crate::LIMIT;
 use crate::jobs::{ipus, let_go, running, runs, waits};
 
 const PAGE: &str = include_str!("../../../docs/accounting.md");
@@ -32,11 +33,22 @@ fn acct_page_commands_are_taken_by_slurm() -> Result<()> {
     enforcing().slurm_conf("PriorityType=priority/multifactor").run(|cluster| {
         add_root(cluster, &["normal"])?;
         let job = running(cluster, 16, &[])?;
+        // slurmdbd gets the job a moment after its start.
+        wait_until("the job in the database", LIMIT, || {
+            Ok(cluster
+                .command("sacct")
+                .args(&["-Xn", "-oalloctres%90"])
+                .success()?
+                .stdout
+                .contains("gres/vipu"))
+        })?;
         let reports = commands(&["sacct", "sreport", "sshare", "scontrol show"]);
         ensure!(reports.len() == 6, "{reports:?}");
         for report in reports {
             let shown = run(cluster, report)?;
             ensure!(!shown.trim().is_empty(), "{report} shows nothing");
+            let has_list = ["sacct", "sshare"].iter().any(|program| report.starts_with(program));
+            ensure!(!has_list || shown.contains("gres/vipu:pod64="), "{report} shows no IPUs: {shown}");
             ensure!(!report.starts_with("scontrol") || shown.contains("gres/vipu=N(16)"), "{shown}");
         }
         let_go(cluster, job)?;

@@ -2,7 +2,8 @@
 //!
 //! Plans are laid in Slurm's order. Each gets the first slot that the plans before it leave. A job may start
 //! now if that pushes back no plan before it in line, wherever the controller puts its partition.
-//! Reservations of licences are no reason for that: Slurm has looked at them when it asks for a start now.
+//! Licences are no reason against that: Slurm has looked at them when it asks for a start now. The licences of a job
+//! that starts now can push back a plan that needs them later.
 
 mod block_times;
 mod preempt;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use vipu_types::IpuCount;
 
 use crate::Seconds;
-use crate::license_reservations::{LicenseReservations, LicenseTimes};
+use crate::license_reservations::{LicenseTimes, Licenses};
 use crate::waiting_line::{MOST_PLANS, Plan, Rank, Wish};
 use block_times::FREE;
 pub(crate) use timeline::Slot;
@@ -41,8 +42,8 @@ struct Laid {
 
 impl FreeTimes {
     /// Lays `plans`, given in order of rank.
-    pub(crate) fn new(mut pods: Vec<Timeline>, reservations: LicenseReservations, plans: Vec<Plan>) -> Self {
-        let licenses = LicenseTimes::new(reservations, &pods);
+    pub(crate) fn new(mut pods: Vec<Timeline>, licenses: Licenses, plans: Vec<Plan>) -> Self {
+        let licenses = LicenseTimes::new(licenses);
         let mut laid: Vec<Laid> = Vec::with_capacity(plans.len());
         for (n, mut plan) in plans.into_iter().enumerate() {
             if let Some(first) = plan.behind.and_then(|job| start_of(&laid, job)) {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use vipu_types::{IpuCount, ModelName};
 
 use super::*;
-use crate::{LicenseReservation, Seconds, span};
+use crate::{LicenseReservation, LicenseReservations, Seconds, span};
 
 const NOW: Seconds = Seconds(1000);
 
@@ -42,12 +42,13 @@ fn pod64(taken: &[(std::ops::Range<usize>, Seconds)]) -> Timeline {
     Timeline::new(64, IpuCount::new(64).unwrap(), taken.iter().cloned())
 }
 
+/// Free times without licences.
+fn laid(pods: Vec<Timeline>, plans: Vec<Plan>) -> FreeTimes {
+    FreeTimes::new(pods, Licenses::default(), plans)
+}
+
 fn starts(pods: Vec<Timeline>, plans: Vec<Plan>) -> Vec<Option<Seconds>> {
-    FreeTimes::new(pods, LicenseReservations::default(), plans)
-        .plans
-        .into_iter()
-        .map(|laid| laid.start)
-        .collect()
+    laid(pods, plans).plans.into_iter().map(|laid| laid.start).collect()
 }
 
 #[test]
@@ -70,11 +71,7 @@ fn plans_are_laid_behind_each_other() {
 
 #[test]
 fn a_job_that_ends_in_time_uses_the_gap_before_a_plan() {
-    let free_times = FreeTimes::new(
-        vec![pod64(&[(0..32, after(100))])],
-        LicenseReservations::default(),
-        vec![plan(1, 64, 10)],
-    );
+    let free_times = laid(vec![pod64(&[(0..32, after(100))])], vec![plan(1, 64, 10)]);
     assert_eq!(first_start(&free_times, &wish(2, 32, 100)), Some(NOW));
     assert_eq!(first_start(&free_times, &wish(2, 32, 101)), Some(after(110)));
     assert_eq!(free_times.leaves_alone(0, &wish(2, 32, 100), NOW), Ok(()));
@@ -87,13 +84,13 @@ fn the_controller_may_put_a_partition_anywhere() {
     // Job 1 waits for the lower half. One IPU of the upper half is harmless, but the controller may choose
     // another place.
     let pod = pod64(&[(0..16, after(100)), (48..64, NEVER)]);
-    let free_times = FreeTimes::new(vec![pod], LicenseReservations::default(), vec![plan(1, 32, 10)]);
+    let free_times = laid(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Err(1));
     let place = free_times.harmless_place(0, &wish(2, 1, 1000), NOW).unwrap();
     assert_eq!(place.into_iter().flatten().collect::<Vec<_>>(), [32]);
     // With two blocks to wait for, one of them always remains.
     let pod = pod64(&[(0..16, after(100)), (48..64, after(100))]);
-    let free_times = FreeTimes::new(vec![pod], LicenseReservations::default(), vec![plan(1, 32, 10)]);
+    let free_times = laid(vec![pod], vec![plan(1, 32, 10)]);
     assert_eq!(free_times.leaves_alone(0, &wish(2, 1, 1000), NOW), Ok(()));
 }
 
@@ -111,7 +108,7 @@ fn large_partitions_take_any_whole_domains() {
     pod.occupy(70..71, after(50));
     let start = |size| pod.earliest(IpuCount::new(size).unwrap(), span(10), NOW, 0).map(|slot| slot.start);
     assert_eq!([128, 256].map(start), [Some(NOW), Some(after(100))]);
-    let free_times = FreeTimes::new(vec![pod], LicenseReservations::default(), vec![plan(1, 128, 10)]);
+    let free_times = laid(vec![pod], vec![plan(1, 128, 10)]);
     assert_eq!(
         first_start(&free_times, &wish(2, 64, 90)),
         Some(after(10)),
@@ -171,7 +168,7 @@ proptest! {
         pod in small_pods(), plans in small_plans(), order in 0..5_u32, duration in 1..60_i64,
     ) {
         let first = plans.into_iter().take(1).collect();
-        let free_times = FreeTimes::new(vec![pod.clone()], LicenseReservations::default(), first);
+        let free_times = laid(vec![pod.clone()], first);
         let newcomer = wish(99, 1 << order, duration);
         let harm = all_places(&pod, 1 << order).iter().any(|place| {
             free_times.pushed_back(0, place, after(duration), free_times.plans.len()).is_some()
@@ -183,7 +180,7 @@ proptest! {
     #[test]
     fn plans_do_not_meet(pod in small_pods(), plans in small_plans()) {
         let mut pods = [pod.clone()];
-        let licenses = LicenseTimes::new(LicenseReservations::default(), &pods);
+        let licenses = LicenseTimes::new(Licenses::default());
         let starts: Vec<_> = lay(&mut pods, &licenses, plans.iter(), 0).collect();
         let mut used = std::collections::HashSet::new();
         for (n, (plan, start)) in plans.iter().zip(&starts).enumerate() {
@@ -210,9 +207,11 @@ fn reserved(from: i64, until: i64, ipus: u32) -> LicenseReservation {
 
 #[test]
 fn a_plan_leaves_the_reserved_number_of_ipus_free() {
-    let starts = |taken: &[_], reserved: &[LicenseReservation], plans| {
+    let starts = |in_use: &[(Seconds, u32)], reserved: &[LicenseReservation], plans| {
         let reservations = LicenseReservations { total: 64, reserved: reserved.to_vec() };
-        let laid = FreeTimes::new(vec![pod64(taken)], reservations, plans).plans;
+        let licenses = Licenses { reservations, in_use: in_use.to_vec() };
+        let taken: Vec<_> = in_use.iter().map(|(end, ipus)| (0..*ipus as usize, *end)).collect();
+        let laid = FreeTimes::new(vec![pod64(&taken)], licenses, plans).plans;
         laid.into_iter().map(|laid| laid.start.map(|start| start.0 - NOW.0)).collect::<Vec<_>>()
     };
     let night = [reserved(100, 200, 32)];
@@ -221,15 +220,17 @@ fn a_plan_leaves_the_reserved_number_of_ipus_free() {
     assert_eq!(starts(&[], &night, vec![plan(1, 64, 101)]), [Some(200)]);
     assert_eq!(starts(&[], &night, vec![plan(1, 32, 101)]), [Some(0)]);
     // Slurm counts what is in use at the start.
-    assert_eq!(starts(&[(0..16, after(50))], &night, vec![plan(1, 32, 101)]), [Some(50)]);
+    assert_eq!(starts(&[(after(50), 16)], &night, vec![plan(1, 32, 101)]), [Some(50)]);
     // The plan of a job takes licences from those behind it.
     assert_eq!(starts(&[], &night, vec![plan(1, 32, 60), plan(2, 16, 500)]), [Some(0), Some(60)]);
-    // Two reservations at one time, and one that never leaves enough.
+    // Two reservations at one time, and one that leaves nothing.
     let two = [reserved(0, 90, 32), reserved(50, 300, 32)];
     assert_eq!(starts(&[], &two, vec![plan(1, 32, 80)]), [Some(90)]);
     assert_eq!(starts(&[], &[reserved(0, 90, 64)], vec![plan(1, 1, 10)]), [Some(90)]);
-    // Faulty IPUs have no licence.
-    assert_eq!(starts(&[(0..32, NEVER)], &night, vec![plan(1, 32, 500)]), [Some(0)]);
+    // The cluster never has enough.
+    let reservations = LicenseReservations { total: 8, reserved: night.to_vec() };
+    let licenses = Licenses { reservations, in_use: Vec::new() };
+    assert_eq!(FreeTimes::new(vec![pod64(&[])], licenses, vec![plan(1, 16, 10)]).plans[0].start, None);
     let mut inside = plan(1, 64, 500);
     inside.wish.rank.in_reservation = true;
     assert_eq!(starts(&[], &night, vec![inside]), [Some(0)]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vipu_types::IpuCount;
 
-use super::block_times::{BlockTimes, FREE, NEVER};
+use super::block_times::{BlockTimes, NEVER};
 use crate::Seconds;
 use crate::free_blocks::usable_domain;
 
@@ -71,16 +71,10 @@ impl Timeline {
         Self { blocks: Arc::clone(&self.blocks), reserved: Vec::new() }
     }
 
-    /// The times at which the present holders of each IPU will be gone, for IPUs that are not free.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = Seconds> {
-        let ends = self.units(1).map(|ipu| self.blocks.free_at(&ipu));
-        ends.filter(|end| *end != FREE)
-    }
-
     /// The number of IPUs that the `above` plans of highest rank hold at this time.
-    pub(crate) fn planned_ipus(&self, at: Seconds, above: usize) -> usize {
+    pub(crate) fn planned_ipus(&self, at: Seconds, above: usize) -> u64 {
         let held = self.plans(above).filter(|kept| kept.slot.start <= at && at < kept.end);
-        held.flat_map(|kept| &kept.slot.ipus).map(Range::len).sum()
+        held.flat_map(|kept| &kept.slot.ipus).map(|ipus| ipus.len() as u64).sum()
     }
 
     /// The ends of the `above` plans of highest rank.
@@ -204,8 +198,8 @@ impl Timeline {
 
     /// Whether any of these IPUs is reserved before `end` for one of the `above` plans of highest rank.
     pub(super) fn is_kept_before(&self, place: &Ipus, end: Seconds, above: usize) -> bool {
-        let kept = self.plans(above).filter(|kept| kept.slot.start < end);
-        kept.into_iter().any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
+        let mut kept = self.plans(above).filter(|kept| kept.slot.start < end);
+        kept.any(|kept| place.iter().any(|ipus| kept.overlaps(ipus)))
     }
 
     /// The places for a partition of this size at `now`, one of each kind. Two places are of one kind if

@@ -27,8 +27,9 @@ pub(super) fn answer(view: &View<'_>, row: &WaitingJob) -> Answer {
             let waiting = Waiting::new(view, row, model);
             causes.extend(stops::causes(view, model, waiting.now));
             causes.extend(limits::causes(&waiting));
-            if row.reason.as_deref() == Some("Licenses") {
-                let reserved = reservations::sentences(view, model).into_iter();
+            if row.reason.as_deref() == Some("Licenses") && !row.rank.in_reservation {
+                let end = waiting.now.saturating_add_unsigned(row.duration);
+                let reserved = reservations::sentences(view, model, end).into_iter();
                 causes.extend(reserved.map(|text| Sentence::new("reservation", text)));
             }
             causes.extend(later(&waiting));

@@ -40,10 +40,17 @@ fn reads_conf(host: Host) {
     assert_eq!(conf::cluster_name().as_deref(), Some("fake"));
     assert_eq!(conf::slurm_user(), Some(64030));
     assert_eq!(conf::slurmctld_pid_file().unwrap().to_str(), Some("/run/slurmctld.pid"));
-    // PRIVATE_DATA_JOBS is bit 0. Other bits are of other words.
-    for (bits, hides) in [(1_u16, true), (0xfffe, false), (0xffff, true), (0, false)] {
+    // PRIVATE_DATA_JOBS is bit 0, PRIVATE_DATA_RESERVATIONS bit 6. Other bits are of other words.
+    let cases = [
+        (1_u16, [true, false]),
+        (1 << 6, [false, true]),
+        (0xffbe, [false; 2]),
+        (0xffff, [true; 2]),
+        (0, [false; 2]),
+    ];
+    for (bits, hidden) in cases {
         host.slurm_conf().put("private_data", bits);
-        assert_eq!(conf::hides_jobs(), hides, "{bits:#x}");
+        assert_eq!([conf::hides_jobs(), conf::hides_reservations()], hidden, "{bits:#x}");
     }
 }
 
