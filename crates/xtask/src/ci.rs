@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: the checks that every change has to pass, and with `--full` the checks that take hours.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use anyhow::Result;
 use clap::ValueEnum as _;
@@ -8,8 +8,8 @@ use testbed::{compose, programs};
 
 use crate::results::Table;
 use crate::{
-    build, cargo_deny, crate_layers, faults, fuzz, image, layout, matrix, needed_packages, prometheus, run,
-    test_run, valgrind,
+    build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages, prometheus,
+    run, test_run, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -42,6 +42,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
         prometheus::run()?;
+        dist::run(Path::new(dist::OUT), true)?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }
     Ok(table.finish())

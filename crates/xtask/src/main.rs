@@ -1,5 +1,5 @@
-//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `layout`, `fuzz`, `valgrind`, `prometheus`, `slurm-tests`,
-//! `ci`.
+//! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
+//! `slurm-tests`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -7,6 +7,7 @@ mod cargo_deny;
 mod ci;
 mod crate_layers;
 mod demo;
+mod dist;
 mod faults;
 mod fuzz;
 mod image;
@@ -76,6 +77,15 @@ enum Task {
         #[arg(long, default_value = image::MIRROR)]
         mirror: String,
     },
+    /// Make the packages for sites: deb, rpm and tar.gz, for x86_64 and glibc 2.28 or newer.
+    Dist {
+        /// The folder of the packages. What it has is removed.
+        #[arg(long, value_name = "DIR", default_value = dist::OUT)]
+        out: PathBuf,
+        /// Install and remove them in containers of each Debian suite. Needs a Docker engine.
+        #[arg(long)]
+        trial: bool,
+    },
     /// Measure a Slurm source tree, for a release that is not built in or was patched.
     ///
     /// Needs a C compiler. Builds nothing of Slurm and writes nothing into its tree. The file belongs beside
@@ -126,7 +136,7 @@ enum Task {
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
     /// those in containers of each Debian suite.
     Ci {
-        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, five
+        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, packages, five
         /// minutes of each fuzz target.
         #[arg(long)]
         full: bool,
@@ -179,6 +189,7 @@ fn run_task(task: Task) -> Result<ExitCode> {
             layout::run(&source, &out)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::Dist { out, trial } => dist::run(&out, trial).map(|()| ExitCode::SUCCESS),
         Task::SlurmTests { source, tests } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::ACCOUNTING)?;

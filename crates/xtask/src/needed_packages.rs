@@ -29,6 +29,18 @@ pub const ACCOUNTING: [Needed; 3] = [
 
 pub const SLURM_TESTS: [Needed; 1] = [("expect", "expect", "Slurm's own tests are written for it")];
 
+/// Needed if Python lacks `ensurepip`. It has no program of its own.
+pub const PYTHON: [Needed; 1] =
+    [("python3-venv", "python3-venv", "Zig gets a Python environment of its own")];
+
+/// The programs that make packages for sites.
+pub const DIST: [Needed; 4] = [
+    ("python3", "python3", "it installs Zig, which links against an old glibc"),
+    ("dpkg", "dpkg-deb", "it makes Debian packages"),
+    ("rpm", "rpmbuild", "it makes packages for Red Hat's family"),
+    ("gzip", "gzip", "it compresses man pages"),
+];
+
 pub const VALGRIND: [Needed; 1] = [("valgrind", "valgrind", "it watches what slurmctld does to its memory")];
 
 pub const ENGINE: [Needed; 2] = [

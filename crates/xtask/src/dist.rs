@@ -1,0 +1,99 @@
+//! `cargo xtask dist`: packages for sites, in target/dist.
+//!
+//! The same files serve Debian's and Red Hat's families and every Slurm of docs/releases.md. The objects need nothing
+//! above glibc 2.28. Two builds of one commit give the same bytes, in whatever folders.
+
+mod archive;
+mod build;
+mod contents;
+mod deb;
+mod glibc;
+mod rpm;
+mod staging;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use testbed::say;
+
+use self::contents::PACKAGES;
+use self::staging::Family;
+use crate::{needed_packages, run};
+
+/// What every package says of itself.
+pub struct Release {
+    pub version: &'static str,
+    /// The time of all files, in seconds since 1970.
+    pub time: u64,
+}
+
+impl Release {
+    /// The time in a form of `date`, in UTC and in English.
+    fn date(&self, form: &str) -> Result<String> {
+        let mut date = Command::new("date");
+        date.args(["--utc", "--date", &format!("@{}", self.time), &format!("+{form}")]).env("LC_ALL", "C");
+        Ok(String::from_utf8(date.output()?.stdout)?.trim().to_owned())
+    }
+}
+
+/// The folder of the packages.
+pub const OUT: &str = "target/dist";
+
+/// Builds the objects, and makes the packages in `out`. A trial also installs them in containers.
+pub fn run(out: &Path, trial: bool) -> Result<()> {
+    needed_packages::install_missing(&needed_packages::DIST)?;
+    let release = Release { version: env!("CARGO_PKG_VERSION"), time: time()? };
+    let built = build::objects()?;
+    glibc::check(&built)?;
+    let _ = fs::remove_dir_all(out);
+    fs::create_dir_all(out)?;
+    let work = tempfile::tempdir()?;
+    for package in PACKAGES {
+        let tree = |family: Family| {
+            let tree = work.path().join(format!("{}-{family:?}", package.name));
+            staging::stage(package, family, &built, &tree).map(|()| tree)
+        };
+        deb::make(package, &release, &tree(Family::Debian)?, out)?;
+        rpm::make(package, &release, &tree(Family::RedHat)?, work.path(), out)?;
+    }
+    let all = work.path().join("all");
+    PACKAGES.iter().try_for_each(|package| staging::stage(package, Family::Any, &built, &all))?;
+    archive::make(&release, &all, out)?;
+    checksums(out)?;
+    say(format!("the packages are in {}", out.display()));
+    if trial { trial::run(out) } else { Ok(()) }
+}
+
+/// The time of the commit, or the one that the environment gives, as other build tools take it.
+fn time() -> Result<u64> {
+    if let Ok(given) = env::var("SOURCE_DATE_EPOCH") {
+        return given.parse().context("SOURCE_DATE_EPOCH is no number of seconds");
+    }
+    let mut git = Command::new("git");
+    let output = git.args(["log", "-1", "--format=%ct"]).current_dir(run::workspace()).output()?;
+    let text = String::from_utf8(output.stdout)?;
+    text.trim()
+        .parse()
+        .context("the time of the commit is unknown: this is no git checkout; set SOURCE_DATE_EPOCH")
+}
+
+/// Writes SHA256SUMS for all files.
+fn checksums(out: &Path) -> Result<()> {
+    let mut names = file_names(out)?;
+    names.sort();
+    let output = Command::new("sha256sum").args(&names).current_dir(out).output()?;
+    ensure!(output.status.success(), "sha256sum failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(fs::write(out.join("SHA256SUMS"), output.stdout)?)
+}
+
+fn file_names(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?;
+    entries.map(|entry| Ok(entry?.file_name().into())).collect()
+}

@@ -1,0 +1,76 @@
+//! Packages for Red Hat's family, made by rpmbuild.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result};
+
+use super::Release;
+use super::contents::{MAINTAINER, Package};
+use crate::run;
+
+/// Makes the package of a staged tree.
+pub fn make(package: &Package, release: &Release, tree: &Path, work: &Path, out: &Path) -> Result<()> {
+    let file = work.join(format!("{}.spec", package.name));
+    fs::write(&file, spec(package, release, &files(tree, tree)?)?)?;
+    let made = work.join("rpm");
+    let mut rpmbuild = Command::new("rpmbuild");
+    rpmbuild.args(["-bb", "--quiet", "--target", "x86_64-linux"]);
+    rpmbuild.arg("--buildroot").arg(work.join("buildroot"));
+    let definitions = [
+        format!("_topdir {}", work.join("rpmbuild").display()),
+        format!("_rpmdir {}", made.display()),
+        format!("staged {}", tree.display()),
+        "_build_id_links none".into(),
+        "_buildhost slurm-vipu".into(),
+        // The rpm of RHEL 8 reads it.
+        "_binary_payload w7.xzdio".into(),
+        "use_source_date_epoch_as_buildtime 1".into(),
+        "clamp_mtime_to_source_date_epoch 1".into(),
+        "build_mtime_policy clamp_to_source_date_epoch".into(),
+    ];
+    for definition in definitions {
+        rpmbuild.args(["--define", &definition]);
+    }
+    rpmbuild.arg(&file).env("SOURCE_DATE_EPOCH", release.time.to_string());
+    run::visibly(rpmbuild)?;
+    let name = format!("{}-{}-1.x86_64.rpm", package.name, release.version);
+    let from = made.join("x86_64").join(&name);
+    fs::copy(&from, out.join(&name)).with_context(|| from.display().to_string())?;
+    Ok(())
+}
+
+/// Everything in the tree that is no folder, as places on the system, in order.
+fn files(folder: &Path, tree: &Path) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => all.extend(files(&path, tree)?),
+            false => all.push(format!("/{}", path.strip_prefix(tree)?.display())),
+        }
+    }
+    all.sort();
+    Ok(all)
+}
+
+pub fn spec(package: &Package, release: &Release, files: &[String]) -> Result<String> {
+    let Package { name, summary, description, next, .. } = package;
+    let (version, description) = (release.version, textwrap::fill(description, 78));
+    let needs: String =
+        package.needs.iter().map(|needed| format!("Requires: {needed} = {version}\n")).collect();
+    let date = release.date("%a %b %d %Y")?;
+    Ok(format!(
+        "Name: {name}\nVersion: {version}\nRelease: 1\nSummary: {summary}\n\
+         Packager: {MAINTAINER}\nGroup: System Environment/Daemons\n\
+         License: GPL-2.0-or-later AND (MIT OR Apache-2.0)\n{needs}\
+         # Slurm loads the objects by path. They are no libraries for others.\n\
+         %global __provides_exclude_from ^/usr/lib/slurm-vipu/\n\
+         %global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\n\
+         %description\n{description}\n\n\
+         %install\ncp -a %{{staged}}/. %{{buildroot}}/\n\n\
+         %post\nif [ \"$1\" = 1 ]; then cat <<'NEXT'\n{name}: {next}\nNEXT\nfi\n\n\
+         %files\n%defattr(-,root,root)\n{}\n\n\
+         %changelog\n* {date} {MAINTAINER} - {version}-1\n- The changes are in CHANGELOG.md.\n",
+        files.join("\n")
+    ))
+}

@@ -1,0 +1,135 @@
+//! The files of a package in the places in which they are installed.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+};
+
+use anyhow::{Context, Result, ensure};
+
+use super::contents::{File, Package};
+use crate::run;
+
+/// The folder of the plugins. A Slurm that was not packaged names it in `PluginDir`.
+pub const PLUGINS: &str = "/usr/lib/slurm-vipu";
+
+/// The licences and the changes, which each package has.
+const OF_EACH: [&str; 5] = ["LICENSING.md", "COPYING", "LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"];
+
+/// A family of systems, which decides the plugin directory of its Slurm packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    Debian,
+    RedHat,
+    Any,
+}
+
+impl Family {
+    /// The plugin directory of the family's own Slurm packages, where links to the plugins are, and the way from
+    /// there to [`PLUGINS`].
+    fn of_slurm(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Debian => Some(("/usr/lib/x86_64-linux-gnu/slurm-wlm", "../../slurm-vipu")),
+            Self::RedHat => Some(("/usr/lib64/slurm", "../../lib/slurm-vipu")),
+            Self::Any => None,
+        }
+    }
+}
+
+/// Copies the files of a package to their places below `tree`.
+pub fn stage(package: &Package, family: Family, built: &Path, tree: &Path) -> Result<()> {
+    let stage = Stage { package, family, built, tree };
+    package.files.iter().try_for_each(|file| stage.file(file))?;
+    OF_EACH.iter().try_for_each(|name| stage.text(name, &stage.doc(name)))
+}
+
+struct Stage<'a> {
+    package: &'a Package,
+    family: Family,
+    built: &'a Path,
+    tree: &'a Path,
+}
+
+impl Stage<'_> {
+    fn file(&self, file: &File) -> Result<()> {
+        match file {
+            File::Plugin(name) => self.beside_slurm(&format!("lib{name}.so"), &format!("{name}.so"), 0o644),
+            File::Helper(name) => self.beside_slurm(name, name, 0o755),
+            File::Program(name) => self.copy(&self.built.join(name), &format!("/usr/bin/{name}"), 0o755),
+            File::Text(from, to) => self.text(from, to),
+            File::Examples(folder) => self.examples(folder),
+            File::ManualAndCompletions => self.manual_and_completions(),
+        }
+    }
+
+    fn doc(&self, name: &str) -> String {
+        format!("/usr/share/doc/{}/{name}", self.package.name)
+    }
+
+    /// Copies an object, and links to it from the plugin directory of the family's Slurm.
+    fn beside_slurm(&self, from: &str, name: &str, mode: u32) -> Result<()> {
+        self.copy(&self.built.join(from), &format!("{PLUGINS}/{name}"), mode)?;
+        let Some((folder, back)) = self.family.of_slurm() else { return Ok(()) };
+        fs::create_dir_all(self.at(folder))?;
+        Ok(symlink(format!("{back}/{name}"), self.at(folder).join(name))?)
+    }
+
+    fn text(&self, from: &str, to: &str) -> Result<()> {
+        self.copy(&run::workspace().join(from), to, 0o644)
+    }
+
+    fn examples(&self, folder: &str) -> Result<()> {
+        let all = fs::read_dir(run::workspace().join(folder))?;
+        let files = all.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
+        let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for file in files.iter().filter_map(|file| file.to_str()) {
+            if run::workspace().join(folder).join(file).is_file() {
+                self.text(&format!("{folder}/{file}"), &self.doc(&format!("examples/{name}/{file}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn manual_and_completions(&self) -> Result<()> {
+        let manual = self.at("/usr/share/man/man1");
+        fs::create_dir_all(&manual)?;
+        self.svipu(&["man", &manual.display().to_string()])?;
+        for page in fs::read_dir(&manual)? {
+            run::visibly({
+                let mut gzip = std::process::Command::new("gzip");
+                gzip.args(["-9", "--no-name", "--force"]).arg(page?.path());
+                gzip
+            })?;
+        }
+        let shells = [
+            ("bash", "/usr/share/bash-completion/completions/svipu"),
+            ("zsh", "/usr/share/zsh/vendor-completions/_svipu"),
+            ("fish", "/usr/share/fish/vendor_completions.d/svipu.fish"),
+        ];
+        for (shell, place) in shells {
+            let script = self.svipu(&["completions", shell])?;
+            let place = self.at(place);
+            fs::create_dir_all(place.parent().context("a file is in a folder")?)?;
+            fs::write(place, script)?;
+        }
+        Ok(())
+    }
+
+    fn svipu(&self, words: &[&str]) -> Result<Vec<u8>> {
+        let output = std::process::Command::new(self.built.join("svipu")).args(words).output()?;
+        ensure!(output.status.success(), "svipu {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(output.stdout)
+    }
+
+    fn copy(&self, from: &Path, to: &str, mode: u32) -> Result<()> {
+        let to = self.at(to);
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::copy(from, &to).with_context(|| from.display().to_string())?;
+        Ok(fs::set_permissions(&to, fs::Permissions::from_mode(mode))?)
+    }
+
+    fn at(&self, place: &str) -> std::path::PathBuf {
+        self.tree.join(place.trim_start_matches('/'))
+    }
+}
