@@ -69,13 +69,15 @@ impl Terminals {
             if waiting.next > after(now, TOGETHER) {
                 return true;
             }
-            waiting.next = after(now, PERIOD);
+            // Slurm may have cleared the reason of a user who was told nothing yet.
+            waiting.next = after(now, if waiting.told.is_some() { PERIOD } else { PATIENCE });
             let Some(reason) = shown(*job) else { return false };
             let Some(why) = reason.strip_prefix("vipu: ") else { return true };
             let kind = kind(why);
             if waiting.told.as_ref() != Some(&kind) {
                 lines.push((*job, format!("vipu: job {job} waits: {why}")));
                 waiting.told = Some(kind);
+                waiting.next = after(now, PERIOD);
             }
             true
         });
@@ -133,6 +135,15 @@ mod tests {
         let times = [PATIENCE, PATIENCE + PERIOD, PATIENCE + 2 * PERIOD];
         told(Duration::ZERO, FULL);
         assert_eq!([told(times[0], FULL), told(times[1], ""), told(times[2], FULL)], [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_user_is_told_soon_if_slurm_had_cleared_the_first_reason() {
+        let (now, mut terminals) = (Millis(0), Terminals::default());
+        terminals.waits(7, now);
+        assert_eq!(terminals.due(after(now, PATIENCE), |_| Some(String::new())), []);
+        assert_eq!(terminals.due(after(now, 2 * PATIENCE), |_| Some(FULL.to_owned())).len(), 1);
+        assert_eq!(terminals.next(), Some(after(now, 2 * PATIENCE + PERIOD)));
     }
 
     #[test]
