@@ -25,6 +25,9 @@ const LIST_MAGIC: u32 = 0xDEAD_BEEF;
 /// `RESV_MAGIC`, the same in every release.
 const RESV_MAGIC: u16 = 0x3b82;
 
+/// An older build measured the table file of the site.
+const LACKS: &str = "slurm-layout.conf lacks them; make it again with `cargo xtask layout`";
+
 /// A reservation that reserves licences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
@@ -47,9 +50,13 @@ pub(crate) unsafe fn of_licenses(host: &'static Host) -> Vec<Reservation> {
     let found = unsafe { look(host) };
     found.unwrap_or_else(|why| {
         if !IS_OFF.swap(true, Ordering::Relaxed) {
+            let advice = match why {
+                LACKS => "",
+                _ => "; please report this line; a patched Slurm needs a slurm-layout.conf",
+            };
             log::error(&format!(
                 "select/vipu: cannot read reservations: {why}; plans and forecasts do not know the licences that they reserve, \
-                 Slurm heeds them as before; please report this line; a patched Slurm needs a slurm-layout.conf"
+                 Slurm heeds them as before{advice}"
             ));
         }
         Vec::new()
@@ -62,7 +69,7 @@ unsafe fn look(host: &'static Host) -> Result<Vec<Reservation>, &'static str> {
     /// Whether `resv_list` was found to be a list. Slurm makes one for the life of the process.
     static IS_LIST: AtomicBool = AtomicBool::new(false);
     let fields = host.layout.slurmctld_resv.as_ref();
-    let fields = fields.ok_or("slurm-layout.conf lacks them; make it again with `cargo xtask layout`")?;
+    let fields = fields.ok_or(LACKS)?;
     let variable = variable().ok_or("this Slurm has no variable resv_list")?;
     // SAFETY: node lock (caller), which guards the variable.
     let at = unsafe { variable.get() };

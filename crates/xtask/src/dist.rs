@@ -1,6 +1,6 @@
 //! `cargo xtask dist`: packages for sites, in target/dist.
 //!
-//! The same files serve Debian's and Red Hat's families and every Slurm of docs/releases.md. The objects need nothing
+//! One set of files serves Debian's and Red Hat's families and every Slurm of docs/releases.md. The objects need nothing
 //! above glibc 2.28. Two builds of one commit give the same bytes, in whatever folders.
 
 mod archive;
@@ -21,7 +21,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use testbed::say;
+use testbed::{compose, say};
 
 use self::contents::PACKAGES;
 use self::staging::Family;
@@ -43,11 +43,22 @@ impl Release {
     }
 }
 
+/// The file with the checksums, by which a folder of packages is known.
+const CHECKSUMS: &str = "SHA256SUMS";
+
 /// The folder of the packages.
 pub const OUT: &str = "target/dist";
 
 /// Builds the objects, and makes the packages in `out`. A trial also installs them in containers.
 pub fn run(out: &Path, trial: bool) -> Result<()> {
+    ensure!(
+        !out.exists() || out.join(CHECKSUMS).exists() || file_names(out)?.is_empty(),
+        "{} has other files than packages; choose another folder with --out",
+        out.display()
+    );
+    if trial {
+        compose::find_engine()?;
+    }
     needed_packages::install_missing(&needed_packages::DIST)?;
     let release = Release { version: env!("CARGO_PKG_VERSION"), time: time()? };
     let built = build::objects()?;
@@ -84,13 +95,13 @@ fn time() -> Result<u64> {
         .context("the time of the commit is unknown: this is no git checkout; set SOURCE_DATE_EPOCH")
 }
 
-/// Writes SHA256SUMS for all files.
+/// Writes the checksums of all files.
 fn checksums(out: &Path) -> Result<()> {
     let mut names = file_names(out)?;
     names.sort();
     let output = Command::new("sha256sum").args(&names).current_dir(out).output()?;
     ensure!(output.status.success(), "sha256sum failed: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(fs::write(out.join("SHA256SUMS"), output.stdout)?)
+    Ok(fs::write(out.join(CHECKSUMS), output.stdout)?)
 }
 
 fn file_names(folder: &Path) -> Result<Vec<PathBuf>> {

@@ -79,7 +79,7 @@ enum Task {
     },
     /// Make the packages for sites: deb, rpm and tar.gz, for x86_64 and glibc 2.28 or newer.
     Dist {
-        /// The folder of the packages. What it has is removed.
+        /// The folder of the packages. Earlier packages in it are removed.
         #[arg(long, value_name = "DIR", default_value = dist::OUT)]
         out: PathBuf,
         /// Install and remove them in containers of each Debian suite. Needs a Docker engine.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 
 use super::Release;
 use super::contents::{MAINTAINER, Package};
+use super::staging::PLUGINS;
 use crate::run;
 
 /// Makes the package of a staged tree.
@@ -64,7 +65,7 @@ pub fn spec(package: &Package, release: &Release, files: &[String]) -> Result<St
          Packager: {MAINTAINER}\nGroup: System Environment/Daemons\n\
          License: GPL-2.0-or-later AND (MIT OR Apache-2.0)\n{needs}\
          # Slurm loads the objects by path. They are no libraries for others.\n\
-         %global __provides_exclude_from ^/usr/lib/slurm-vipu/\n\
+         %global __provides_exclude_from ^{PLUGINS}/\n\
          %global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\n\
          %description\n{description}\n\n\
          %install\ncp -a %{{staged}}/. %{{buildroot}}/\n\n\

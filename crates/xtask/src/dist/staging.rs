@@ -3,7 +3,8 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
-    path::Path,
+    path::{Path, PathBuf},
+    process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -97,7 +98,7 @@ impl Stage<'_> {
         self.svipu(&["man", &manual.display().to_string()])?;
         for page in fs::read_dir(&manual)? {
             run::visibly({
-                let mut gzip = std::process::Command::new("gzip");
+                let mut gzip = Command::new("gzip");
                 gzip.args(["-9", "--no-name", "--force"]).arg(page?.path());
                 gzip
             })?;
@@ -117,7 +118,7 @@ impl Stage<'_> {
     }
 
     fn svipu(&self, words: &[&str]) -> Result<Vec<u8>> {
-        let output = std::process::Command::new(self.built.join("svipu")).args(words).output()?;
+        let output = Command::new(self.built.join("svipu")).args(words).output()?;
         ensure!(output.status.success(), "svipu {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         Ok(output.stdout)
     }
@@ -129,7 +130,7 @@ impl Stage<'_> {
         Ok(fs::set_permissions(&to, fs::Permissions::from_mode(mode))?)
     }
 
-    fn at(&self, place: &str) -> std::path::PathBuf {
+    fn at(&self, place: &str) -> PathBuf {
         self.tree.join(place.trim_start_matches('/'))
     }
 }

@@ -21,14 +21,14 @@ for name in $PACKAGES; do grep -q "^$name: " /tmp/said || { echo "$name says no 
 # Slurm finds each plugin in its own directory, and each object finds its libraries.
 for file in select_vipu spank_ipuof gres_vipu job_submit_vipu vipu_slurmctld; do
     test -s $slurm/$file.so
-    ! ldd $slurm/$file.so | grep -q 'not found'
+    if ldd $slurm/$file.so | grep 'not found'; then echo "$file.so lacks a library"; exit 1; fi
 done
 svipu --version
 mock-vipu-server --help > /tmp/help
 man=$(zcat /usr/share/man/man1/svipu.1.gz | head -c 100); test -n "$man"
 # An upgrade has nothing new to say.
 dpkg --install $(for name in $PACKAGES; do echo ${name}_*.deb; done) > /tmp/again
-! grep -q '^slurm-vipu-[a-z]*: ' /tmp/again
+if grep '^slurm-vipu-[a-z]*: ' /tmp/again; then echo 'an upgrade tells a next step'; exit 1; fi
 dpkg --purge $PACKAGES > /tmp/purged
 left=$(find /usr/lib /usr/bin /usr/share /etc /var/lib -name '*vipu*' -o -name '*ipuof*' | grep -v /var/lib/dpkg || true)
 test -z "$left" || { echo "left after the removal: $left"; exit 1; }
