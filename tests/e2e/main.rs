@@ -6,6 +6,7 @@ mod change;
 mod deliver;
 mod jobs;
 mod keep;
+mod leave;
 mod see;
 mod share;
 mod start;

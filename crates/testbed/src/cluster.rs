@@ -138,7 +138,7 @@ impl Cluster {
         let accounting = slurmdbd.map(|port| Accounting::start(&lead, &layout, &slurm, port)).transpose()?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
-        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index, &[])).map(Some));
+        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index, &[])?).map(Some));
         let expected = settings.expected.clone();
         let hosts = OneHost {
             verdict: Verdict::pending(Logs::new(&layout)),

@@ -23,5 +23,7 @@ pub fn plugin_packages() -> impl Iterator<Item = &'static str> {
 pub fn plugins_and_programs() -> Result<()> {
     let release = ["build", "--release", "--package", "ipuof-fetch"];
     run::cargo(&release.into_iter().chain(plugin_packages()).collect::<Vec<_>>())?;
-    run::cargo(&["build", "--package", "mock-vipu", "--package", "svipu", "--package", "testbed", "--bins"])
+    let programs = ["mock-vipu", "svipu", "vipu-setup", "testbed"];
+    let programs = programs.into_iter().flat_map(|program| ["--package", program]);
+    run::cargo(&["build", "--bins"].into_iter().chain(programs).collect::<Vec<_>>())
 }

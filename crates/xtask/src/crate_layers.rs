@@ -14,7 +14,16 @@ const LAYERS: &[&[&str]] = &[
     &["ipuof", "ledger", "slurm-host", "vipu-client", "vipu-conf", "vipu-status-reader"],
     &["driver", "vipu-forecast"],
     &["frontend", "vipu-doctor", "vipu-exporter"],
-    &["gres-vipu", "ipuof-fetch", "job-submit-vipu", "select-vipu", "slurmctld-vipu", "spank-ipuof", "svipu"],
+    &[
+        "gres-vipu",
+        "ipuof-fetch",
+        "job-submit-vipu",
+        "select-vipu",
+        "slurmctld-vipu",
+        "spank-ipuof",
+        "svipu",
+        "vipu-setup",
+    ],
 ];
 
 /// Crates and packages that are not part of the product. They may depend on each other and on all of the

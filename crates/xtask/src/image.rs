@@ -15,8 +15,8 @@ use testbed::{compose, programs, say};
 
 use crate::{build, needed_packages, run};
 
-/// The programs that run in containers: the mock controller, the leash of a test's daemons, and svipu.
-const PROGRAMS: [&str; 3] = ["mock-vipu-server", "svipu", "testbed-leash"];
+/// The programs that run in containers: the mock controller, the leash of a test's daemons, and those of people.
+const PROGRAMS: [&str; 4] = ["mock-vipu-server", "svipu", "slurm-vipu-setup", "testbed-leash"];
 
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 

@@ -1,10 +1,11 @@
 //! Calls of `vipu_slurmctld.so` before or after the stock selector. Each call has a guard of its own, so that
 //! the stock selector is asked, and its answer counts, also if the call panics.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use slurm_host::differences::plugin_id;
 use slurm_host::job::{JobMut, JobRef};
 use slurm_host::job_test::RawTest;
 use slurm_host::plugin_table::{self, PluginTable};
@@ -22,6 +23,13 @@ static CONF_WAS_READ: AtomicBool = AtomicBool::new(false);
 
 fn plugin_table() -> Option<&'static PluginTable> {
     PLUGIN_TABLE.get().copied().flatten()
+}
+
+/// Lets slurmctld read the jobs that it saves without this plugin, too.
+pub(super) fn packing_job(buffer: *mut c_void) -> Option<c_int> {
+    // SAFETY: no lock needed; the buffer of the running callback.
+    unsafe { plugin_id::save_stock_id(buffer) };
+    None
 }
 
 /// Answers for jobs whose IPUs are not free. `None` lets the stock selector decide.

@@ -133,7 +133,8 @@ selector! {
     fn select_p_select_jobinfo_set(info: Ptr, kind: c_int, data: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_select_jobinfo_get(info: Ptr, kind: c_int, data: Ptr) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_select_jobinfo_copy(info: Ptr) -> Ptr, until V24_11, otherwise null_mut();
-    fn select_p_select_jobinfo_pack(info: Ptr, buffer: Ptr, protocol: u16) -> c_int, until V24_11, otherwise ERROR;
+    fn select_p_select_jobinfo_pack(info: Ptr, buffer: Ptr, protocol: u16) -> c_int, until V24_11, otherwise ERROR,
+        before hooks::packing_job(buffer);
     fn select_p_select_jobinfo_unpack(info: Ptr, buffer: Ptr, protocol: u16) -> c_int, until V24_11, otherwise ERROR;
     fn select_p_select_jobinfo_sprint(info: Ptr, text: *mut c_char, size: usize, mode: c_int) -> *mut c_char, until V22_05, otherwise null_mut();
     fn select_p_select_jobinfo_xstrdup(info: Ptr, mode: c_int) -> *mut c_char, until V22_05, otherwise null_mut();

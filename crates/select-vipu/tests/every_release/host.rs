@@ -187,6 +187,15 @@ impl Host {
         self.under_locks(|| unsafe { call(function, job.address(), u16::try_from(mode).unwrap()) })
     }
 
+    /// Packs the id of a selector behind `begin`, and calls a plugin's `select_p_select_jobinfo_pack`. Returns the
+    /// packed id.
+    pub fn jobinfo_pack(self, function: *mut c_void, begin: &[u8], id: u32) -> u32 {
+        type Call = unsafe extern "C" fn(*mut c_void, *const u8, u32, u32) -> u32;
+        let call: Call = self.function("fake_call_jobinfo_pack");
+        // SAFETY: a plugin's function of this type, and bytes that fit into the buffer.
+        unsafe { call(function, begin.as_ptr(), u32::try_from(begin.len()).unwrap(), id) }
+    }
+
     /// Calls a plugin's job_modify. Returns its answer and its message to the user.
     pub fn job_modify(self, function: *mut c_void, message: Record, job: Record) -> (c_int, Option<String>) {
         type Call =

@@ -137,10 +137,13 @@ pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
     Daemon { hostname, log: BACKUP.into(), ..Daemon::new("slurmctld", &["-D", "-f", &conf], account) }
 }
 
-pub(crate) fn slurmd(account: &Account, index: u16, options: &[&str]) -> Daemon {
+/// The slurmd of a node. It starts again after an orderly end, as by `systemctl restart`: job steps are not its
+/// children, and go on.
+pub(crate) fn slurmd(account: &Account, index: u16, options: &[&str]) -> Result<Daemon> {
     let name = node_name(index);
-    let args = [&["-D", "-N", &name], options].concat();
-    Daemon { log: name.clone(), ..Daemon::new("slurmd", &args, account) }
+    let slurmd = programs::find("slurmd")?.display().to_string();
+    let args = [&["-c", "while \"$0\" \"$@\"; do :; done", &slurmd, "-D", "-N", &name], options].concat();
+    Ok(Daemon { log: name.clone(), ..Daemon::new("sh", &args, account) })
 }
 
 /// The mock controller of this number, counted from 0.

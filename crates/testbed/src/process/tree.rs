@@ -29,6 +29,11 @@ impl Process {
     }
 
     /// Sends `signal` to this process. Does nothing when the process is gone.
+    /// The oldest child, if there is one.
+    pub fn child(&self) -> Option<Self> {
+        oldest_child(self.pid)
+    }
+
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
         // The pidfd is opened before the check, so that the signal goes to the process that was checked.

@@ -25,6 +25,16 @@ impl Cluster {
         wait_until("the end of slurmd", LIMIT, || Ok(slurmd.ended()?.is_some()))
     }
 
+    /// Restarts the slurmd of the node of this number, counted from 1. Its job steps go on.
+    pub fn restart_slurmd(&self, number: u16) -> Result<()> {
+        let mut all = locked(&self.hosts.slurmd);
+        let leashed = all[usize::from(number - 1)].as_mut().context("that slurmd is not running")?;
+        let shell = leashed.process()?.context("slurmd has failed")?;
+        let slurmd = shell.child().context("slurmd is not running")?;
+        slurmd.signal(Signal::TERM)?;
+        wait_until("the end of slurmd", LIMIT, || Ok(!slurmd.exists()))
+    }
+
     /// Starts the slurmd of the node of this number again, on a node that stayed up.
     pub fn start_node(&self, number: u16) -> Result<()> {
         self.start_slurmd(number, &[])
@@ -36,7 +46,7 @@ impl Cluster {
     }
 
     fn start_slurmd(&self, number: u16, options: &[&str]) -> Result<()> {
-        let slurmd = daemon::slurmd(&self.hosts.root, number - 1, options);
+        let slurmd = daemon::slurmd(&self.hosts.root, number - 1, options)?;
         let slurmd = slurmd.start(&self.hosts.lead, &self.hosts.layout)?;
         locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())

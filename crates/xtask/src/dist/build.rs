@@ -17,7 +17,7 @@ const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The programs, each of the package with its name, but for the mock.
-const PROGRAMS: [&str; 3] = ["ipuof-fetch", "svipu", "mock-vipu"];
+const PROGRAMS: [&str; 4] = ["ipuof-fetch", "svipu", "vipu-setup", "mock-vipu"];
 
 /// Builds everything. Returns the folder with the results.
 pub fn objects() -> Result<PathBuf> {

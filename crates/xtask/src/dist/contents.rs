@@ -40,7 +40,7 @@ const LOGIN: Package = Package {
     description: "The selector, which Slurm's commands of some releases load, and the options of srun, sbatch and \
                   salloc for IPUs. Nodes and controllers need this package as well.",
     needs: &[],
-    files: &[Plugin("select_vipu"), Plugin("spank_ipuof")],
+    files: &[Plugin("select_vipu"), Plugin("spank_ipuof"), Program("slurm-vipu-setup")],
     next: "Add to plugstack.conf: required spank_ipuof.so ipuof_dir=/shared/ipuof",
 };
 

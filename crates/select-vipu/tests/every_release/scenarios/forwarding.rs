@@ -1,5 +1,7 @@
 //! `select_vipu.so` directly after slurmctld has loaded it: all calls go to the stock selector.
 
+use std::ffi::c_void;
+
 use crate::host::{Host, notes};
 use crate::installation::Installation;
 use crate::object::Plugin;
@@ -20,13 +22,26 @@ pub fn run(host: Host, installation: &Installation) -> Plugin {
     for function in host.select_interface() {
         let name = function.name().to_str().unwrap();
         let address = select.wanted(name);
+        if name == "select_p_select_jobinfo_pack" {
+            saves_the_stock_id(host, address);
         // The second one looks at its job: see `accounting.rs`.
-        if !["select_p_reconfigure", "select_p_select_nodeinfo_set"].contains(&name) {
+        } else if !["select_p_reconfigure", "select_p_select_nodeinfo_set"].contains(&name) {
             host.under_locks(|| function.call(address));
             arrived("cons_tres", &notes());
         }
     }
     select
+}
+
+/// Slurm has to read the saved jobs without the plugin. Messages keep the only id that slurmd knows.
+fn saves_the_stock_id(host: Host, jobinfo_pack: *mut c_void) {
+    let saved_jobs = b"\0\0\0\x11PROTOCOL_VERSION\0...";
+    for (begin, id, packed) in
+        [(&saved_jobs[..], OWN, 109), (saved_jobs, 102, 102), (b"\x26\0message", OWN, OWN), (b"", OWN, OWN)]
+    {
+        assert_eq!(host.jobinfo_pack(jobinfo_pack, begin, id), packed, "id {id} behind {begin:?}");
+        notes();
+    }
 }
 
 /// Loads the selectors that Slurm loads: all of PluginDir up to 24.11, later only the configured one.

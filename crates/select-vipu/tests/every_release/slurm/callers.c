@@ -1,5 +1,7 @@
 /* Calls of the plugins' functions as slurmctld makes them, with the types of this series' headers. */
 #include "fake.h"
+#include <arpa/inet.h>
+#include <string.h>
 
 #define SENT(name, format, ...) fake_tell("sent: " #name format, ##__VA_ARGS__)
 #define GOT(result, value) fake_tell((value) == RESULT(result) ? "got its result" : "got another result")
@@ -111,4 +113,19 @@ int fake_call_job_modify(void *function, void *message, void *job, uint32_t user
 	err_msg = (char **)1;
 #endif
 	return ((job_modify)function)(message, job, user, err_msg);
+}
+
+/* Packs an id behind the beginning of a file or message, and lets the plugin pack its data behind the id. Returns the
+ * id that is in the buffer then. */
+uint32_t fake_call_jobinfo_pack(void *function, const char *begin, uint32_t begin_size, uint32_t id)
+{
+	char data[64] = { 0 };
+	struct { uint32_t magic; char *head; uint32_t size, processed; } buffer =
+		{ 0x42554545, data, sizeof(data), begin_size + sizeof(id) };
+	id = htonl(id);
+	memcpy(data, begin, begin_size);
+	memcpy(data + begin_size, &id, sizeof(id));
+	((int (*)(ptr, ptr, u16))function)(NULL, &buffer, 1);
+	memcpy(&id, data + begin_size, sizeof(id));
+	return ntohl(id);
 }

@@ -1,0 +1,72 @@
+//! Removal of what is left, when slurmctld uses the stock selector.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::journal::LiveRecord;
+use ipuof::IpuofDir;
+use vipu_client::ErrorClass;
+
+use super::partitions::{self, Controller};
+use super::site::Site;
+use super::{files, jobs};
+
+/// The longest time that a controller may take to remove a partition.
+const REMOVAL_LIMIT: Duration = Duration::from_secs(120);
+
+/// The time between two looks at a partition that is being removed.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub fn run(site: &Site) -> Result<()> {
+    let journal = match &site.journal {
+        Ok(journal) => journal,
+        Err(why) => bail!("{}: {why}", site.state("vipu_journal").display()),
+    };
+    let jobs = jobs::read(site)?;
+    let in_use = journal.iter().filter(|record| partitions::is_in_use(record, &jobs));
+    let in_use: Vec<_> = in_use.map(|record| record.claim.partition.to_string()).collect();
+    let controllers = partitions::controllers(site)?;
+    let runtime = partitions::runtime()?;
+    for record in journal.iter().filter(|record| !partitions::is_in_use(record, &jobs)) {
+        let name = record.claim.controller.to_string();
+        let controller = controllers.iter().find(|controller| controller.name == name);
+        let controller = controller.with_context(|| {
+            format!("partition {} is on controller {name}, which no vipu.conf names", record.claim.partition)
+        })?;
+        runtime.block_on(remove(controller, record))?;
+        remove_ipuof_files(record)?;
+    }
+    ensure!(in_use.is_empty(), "jobs still use {}; run this again after their end", in_use.join(" "));
+    for path in files::written(site) {
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.with_context(|| format!("cannot remove {}", path.display()))?;
+        println!("{}: removed", path.display());
+    }
+    Ok(())
+}
+
+/// Removes a partition, and waits until it is gone.
+async fn remove(controller: &Controller, record: &LiveRecord) -> Result<()> {
+    let id = &record.claim.partition;
+    match controller.client.remove_partition(id, controller.force).await {
+        Err(why) if why.class() == ErrorClass::NotFound => return Ok(()),
+        removed => removed?,
+    }
+    let begun = Instant::now();
+    while !matches!(
+        controller.client.partition_status(id).await,
+        Err(why) if why.class() == ErrorClass::NotFound
+    ) {
+        ensure!(begun.elapsed() < REMOVAL_LIMIT, "controller {} does not get rid of {id}", controller.name);
+        tokio::time::sleep(PAUSE).await;
+    }
+    println!("controller {}: partition {id} removed", controller.name);
+    Ok(())
+}
+
+fn remove_ipuof_files(record: &LiveRecord) -> Result<()> {
+    let Some(path) = &record.ipuof_dir else { return Ok(()) };
+    let directory = IpuofDir::open(path)?;
+    Ok(directory.remove(&record.claim.partition, record.claim.shape.gcds)?)
+}

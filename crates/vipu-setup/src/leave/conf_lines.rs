@@ -1,0 +1,88 @@
+//! The lines about IPUs in slurm.conf and plugstack.conf.
+
+use std::path::Path;
+
+use slurm_conf::Place;
+
+use super::jobs::{self, Job};
+use super::left::Left;
+use super::site::Site;
+
+/// The lists of slurm.conf that have a word of slurm-vipu.
+const LISTS: [&str; 2] = ["JobSubmitPlugins", "AccountingStorageTRES"];
+
+/// Why one word stays for now.
+const KEEP: &str =
+    "keep vipu in GresTypes for now: slurmctld still knows jobs with IPUs, and would log errors about them";
+
+/// What to change when nothing is left, for people.
+pub fn to_change(site: &Site, jobs: &[Job]) -> Vec<String> {
+    let mut lines = vec!["now change these lines, and restart slurmctld and slurmd:".to_owned()];
+    let stock = format!("{}; write the stock selector", site.select_type());
+    lines.push(format!("  {}: {stock}", place(site, "SelectType")));
+    lines.extend(left(site, jobs).iter().map(|left| format!("  {left}")));
+    if jobs::remembered(jobs) {
+        lines.push(format!("  {}: {KEEP}", place(site, "GresTypes")));
+    }
+    lines.push("then run: slurm-vipu-setup leave --clean".to_owned());
+    lines
+}
+
+/// The lines to remove.
+pub fn left(site: &Site, jobs: &[Job]) -> Vec<Left> {
+    let mut left = Vec::new();
+    let remove = |word: &str| format!("remove {word}");
+    for key in LISTS {
+        for word in listed(site, key) {
+            left.push(Left::new(place(site, key), format!("{key} has {word}"), remove(&word)));
+        }
+    }
+    left.extend(site.conf.nodes().iter().filter_map(gres));
+    left.extend(own_folders(site).map(|folder| {
+        let what = format!("PluginDir has {folder}, without which Slurm does not start");
+        Left::new(place(site, "PluginDir"), what, "remove it before you remove the folder")
+    }));
+    if !jobs::remembered(jobs) {
+        for word in listed(site, "GresTypes") {
+            left.push(Left::new(place(site, "GresTypes"), format!("GresTypes has {word}"), remove(&word)));
+        }
+    }
+    if let Some(plugin) = site.plugstack.plugin("spank_ipuof.so") {
+        left.push(Left::new(shown(&plugin.place), "it loads spank_ipuof.so", "remove the line"));
+    }
+    left
+}
+
+/// The folders of PluginDir that have plugins of slurm-vipu only.
+fn own_folders(site: &Site) -> impl Iterator<Item = &str> {
+    let folders = site.conf.value("PluginDir").unwrap_or_default().split(':');
+    folders.filter(|folder| {
+        let has = |name: &str| Path::new(folder).join(name).exists();
+        has("select_vipu.so") && !has("select_cons_tres.so")
+    })
+}
+
+/// The words of a list that name the GRES or a plugin of slurm-vipu.
+fn listed(site: &Site, key: &str) -> Vec<String> {
+    let words = site.conf.value(key).unwrap_or_default().split(',').map(str::trim);
+    let own = |word: &&str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        name == "vipu" || name.starts_with("vipu:")
+    };
+    words.filter(own).map(str::to_owned).collect()
+}
+
+fn gres(node: &slurm_conf::Named) -> Option<Left> {
+    let gres = node.get("Gres")?;
+    let offer = gres.value.split(',').find(|offer| offer.split(':').next() == Some("vipu"))?;
+    let what = format!("Gres={} of {}", gres.value, node.name);
+    Some(Left::new(shown(&gres.place), what, format!("remove {offer}")))
+}
+
+fn place(site: &Site, key: &str) -> String {
+    site.conf.line(key).map_or_else(|| site.path.display().to_string(), |line| shown(&line.place))
+}
+
+fn shown(place: &Place) -> String {
+    format!("{}:{}", place.file.display(), place.line)
+}

@@ -1,0 +1,105 @@
+//! The configuration of the site.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, anyhow};
+use driver::journal::{self, LiveRecord};
+use slurm_conf::{Plugstack, SlurmConf};
+use vipu_conf::Settings;
+
+/// The configuration of slurmctld's host.
+pub struct Site {
+    /// slurm.conf.
+    pub path: PathBuf,
+    pub conf: SlurmConf,
+    pub plugstack: Plugstack,
+    /// The settings of each file for models.
+    pub settings: Vec<Settings>,
+    /// The partitions of the journal, or why nobody knows them.
+    pub journal: Result<Vec<LiveRecord>, String>,
+}
+
+/// The files of this host.
+struct OnDisk;
+
+impl slurm_conf::Files for OnDisk {
+    fn read(&mut self, path: &Path) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+    }
+
+    fn matching(&mut self, pattern: &Path) -> Vec<PathBuf> {
+        glob::glob(&pattern.to_string_lossy()).into_iter().flatten().flatten().collect()
+    }
+}
+
+impl Site {
+    pub fn read(slurm_conf: Option<&Path>) -> Result<Self> {
+        let named = slurm_conf.map(Path::to_owned).or_else(|| env::var_os("SLURM_CONF").map(PathBuf::from));
+        let path = named.unwrap_or_else(|| "/etc/slurm/slurm.conf".into());
+        let conf = SlurmConf::read(&path, &mut OnDisk)
+            .with_context(|| format!("{}: run this on slurmctld's host, as root", path.display()))?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let beside = folder.join("plugstack.conf");
+        let plugstack = conf.value("PlugStackConfig").map_or(beside, PathBuf::from);
+        let plugstack = Plugstack::read(&plugstack, &mut OnDisk).unwrap_or_default();
+        let settings = settings(folder)?;
+        let mut site = Self { path, conf, plugstack, settings, journal: Ok(Vec::new()) };
+        site.journal = journal(&site.state("vipu_journal"));
+        Ok(site)
+    }
+
+    pub fn select_type(&self) -> String {
+        format!("SelectType={}", self.conf.value("SelectType").unwrap_or("(none)"))
+    }
+
+    /// Whether slurmctld loads select_vipu.so at its next start.
+    pub fn has_our_selector(&self) -> bool {
+        self.conf.value("SelectType").is_some_and(|value| value.starts_with("select/vipu"))
+    }
+
+    /// A file in StateSaveLocation.
+    pub fn state(&self, name: &str) -> PathBuf {
+        Path::new(self.conf.value("StateSaveLocation").unwrap_or("/var/spool")).join(name)
+    }
+
+    pub fn cluster(&self) -> &str {
+        self.conf.value("ClusterName").unwrap_or_default()
+    }
+
+    /// A command of Slurm that uses this slurm.conf.
+    pub fn slurm(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("SLURM_CONF", &self.path);
+        command
+    }
+
+    /// The directories of IPUoF files, of today's settings and of the journal.
+    pub fn ipuof_dirs(&self) -> BTreeSet<PathBuf> {
+        let journal = self.journal.as_deref().unwrap_or_default();
+        let used = journal.iter().filter_map(|record| record.ipuof_dir.clone());
+        self.settings.iter().filter_map(|settings| settings.ipuof_dir.clone()).chain(used).collect()
+    }
+}
+
+/// The settings of all files beside slurm.conf that name a controller.
+fn settings(folder: &Path) -> Result<Vec<Settings>> {
+    let pattern = folder.join("*.conf");
+    let files = glob::glob(&pattern.to_string_lossy())?.flatten();
+    let names_controller =
+        |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.to_lowercase().contains("apihost"));
+    let read = |file: PathBuf| vipu_conf::load_file(&file).map(|good| good.settings);
+    files.filter(names_controller).map(|file| read(file).map_err(|why| anyhow!(why.one_line()))).collect()
+}
+
+fn journal(path: &Path) -> Result<Vec<LiveRecord>, String> {
+    match fs::read(path) {
+        Ok(text) => journal::compacted(&text, |_| None).map(|(live, _)| live),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(why) => Err(format!("cannot read it: {why}")),
+    }
+}

@@ -1,0 +1,109 @@
+//! slurm-vipu-setup: links the plugins into a plugin directory of Slurm, and prepares a site to leave slurm-vipu.
+//!
+//! It edits no configuration file, and starts and stops no daemon.
+#![forbid(unsafe_code)]
+
+mod leave;
+mod plugin_links;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use leave::Step;
+
+/// Links the plugins of slurm-vipu into a plugin directory of Slurm, or prepares a site to leave slurm-vipu.
+#[derive(Parser)]
+#[command(name = "slurm-vipu-setup", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(flatten)]
+    links: Links,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Links to the plugins.
+#[derive(Args)]
+struct Links {
+    /// Link all plugins into this plugin directory of Slurm, for a Slurm that was not packaged.
+    ///
+    /// `PluginDir=` with both directories in slurm.conf does without links.
+    #[arg(long, value_name = "DIR")]
+    plugindir: Option<PathBuf>,
+    /// Remove the links again.
+    #[arg(long, requires = "plugindir")]
+    remove: bool,
+    /// The folder with the plugins.
+    #[arg(long, value_name = "DIR", requires = "plugindir", default_value = "/usr/lib/slurm-vipu")]
+    from: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what would be left, or is left, when SelectType goes back to the stock selector.
+    ///
+    /// Exit status: 0 if nothing is left, 1 if something is, 2 after an error.
+    #[command(arg_required_else_help = true)]
+    Leave {
+        #[command(flatten)]
+        step: StepArguments,
+        /// slurm.conf [default: the variable SLURM_CONF, or /etc/slurm/slurm.conf].
+        #[arg(long, value_name = "FILE")]
+        slurm_conf: Option<PathBuf>,
+    },
+}
+
+/// Exactly one step.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct StepArguments {
+    /// Show what is left, and what to do about it. Changes nothing.
+    #[arg(long)]
+    check: bool,
+    /// Hold all waiting jobs with IPUs, and say why in their AdminComment.
+    #[arg(long)]
+    hold: bool,
+    /// Cancel all waiting jobs with IPUs.
+    #[arg(long)]
+    cancel: bool,
+    /// After SelectType was changed: remove partitions without a job, and the files of slurm-vipu.
+    #[arg(long)]
+    clean: bool,
+}
+
+impl StepArguments {
+    fn step(&self) -> Step {
+        match (self.hold, self.cancel, self.clean) {
+            (true, ..) => Step::Hold,
+            (_, true, _) => Step::Cancel,
+            (.., true) => Step::Clean,
+            _ => Step::Check,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(code) => code,
+        Err(why) => {
+            eprintln!("slurm-vipu-setup: {why:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let Links { plugindir, remove, from } = &arguments.links;
+    if let Some(directory) = plugindir {
+        match remove {
+            true => plugin_links::remove(from, directory)?,
+            false => plugin_links::make(from, directory)?,
+        }
+    }
+    match &arguments.command {
+        Some(Command::Leave { step, slurm_conf }) => leave::run(step.step(), slurm_conf.as_deref()),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}

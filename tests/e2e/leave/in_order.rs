@@ -1,0 +1,91 @@
+//! Leaving in order: no job with IPUs waits or runs when SelectType changes.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+
+use super::{edit, leave, left, remove_ipus, runs_a_stock_job, start_stock, use_stock_selector};
+use crate::LIMIT;
+use crate::jobs::{brisk, cancel, ended, let_go, partition, running, runs, staying, submit};
+
+#[test]
+fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
+    brisk().run(|cluster| {
+        let active = running(cluster, 64, &[])?;
+        let waiting = staying(cluster, 4, &[])?;
+        let array = staying(cluster, 4, &["--array=1-3"])?;
+        let without_ipus = submit(cluster, &[])?;
+        runs(cluster, without_ipus)?;
+
+        let checked = leave(cluster, "--check")?;
+        ensure!(checked.code == 1, "{checked:?}");
+        for words in [
+            format!("jobs: 2 jobs wait with IPUs: {waiting} {array}; "),
+            format!("jobs: 1 job has IPUs: {active}; wait for the end"),
+            format!("partitions slurm_{active}; "),
+        ] {
+            ensure!(checked.stdout.contains(&words), "'{words}' is not in: {checked:?}");
+        }
+        let refused = leave(cluster, "--clean")?;
+        ensure!(
+            refused.code == 2 && refused.stderr.contains("still says SelectType=select/vipu"),
+            "{refused:?}"
+        );
+
+        let held = left(cluster, "--hold")?;
+        ensure!(held == format!("held: {waiting} {array}\n"), "{held}");
+        let_go(cluster, active)?;
+        cluster.mock().await_removed(&partition(active), LIMIT)?;
+        let checked = left(cluster, "--check")?;
+        for words in [
+            "nothing is left",
+            "select/vipu; write the stock selector",
+            "keep vipu in GresTypes for now",
+            "PluginDir has ",
+        ] {
+            ensure!(checked.contains(words), "'{words}' is not in: {checked}");
+        }
+
+        cluster.stop_slurmctld()?;
+        use_stock_selector(cluster)?;
+        remove_ipus(cluster)?;
+        let plugins = cluster.layout().plugins();
+        edit(cluster, "slurm.conf", &[(&format!("{}:", plugins.display()), "")])?;
+        fs::remove_dir_all(plugins)?;
+        start_stock(cluster)?;
+        let log = cluster.slurmctld_log();
+        ensure!(!log.contains("gres_job_state_unpack"), "stock Slurm complains of IPU jobs: {log}");
+        for job in [waiting, array] {
+            let held = cluster.job(job)?;
+            ensure!(held.state == "PENDING" && held.reason == "JobHeldAdmin", "{held:?}");
+            let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
+            ensure!(shown.contains("AdminComment=slurm-vipu leaves this cluster"), "{shown}");
+        }
+        runs_a_stock_job(cluster)?;
+        let_go(cluster, without_ipus)?;
+
+        let checked = leave(cluster, "--check")?;
+        ensure!(
+            checked.code == 1 && checked.stdout.contains("vipu_journal: slurm-vipu wrote it"),
+            "{checked:?}"
+        );
+        left(cluster, "--clean")?;
+        for file in ["vipu.conf", "pod64.conf"] {
+            fs::remove_file(cluster.layout().conf(file))?;
+        }
+        let checked = left(cluster, "--check")?;
+        ensure!(checked == "nothing is left\nslurm-vipu can be uninstalled\n", "{checked}");
+        for folder in [cluster.layout().state(), cluster.layout().ipuof()] {
+            let names =
+                fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
+            let ours: Vec<_> = names
+                .filter(|name: &Result<String>| name.as_ref().is_ok_and(|it| it.contains("vipu")))
+                .collect();
+            ensure!(ours.is_empty(), "in {}: {ours:?}", folder.display());
+        }
+        for job in [waiting, array] {
+            cancel(cluster, job)?;
+        }
+        ended(cluster, waiting, "CANCELLED").map(drop)
+    })
+}
