@@ -8,7 +8,10 @@ mod build;
 mod contents;
 mod deb;
 mod glibc;
+mod licences;
+mod linked;
 mod rpm;
+mod sbom;
 mod staging;
 #[cfg(test)]
 mod tests;
@@ -24,7 +27,7 @@ use anyhow::{Context, Result, ensure};
 use testbed::{compose, say};
 
 use self::contents::PACKAGES;
-use self::staging::Family;
+use self::staging::{Family, Parts};
 use crate::{needed_packages, run};
 
 /// What every package says of itself.
@@ -65,21 +68,41 @@ pub fn run(out: &Path, trial: bool) -> Result<()> {
     glibc::check(&built)?;
     let _ = fs::remove_dir_all(out);
     fs::create_dir_all(out)?;
+    package(built, &release, out)?;
+    say(format!("the packages are in {}", out.display()));
+    if trial { trial::run(out) } else { Ok(()) }
+}
+
+/// Makes the packages of built objects.
+fn package(built: PathBuf, release: &Release, out: &Path) -> Result<()> {
     let work = tempfile::tempdir()?;
+    let parts = Parts { built, documents: work.path().join("documents") };
+    write_documents(release, &parts.documents, out)?;
     for package in PACKAGES {
         let tree = |family: Family| {
             let tree = work.path().join(format!("{}-{family:?}", package.name));
-            staging::stage(package, family, &built, &tree).map(|()| tree)
+            staging::stage(package, family, &parts, &tree).map(|()| tree)
         };
-        deb::make(package, &release, &tree(Family::Debian)?, out)?;
-        rpm::make(package, &release, &tree(Family::RedHat)?, work.path(), out)?;
+        deb::make(package, release, &tree(Family::Debian)?, out)?;
+        rpm::make(package, release, &tree(Family::RedHat)?, work.path(), out)?;
     }
     let all = work.path().join("all");
-    PACKAGES.iter().try_for_each(|package| staging::stage(package, Family::Any, &built, &all))?;
-    archive::make(&release, &all, out)?;
-    checksums(out)?;
-    say(format!("the packages are in {}", out.display()));
-    if trial { trial::run(out) } else { Ok(()) }
+    PACKAGES.iter().try_for_each(|package| staging::stage(package, Family::Any, &parts, &all))?;
+    archive::make(release, &all, out)?;
+    checksums(out)
+}
+
+/// Writes what the objects contain, and under which licences. The bill of materials is also beside the packages.
+fn write_documents(release: &Release, documents: &Path, out: &Path) -> Result<()> {
+    fs::create_dir_all(documents)?;
+    let crates = linked::crates()?;
+    let bill = sbom::document(release, &crates)?;
+    for folder in [documents, out] {
+        fs::write(folder.join(sbom::file_name(release)), &bill)?;
+    }
+    let licences = documents.join(licences::FILE);
+    fs::write(&licences, licences::document(&crates)?)?;
+    staging::gzip(&licences)
 }
 
 /// The time of the commit, or the one that the environment gives, as other build tools take it.

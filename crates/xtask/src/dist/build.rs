@@ -14,7 +14,7 @@ use crate::{build, needed_packages, run};
 /// Zig has the stubs of every glibc. PyPI has both programs.
 const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The programs, each of the package with its name, but for the mock.
 const PROGRAMS: [&str; 4] = ["ipuof-fetch", "svipu", "vipu-setup", "mock-vipu"];
@@ -26,8 +26,7 @@ pub fn objects() -> Result<PathBuf> {
     let folder = workspace.join("target/for-sites");
     let target = format!("{TARGET}.{}", glibc::NEWEST);
     let mut cargo = run::cargo_command(&["zigbuild", "--release", "--locked", "--target", &target]);
-    cargo.args(build::plugin_packages());
-    cargo.args(PROGRAMS.iter().flat_map(|program| ["--package", program]));
+    cargo.args(packages());
     let path = env::var_os("PATH").unwrap_or_default();
     let paths = [tools.join("bin")].into_iter().chain(env::split_paths(&path));
     cargo.env("PATH", env::join_paths(paths)?);
@@ -35,6 +34,11 @@ pub fn objects() -> Result<PathBuf> {
     cargo.env("CARGO_ENCODED_RUSTFLAGS", without_paths(&workspace)?);
     run::visibly(cargo)?;
     Ok(folder.join(TARGET).join("release"))
+}
+
+/// The cargo arguments that select everything that is shipped.
+pub fn packages() -> impl Iterator<Item = &'static str> {
+    build::plugin_packages().chain(PROGRAMS.into_iter().flat_map(|program| ["--package", program]))
 }
 
 /// Flags that leave the folders of this build out of messages.

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 use anyhow::Result;
 
 use super::contents::{MAINTAINER, Package};
-use super::{Release, glibc};
+use super::{Release, glibc, staging};
 use crate::run;
 
 /// Makes the package of a staged tree.
@@ -19,11 +19,7 @@ pub fn make(package: &Package, release: &Release, tree: &Path, out: &Path) -> Re
     let doc = tree.join("usr/share/doc").join(package.name);
     fs::write(doc.join("copyright"), COPYRIGHT)?;
     fs::write(doc.join("changelog"), changelog(package, release)?)?;
-    run::visibly({
-        let mut gzip = Command::new("gzip");
-        gzip.args(["-9", "--no-name"]).arg(doc.join("changelog"));
-        gzip
-    })?;
+    staging::gzip(&doc.join("changelog"))?;
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(tree);
     dpkg.arg(out.join(format!("{}_{}_amd64.deb", package.name, release.version)));

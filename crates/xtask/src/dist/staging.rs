@@ -38,11 +38,31 @@ impl Family {
     }
 }
 
+/// What the packages are made of, beside files of the tree.
+pub struct Parts {
+    /// The folder of the objects and programs.
+    pub built: PathBuf,
+    /// The folder of the documents that each package has: what the objects contain, and its licences.
+    pub documents: PathBuf,
+}
+
 /// Copies the files of a package to their places below `tree`.
-pub fn stage(package: &Package, family: Family, built: &Path, tree: &Path) -> Result<()> {
-    let stage = Stage { package, family, built, tree };
+pub fn stage(package: &Package, family: Family, parts: &Parts, tree: &Path) -> Result<()> {
+    let stage = Stage { package, family, built: &parts.built, tree };
     package.files.iter().try_for_each(|file| stage.file(file))?;
-    OF_EACH.iter().try_for_each(|name| stage.text(name, &stage.doc(name)))
+    OF_EACH.iter().try_for_each(|name| stage.text(name, &stage.doc(name)))?;
+    for document in fs::read_dir(&parts.documents)? {
+        let document = document?;
+        stage.copy(&document.path(), &stage.doc(&document.file_name().to_string_lossy()), 0o644)?;
+    }
+    Ok(())
+}
+
+/// Compresses a file, without its time.
+pub fn gzip(file: &Path) -> Result<()> {
+    let mut gzip = Command::new("gzip");
+    gzip.args(["-9", "--no-name", "--force"]).arg(file);
+    run::visibly(gzip)
 }
 
 struct Stage<'a> {
@@ -97,11 +117,7 @@ impl Stage<'_> {
         fs::create_dir_all(&manual)?;
         self.svipu(&["man", &manual.display().to_string()])?;
         for page in fs::read_dir(&manual)? {
-            run::visibly({
-                let mut gzip = Command::new("gzip");
-                gzip.args(["-9", "--no-name", "--force"]).arg(page?.path());
-                gzip
-            })?;
+            gzip(&page?.path())?;
         }
         let shells = [
             ("bash", "/usr/share/bash-completion/completions/svipu"),

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, env, fs};
 use testbed::programs;
 
 use super::contents::{File, PACKAGES};
-use super::{Release, deb, glibc, rpm};
+use super::{Release, deb, glibc, licences, linked, rpm, sbom};
 use crate::run;
 
 const RELEASE: Release = Release { version: "1.2.3", time: 0 };
@@ -57,4 +57,46 @@ fn pkg_the_glibc_that_an_object_needs_is_read_from_it() {
     assert!(versions.iter().any(|version| version == "2.2.5"), "{versions:?}");
     assert!(glibc::number("2.10") > glibc::number("2.9"));
     assert!(glibc::number("2.28.1") > glibc::number(glibc::NEWEST));
+}
+
+#[test]
+fn pkg_the_bill_of_materials_lists_what_is_linked_and_nothing_else() {
+    let crates = linked::crates().unwrap();
+    let bill: serde_json::Value = serde_json::from_str(&sbom::document(&RELEASE, &crates).unwrap()).unwrap();
+    assert_eq!(bill["metadata"]["timestamp"], "1970-01-01T00:00:00Z");
+    let components = bill["components"].as_array().unwrap();
+    let component = |name: &str| components.iter().find(|component| component["name"] == name);
+    let tonic = component("tonic").unwrap();
+    assert!(tonic["purl"].as_str().unwrap().starts_with("pkg:cargo/tonic@"), "{tonic}");
+    assert_eq!(tonic["licenses"][0]["expression"], "MIT");
+    assert_eq!(tonic["hashes"][0]["content"].as_str().unwrap().len(), 64);
+    let own = component("slurm-host").unwrap();
+    assert_eq!(
+        (own["licenses"][0]["expression"].as_str(), own.get("purl")),
+        (Some("GPL-2.0-or-later"), None)
+    );
+    assert!(component("std").is_some());
+    // A macro, the need of a build script, the need of a test.
+    for name in ["serde_derive", "protox", "proptest"] {
+        assert!(component(name).is_none(), "{name}");
+    }
+}
+
+#[test]
+fn pkg_each_licence_text_is_there_once_with_the_crates_that_ship_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = |name: &str, text: Option<&str>| {
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        if let Some(text) = text {
+            fs::write(folder.join("LICENSE-MIT"), text).unwrap();
+        }
+        let (version, licence, checksum) = ("1.0.0".into(), "MIT".into(), Some("00".into()));
+        linked::Crate { name: name.into(), version, licence, folder: Some(folder), checksum }
+    };
+    let crates = [one("a", Some("Permission\r\n")), one("b", None), one("c", Some("\nPermission"))];
+    let document = licences::document(&crates).unwrap();
+    assert_eq!(document.matches("\nPermission\n").count(), 1, "{document}");
+    assert!(document.contains("\na 1.0.0, c 1.0.0\n"), "{document}");
+    assert!(document.contains("\nb 1.0.0: MIT; it ships no text\n"), "{document}");
 }
