@@ -12,7 +12,13 @@ use std::process::ExitCode;
 
 use order::{Order, Refusal};
 
+vipu_types::version_note!(concat!("slurm-vipu ", env!("CARGO_PKG_VERSION"), "\0"));
+
 fn main() -> ExitCode {
+    if std::env::args_os().skip(1).eq(["--version"]) {
+        println!("ipuof-fetch {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
     match Order::from_args(std::env::args_os().skip(1)).and_then(carry_out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(refusal) => {

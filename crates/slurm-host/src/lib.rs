@@ -1,7 +1,7 @@
 //! The only safe interface to a Slurm daemon.
 //!
-//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins. Other code sees a
-//! safe interface. A job view cannot outlive the lock under which it was obtained ([`job::JobRef`]). Only the
+//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins, but for the section
+//! of [`version_note`]. Other code sees a safe interface. A job view cannot outlive the lock under which it was obtained ([`job::JobRef`]). Only the
 //! one thread that owns a [`locks::LockPermit`] can take slurmctld's locks. A callback already runs under
 //! them and cannot take them again.
 //!
@@ -43,3 +43,4 @@ pub mod threads;
 
 pub use slurm_release as release;
 pub use slurmctld::check;
+pub use vipu_types::version_note;

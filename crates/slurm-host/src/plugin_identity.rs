@@ -35,7 +35,7 @@ macro_rules! plugin_identity {
         #[unsafe(no_mangle)]
         pub static plugin_version: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
-        $crate::build_text!();
+        $crate::version_note!($crate::plugin_table::BUILD_TEXT);
 
         // SAFETY: the loader runs the functions of this section before dlopen returns, that is before Slurm
         // reads plugin_version; `on_load` is such a function and lets no panic out.

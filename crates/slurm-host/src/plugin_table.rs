@@ -22,21 +22,9 @@ pub const BUILD: u64 = match u64::from_str_radix(env!("SLURM_HOST_BUILD"), 10) {
     Err(_) => panic!("the build script writes a number"),
 };
 
-/// The version and [`BUILD`] as a text that ends with NUL, as the plugin files tell it to `svipu doctor`.
-pub const BUILD_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("SLURM_HOST_BUILD"), "\0");
-
-/// Exports [`BUILD_TEXT`] as `slurm_vipu_build`.
-#[macro_export]
-macro_rules! build_text {
-    () => {
-        /// The version and the number of the build, for `svipu doctor`, which reads the file.
-        // SAFETY: no other object has this name.
-        #[unsafe(no_mangle)]
-        #[allow(non_upper_case_globals, reason = "the name of a symbol")]
-        pub static slurm_vipu_build: [u8; $crate::plugin_table::BUILD_TEXT.len()] =
-            $crate::plugin_identity::bytes($crate::plugin_table::BUILD_TEXT);
-    };
-}
+/// The text of the note in each plugin that has to be of one build with the others.
+pub const BUILD_TEXT: &str =
+    concat!("slurm-vipu ", env!("CARGO_PKG_VERSION"), " build ", env!("SLURM_HOST_BUILD"), "\0");
 
 /// The result of [`PluginTable::job_test`] after it answered yes in the inner selector's place.
 pub const ANSWERED: c_int = c_int::MIN;

@@ -22,7 +22,7 @@ use crate::plugin::{self, Ends, Plugin, plugin};
 use crate::slurm_records::{SlurmDescription, SlurmJob, SlurmJobMut, SlurmTest, question};
 use crate::start_line::Surroundings;
 
-slurm_host::build_text! {}
+slurm_host::version_note!(slurm_host::plugin_table::BUILD_TEXT);
 
 static CONTROLLER: PluginTable = PluginTable {
     job_test,

@@ -26,8 +26,6 @@ use crate::node_fitness;
 use crate::sharing;
 use crate::task::{Task, prepare};
 
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
-
 /// The plugin's name in Slurm's log.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
@@ -38,14 +36,7 @@ pub static plugin_name: [u8; 12] = *b"spank_ipuof\0";
 #[allow(non_upper_case_globals, reason = "Slurm looks for this name")]
 pub static plugin_type: [u8; 6] = *b"spank\0";
 
-/// The version of slurm-vipu, for `svipu doctor`, which reads the file.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "a name as those of Slurm")]
-pub static slurm_vipu_build: [u8; VERSION.len()] = {
-    let mut text = [0; VERSION.len()];
-    text.copy_from_slice(VERSION.as_bytes());
-    text
-};
+vipu_types::version_note!(concat!("slurm-vipu ", env!("CARGO_PKG_VERSION"), "\0"));
 
 /// The series of the Slurm that loaded the plugin, zero if it is unknown. Slurm does not want the third
 /// number of the release from SPANK plugins.

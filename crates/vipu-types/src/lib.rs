@@ -21,6 +21,7 @@ mod run;
 mod security;
 mod shape;
 mod shown;
+pub mod version_note;
 
 pub use after_failure::{AfterFailure, BadExitCodes, ExitCodes};
 pub use controller_name::ControllerName;

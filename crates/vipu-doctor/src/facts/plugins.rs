@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use slurm_release::{Version, table_file};
+use vipu_types::version_note;
 
 use super::{Slurm, Unseen};
 use crate::host::{Host, read};
@@ -24,9 +25,6 @@ const USUAL: [&str; 4] =
 
 /// Slurm's own plugin that tells its release. Each Slurm has it.
 const STOCK: &str = "select_cons_tres.so";
-
-/// The symbol with the build of slurm-vipu.
-const BUILD: &str = "slurm_vipu_build";
 
 /// The plugin files.
 pub(crate) struct Plugins {
@@ -87,14 +85,10 @@ fn plugin(host: &Host<'_>, folder: &Path, name: &'static str, unseen: &mut Unsee
             Vec::new()
         }
     };
-    let told = symbol(&bytes, BUILD).and_then(|bytes| {
-        let text = bytes.split(|byte| *byte == 0).next()?;
-        Some(String::from_utf8_lossy(text).into_owned())
-    });
-    let (version, build) = match told.as_deref().map(|told| told.split_once(' ').ok_or(told)) {
-        Some(Ok((version, build))) => (Some(version.to_owned()), Some(build.to_owned())),
-        Some(Err(version)) => (Some(version.to_owned()), None),
-        None => (None, None),
+    let told = noted(&bytes).unwrap_or_default();
+    let (version, build) = match told.split_once(" build ") {
+        Some((version, build)) => (Some(version.to_owned()), Some(build.to_owned())),
+        None => (Some(told).filter(|told| !told.is_empty()), None),
     };
     Some(PluginFile { name, folder: folder.to_owned(), version, build })
 }
@@ -104,6 +98,14 @@ fn release(path: &Path) -> Option<Version> {
     let bytes = read(path).ok()?;
     let number = symbol(&bytes, "plugin_version")?.first_chunk::<4>().copied()?;
     Some(Version(u32::from_le_bytes(number)))
+}
+
+/// The version and the build in the note of a plugin file.
+fn noted(bytes: &[u8]) -> Option<String> {
+    let file = object::File::parse(bytes).ok()?;
+    let note = file.section_by_name(version_note::SECTION)?.data().ok()?;
+    let text = note.split(|byte| *byte == 0).find_map(|text| text.strip_prefix(b"slurm-vipu "))?;
+    Some(String::from_utf8_lossy(text).into_owned())
 }
 
 /// The bytes from a symbol of an ELF file to the end of its section.

@@ -34,7 +34,7 @@ fn cli_doctor_plugin_files_are_wrong() {
         ("selector", |tree| tree.remove("/usr/lib/slurm/select_vipu.so"), unchanged),
         ("back", |tree| tree.remove("/usr/lib/slurm/vipu_slurmctld.so"), unchanged),
         ("submit plugin", |tree| tree.remove("/usr/lib/slurm/job_submit_vipu.so"), unchanged),
-        ("another build", |tree| tree.plugin("vipu_slurmctld.so", "0.1.0 5678"), unchanged),
+        ("another build", |tree| tree.plugin("vipu_slurmctld.so", "0.1.0 build 5678"), unchanged),
         ("another version", |tree| tree.plugin("spank_ipuof.so", "0.0.9"), unchanged),
         ("no build", |tree| tree.write("/usr/lib/slurm/gres_vipu.so", "no ELF"), unchanged),
         (
@@ -50,7 +50,7 @@ fn cli_doctor_plugin_files_are_wrong() {
             },
             unchanged,
         ),
-        ("both names", |tree| tree.plugin("select_vipu_cons_tres.so", "0.1.0 1234"), unchanged),
+        ("both names", |tree| tree.plugin("select_vipu_cons_tres.so", "0.1.0 build 1234"), unchanged),
         ("unknown release", |_| (), |facts| facts.plugins.release = "26.05.4".parse().ok()),
         ("no release", |tree| tree.remove("/usr/lib/slurm/select_cons_tres.so"), unchanged),
         ("table", |tree| tree.write("/etc/slurm/slurm-layout.conf", "Release=24.11.5\n"), unchanged),

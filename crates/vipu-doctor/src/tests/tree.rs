@@ -150,15 +150,14 @@ impl Tree {
         let slurm = elf::with_symbol("plugin_version", &0x0018_0b05_u32.to_le_bytes());
         self.write("/usr/lib/slurm/select_cons_tres.so", slurm);
         for name in ["select_vipu.so", "job_submit_vipu.so", "vipu_slurmctld.so", "gres_vipu.so"] {
-            self.plugin(name, "0.1.0 1234");
+            self.plugin(name, "0.1.0 build 1234");
         }
         self.plugin("spank_ipuof.so", "0.1.0");
     }
 
     /// Writes a plugin file of a build.
     pub(crate) fn plugin(&self, name: &str, build: &str) {
-        let bytes = elf::with_symbol("slurm_vipu_build", format!("{build}\0").as_bytes());
-        self.write(&format!("/usr/lib/slurm/{name}"), bytes);
+        self.write(&format!("/usr/lib/slurm/{name}"), elf::with_version_note(&format!("slurm-vipu {build}")));
     }
 
     /// Writes the status document with a change.
