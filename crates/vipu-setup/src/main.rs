@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use leave::Step;
 
@@ -53,6 +53,9 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         slurm_conf: Option<PathBuf>,
     },
+    /// Write the man pages into a directory.
+    #[command(hide = true)]
+    Man { directory: PathBuf },
 }
 
 /// Exactly one step.
@@ -104,6 +107,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     match &arguments.command {
         Some(Command::Leave { step, slurm_conf }) => leave::run(step.step(), slurm_conf.as_deref()),
+        Some(Command::Man { directory }) => {
+            clap_mangen::generate_to(Arguments::command(), directory)?;
+            Ok(ExitCode::SUCCESS)
+        }
         None => Ok(ExitCode::SUCCESS),
     }
 }

@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
+use clap::{CommandFactory as _, Parser, Subcommand};
 use mock_vipu::{Allocation, Hardware, MockServer, Options, Placement, Settings, Tls, User};
 
 /// A mock V-IPU controller with the public user API over gRPC.
 #[derive(Parser)]
 #[command(name = "mock-vipu-server", version)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// A Pod as sold: pod4, pod16, pod64 or pod128
     #[arg(long, value_parser = parse_preset, default_value = "pod64")]
     preset: Hardware,
@@ -57,6 +59,13 @@ struct Arguments {
     /// The address at which tests inject faults; port 0 chooses a free port
     #[arg(long)]
     control: Option<SocketAddr>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Write the man page to a directory
+    #[command(hide = true)]
+    Man { directory: PathBuf },
 }
 
 fn parse_preset(name: &str) -> Result<Hardware> {
@@ -125,6 +134,9 @@ impl Arguments {
 async fn main() -> Result<()> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let arguments = Arguments::parse();
+    if let Some(Command::Man { directory }) = arguments.command {
+        return Ok(clap_mangen::generate_to(Arguments::command(), directory)?);
+    }
     let server = MockServer::start(Options {
         hardware: arguments.hardware(),
         settings: arguments.settings(),

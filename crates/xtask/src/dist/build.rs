@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
+use super::contents::{File, PACKAGES};
 use super::glibc;
 use crate::{build, needed_packages, run};
 
@@ -15,9 +16,6 @@ use crate::{build, needed_packages, run};
 const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
 
 pub const TARGET: &str = "x86_64-unknown-linux-gnu";
-
-/// The programs, each of the package with its name, but for the mock.
-const PROGRAMS: [&str; 4] = ["ipuof-fetch", "svipu", "vipu-setup", "mock-vipu"];
 
 /// Builds everything. Returns the folder with the results.
 pub fn objects() -> Result<PathBuf> {
@@ -38,7 +36,12 @@ pub fn objects() -> Result<PathBuf> {
 
 /// The cargo arguments that select everything that is shipped.
 pub fn packages() -> impl Iterator<Item = &'static str> {
-    build::plugin_packages().chain(PROGRAMS.into_iter().flat_map(|program| ["--package", program]))
+    let files = PACKAGES.iter().flat_map(|package| package.files);
+    let programs = files.filter_map(|file| match file {
+        File::Helper(of) | File::Program(_, of) => Some(["--package", *of]),
+        _ => None,
+    });
+    build::plugin_packages().chain(programs.flatten())
 }
 
 /// Flags that leave the folders of this build out of messages.

@@ -18,19 +18,19 @@ pub struct Package {
 pub enum File {
     /// A plugin, by its name in Slurm's plugin directory, without `.so`.
     Plugin(&'static str),
-    /// A program that plugins start, beside them.
+    /// A program that plugins start, beside them. Its crate has the same name.
     Helper(&'static str),
-    /// A program that people start.
-    Program(&'static str),
+    /// A program that people start, and its crate. `PROGRAM man DIR` writes its man pages.
+    Program(&'static str, &'static str),
     /// A file of the tree, and its place.
     Text(&'static str, &'static str),
     /// A folder of the tree with examples.
     Examples(&'static str),
-    /// The man pages of svipu, and its completions for shells.
-    ManualAndCompletions,
+    /// What `PROGRAM completions SHELL` writes.
+    Completions(&'static str),
 }
 
-use File::{Examples, Helper, ManualAndCompletions, Plugin, Program, Text};
+use File::{Completions, Examples, Helper, Plugin, Program, Text};
 
 pub const PACKAGES: &[&Package] = &[&LOGIN, &NODE, &CONTROLLER, &TOOLS, &MOCK];
 
@@ -40,7 +40,7 @@ const LOGIN: Package = Package {
     description: "The selector, which Slurm's commands of some releases load, and the options of srun, sbatch and \
                   salloc for IPUs. Nodes and controllers need this package as well.",
     needs: &[],
-    files: &[Plugin("select_vipu"), Plugin("spank_ipuof"), Program("slurm-vipu-setup")],
+    files: &[Plugin("select_vipu"), Plugin("spank_ipuof"), Program("slurm-vipu-setup", "vipu-setup")],
     next: "Add to plugstack.conf: required spank_ipuof.so ipuof_dir=/shared/ipuof",
 };
 
@@ -82,8 +82,8 @@ const TOOLS: Package = Package {
                   numbers to Prometheus.",
     needs: &[],
     files: &[
-        Program("svipu"),
-        ManualAndCompletions,
+        Program("svipu", "svipu"),
+        Completions("svipu"),
         Text("monitoring/vipu-exporter.service", "/usr/lib/systemd/system/vipu-exporter.service"),
         Text("monitoring/vipu.rules.yml", "/usr/share/doc/slurm-vipu-tools/examples/vipu.rules.yml"),
         Text("monitoring/dashboard.json", "/usr/share/doc/slurm-vipu-tools/examples/dashboard.json"),
@@ -96,6 +96,6 @@ const MOCK: Package = Package {
     summary: "V-IPU controller without IPUs, to try slurm-vipu",
     description: "mock-vipu-server answers as a V-IPU controller does. It is for tests, not for a site's jobs.",
     needs: &[],
-    files: &[Program("mock-vipu-server")],
+    files: &[Program("mock-vipu-server", "mock-vipu")],
     next: "Start it: mock-vipu-server --help",
 };

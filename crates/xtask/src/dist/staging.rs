@@ -62,7 +62,8 @@ pub fn stage(package: &Package, family: Family, parts: &Parts, tree: &Path) -> R
 pub fn gzip(file: &Path) -> Result<()> {
     let mut gzip = Command::new("gzip");
     gzip.args(["-9", "--no-name", "--force"]).arg(file);
-    run::visibly(gzip)
+    ensure!(gzip.status()?.success(), "gzip {} failed", file.display());
+    Ok(())
 }
 
 struct Stage<'a> {
@@ -77,10 +78,10 @@ impl Stage<'_> {
         match file {
             File::Plugin(name) => self.beside_slurm(&format!("lib{name}.so"), &format!("{name}.so"), 0o644),
             File::Helper(name) => self.beside_slurm(name, name, 0o755),
-            File::Program(name) => self.copy(&self.built.join(name), &format!("/usr/bin/{name}"), 0o755),
+            File::Program(name, _) => self.program(name),
             File::Text(from, to) => self.text(from, to),
             File::Examples(folder) => self.examples(folder),
-            File::ManualAndCompletions => self.manual_and_completions(),
+            File::Completions(program) => self.completions(program),
         }
     }
 
@@ -112,30 +113,38 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn manual_and_completions(&self) -> Result<()> {
-        let manual = self.at("/usr/share/man/man1");
-        fs::create_dir_all(&manual)?;
-        self.svipu(&["man", &manual.display().to_string()])?;
-        for page in fs::read_dir(&manual)? {
-            gzip(&page?.path())?;
+    fn program(&self, name: &str) -> Result<()> {
+        self.copy(&self.built.join(name), &format!("/usr/bin/{name}"), 0o755)?;
+        let pages = tempfile::tempdir()?;
+        self.output(name, &["man", &pages.path().display().to_string()])?;
+        for page in fs::read_dir(pages.path())? {
+            let page = page?;
+            let place = format!("/usr/share/man/man1/{}", page.file_name().to_string_lossy());
+            self.copy(&page.path(), &place, 0o644)?;
+            gzip(&self.at(&place))?;
         }
+        Ok(())
+    }
+
+    fn completions(&self, program: &str) -> Result<()> {
         let shells = [
-            ("bash", "/usr/share/bash-completion/completions/svipu"),
-            ("zsh", "/usr/share/zsh/vendor-completions/_svipu"),
-            ("fish", "/usr/share/fish/vendor_completions.d/svipu.fish"),
+            ("bash", format!("/usr/share/bash-completion/completions/{program}")),
+            ("zsh", format!("/usr/share/zsh/vendor-completions/_{program}")),
+            ("fish", format!("/usr/share/fish/vendor_completions.d/{program}.fish")),
         ];
         for (shell, place) in shells {
-            let script = self.svipu(&["completions", shell])?;
-            let place = self.at(place);
+            let script = self.output(program, &["completions", shell])?;
+            let place = self.at(&place);
             fs::create_dir_all(place.parent().context("a file is in a folder")?)?;
             fs::write(place, script)?;
         }
         Ok(())
     }
 
-    fn svipu(&self, words: &[&str]) -> Result<Vec<u8>> {
-        let output = Command::new(self.built.join("svipu")).args(words).output()?;
-        ensure!(output.status.success(), "svipu {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    /// What a program writes to its output.
+    fn output(&self, program: &str, words: &[&str]) -> Result<Vec<u8>> {
+        let output = Command::new(self.built.join(program)).args(words).output()?;
+        ensure!(output.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         Ok(output.stdout)
     }
 

@@ -15,8 +15,8 @@ fn pkg_files_are_in_the_tree_and_in_one_package() {
         let (source, place) = match file {
             File::Text(from, to) => (Some(*from), *to),
             File::Examples(folder) => (Some(*folder), *folder),
-            File::Plugin(name) | File::Helper(name) | File::Program(name) => (None, *name),
-            File::ManualAndCompletions => (None, "man"),
+            File::Plugin(name) | File::Helper(name) | File::Program(name, _) => (None, *name),
+            File::Completions(_) => continue,
         };
         assert!(places.insert(place), "{place} is in two packages");
         assert!(source.is_none_or(|source| run::workspace().join(source).exists()), "{source:?} is missing");
