@@ -52,7 +52,7 @@ fn check(site: &Site) -> Result<ExitCode> {
         conf_lines::to_change(site, &jobs)
     } else {
         left.extend(conf_lines::left(site, &jobs));
-        left.extend(files::left(site)?);
+        left.extend(files::left(site));
         vec!["slurm-vipu can be uninstalled".to_owned()]
     };
     left.iter().for_each(|left| println!("{left}"));

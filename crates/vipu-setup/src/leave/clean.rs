@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub fn run(site: &Site) -> Result<()> {
     let journal = match &site.journal {
         Ok(journal) => journal,
-        Err(why) => bail!("{}: {why}", site.state("vipu_journal").display()),
+        Err(why) => bail!("{}: {why}", site.journal_path().display()),
     };
     let jobs = jobs::read(site)?;
     let in_use = journal.iter().filter(|record| partitions::is_in_use(record, &jobs));

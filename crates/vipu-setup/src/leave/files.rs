@@ -1,44 +1,47 @@
 //! The files of slurm-vipu.
 
+use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use vipu_status::file_names;
 
 use super::left::Left;
 use super::site::Site;
 
 /// The files and folders that this cluster's slurm-vipu has written, without those of its partitions.
 pub fn written(site: &Site) -> Vec<PathBuf> {
-    let cluster = glob::Pattern::escape(site.cluster());
-    let mut patterns = vec![site.state("vipu_*")];
+    // Slurm has the name in small letters.
+    let cluster = site.conf.value("ClusterName").unwrap_or_default().to_lowercase();
+    let is_shared = |name: &str| {
+        name == format!(".vipu_{cluster}")
+            || name == file_names::public(&cluster)
+            || name == file_names::requests(&cluster)
+            || file_names::user_of(name, &cluster).is_some()
+    };
     let status_dirs = site.settings.iter().filter_map(|settings| settings.status_dir.clone());
-    for directory in site.ipuof_dirs().into_iter().chain(status_dirs) {
-        let names = [
-            format!(".vipu_{cluster}"),
-            format!("vipu_status.{cluster}.json"),
-            format!("vipu_own_jobs.{cluster}.*.json"),
-            format!("vipu_requests.{cluster}"),
-        ];
-        patterns.extend(names.map(|name| directory.join(name)));
-    }
-    let found = patterns.iter().flat_map(|pattern| glob::glob(&pattern.to_string_lossy()));
-    let mut found: Vec<_> = found.flatten().flatten().collect();
+    let shared = site.ipuof_dirs().into_iter().chain(status_dirs);
+    let mut found: Vec<_> = shared.flat_map(|directory| inside(directory, is_shared)).collect();
+    found.extend(inside(site.state_save_location(), |name| name.starts_with("vipu_")));
     // The journal says which partitions to remove. It has to go last.
     found.sort_by_key(|path| (path.ends_with("vipu_journal"), path.clone()));
     found.dedup();
     found
 }
 
-pub fn left(site: &Site) -> Result<Vec<Left>> {
+fn inside(directory: PathBuf, is_ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_ours));
+    ours.map(|entry| entry.path()).collect()
+}
+
+pub fn left(site: &Site) -> Vec<Left> {
+    let fix = "slurm-vipu-setup leave --clean";
     let files = written(site).into_iter();
-    let mut left: Vec<_> = files
-        .map(|path| {
-            Left::new(path.display().to_string(), "slurm-vipu wrote it", "slurm-vipu-setup leave --clean")
-        })
-        .collect();
-    let folder = site.path.with_file_name("vipu.conf");
-    if folder.exists() {
-        left.push(Left::new(folder.display().to_string(), "no other software reads it", "remove it"));
+    let mut left: Vec<_> =
+        files.map(|path| Left::new(path.display().to_string(), "slurm-vipu wrote it", fix)).collect();
+    let conf = site.path.with_file_name("vipu.conf");
+    if conf.exists() {
+        left.push(Left::new(conf.display().to_string(), "no other software reads it", "remove it"));
     }
-    Ok(left)
+    left
 }

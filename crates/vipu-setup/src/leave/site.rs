@@ -49,7 +49,7 @@ impl Site {
         let plugstack = Plugstack::read(&plugstack, &mut OnDisk).unwrap_or_default();
         let settings = settings(folder)?;
         let mut site = Self { path, conf, plugstack, settings, journal: Ok(Vec::new()) };
-        site.journal = journal(&site.state("vipu_journal"));
+        site.journal = journal(&site.journal_path());
         Ok(site)
     }
 
@@ -62,13 +62,12 @@ impl Site {
         self.conf.value("SelectType").is_some_and(|value| value.starts_with("select/vipu"))
     }
 
-    /// A file in StateSaveLocation.
-    pub fn state(&self, name: &str) -> PathBuf {
-        Path::new(self.conf.value("StateSaveLocation").unwrap_or("/var/spool")).join(name)
+    pub fn state_save_location(&self) -> PathBuf {
+        self.conf.value("StateSaveLocation").unwrap_or("/var/spool").into()
     }
 
-    pub fn cluster(&self) -> &str {
-        self.conf.value("ClusterName").unwrap_or_default()
+    pub fn journal_path(&self) -> PathBuf {
+        self.state_save_location().join("vipu_journal")
     }
 
     /// A command of Slurm that uses this slurm.conf.
