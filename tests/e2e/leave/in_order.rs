@@ -14,13 +14,14 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         let active = running(cluster, 64, &[])?;
         let waiting = staying(cluster, 4, &[])?;
         let array = staying(cluster, 4, &["--array=1-3"])?;
+        let het = submit(cluster, &["--gres=vipu:pod64:4", ":", "--gres=vipu:pod64:4"])?;
         let without_ipus = submit(cluster, &[])?;
         runs(cluster, without_ipus)?;
 
         let checked = leave(cluster, "--check")?;
         ensure!(checked.code == 1, "{checked:?}");
         for words in [
-            format!("jobs: 2 jobs wait with IPUs: {waiting} {array}; "),
+            format!("jobs: 3 jobs wait with IPUs: {waiting} {array} {het}; "),
             format!("jobs: 1 job has IPUs: {active}; wait for the end"),
             format!("partitions slurm_{active}; "),
         ] {
@@ -33,7 +34,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         );
 
         let held = left(cluster, "--hold")?;
-        ensure!(held == format!("held: {waiting} {array}\n"), "{held}");
+        ensure!(held == format!("held: {waiting} {array} {het}\n"), "{held}");
         let_go(cluster, active)?;
         cluster.mock().await_removed(&partition(active), LIMIT)?;
         let checked = left(cluster, "--check")?;
@@ -55,7 +56,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         start_stock(cluster)?;
         let log = cluster.slurmctld_log();
         ensure!(!log.contains("gres_job_state_unpack"), "stock Slurm complains of IPU jobs: {log}");
-        for job in [waiting, array] {
+        for job in [waiting, array, het] {
             let held = cluster.job(job)?;
             ensure!(held.state == "PENDING" && held.reason == "JobHeldAdmin", "{held:?}");
             let shown = cluster.scontrol(&["show", "job", &job.to_string()])?;
@@ -83,7 +84,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
                 .collect();
             ensure!(ours.is_empty(), "in {}: {ours:?}", folder.display());
         }
-        for job in [waiting, array] {
+        for job in [waiting, array, het] {
             cancel(cluster, job)?;
         }
         ended(cluster, waiting, "CANCELLED").map(drop)
