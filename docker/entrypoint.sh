@@ -46,6 +46,10 @@ slurm_host() {
     install -o munge -g munge -m 0400 /cluster/keys/munge.key /etc/munge/munge.key
     install -d -o munge -g munge /run/munge
     install -d -o slurm -g slurm /run/slurm
+}
+
+# The files in /etc/slurm, of hosts that slurmctld does not send them to.
+configuration() {
     # Links, so that `scontrol reconfigure` sees what was edited outside.
     ln --symbolic --force /cluster/etc/*.conf /etc/slurm/
     # Nothing is constrained here, and cgroups are not the containers' to write.
@@ -62,6 +66,7 @@ start_munge() {
 
 slurmdbd() {
     slurm_host
+    configuration
     start_munge
     # It wants the file with the password to be its own: no link, which install replaces.
     install -o slurm -g slurm -m 0600 /cluster/etc/slurmdbd.conf /etc/slurm/slurmdbd.conf
@@ -70,6 +75,7 @@ slurmdbd() {
 
 slurmctld() {
     slurm_host
+    configuration
     start_munge
     install -d -o slurm -g slurm -m 0700 /var/spool/slurmctld
     # In its first minutes slurmctld has not written all of its state yet, and 26.05 refuses to go on from what a killed one
@@ -81,17 +87,28 @@ slurmctld() {
 
 node() {
     slurm_host
+    configuration
     start_munge
     install -d /var/spool/slurmd
     exec slurmd -D
 }
 
+# A node without files in /etc/slurm, into which Debian's package puts an empty plugstack.conf.
+configless-node() {
+    rm --recursive --force /etc/slurm/*
+    slurm_host
+    start_munge
+    install -d /var/spool/slurmd
+    exec slurmd -D --conf-server slurmctld
+}
+
 login() {
     slurm_host
+    configuration
     as munge munged --foreground
 }
 
 case "$1" in
-    setup | vipu | db | slurmdbd | slurmctld | node | login) "$1" ;;
+    setup | vipu | db | slurmdbd | slurmctld | node | configless-node | login) "$1" ;;
     *) exec "$@" ;;
 esac

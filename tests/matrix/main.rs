@@ -6,10 +6,12 @@
 
 mod agreement;
 mod bare_login;
+mod configless;
 mod job_kinds;
 mod lost_controllers;
 mod lost_node;
 mod main_job;
+mod slurm_upgrade;
 
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ fn on_all_nodes(cluster: &Cluster) -> Result<()> {
 }
 
 /// Waits until accounting shows the job as completed.
-fn is_accounted(cluster: &Cluster, job: JobId) -> Result<()> {
+pub fn is_accounted(cluster: &Cluster, job: JobId) -> Result<()> {
     // slurmctld tells the database with a delay.
     testbed::wait_until(&format!("sacct to show job {job} as completed"), LIMIT, || {
         let columns = ["--noheader", "--parsable2", "--allocations", "--format=User,State,ReqTRES"];

@@ -55,10 +55,10 @@ pub struct Containers {
 
 impl Settings {
     /// Starts a cluster of containers, runs `body` on it, checks the invariants, and takes the cluster down.
-    /// Uses only the create time and the expected log lines of these settings. Needs a docker engine, the
-    /// image and the plugins. Prints the logs on a failure.
+    /// Of these settings it uses the create time, the suite, [`Settings::configless`] and the expected log lines.
+    /// Needs a docker engine, the image and the plugins. Prints the logs on a failure.
     pub fn run_in_containers<T>(self, body: impl FnOnce(&Cluster) -> Result<T>) -> Result<T> {
-        let project = Project::up(self.create_time)?;
+        let project = Project::up(&self)?;
         let mocks = [Mock::at(project.mock_control()?, 8090)];
         // These are the ids of the first account that useradd makes.
         let user = Account { name: USER.into(), uid: 1000, gid: 1000 };
@@ -104,6 +104,13 @@ impl Cluster {
             Ok(ping.stdout.contains("UP"))
         })?;
         Ok(login)
+    }
+
+    /// Replaces a host by one with the Slurm of another Debian suite. The new host has only the volumes of the
+    /// earlier one.
+    pub fn replace_host(&self, name: &str, suite: &str) -> Result<()> {
+        say(format!("{name}: replacing it by Debian {suite}'s"));
+        self.hosts.project.replace(name, suite)
     }
 
     /// Starts slurmctld's host again, and waits until slurmctld answers and has heard of its nodes.

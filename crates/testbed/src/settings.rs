@@ -44,6 +44,9 @@ pub struct Settings {
     pub(crate) failpoints: bool,
     pub(crate) small_disk: Option<Disk>,
     pub(crate) logs_stay: bool,
+    /// The Debian suite of a cluster of containers, in place of that of the environment.
+    pub(crate) suite: Option<&'static str>,
+    pub(crate) configless: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +89,8 @@ impl Default for Settings {
             failpoints: false,
             small_disk: None,
             logs_stay: false,
+            suite: None,
+            configless: false,
         }
     }
 }
@@ -262,6 +267,16 @@ impl Settings {
     /// Keeps the logs on disk after a failure, and prints only their folder instead of their ends.
     pub fn logs_stay(self) -> Self {
         Self { logs_stay: true, ..self }
+    }
+
+    /// Starts a cluster of containers on the Slurm of this Debian suite, whatever the environment names.
+    pub fn suite(self, suite: &'static str) -> Self {
+        Self { suite: Some(suite), ..self }
+    }
+
+    /// Starts the nodes of a cluster of containers without configuration files: slurmctld sends them.
+    pub fn configless(self) -> Self {
+        Self { configless: true, ..self }
     }
 
     /// Starts the cluster and waits until all its nodes are idle. Prints the logs if they do not become idle.

@@ -43,6 +43,9 @@ const ON_THIS_MACHINE_ONLY: [&str; 13] = [
     "survive::unclean_ends::",
 ];
 
+/// The test of an upgrade of Slurm, and the suites from which and to which it goes. It runs on the first one only.
+const SLURM_UPGRADE: (&str, Suite, Suite) = ("pkg_slurm_upgrade", Suite::Trixie, Suite::Forky);
+
 /// The group in which a fault of a suite, but of none of its tests, counts as a failure.
 const OF_SUITE: &str = "matrix_";
 
@@ -68,6 +71,9 @@ pub fn run(
         let slurm = programs::version_shown(&slurm_of(suite)?)?;
         let programs = if done == Some(slurm) { &[] } else { &INSIDE_ONE[..] };
         let results = if slurm.known().is_some() {
+            if suite == SLURM_UPGRADE.1 {
+                image::build(SLURM_UPGRADE.2, mirror)?;
+            }
             run_suite(suite, &files, programs, &matrix, filter)?
         } else {
             let (debian, how) = (suite.name(), "measure it with `cargo xtask layout`");
@@ -97,7 +103,10 @@ fn run_suite(
         results.add(&second_try::count(|harness| inside(suite, files, program, harness), &harness)?);
     }
     // Three clusters run at a time, because they mostly wait.
-    let harness: Vec<_> = ["--test-threads", "3"].into_iter().chain(filter).collect();
+    let (upgrade, from, _) = SLURM_UPGRADE;
+    let skipped = if suite == from { &[][..] } else { &["--skip", upgrade] };
+    let harness = [&["--test-threads", "3"], skipped].concat().into_iter().chain(filter);
+    let harness: Vec<_> = harness.collect();
     results.add(&second_try::count(|harness| driving(suite, files, matrix, harness), &harness)?);
     Ok(results)
 }

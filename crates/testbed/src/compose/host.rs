@@ -1,6 +1,11 @@
 //! A container as a host: commands, power switch, network and log.
 
-use std::{env, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    env,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
@@ -8,7 +13,7 @@ use tempfile::TempDir;
 use super::engine::{ENGINE_LIMIT, docker, run};
 use crate::{
     Account, ClusterCommand, Running,
-    cluster::RunsCommands,
+    cluster::{RunsCommands, locked},
     process::{Lead, Start},
     programs,
 };
@@ -20,24 +25,28 @@ pub(super) struct Shared {
     /// Has the output of these commands.
     folder: TempDir,
     network: String,
+    /// The logs of hosts up to their last replacement.
+    earlier_logs: Mutex<BTreeMap<String, String>>,
 }
 
 impl Shared {
     pub(super) fn new(network: String) -> Result<Self> {
-        Ok(Self { lead: Lead::new()?, folder: tempfile::tempdir()?, network })
+        let earlier_logs = Mutex::default();
+        Ok(Self { lead: Lead::new()?, folder: tempfile::tempdir()?, network, earlier_logs })
     }
 }
 
 #[derive(Clone, Debug)]
 pub struct Host {
     name: String,
-    id: String,
+    /// The name or id of its container.
+    container: String,
     shared: Arc<Shared>,
 }
 
 impl Host {
-    pub(super) fn new(name: &str, id: String, shared: &Arc<Shared>) -> Self {
-        Self { name: name.into(), id, shared: Arc::clone(shared) }
+    pub(super) fn new(name: &str, container: String, shared: &Arc<Shared>) -> Self {
+        Self { name: name.into(), container, shared: Arc::clone(shared) }
     }
 
     pub fn command(&self, program: &str, account: &Account) -> ClusterCommand<'_> {
@@ -46,40 +55,50 @@ impl Host {
 
     /// Kills the host, as a power cut does.
     pub fn kill(&self) -> Result<()> {
-        docker(&["kill", &self.id]).map(drop)
+        docker(&["kill", &self.container]).map(drop)
     }
 
     pub fn stop(&self) -> Result<()> {
-        docker(&["stop", &self.id]).map(drop)
+        docker(&["stop", &self.container]).map(drop)
     }
 
     /// Starts the host again, with the files that were on its disk.
     pub fn start(&self) -> Result<()> {
-        docker(&["start", &self.id]).map(drop)
+        docker(&["start", &self.container]).map(drop)
     }
 
     pub fn runs(&self) -> Result<bool> {
-        Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.id])? == "true")
+        Ok(docker(&["inspect", "--format", "{{.State.Running}}", &self.container])? == "true")
     }
 
     pub fn pull_network(&self) -> Result<()> {
-        docker(&["network", "disconnect", &self.shared.network, &self.id]).map(drop)
+        docker(&["network", "disconnect", &self.shared.network, &self.container]).map(drop)
     }
 
     /// Plugs the network cable in again, with the earlier address and name.
     pub fn plug_network(&self) -> Result<()> {
-        let Self { name, id, shared } = self;
+        let Self { name, container, shared } = self;
         // The engine has forgotten the container's address, but keeps the extra hosts of compose.yaml.
-        let hosts = docker(&["inspect", "--format", "{{join .HostConfig.ExtraHosts \"\\n\"}}", id])?;
+        let hosts = docker(&["inspect", "--format", "{{join .HostConfig.ExtraHosts \"\\n\"}}", container])?;
         let address = hosts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         let address = address.with_context(|| format!("{name} has no address in compose.yaml"))?;
-        docker(&["network", "connect", "--ip", address, "--alias", name, &shared.network, id]).map(drop)
+        docker(&["network", "connect", "--ip", address, "--alias", name, &shared.network, container])
+            .map(drop)
     }
 
-    /// The output of the host's daemons up to now, over all starts.
+    /// The output of the host's daemons up to now, over all starts and replacements.
     pub fn log(&self) -> Result<String> {
-        let output = run(&["docker", "logs", &self.id], &[], ENGINE_LIMIT)?.succeeded("docker logs")?;
-        Ok(output.stdout + &output.stderr)
+        let earlier = locked(&self.shared.earlier_logs).get(&self.name).cloned().unwrap_or_default();
+        let output =
+            run(&["docker", "logs", &self.container], &[], ENGINE_LIMIT)?.succeeded("docker logs")?;
+        Ok(earlier + &output.stdout + &output.stderr)
+    }
+
+    /// Keeps the log, which goes with the container.
+    pub(super) fn keep_log(&self) -> Result<()> {
+        let log = self.log()?;
+        locked(&self.shared.earlier_logs).insert(self.name.clone(), log);
+        Ok(())
     }
 }
 
@@ -87,7 +106,7 @@ impl RunsCommands for Host {
     fn start(&self, command: &ClusterCommand<'_>) -> Result<Running> {
         let variables = command.environment.iter().map(|(name, value)| format!("--env={name}={value}"));
         let user = format!("--user={}", command.account.name);
-        let words = [user, self.id.clone(), command.program.clone()];
+        let words = [user, self.container.clone(), command.program.clone()];
         let args = ["exec".to_owned()].into_iter().chain(variables).chain(words);
         let args: Vec<_> = args.chain(command.args.iter().cloned()).collect();
         // docker learns from the environment where the engine is.

@@ -17,7 +17,7 @@ use super::{
     engine::{ENGINE_LIMIT, docker, find_compose, find_engine, image, run},
     host::Shared,
 };
-use crate::{Output, say, slurm::next_number};
+use crate::{Output, Settings, say, slurm::next_number};
 
 const COMPOSE_LIMIT: Duration = Duration::from_secs(180);
 const TAIL_LINES: &str = "60";
@@ -39,32 +39,34 @@ pub(super) struct Project {
     name: String,
     subnet: String,
     create_time: Duration,
+    node_role: &'static str,
     shared: Arc<Shared>,
 }
 
 impl Project {
-    fn find(create_time: Duration) -> Result<Self> {
+    fn find(settings: &Settings) -> Result<Self> {
         find_engine()?;
         let compose = find_compose()?;
-        let suite = env::var("SUITE").unwrap_or_else(|_| "bookworm".into());
+        let named = || env::var("SUITE").unwrap_or_else(|_| "bookworm".into());
+        let suite = settings.suite.map_or_else(named, str::to_owned);
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let files = env::var_os("VIPU_FILES").map_or_else(|| workspace.join("target/stage"), PathBuf::from);
-        let make = format!("make it with `cargo xtask image --suite {suite}`");
-        let image = image(&suite);
-        let found = docker(&["image", "inspect", "--format", "{{.Id}}", &image]);
-        found.with_context(|| format!("the engine has no image {image}: {make}"))?;
+        find_image(&suite)?;
+        let make = make_image(&suite);
         let no_plugins = || format!("there is no {} with plugins/select_vipu.so: {make}", files.display());
         ensure!(files.join("plugins/select_vipu.so").exists(), no_plugins());
         let files = files.canonicalize()?;
         let folder = workspace.join("docker").canonicalize()?;
         let name = format!("vipu-matrix-{}-{}", process::id(), next_number());
         let shared = Arc::new(Shared::new(format!("{name}_default"))?);
-        Ok(Self { compose, suite, files, folder, name, subnet: String::new(), create_time, shared })
+        let (subnet, create_time) = (String::new(), settings.create_time);
+        let node_role = if settings.configless { "configless-node" } else { "node" };
+        Ok(Self { compose, suite, files, folder, name, subnet, create_time, node_role, shared })
     }
 
     /// Starts all containers on a network that is free.
-    pub(super) fn up(create_time: Duration) -> Result<Self> {
-        let mut project = Self::find(create_time)?;
+    pub(super) fn up(settings: &Settings) -> Result<Self> {
+        let mut project = Self::find(settings)?;
         say(format!("{}: starting Debian {}'s Slurm in containers", project.name, project.suite));
         for _ in 0..NETWORK_TRIES {
             let chosen = format!("{NETWORKS}.{}", process::id().wrapping_add(next_number()) % 256);
@@ -82,15 +84,31 @@ impl Project {
         bail!("no network is free from {NETWORKS}.0.0/24 on: name one by SUBNET, as in SUBNET=10.3.2")
     }
 
+    /// Replaces the container of a host by one of another suite's image. The host keeps its name, its address and
+    /// its volumes.
+    pub(super) fn replace(&self, service: &str, suite: &str) -> Result<()> {
+        find_image(suite)?;
+        let host = self.host(service)?;
+        host.stop()?;
+        host.keep_log()?;
+        let up = ["up", "--detach", "--no-build", "--no-deps", "--force-recreate", service];
+        self.compose_of(suite, &up, COMPOSE_LIMIT)?.succeeded("compose up").map(drop)
+    }
+
     fn compose(&self, args: &[&str], limit: Duration) -> Result<Output> {
+        self.compose_of(&self.suite, args, limit)
+    }
+
+    fn compose_of(&self, suite: &str, args: &[&str], limit: Duration) -> Result<Output> {
         let [folder, file, files] = [&self.folder, &self.folder.join("compose.yaml"), &self.files]
             .map(|path| path.display().to_string());
         let project = ["--project-name", &self.name, "--project-directory", &folder, "--file", &file];
         let create = format!("{}ms", self.create_time.as_millis());
         let variables = [
-            ("SUITE", self.suite.as_str()),
+            ("SUITE", suite),
             ("SUBNET", &self.subnet),
             ("VIPU_FILES", &files),
+            ("NODE_ROLE", self.node_role),
             ("VIPU_CREATE", &create),
         ];
         run(&[self.compose, &project[..], args].concat(), &variables, limit)
@@ -132,7 +150,16 @@ impl Project {
     pub(super) fn host(&self, service: &str) -> Result<Host> {
         let [project, service_label] = [self.label(), format!("com.docker.compose.service={service}")]
             .map(|label| format!("label={label}"));
-        let found = docker(&["ps", "--all", "--quiet", "--filter", &project, "--filter", &service_label])?;
+        let found = docker(&[
+            "ps",
+            "--all",
+            "--format",
+            "{{.Names}}",
+            "--filter",
+            &project,
+            "--filter",
+            &service_label,
+        ])?;
         ensure!(!found.is_empty() && !found.contains('\n'), "'{service}' has no container, or many: {found}");
         Ok(Host::new(service, found, &self.shared))
     }
@@ -149,6 +176,16 @@ impl Project {
         let output = self.compose(&["logs", "--no-color", "--tail", TAIL_LINES], ENGINE_LIMIT);
         output.map_or_else(|error| format!("no logs: {error:#}"), |output| output.stdout)
     }
+}
+
+fn find_image(suite: &str) -> Result<()> {
+    let image = image(suite);
+    let found = docker(&["image", "inspect", "--format", "{{.Id}}", &image]);
+    found.with_context(|| format!("the engine has no image {image}: {}", make_image(suite))).map(drop)
+}
+
+fn make_image(suite: &str) -> String {
+    format!("make it with `cargo xtask image --suite {suite}`")
 }
 
 impl Drop for Project {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use rustix::process::Signal;
 
 use crate::{
-    Cluster,
+    Cluster, Hosts,
     cluster::{daemon, locked},
     conf_files::node_name,
     wait_until,
@@ -51,7 +51,9 @@ impl Cluster {
         locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())
     }
+}
 
+impl<H: Hosts> Cluster<H> {
     /// Waits until `wanted` accepts the state of the node of this number, in scontrol's words, for example
     /// `IDLE+DRAIN`.
     pub fn await_node(&self, number: u16, wanted: impl Fn(&str) -> bool) -> Result<()> {

@@ -29,7 +29,7 @@ impl<H: Hosts> Cluster<H> {
     }
 
     /// Waits until slurmctld answers after a start, and has heard of its nodes.
-    pub(crate) fn await_slurmctld(&self) -> Result<()> {
+    pub fn await_slurmctld(&self) -> Result<()> {
         wait_until("slurmctld to answer", START_LIMIT, || {
             self.hosts.slurmctld_lives()?;
             Ok(self.command("scontrol").args(&["ping"]).output()?.stdout.contains("UP"))
