@@ -41,10 +41,23 @@ pub(crate) enum GcdAccess {
     Fetched(String),
 }
 
+/// A grant in a form that this build does not know, as that of a newer slurmctld may be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnknownGrant(pub(crate) OsString);
+
 /// The grant of the job with this id, if slurmctld gave it IPUs and this step has them.
-pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Option<Grant> {
-    let given = || env(&Grant::variable(job)).and_then(|text| text.to_str()?.parse().ok());
-    if without::is_told(job, &env) { None } else { given() }
+///
+/// # Errors
+/// If the grant has an unknown form. The job has IPUs, and only slurmctld knows which.
+pub(crate) fn grant(job: u32, env: impl Fn(&str) -> Option<OsString>) -> Result<Option<Grant>, UnknownGrant> {
+    if without::is_told(job, &env) {
+        return Ok(None);
+    }
+    let Some(text) = env(&Grant::variable(job)) else { return Ok(None) };
+    match text.to_str().and_then(|text| text.parse().ok()) {
+        Some(grant) => Ok(Some(grant)),
+        None => Err(UnknownGrant(text)),
+    }
 }
 
 impl EnvironmentChange {
@@ -57,20 +70,23 @@ impl EnvironmentChange {
     /// A job without IPUs loses the variables that it inherited from another job: that job's names, and the
     /// config file or the controller's address that came with them. Without inherited names it keeps its
     /// environment as the user made it.
+    ///
+    /// # Errors
+    /// If the job's grant has an unknown form.
     pub(crate) fn of_task(
         arguments: &Arguments,
         job: u32,
         rank: u32,
         env: impl Fn(&str) -> Option<OsString>,
-    ) -> Self {
+    ) -> Result<Self, UnknownGrant> {
         if without::is_told(job, &env) {
-            return Self {
+            return Ok(Self {
                 unset: [&FAMILIES[..], &Grant::NAMES, &Grant::NAMES_IN_TASK, &[without::VARIABLE]].concat(),
                 target: None,
-            };
+            });
         }
-        if let Some(grant) = grant(job, &env) {
-            return Self { unset: FAMILIES.into(), target: Some(Target::of(arguments, rank, grant)) };
+        if let Some(grant) = grant(job, &env)? {
+            return Ok(Self { unset: FAMILIES.into(), target: Some(Target::of(arguments, rank, grant)) });
         }
         let names = Grant::NAMES.into_iter().chain(Grant::NAMES_IN_TASK);
         let mut unset: Vec<_> = names.filter(|name| env(name).is_some()).collect();
@@ -85,7 +101,7 @@ impl EnvironmentChange {
                 unset.extend([API_HOST, API_PORT, API_PARTITION_ID, API_GCD_ID]);
             }
         }
-        Self { unset, target: None }
+        Ok(Self { unset, target: None })
     }
 }
 
@@ -133,6 +149,14 @@ mod tests {
     }
 
     fn change_of(rank: u32, words: &[&str], env: &[(&str, &str)]) -> EnvironmentChange {
+        known_change_of(rank, words, env).unwrap()
+    }
+
+    fn known_change_of(
+        rank: u32,
+        words: &[&str],
+        env: &[(&str, &str)],
+    ) -> Result<EnvironmentChange, UnknownGrant> {
         let arguments = Arguments::parse(words);
         EnvironmentChange::of_task(&arguments, 42, rank, |name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
@@ -185,18 +209,27 @@ mod tests {
 
     #[test]
     fn only_a_grant_under_the_jobs_own_id_counts() {
-        for (name, value) in [
-            ("SLURM_VIPU_JOB_41", "slurm_41,pod64,4,1"),
-            ("SLURM_VIPU_JOB_421", "slurm_42,pod64,4,1"),
-            ("SLURM_VIPU_JOB_42", "../slurm_42,pod64,4,1"),
-            ("SLURM_VIPU_JOB_42", ""),
-        ] {
+        for (name, value) in
+            [("SLURM_VIPU_JOB_41", "slurm_41,pod64,4,1"), ("SLURM_VIPU_JOB_421", "slurm_42,pod64,4,1")]
+        {
             assert_eq!(
                 change(&["ipuof_dir=/d"], &[(name, value)]),
                 EnvironmentChange::default(),
                 "{name}={value}"
             );
         }
+    }
+
+    #[test]
+    fn a_grant_of_an_unknown_form_is_not_taken_for_none() {
+        for text in
+            ["slurm_42,pod64,4,1,v:1,api,new", "slurm_42,pod64,4,1,v:1,new", "../slurm_42,pod64,4,1", ""]
+        {
+            let found = known_change_of(0, &["ipuof_dir=/d"], &[(GRANT.0, text)]);
+            assert_eq!(found, Err(UnknownGrant(text.into())));
+        }
+        let without_ipus = [(GRANT.0, "new"), (without::VARIABLE, "42")];
+        assert!(change(&["ipuof_dir=/d"], &without_ipus).target.is_none());
     }
 
     #[test]
@@ -283,9 +316,11 @@ mod tests {
             let parts = [parts.0, parts.1, parts.2, parts.3, parts.4, parts.5];
             let text = parts[..count.min(parts.len())].join(",");
             let env = [(GRANT.0, text.as_str()), (PARTITION, &parts[0]), (API_PARTITION_ID, &parts[0])];
-            let found = change_of(rank, &["ipuof_dir=/d"], &env).target;
-            prop_assert_eq!(found.is_some(), text.parse::<Grant>().is_ok());
-            let Some(Target { grant, gcd, access }) = found else { return Ok(()) };
+            let found = known_change_of(rank, &["ipuof_dir=/d"], &env);
+            prop_assert_eq!(found.is_ok(), text.parse::<Grant>().is_ok());
+            let Some(Target { grant, gcd, access }) = found.ok().and_then(|change| change.target) else {
+                return Ok(());
+            };
             prop_assert!(gcd < grant.gcds);
             match access.unwrap() {
                 GcdAccess::File(path) => prop_assert_eq!(path.parent(), Some(Path::new("/d"))),
@@ -300,8 +335,8 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let arguments = Arguments::parse(&["ipuof_dir=/d"]);
         let change = EnvironmentChange::of_task(&arguments, 42, 0, |name| {
-            (name == GRANT.0).then(|| OsString::from_vec(vec![b's', 0xff]))
+            (name == PARTITION).then(|| OsString::from_vec(vec![b's', 0xff]))
         });
-        assert_eq!(change, EnvironmentChange::default());
+        assert_eq!(change.unwrap().unset, [PARTITION]);
     }
 }

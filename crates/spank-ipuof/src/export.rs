@@ -131,8 +131,9 @@ pub unsafe extern "C" fn slurm_spank_local_user_init(
     let spank = unsafe { Spank::new(spank) };
     answer(spank, |spank| {
         let found = spank.job().ok().zip(spank.tasks().ok());
-        let warning = found
-            .and_then(|(job, tasks)| sharing::warning(&grant(job, |name| std::env::var_os(name))?, tasks));
+        let warning = found.and_then(|(job, tasks)| {
+            sharing::warning(&grant(job, |name| std::env::var_os(name)).ok()??, tasks)
+        });
         warning.iter().for_each(|line| host::log(line));
         Ok(())
     });
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn slurm_spank_task_init(
 
 /// Checks whether the node is fit for a task with IPUs. A job needs only one warning for each of its nodes.
 fn look_at_node(spank: &Spank, preflight: Preflight) -> Result<(), String> {
-    let has_ipus = spank.job().is_ok_and(|job| grant(job, |name| spank.get(name)).is_some());
+    let has_ipus = spank.job().is_ok_and(|job| matches!(grant(job, |name| spank.get(name)), Ok(Some(_))));
     if !has_ipus || !(preflight == Preflight::Fail || spank.is_first_task()) {
         return Ok(());
     }

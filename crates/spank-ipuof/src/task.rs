@@ -10,7 +10,7 @@ use ipuof::variables::CONFIG_PATH;
 use vipu_types::{IpuCount, PartitionId};
 
 use crate::arguments::{Arguments, BadArguments};
-use crate::environment_change::{EnvironmentChange, GcdAccess, Target};
+use crate::environment_change::{EnvironmentChange, GcdAccess, Target, UnknownGrant};
 
 /// The task, as far as the plugin deals with it.
 pub(crate) trait Task {
@@ -57,6 +57,12 @@ pub(crate) enum Failure {
     )]
     BadArguments { partition: PartitionId, node: String, source: BadArguments },
     #[error(
+        "no IPUs: node {node} does not understand what slurmctld told it of the IPUs of job {job} \
+         (SLURM_VIPU_JOB_{job}={}); the administrator should install the spank_ipuof.so of slurmctld's slurm-vipu there",
+        .grant.display()
+    )]
+    UnknownGrant { job: u32, node: String, grant: OsString },
+    #[error(
         "no IPUs: job {job} has none, though --ipus={asked} was given; a job gets them when it is submitted, and only if \
          JobSubmitPlugins in slurm.conf has vipu: ask the administrator to check that"
     )]
@@ -79,8 +85,10 @@ pub(crate) fn prepare(
     // Slurm sets the rank in every task; a batch script is rank 0.
     let rank = task.get("SLURM_PROCID").and_then(|rank| rank.to_str()?.parse().ok()).unwrap_or(0);
     let job = task.job()?;
+    let node = || task.get("SLURMD_NODENAME").unwrap_or_default().to_string_lossy().into_owned();
+    let unknown = |UnknownGrant(grant)| Failure::UnknownGrant { job, node: node(), grant };
     let EnvironmentChange { unset, target } =
-        EnvironmentChange::of_task(arguments, job, rank, |name| task.get(name));
+        EnvironmentChange::of_task(arguments, job, rank, |name| task.get(name)).map_err(unknown)?;
     check(task, job, asked, target.as_ref())?;
     for name in unset {
         task.unset(name)?;

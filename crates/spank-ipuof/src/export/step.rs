@@ -57,7 +57,8 @@ pub(super) fn begins(spank: &Spank, arguments: &Arguments) -> Result<(), String>
 /// The directory with the fetched files. None with another delivery.
 fn fetch(spank: &Spank, arguments: &Arguments) -> Option<Result<StepDir, Trouble>> {
     let job = spank.job().ok()?;
-    let grant = grant(job, |name| spank.get(name)).filter(|grant| grant.delivery == Delivery::Node)?;
+    // The tasks report a grant of an unknown form.
+    let grant = grant(job, |name| spank.get(name)).ok()?.filter(|grant| grant.delivery == Delivery::Node)?;
     Some(fetch_for(spank, arguments, job, &grant))
 }
 
