@@ -6,6 +6,7 @@ pub(crate) mod daemon;
 pub(crate) mod folder_layout;
 mod hosts;
 mod injected_faults;
+pub(crate) mod installed;
 pub(crate) mod logs;
 mod one_host;
 mod ports;
@@ -14,6 +15,7 @@ pub use account::Account;
 pub use folder_layout::Layout;
 pub use hosts::{Hosts, RunsCommands};
 pub use injected_faults::{Disk, Failpoint};
+pub use installed::Place;
 pub use one_host::OneHost;
 
 use std::{
@@ -138,7 +140,8 @@ impl Cluster {
         let accounting = slurmdbd.map(|port| Accounting::start(&lead, &layout, &slurm, port)).transpose()?;
         let slurmctld = start(&daemon::slurmctld(&slurm, &settings, &[]))?;
         let backup = settings.backup.then(|| start_backup(&lead, &layout, &slurm)).transpose()?;
-        let slurmd = (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, index, &[])?).map(Some));
+        let slurmd =
+            (0..settings.nodes).map(|index| start(&daemon::slurmd(&root, &settings, index, &[])?).map(Some));
         let expected = settings.expected.clone();
         let hosts = OneHost {
             verdict: Verdict::pending(Logs::new(&layout)),
@@ -262,7 +265,7 @@ fn start_backup(lead: &Lead, layout: &Layout, slurm: &Account) -> Result<Leashed
     wait_until("slurmctld to note the cluster's name", START_LIMIT, || {
         Ok(fs::metadata(&named).is_ok_and(|file| file.len() > 0))
     })?;
-    daemon::backup(slurm, layout).start(lead, layout)
+    daemon::backup(slurm).start(lead, layout)
 }
 
 /// Locks the mutex even if it is poisoned: after a panic the test fails anyway.

@@ -1,18 +1,14 @@
 //! The configuration files of a cluster, as a site would write them.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use anyhow::{Context, Result};
 use slurm_release::Series;
 use vipu_types::Delivery;
 
 use crate::{
-    Layout,
-    cluster::accounting,
+    Layout, Place,
+    cluster::{accounting, installed},
     programs,
     settings::{OwnConf, Settings},
 };
@@ -43,7 +39,16 @@ pub(crate) const CONTROLLERS: [&str; 2] = ["127.0.0.1", "127.0.0.2"];
 /// The name of the backup's pid file and logs.
 pub(crate) const BACKUP: &str = "slurmctld-backup";
 
+pub(crate) const SLURM_CONF: &str = "slurm.conf";
+
 pub(crate) const BACKUP_CONF: &str = "slurm-backup.conf";
+
+/// The slurm.conf of nodes with a plugin folder of their own.
+pub(crate) const NODES_CONF: &str = "slurm-nodes.conf";
+
+const PLUGSTACK_CONF: &str = "plugstack.conf";
+
+const NODES_PLUGSTACK_CONF: &str = "plugstack-nodes.conf";
 
 /// The file that slurm.conf includes, with the lines that a site adds for slurm-vipu.
 const PLUGIN_CONF: &str = "v-ipu-plugin.conf";
@@ -72,18 +77,23 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         slurm_conf = without(&slurm_conf, &lines) + &text_of(&lines);
     }
     let slurm_conf = without(&slurm_conf, &settings.slurm_conf) + &text_of(&settings.slurm_conf);
-    write("slurm.conf", &slurm_conf)?;
+    write(SLURM_CONF, &slurm_conf)?;
+    let with = |own: &[String]| without(&slurm_conf, own) + &text_of(own);
     if settings.backup {
-        let own = own_files_of_backup(layout);
-        write(BACKUP_CONF, &(without(&slurm_conf, &own) + &text_of(&own)))?;
+        write(BACKUP_CONF, &with(&lines_of_backup(layout, settings)?))?;
+    }
+    if settings.apart.contains_key(&Place::Nodes) {
+        let plugstack = format!("PlugStackConfig={}", layout.conf(NODES_PLUGSTACK_CONF).display());
+        write(NODES_CONF, &with(&[plugin_dir(&layout.plugins_of(Place::Nodes))?, plugstack]))?;
+        write(NODES_PLUGSTACK_CONF, &plugstack_conf(layout, settings, &layout.plugins_of(Place::Nodes)))?;
     }
     for (name, text) in &settings.files {
         write(name, text)?;
     }
     if !settings.plugin {
-        return write("plugstack.conf", "");
+        return write(PLUGSTACK_CONF, "");
     }
-    install_plugins(&layout.plugins(), settings)?;
+    installed::install_all(layout, settings)?;
     if let Some(site) = &settings.site {
         let mut files = site.files(layout, at)?;
         let lines = files.remove("slurm.conf").unwrap_or_default();
@@ -91,7 +101,7 @@ pub(crate) fn write(layout: &Layout, settings: &Settings, at: &Addresses) -> Res
         return files.iter().try_for_each(|(name, text)| write(name, text));
     }
     write(PLUGIN_CONF, &without(&plugin_conf(settings, at, series), &settings.slurm_conf))?;
-    write("plugstack.conf", &plugstack_conf(layout, settings))?;
+    write(PLUGSTACK_CONF, &plugstack_conf(layout, settings, &layout.plugins()))?;
     symlink("vipu.conf", layout.conf("pod64.conf"))?;
     for OwnConf { model, listed, lines } in &settings.models {
         write(&format!("{model}.conf"), &vipu_conf(layout, settings.delivery, at, listed, lines))?;
@@ -119,35 +129,17 @@ pub(crate) fn vipu_conf(
     without(&needed, lines) + &text_of(lines)
 }
 
-fn plugstack_conf(layout: &Layout, settings: &Settings) -> String {
+fn plugstack_conf(layout: &Layout, settings: &Settings, plugins: &Path) -> String {
     if !settings.spank_line {
         return "# nothing\n".into();
     }
-    let spank = layout.plugins().join("spank_ipuof.so");
+    let spank = plugins.join("spank_ipuof.so");
     let directory = match settings.delivery {
         Delivery::File => format!("ipuof_dir={}", layout.ipuof().display()),
         Delivery::Api => String::new(),
         Delivery::Node => format!("run_dir={}", layout.steps().display()),
     };
     format!("required {} {directory} {}\n", spank.display(), settings.spank.join(" "))
-}
-
-fn install_plugins(dir: &Path, settings: &Settings) -> Result<()> {
-    let copy = |from: PathBuf, name: &str| {
-        fs::copy(&from, dir.join(name)).map(drop).with_context(|| format!("cannot copy {}", from.display()))
-    };
-    let wanted = |name: &&str| settings.gres_plugin || *name != programs::OPTIONAL;
-    for name in programs::PLUGINS.into_iter().filter(wanted) {
-        let from = match settings.failpoints && name == programs::WITH_FAILPOINTS {
-            true => programs::test_plugin()?,
-            false => programs::own_plugin(name)?,
-        };
-        copy(from, &name.replace("select_vipu", &format!("select_{}", settings.selector)))?;
-    }
-    match settings.delivery {
-        Delivery::Node => copy(programs::own_helper()?, programs::HELPER),
-        Delivery::File | Delivery::Api => Ok(()),
-    }
 }
 
 /// The lines of the documented single-Pod64 example that a site puts into a separate file.
@@ -165,15 +157,12 @@ fn plugin_conf(settings: &Settings, at: &Addresses, series: Series) -> String {
 
 fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<String> {
     let dir = layout.root().display();
-    let stock = programs::stock_plugins()?;
-    let (plugin_dirs, ending) = match settings.plugin {
-        true => {
-            let both = format!("{}:{}", layout.plugins().display(), stock.display());
-            (both, format!("Include {PLUGIN_CONF}\n"))
-        }
+    let (plugin_dir, ending) = match settings.plugin {
+        true => (plugin_dir(&layout.plugins())?, format!("Include {PLUGIN_CONF}\n")),
         false => {
             let select = "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n".to_owned();
-            (stock.display().to_string(), select + &node_lines(settings, at))
+            let stock = format!("PluginDir={}", programs::stock_plugins()?.display());
+            (stock, select + &node_lines(settings, at))
         }
     };
     let controllers = controllers(settings);
@@ -190,7 +179,7 @@ fn slurm_conf(layout: &Layout, settings: &Settings, at: &Addresses) -> Result<St
          AuthType=auth/munge\n\
          AuthInfo=socket={dir}/munge/socket\n\
          CredType=cred/munge\n\
-         PluginDir={plugin_dirs}\n\
+         {plugin_dir}\n\
          StateSaveLocation={dir}/state\n\
          SlurmdSpoolDir={dir}/spool/%n\n\
          SlurmctldPidFile={dir}/run/slurmctld.pid\n\
@@ -231,11 +220,23 @@ fn controllers(settings: &Settings) -> String {
     )
 }
 
-/// The lines of slurm.conf that two slurmctld of one machine cannot share. The newer one ends the process
-/// that its pid file names.
-fn own_files_of_backup(layout: &Layout) -> [String; 2] {
+/// The line that names the folder of our plugins and that of Slurm's.
+fn plugin_dir(own: &Path) -> Result<String> {
+    Ok(format!("PluginDir={}:{}", own.display(), programs::stock_plugins()?.display()))
+}
+
+/// The lines of the backup's slurm.conf that differ. Two slurmctld of one machine cannot share their files: the newer
+/// one ends the process that its pid file names.
+fn lines_of_backup(layout: &Layout, settings: &Settings) -> Result<Vec<String>> {
     let dir = layout.root().display();
-    [format!("SlurmctldPidFile={dir}/run/{BACKUP}.pid"), format!("SlurmctldLogFile={dir}/log/{BACKUP}.log")]
+    let mut lines = vec![
+        format!("SlurmctldPidFile={dir}/run/{BACKUP}.pid"),
+        format!("SlurmctldLogFile={dir}/log/{BACKUP}.log"),
+    ];
+    if settings.apart.contains_key(&Place::Backup) {
+        lines.push(plugin_dir(&layout.plugins_of(Place::Backup))?);
+    }
+    Ok(lines)
 }
 
 fn node_lines(settings: &Settings, at: &Addresses) -> String {

@@ -35,7 +35,7 @@ mod settings;
 mod slurm;
 mod wait;
 
-pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost};
+pub use cluster::{Account, Cluster, Disk, Failpoint, Hosts, KeptCluster, Layout, OneHost, Place};
 pub use mock_controller::Mock;
 pub use settings::Settings;
 pub use slurm::{ClusterCommand, Diagnosis, JobId, JobRecord, JobView, Output, Running};

@@ -63,6 +63,33 @@ pub fn stock_plugins() -> Result<PathBuf> {
         .context("no folder with select_cons_tres.so; name it in SLURM_PLUGIN_DIR")
 }
 
+/// A build of the plugins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Build {
+    /// The one that cargo has made of this workspace.
+    #[default]
+    Own,
+    /// The one in this folder, under the names that Slurm looks for.
+    In(PathBuf),
+}
+
+impl Build {
+    /// The build of an earlier commit: that of the folder `VIPU_EARLIER_DIR`.
+    pub fn earlier() -> Result<Self> {
+        let folder = env::var_os("VIPU_EARLIER_DIR");
+        Ok(Self::In(folder.context("no earlier build: run `cargo xtask upgrade`")?.into()))
+    }
+
+    /// The path of a plugin, or of [`HELPER`].
+    pub fn file(&self, name: &str) -> Result<PathBuf> {
+        match self {
+            Self::Own if name == HELPER => own_helper(),
+            Self::Own => own_plugin(name),
+            Self::In(folder) => Ok(folder.join(name)),
+        }
+    }
+}
+
 /// The path of our plugin of this name, for example `select_vipu.so`. It is in the folder `VIPU_PLUGIN_DIR`,
 /// or in cargo's release folder beside that of the running binary, with `lib` before its name.
 pub fn own_plugin(name: &str) -> Result<PathBuf> {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use anyhow::Result;
 use vipu_types::Delivery;
 
-use crate::{Cluster, Disk, example::Site};
+use crate::{Cluster, Disk, Place, example::Site, programs::Build};
 
 /// The settings of a cluster. By default it has four nodes, one Pod64 and our plugins.
 #[derive(Clone, Debug)]
@@ -16,6 +16,9 @@ pub struct Settings {
     pub(crate) memory: Option<u32>,
     pub(crate) plugin: bool,
     pub(crate) gres_plugin: bool,
+    /// The build of the plugins. Hosts with a plugin folder of their own have an entry in `apart`.
+    pub(crate) build: Build,
+    pub(crate) apart: BTreeMap<Place, Build>,
     pub(crate) selector: &'static str,
     pub(crate) backup: bool,
     pub(crate) accounting: bool,
@@ -64,6 +67,8 @@ impl Default for Settings {
             memory: None,
             plugin: true,
             gres_plugin: true,
+            build: Build::Own,
+            apart: BTreeMap::new(),
             selector: "vipu",
             backup: false,
             accounting: false,
@@ -120,6 +125,18 @@ impl Settings {
     /// Leaves out `gres_vipu.so`, which is optional.
     pub fn without_gres_plugin(self) -> Self {
         Self { gres_plugin: false, ..self }
+    }
+
+    /// Installs the plugins of this build.
+    pub fn build(self, build: &Build) -> Self {
+        Self { build: build.clone(), ..self }
+    }
+
+    /// Gives these hosts a plugin folder of their own, with the plugins of this build.
+    pub fn apart(mut self, place: Place, build: &Build) -> Self {
+        self.apart.insert(place, build.clone());
+        // The daemons of these hosts have a slurm.conf of their own.
+        self.expect_log("different slurm.conf")
     }
 
     /// Names our selector `vipu_cons_tres`, which passes Slurm's tests for "cons_tres" in SelectType.

@@ -9,7 +9,7 @@ use testbed::{compose, programs};
 use crate::results::Table;
 use crate::{
     build, cargo_deny, crate_layers, dist, faults, fuzz, image, layout, matrix, needed_packages, prometheus,
-    run, test_run, valgrind,
+    run, test_run, upgrade, valgrind,
 };
 
 /// The time for each fuzz target.
@@ -39,6 +39,7 @@ pub fn run(full: bool) -> Result<ExitCode> {
     matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
     if full {
         table.add(format!("{here}, all faults"), faults::run(None)?);
+        table.add(format!("{here}, upgrade"), upgrade::run(upgrade::FROM, None)?);
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
         prometheus::run()?;

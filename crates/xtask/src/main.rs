@@ -1,5 +1,5 @@
 //! Project tasks: `cargo xtask demo`, `test`, `simulate`, `image`, `dist`, `layout`, `fuzz`, `valgrind`, `prometheus`,
-//! `slurm-tests`, `ci`.
+//! `upgrade`, `slurm-tests`, `ci`.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -23,6 +23,7 @@ mod rust_paths;
 mod second_try;
 mod slurm_tests;
 mod test_run;
+mod upgrade;
 mod valgrind;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -133,11 +134,19 @@ enum Task {
     Valgrind,
     /// Run the tests of the exporter, the alert rules and the dashboard with a real Prometheus.
     Prometheus,
+    /// Run the tests of upgrades from an earlier commit to this one, and back, on this machine's Slurm. Needs root.
+    Upgrade {
+        /// Part of a test's name.
+        filter: Option<String>,
+        /// The earlier commit.
+        #[arg(long, value_name = "COMMIT", default_value = upgrade::FROM)]
+        from: String,
+    },
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
     /// those in containers of each Debian suite.
     Ci {
-        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, packages, five
-        /// minutes of each fuzz target.
+        /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, packages,
+        /// upgrades, five minutes of each fuzz target.
         #[arg(long)]
         full: bool,
     },
@@ -220,6 +229,12 @@ fn run_task(task: Task) -> Result<ExitCode> {
         Task::Prometheus => {
             prometheus::run()?;
             Ok(ExitCode::SUCCESS)
+        }
+        Task::Upgrade { filter, from } => {
+            needed_packages::install_missing(&needed_packages::SLURM)?;
+            let mut table = Table::default();
+            table.add(programs::slurm_version()?.to_string(), upgrade::run(&from, filter.as_deref())?);
+            Ok(table.finish())
         }
         Task::Ci { full } => ci::run(full),
     }

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 
 use super::{Account, Cluster, Layout, OneHost, daemon, folder_layout::permit, locked, logs::Logs};
 use crate::{
-    conf_files::cluster_name,
+    conf_files::{SLURM_CONF, cluster_name},
     process::{Lead, Leashed},
     programs, wait_until,
 };
@@ -82,7 +82,7 @@ fn await_slurmdbd(slurmdbd: &mut Leashed, port: u16) -> Result<()> {
 /// Makes the cluster's entry before slurmctld starts. If slurmctld makes it, slurmdbd sends changes to a port at
 /// which slurmctld does not listen yet, and may send it none later (22.05).
 fn add_cluster(layout: &Layout) -> Result<()> {
-    let environment = daemon::environment(layout, &Account::root()?);
+    let environment = daemon::environment(layout, &Account::root()?, SLURM_CONF);
     let mut sacctmgr = Command::new(programs::find("sacctmgr")?);
     sacctmgr.args(["-i", "add", "cluster", &cluster_name(layout)]).env_clear().envs(environment);
     let output = sacctmgr.output()?;

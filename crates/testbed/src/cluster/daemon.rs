@@ -8,9 +8,9 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    Account, Layout,
+    Account, Layout, Place,
     cluster::folder_layout::permit,
-    conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, node_name},
+    conf_files::{BACKUP, BACKUP_CONF, CONTROLLERS, NODES_CONF, SLURM_CONF, node_name},
     process::{Lead, Leashed, Start},
     programs,
     settings::Settings,
@@ -23,13 +23,16 @@ pub(crate) struct Daemon {
     account: Account,
     hostname: Option<&'static str>,
     disk: Option<PathBuf>,
+    /// The name of its slurm.conf.
+    conf: &'static str,
     log: String,
 }
 
 impl Daemon {
     fn new(program: &'static str, args: &[&str], account: &Account) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        Self { program, args, account: account.clone(), hostname: None, disk: None, log: program.into() }
+        let (account, log) = (account.clone(), program.into());
+        Self { program, args, account, hostname: None, disk: None, conf: SLURM_CONF, log }
     }
 
     pub(crate) fn start(&self, lead: &Lead, layout: &Layout) -> Result<Leashed> {
@@ -39,16 +42,16 @@ impl Daemon {
             account: &self.account,
             hostname: self.hostname,
             disk: self.disk.as_deref(),
-            environment: &environment(layout, &self.account),
+            environment: &environment(layout, &self.account, self.conf),
             directory: layout.root(),
         };
         lead.start(&start, Path::new("/dev/null"), &layout.logs().join(format!("{}.stderr", self.log)))
     }
 }
 
-pub(crate) fn environment(layout: &Layout, account: &Account) -> Vec<(String, String)> {
+pub(crate) fn environment(layout: &Layout, account: &Account, conf: &str) -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let conf = layout.conf("slurm.conf").display().to_string();
+    let conf = layout.conf(conf).display().to_string();
     let home = layout.jobs().display().to_string();
     let failpoints = layout.failpoints();
     let failpoints = failpoints.is_dir().then(|| ("VIPU_FAILPOINTS", failpoints.display().to_string()));
@@ -131,19 +134,20 @@ pub(crate) fn disk(account: &Account, folder: PathBuf) -> Daemon {
     Daemon { disk, ..Daemon::new("sleep", &["infinity"], account) }
 }
 
-pub(crate) fn backup(account: &Account, layout: &Layout) -> Daemon {
-    let conf = layout.conf(BACKUP_CONF).display().to_string();
+pub(crate) fn backup(account: &Account) -> Daemon {
     let hostname = Some(CONTROLLERS[1]);
-    Daemon { hostname, log: BACKUP.into(), ..Daemon::new("slurmctld", &["-D", "-f", &conf], account) }
+    let daemon = Daemon::new("slurmctld", &["-D"], account);
+    Daemon { hostname, conf: BACKUP_CONF, log: BACKUP.into(), ..daemon }
 }
 
 /// The slurmd of a node. It starts again after an orderly end, as by `systemctl restart`: job steps are not its
 /// children, and go on.
-pub(crate) fn slurmd(account: &Account, index: u16, options: &[&str]) -> Result<Daemon> {
+pub(crate) fn slurmd(account: &Account, settings: &Settings, index: u16, options: &[&str]) -> Result<Daemon> {
     let name = node_name(index);
     let slurmd = programs::find("slurmd")?.display().to_string();
     let args = [&["-c", "while \"$0\" \"$@\"; do :; done", &slurmd, "-D", "-N", &name], options].concat();
-    Ok(Daemon { log: name.clone(), ..Daemon::new("sh", &args, account) })
+    let conf = if settings.apart.contains_key(&Place::Nodes) { NODES_CONF } else { SLURM_CONF };
+    Ok(Daemon { conf, log: name.clone(), ..Daemon::new("sh", &args, account) })
 }
 
 /// The mock controller of this number, counted from 0.

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
-use crate::Account;
+use crate::{Account, Place};
 
 #[derive(Debug)]
 pub struct Layout {
@@ -84,6 +84,11 @@ impl Layout {
 
     pub fn plugins(&self) -> PathBuf {
         self.root().join("plugins")
+    }
+
+    /// The plugin folder of hosts that have one of their own.
+    pub fn plugins_of(&self, place: Place) -> PathBuf {
+        self.root().join(format!("plugins-{}", place.name()))
     }
 
     /// The folder in which jobs run and leave their output.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     ClusterCommand, Mock, Running, Settings,
-    conf_files::{Addresses, BACKUP, node_name},
+    conf_files::{Addresses, BACKUP, SLURM_CONF, node_name},
     process::{Lead, Leashed, Process, Start},
     programs,
 };
@@ -49,7 +49,7 @@ impl OneHost {
 
 impl RunsCommands for OneHost {
     fn start(&self, command: &ClusterCommand<'_>) -> Result<Running> {
-        let mut environment = environment(&self.layout, &command.account);
+        let mut environment = environment(&self.layout, &command.account, SLURM_CONF);
         environment.extend_from_slice(&command.environment);
         let start = Start {
             program: &programs::find(&command.program)?,

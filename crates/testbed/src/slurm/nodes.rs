@@ -46,7 +46,7 @@ impl Cluster {
     }
 
     fn start_slurmd(&self, number: u16, options: &[&str]) -> Result<()> {
-        let slurmd = daemon::slurmd(&self.hosts.root, number - 1, options)?;
+        let slurmd = daemon::slurmd(&self.hosts.root, &self.hosts.settings, number - 1, options)?;
         let slurmd = slurmd.start(&self.hosts.lead, &self.hosts.layout)?;
         locked(&self.hosts.slurmd)[usize::from(number - 1)] = Some(slurmd);
         Ok(())

@@ -1,0 +1,91 @@
+//! Tests of upgrades from an earlier commit to this one, and back, on real daemons.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use testbed::programs;
+
+use crate::{build, image, results::Results, run, second_try, test_run};
+
+/// The last commit that counts no IPUs where Slurm counts (decision 65), so that an upgrade from it changes what jobs
+/// leave in Slurm's records. slurm-vipu has no released version yet; the last release takes this place once there is
+/// one.
+pub const FROM: &str = "adf3962dbead55692fbf97f905527cafbf17a959";
+
+/// The variable by which the testbed finds the earlier plugins.
+const VARIABLE: &str = "VIPU_EARLIER_DIR";
+
+const TESTS: [&str; 4] = ["--package", "e2e", "--test", "upgrade"];
+
+/// Runs the tests whose name contains `filter`, with the plugins of the earlier commit, which are built once.
+pub fn run(from: &str, filter: Option<&str>) -> Result<Results> {
+    ensure!(
+        run::is_root(),
+        "run this in a root shell: sudo may drop the variable that names the earlier plugins"
+    );
+    let earlier = earlier_plugins(from)?;
+    build::plugins_and_programs()?;
+    let tests = |harness: &[&str]| {
+        let mut tests = test_run::as_root(&TESTS);
+        tests.arg("--").args(harness).env(VARIABLE, &earlier);
+        tests
+    };
+    let threads = test_run::threads();
+    let harness: Vec<_> = ["--test-threads", &threads].into_iter().chain(filter).collect();
+    second_try::count(tests, &harness)
+}
+
+/// The folder with the plugins of this commit.
+fn earlier_plugins(commit: &str) -> Result<PathBuf> {
+    let commit = full_name(commit)?;
+    let folder = run::workspace().canonicalize()?.join("target/upgrade").join(commit.trim());
+    let plugins = folder.join("plugins");
+    let names = || programs::PLUGINS.into_iter().chain([programs::HELPER]);
+    if names().all(|name| plugins.join(name).is_file()) {
+        return Ok(plugins);
+    }
+    let source = folder.join("source");
+    unpack(commit.trim(), &source)?;
+    let built = folder.join("build");
+    let mut cargo = run::cargo_command(&["build", "--release", "--package", "ipuof-fetch"]);
+    cargo.args(build::plugin_packages()).current_dir(&source).env("CARGO_TARGET_DIR", &built);
+    run::visibly(cargo)?;
+    let release = built.join("release");
+    for name in names() {
+        let file = if name == programs::HELPER { name.to_owned() } else { format!("lib{name}") };
+        image::stage_file(&release.join(file), &plugins.join(name))?;
+    }
+    // Only the plugins are needed from here on.
+    fs::remove_dir_all(&built)?;
+    Ok(plugins)
+}
+
+fn full_name(commit: &str) -> Result<String> {
+    let output = git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).output()?;
+    ensure!(
+        output.status.success(),
+        "commit {commit} is not in this clone: name another one with --from, or get it with `git fetch --unshallow`"
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Writes the files of the commit into the folder.
+fn unpack(commit: &str, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut archive = git(&["archive", commit]).stdout(Stdio::piped()).spawn().context("cannot run git")?;
+    let mut tar = Command::new("tar");
+    tar.arg("-xC").arg(folder).stdin(archive.stdout.take().context("git has no output")?);
+    let unpacked = tar.status().context("cannot run tar")?;
+    ensure!(archive.wait()?.success() && unpacked.success(), "cannot unpack commit {commit}");
+    Ok(())
+}
+
+fn git(args: &[&str]) -> Command {
+    let mut git = Command::new("git");
+    git.args(args).current_dir(run::workspace());
+    git
+}
