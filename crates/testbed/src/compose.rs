@@ -30,7 +30,7 @@ use slurm_release::Version;
 
 use crate::{Account, ClusterCommand, Hosts, Mock, Settings, programs, say, wait_until};
 
-pub use engine::{find_compose, find_engine, image};
+pub use engine::{find_compose, find_engine, image, image_for_packages};
 pub use host::Host;
 use project::Project;
 

@@ -37,13 +37,16 @@ pub fn run(full: bool) -> Result<ExitCode> {
     let (mut table, here) = (Table::default(), programs::slurm_version()?);
     table.add(here.to_string(), test_run::run(None)?);
     matrix::run(image::Suite::value_variants(), None, Some(here), image::MIRROR, &mut table)?;
+    if !full {
+        dist::try_tested_objects(&mut table)?;
+    }
     if full {
         table.add(format!("{here}, all faults"), faults::run(None)?);
         table.add(format!("{here}, upgrade"), upgrade::run(upgrade::FROM, None)?);
         needed_packages::install_missing(&needed_packages::VALGRIND)?;
         valgrind::run()?;
         prometheus::run()?;
-        dist::run(Path::new(dist::OUT), true)?;
+        dist::run(Path::new(dist::OUT), Some(&mut table))?;
         fuzz::TARGETS.into_iter().try_for_each(|target| fuzz::run(target, FUZZ_SECONDS, false))?;
     }
     Ok(table.finish())

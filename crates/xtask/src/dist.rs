@@ -24,10 +24,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum as _;
 use testbed::{compose, say};
 
 use self::contents::PACKAGES;
 use self::staging::{Family, Parts};
+use crate::image::Suite;
+use crate::results::Table;
 use crate::{needed_packages, run};
 
 /// What every package says of itself.
@@ -35,7 +38,13 @@ pub struct Release {
     pub version: &'static str,
     /// The time of all files, in seconds since 1970.
     pub time: u64,
+    /// From 0, which is fast, to 9, which is small.
+    pub compression: u8,
 }
+
+/// For packages that are kept, and for those that are only tried.
+const SMALL: u8 = 7;
+const FAST: u8 = 0;
 
 impl Release {
     /// The time in a form of `date`, in UTC and in English.
@@ -52,31 +61,42 @@ const CHECKSUMS: &str = "SHA256SUMS";
 /// The folder of the packages.
 pub const OUT: &str = "target/dist";
 
-/// Builds the objects, and makes the packages in `out`. A trial also installs them in containers.
-pub fn run(out: &Path, trial: bool) -> Result<()> {
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Builds the objects, and makes the packages in `out`. A trial also installs them in containers of each suite, and adds
+/// its results to the table.
+pub fn run(out: &Path, trial: Option<&mut Table>) -> Result<()> {
     ensure!(
         !out.exists() || out.join(CHECKSUMS).exists() || file_names(out)?.is_empty(),
         "{} has other files than packages; choose another folder with --out",
         out.display()
     );
-    if trial {
+    if trial.is_some() {
         compose::find_engine()?;
     }
     needed_packages::install_missing(&needed_packages::DIST)?;
-    let release = Release { version: env!("CARGO_PKG_VERSION"), time: time()? };
     let built = build::objects()?;
     glibc::check(&built)?;
     let _ = fs::remove_dir_all(out);
-    fs::create_dir_all(out)?;
-    package(built, &release, out)?;
+    package(&built, VERSION, SMALL, out)?;
     say(format!("the packages are in {}", out.display()));
-    if trial { trial::run(out) } else { Ok(()) }
+    trial.map_or(Ok(()), |table| trial::run(&built, out, Suite::value_variants(), table))
+}
+
+/// Tries packages of the objects that the tests have built, on the suite of this machine. They may need its glibc.
+pub fn try_tested_objects(table: &mut Table) -> Result<()> {
+    needed_packages::install_missing(&needed_packages::DIST)?;
+    crate::build::plugins_and_programs()?;
+    let (built, out) = (build::tested_objects()?, tempfile::tempdir()?);
+    package(&built, VERSION, FAST, out.path())?;
+    trial::run(&built, out.path(), &[Suite::of_this_machine()?], table)
 }
 
 /// Makes the packages of built objects.
-fn package(built: PathBuf, release: &Release, out: &Path) -> Result<()> {
-    let work = tempfile::tempdir()?;
-    let parts = Parts { built, documents: work.path().join("documents") };
+fn package(built: &Path, version: &'static str, compression: u8, out: &Path) -> Result<()> {
+    fs::create_dir_all(out)?;
+    let (release, work) = (&Release { version, time: time()?, compression }, tempfile::tempdir()?);
+    let parts = Parts { built: built.to_owned(), documents: work.path().join("documents") };
     write_documents(release, &parts.documents, out)?;
     for package in PACKAGES {
         let tree = |family: Family| {

@@ -40,6 +40,13 @@ impl Suite {
         }
     }
 
+    /// The suite of this machine, or the newest if this is another system.
+    pub fn of_this_machine() -> Result<Self> {
+        let release = fs::read_to_string("/etc/os-release")?;
+        let name = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+        Ok(name.and_then(|name| Self::from_str(name, true).ok()).unwrap_or(Self::Forky))
+    }
+
     fn base(self) -> String {
         format!("debian:{}-slim", self.name())
     }
@@ -68,6 +75,16 @@ pub fn build(suite: Suite, mirror: &str) -> Result<()> {
     let mut build =
         docker(&["build", "--tag", &suite.image(), "--build-arg", &format!("BASE={}", suite.base())]);
     build.arg(run::workspace().join("docker"));
+    run::visibly(build)
+}
+
+/// Builds the image in which packages are tried, from that of the cluster.
+pub fn build_for_packages(suite: Suite) -> Result<()> {
+    let folder = run::workspace().join("docker");
+    let base = format!("BASE={}", suite.image());
+    let tag = compose::image_for_packages(suite.name());
+    let mut build = docker(&["build", "--tag", &tag, "--build-arg", &base, "--file"]);
+    build.arg(folder.join("packages.Dockerfile")).arg(folder);
     run::visibly(build)
 }
 

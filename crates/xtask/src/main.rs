@@ -83,9 +83,12 @@ enum Task {
         /// The folder of the packages. Earlier packages in it are removed.
         #[arg(long, value_name = "DIR", default_value = dist::OUT)]
         out: PathBuf,
-        /// Install and remove them in containers of each Debian suite. Needs a Docker engine.
+        /// Install, upgrade and remove them in containers of each Debian suite. Needs a Docker engine.
         #[arg(long)]
         trial: bool,
+        /// As --trial, but with the objects that the tests use, on this machine's Debian suite only. Keeps no package.
+        #[arg(long, conflicts_with_all = ["out", "trial"])]
+        quick_trial: bool,
     },
     /// Measure a Slurm source tree, for a release that is not built in or was patched.
     ///
@@ -143,7 +146,7 @@ enum Task {
         from: String,
     },
     /// Check dependencies of crates and modules, formatting, clippy and rustdoc; run all tests on this machine's Slurm, and
-    /// those in containers of each Debian suite.
+    /// those in containers of each Debian suite; try packages.
     Ci {
         /// Also run the checks that take hours: cargo-deny, all pairs of the fault matrix, valgrind, Prometheus, packages,
         /// upgrades, five minutes of each fuzz target.
@@ -198,7 +201,14 @@ fn run_task(task: Task) -> Result<ExitCode> {
             layout::run(&source, &out)?;
             Ok(ExitCode::SUCCESS)
         }
-        Task::Dist { out, trial } => dist::run(&out, trial).map(|()| ExitCode::SUCCESS),
+        Task::Dist { out, trial, quick_trial } => {
+            let mut table = Table::default();
+            match quick_trial {
+                true => dist::try_tested_objects(&mut table)?,
+                false => dist::run(&out, trial.then_some(&mut table))?,
+            }
+            Ok(if trial || quick_trial { table.finish() } else { ExitCode::SUCCESS })
+        }
         Task::SlurmTests { source, tests } => {
             needed_packages::install_missing(&needed_packages::SLURM)?;
             needed_packages::install_missing(&needed_packages::ACCOUNTING)?;

@@ -34,6 +34,11 @@ pub fn image(suite: &str) -> String {
     format!("slurm-vipu:{suite}")
 }
 
+/// The image in which packages are tried.
+pub fn image_for_packages(suite: &str) -> String {
+    format!("slurm-vipu-packages:{suite}")
+}
+
 pub(super) fn docker(args: &[&str]) -> Result<String> {
     let words = [&["docker"], args].concat();
     let output = run(&words, &[], ENGINE_LIMIT)?.succeeded(&words.join(" "))?;

@@ -12,7 +12,9 @@ pub fn make(release: &Release, tree: &Path, out: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.args(["--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]);
     tar.arg(format!("--mtime=@{}", release.time)).arg(format!("--transform=flags=r;s,^\\.,{name},"));
-    tar.args(["--use-compress-program=gzip -9 --no-name", "--file"]).arg(out.join(format!("{name}.tar.gz")));
+    tar.arg(format!("--use-compress-program=gzip -{} --no-name", release.compression.max(1)))
+        .arg("--file")
+        .arg(out.join(format!("{name}.tar.gz")));
     tar.arg("--directory").arg(tree).arg(".");
     run::visibly(tar)
 }

@@ -7,10 +7,11 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use testbed::programs;
 
 use super::contents::{File, PACKAGES};
 use super::glibc;
-use crate::{build, needed_packages, run};
+use crate::{build, image, needed_packages, run};
 
 /// Zig has the stubs of every glibc. PyPI has both programs.
 const ZIG: [&str; 2] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1"];
@@ -32,6 +33,26 @@ pub fn objects() -> Result<PathBuf> {
     cargo.env("CARGO_ENCODED_RUSTFLAGS", without_paths(&workspace)?);
     run::visibly(cargo)?;
     Ok(folder.join(TARGET).join("release"))
+}
+
+/// Gathers the objects and programs that the tests have built. Returns the folder.
+pub fn tested_objects() -> Result<PathBuf> {
+    let folder = run::workspace().join("target/tested");
+    for file in PACKAGES.iter().flat_map(|package| package.files) {
+        let (built, name) = match file {
+            File::Plugin(name) => (programs::own_plugin(&format!("{name}.so"))?, format!("lib{name}.so")),
+            File::Helper(name) => (programs::own_helper()?, (*name).into()),
+            File::Program(name, _) => (programs::find(name)?, (*name).into()),
+            _ => continue,
+        };
+        let copy = folder.join(name);
+        image::stage_file(&built, &copy)?;
+        // The tests' programs have symbols, which make packages slow.
+        let mut strip = Command::new("strip");
+        strip.arg(copy);
+        run::visibly(strip)?;
+    }
+    Ok(folder.canonicalize()?)
 }
 
 /// The cargo arguments that select everything that is shipped.

@@ -21,7 +21,7 @@ pub fn make(package: &Package, release: &Release, tree: &Path, out: &Path) -> Re
     fs::write(doc.join("changelog"), changelog(package, release)?)?;
     staging::gzip(&doc.join("changelog"))?;
     let mut dpkg = Command::new("dpkg-deb");
-    dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(tree);
+    dpkg.args(["--root-owner-group", "-Zxz", &format!("-z{}", release.compression), "--build"]).arg(tree);
     dpkg.arg(out.join(format!("{}_{}_amd64.deb", package.name, release.version)));
     dpkg.env("SOURCE_DATE_EPOCH", release.time.to_string());
     run::visibly(dpkg)

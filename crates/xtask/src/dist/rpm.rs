@@ -24,7 +24,7 @@ pub fn make(package: &Package, release: &Release, tree: &Path, work: &Path, out:
         "_build_id_links none".into(),
         "_buildhost slurm-vipu".into(),
         // The rpm of RHEL 8 reads it.
-        "_binary_payload w7.xzdio".into(),
+        format!("_binary_payload w{}.xzdio", release.compression),
         "use_source_date_epoch_as_buildtime 1".into(),
         "clamp_mtime_to_source_date_epoch 1".into(),
         "build_mtime_policy clamp_to_source_date_epoch".into(),
@@ -40,14 +40,18 @@ pub fn make(package: &Package, release: &Release, tree: &Path, work: &Path, out:
     Ok(())
 }
 
-/// Everything in the tree that is no folder, as places on the system, in order.
+/// All files in the tree as places on the system, in order, and the folders that go with the packages.
 fn files(folder: &Path, tree: &Path) -> Result<Vec<String>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        match fs::symlink_metadata(&path)?.is_dir() {
-            true => all.extend(files(&path, tree)?),
-            false => all.push(format!("/{}", path.strip_prefix(tree)?.display())),
+        let place = format!("/{}", path.strip_prefix(tree)?.display());
+        if fs::symlink_metadata(&path)?.is_dir() {
+            let is_own = place.split('/').any(|part| part.starts_with("slurm-vipu"));
+            all.extend(is_own.then(|| format!("%dir {place}")));
+            all.extend(files(&path, tree)?);
+        } else {
+            all.push(place);
         }
     }
     all.sort();

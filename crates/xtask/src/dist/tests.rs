@@ -6,7 +6,7 @@ use super::contents::{File, PACKAGES};
 use super::{Release, deb, glibc, licences, linked, rpm, sbom};
 use crate::run;
 
-const RELEASE: Release = Release { version: "1.2.3", time: 0 };
+const RELEASE: Release = Release { version: "1.2.3", time: 0, compression: 0 };
 
 #[test]
 fn pkg_files_are_in_the_tree_and_in_one_package() {

@@ -1,0 +1,79 @@
+//! A container in which packages are installed.
+
+use std::{
+    env,
+    process::{Command, Output, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use testbed::compose;
+
+/// All packages, those first that others need.
+pub const NAMES: [&str; 5] =
+    ["slurm-vipu-login", "slurm-vipu-node", "slurm-vipu-controller", "slurm-vipu-tools", "slurm-vipu-mock"];
+
+/// Words of the scripts below.
+const WORDS: &str = r#"
+set -eu
+plugins=/usr/lib/slurm-vipu
+fail() { echo "$*"; exit 1; }
+debs() { for name in $names; do echo $1/${name}_*_amd64.deb; done; }
+rpms() { for name in $names; do echo $1/$name-[0-9]*.rpm; done; }
+objects() { (cd $plugins && sha256sum *); }
+"#;
+
+/// A container, with the packages in /packages and the earlier ones in /earlier. It goes when it is dropped.
+pub struct Host {
+    id: String,
+}
+
+impl Host {
+    pub fn start() -> Result<Self> {
+        let folder = |variable| {
+            env::var(variable)
+                .with_context(|| format!("no folder in {variable}: run `cargo xtask dist --trial`"))
+        };
+        let mount = |variable, place| folder(variable).map(|folder| format!("{folder}:{place}:ro"));
+        let suite = env::var("SUITE").context("no suite in SUITE")?;
+        let mut run = Command::new("docker");
+        run.args(["run", "--detach", "--rm", "--init", "--network=none", "--entrypoint=sleep"]);
+        // Tests mount a small file system.
+        run.args(["--cap-add=SYS_ADMIN", "--volume", &mount("PACKAGES", "/packages")?]);
+        run.args(["--volume", &mount("EARLIER_PACKAGES", "/earlier")?]);
+        run.args([&*compose::image_for_packages(&suite), "infinity"]);
+        let output = run.stdin(Stdio::null()).output().context("cannot run docker")?;
+        ensure!(output.status.success(), "docker: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(Self { id: String::from_utf8(output.stdout)?.trim().to_owned() })
+    }
+
+    /// Runs a script of sh, up to the first command that fails. Returns what it writes.
+    pub fn run(&self, script: &str) -> Result<String> {
+        let (status, told) = self.attempt(script)?;
+        ensure!(status == Some(0), "{script}\nended with {status:?}: {told}");
+        Ok(told)
+    }
+
+    /// Runs a command that has to fail, and has to say each of these words.
+    pub fn refuses(&self, command: &str, words: &[&str]) -> Result<()> {
+        let (status, told) = self.attempt(command)?;
+        ensure!(status != Some(0), "{command}\nsucceeded: {told}");
+        let missing = words.iter().find(|word| !told.contains(**word));
+        ensure!(missing.is_none(), "{command}\ndoes not say {missing:?}: {told}");
+        Ok(())
+    }
+
+    fn attempt(&self, script: &str) -> Result<(Option<i32>, String)> {
+        let script = format!("{WORDS}names='{}'\nexec 2>&1\n{script}", NAMES.join(" "));
+        let Output { status, stdout, .. } = Command::new("docker")
+            .args(["exec", &self.id, "sh", "-c", &script])
+            .stdin(Stdio::null())
+            .output()?;
+        Ok((status.code(), String::from_utf8_lossy(&stdout).into_owned()))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = Command::new("docker").args(["rm", "--force", &self.id]).output();
+    }
+}

@@ -1,0 +1,85 @@
+//! Packages for Red Hat's family, with Debian's rpm.
+
+use anyhow::Result;
+
+use crate::host::Host;
+
+/// Has rpm take its database for a system's own. A package without files stands for glibc and the shell, as rpm knows
+/// nothing of Debian's. Everything else that the packages need has to be in them.
+const SYSTEM: &str = r#"
+    rpm --query --package --requires $(rpms /packages) | sort --unique > /tmp/needed
+    grep -E '^(/bin/sh$|rtld\(GNU_HASH\)$|(ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libgcc_s)\.so\.)' /tmp/needed > /tmp/of-system
+    {
+        printf 'Name: system\nVersion: 1\nRelease: 1\nSummary: x\nLicense: MIT\n'
+        sed 's/^/Provides: /' /tmp/of-system
+        printf '%%description\nx\n%%files\n'
+    } > /tmp/system.spec
+    rpmbuild -bb --quiet --define '_rpmdir /tmp' --define '_rpmfilename system.rpm' /tmp/system.spec
+    rpm --force-debian --install /tmp/system.rpm
+"#;
+
+#[test]
+fn pkg_rpms_are_installed_verified_and_erased() -> Result<()> {
+    let host = Host::start()?;
+    host.run(SYSTEM)?;
+    host.run(
+        r#"
+        rpm --force-debian --install $(rpms /packages) > /tmp/said
+        for name in $names; do grep -q "^$name: " /tmp/said || fail "$name tells no next step"; done
+        rpm --verify $names
+        for file in select_vipu spank_ipuof gres_vipu job_submit_vipu vipu_slurmctld; do
+            test -s /usr/lib64/slurm/$file.so || fail "Slurm does not find $file.so"
+        done
+        svipu --version
+        rpm --force-debian --upgrade --replacepkgs $(rpms /packages) > /tmp/again
+        if grep '^slurm-vipu-[a-z]*: ' /tmp/again; then fail 'an upgrade tells a next step'; fi
+        rpm --verify $names
+        "#,
+    )?;
+    host.run(
+        r#"
+        rpm --force-debian --erase $names
+        left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' \) -not -path '/proc/*' -not -path '/usr/local/*')
+        test -z "$left" || fail "left after the removal: $left"
+        "#,
+    )?;
+    Ok(())
+}
+
+#[test]
+fn pkg_rpms_of_another_version_replace_files_and_touch_no_configuration() -> Result<()> {
+    let host = Host::start()?;
+    host.run(SYSTEM)?;
+    host.run(
+        r#"
+        etc() { (cd /etc && find . -type f -exec sha256sum {} + | sort); }
+        etc > /tmp/etc
+        rpm --force-debian --install $(rpms /earlier)
+        objects > /tmp/objects
+        for other in packages earlier; do
+            stat --format '%n %i' $plugins/* | sort > /tmp/before
+            rpm --force-debian --upgrade --oldpackage $(rpms /$other)
+            stat --format '%n %i' $plugins/* | sort > /tmp/after
+            same=$(comm -12 /tmp/before /tmp/after)
+            test -z "$same" || fail "written over, and not replaced: $same"
+            objects | diff /tmp/objects - || fail 'one of the objects is damaged'
+            rpm --verify $names
+        done
+        etc | diff /tmp/etc - || fail '/etc has changed'
+        "#,
+    )?;
+    Ok(())
+}
+
+#[test]
+fn pkg_rpms_of_two_versions_are_refused() -> Result<()> {
+    let host = Host::start()?;
+    host.run(SYSTEM)?;
+    host.run("rpm --force-debian --install $(rpms /earlier) && objects > /tmp/objects")?;
+    host.refuses(
+        "rpm --force-debian --upgrade /packages/slurm-vipu-login-[0-9]*.rpm",
+        &["slurm-vipu-login = 0.0.9 is needed by (installed) slurm-vipu-node"],
+    )?;
+    host.run("objects | diff /tmp/objects - && rpm --verify $names")?;
+    Ok(())
+}
