@@ -1,7 +1,8 @@
 //! The only safe interface to a Slurm daemon.
 //!
-//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins, but for the section
-//! of [`version_note`]. Other code sees a safe interface. A job view cannot outlive the lock under which it was obtained ([`job::JobRef`]). Only the
+//! All `unsafe` of the workspace is in this crate and in the export modules of the plugins, but for the section of
+//! [`version_note`](mod@version_note). Other code sees a safe interface. A job view cannot outlive the lock under
+//! which it was obtained ([`job::JobRef`]). Only the
 //! one thread that owns a [`locks::LockPermit`] can take slurmctld's locks. A callback already runs under
 //! them and cannot take them again.
 //!
