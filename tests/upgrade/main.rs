@@ -6,7 +6,6 @@ mod back;
 #[path = "../e2e/jobs.rs"]
 #[allow(dead_code, reason = "the other end-to-end tests use the rest")]
 mod jobs;
-#[path = "../e2e/upgrade/load.rs"]
 mod load;
 mod mixed;
 mod order;
