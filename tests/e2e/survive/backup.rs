@@ -119,7 +119,7 @@ fn taken_over(cluster: &Cluster) -> Result<()> {
 }
 
 /// Waits until the slurmctld in charge acts.
-fn acts(cluster: &Cluster) -> Result<()> {
+pub(super) fn acts(cluster: &Cluster) -> Result<()> {
     let is_active = || Ok(Traces::of(cluster.slurmctld()?, cluster)? == Traces::ACTIVE);
     wait_until("the slurmctld in charge to act", LIMIT, is_active)
 }

@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use testbed::{Cluster, JobId};
 
+use super::backup::acts;
 use crate::jobs::{brisk, ended, let_go, partition, running, runs, staying, waits};
 
 /// The line of slurmctld's log and the reason of waiting jobs.
@@ -63,6 +64,7 @@ fn pkg_backup_of_an_older_version_stands_back() -> Result<()> {
         let waiting = stands_back(cluster, active)?;
         fs::write(cluster.layout().state().join("vipu_journal"), journal)?;
         cluster.return_control()?;
+        acts(cluster)?;
         runs(cluster, waiting)?;
         let_go(cluster, active)?;
         let_go(cluster, waiting)
