@@ -54,7 +54,8 @@ pub fn read(site: &Site) -> Result<Vec<Job>> {
     squeue.args(["--noheader", "--all", "--states=all", "--Format", &fields.join(",")]);
     let output = squeue.output().context("cannot run squeue")?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "squeue cannot list the jobs: {}", said.trim());
+    // Before its last line, squeue repeats itself.
+    ensure!(output.status.success(), "squeue: {}", said.lines().last().unwrap_or_default());
     Ok(parse(&String::from_utf8_lossy(&output.stdout)))
 }
 
