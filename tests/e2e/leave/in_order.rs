@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Result, ensure};
+use testbed::Cluster;
 
 use super::{edit, leave, left, remove_ipus, runs_a_stock_job, start_stock, use_stock_selector};
 use crate::LIMIT;
@@ -10,7 +11,7 @@ use crate::jobs::{brisk, cancel, ended, let_go, partition, running, runs, stayin
 
 #[test]
 fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
-    brisk().run(|cluster| {
+    brisk().vipu_conf("MaxKeep=600").run(|cluster| {
         let active = running(cluster, 64, &[])?;
         let waiting = staying(cluster, 4, &[])?;
         let array = staying(cluster, 4, &["--array=1-3"])?;
@@ -37,6 +38,7 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         ensure!(held == format!("held: {waiting} {array} {het}\n"), "{held}");
         let_go(cluster, active)?;
         cluster.mock().await_removed(&partition(active), LIMIT)?;
+        frees_a_kept_partition(cluster)?;
         let checked = left(cluster, "--check")?;
         for words in [
             "nothing is left",
@@ -89,4 +91,15 @@ fn pkg_leave_in_order_leaves_nothing() -> Result<()> {
         }
         ended(cluster, waiting, "CANCELLED").map(drop)
     })
+}
+
+/// Checks that the check knows until when a partition is kept, and frees it.
+fn frees_a_kept_partition(cluster: &Cluster) -> Result<()> {
+    let failed = cluster.sbatch("exit 3", &["--ipus=16", "--ipu-keep=600s"])?;
+    cluster.await_end(failed, LIMIT)?;
+    let kept = partition(failed);
+    let checked = leave(cluster, "--check")?;
+    ensure!(checked.stdout.contains(&format!("partitions {kept} (kept until 2")), "{checked:?}");
+    cluster.command("svipu").args(&["partition", "free", &kept, "--reason", "leaving"]).success()?;
+    cluster.mock().await_removed(&kept, LIMIT).map(drop)
 }

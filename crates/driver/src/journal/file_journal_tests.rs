@@ -55,6 +55,11 @@ fn claim(job: u32) -> Claim {
     Claim { run: JobRun { restart: 2, ..claim.run }, size: IpuCount::new(16).unwrap(), ..claim }
 }
 
+/// A line of the journal.
+fn checked(json: &str) -> String {
+    format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
+}
+
 fn create(job: u32) -> Entry {
     Entry::Create { claim: claim(job), ipuof_dir: Some("/ipuof".into()) }
 }
@@ -136,9 +141,9 @@ async fn an_entry_is_on_disk_when_record_returns_and_for_its_owner_only() {
     let fixture = Fixture::new();
     let (journal, _) = fixture.open();
     journal.record(create(1)).await.unwrap();
-    let lines = [r#"{"journal":"slurm-vipu","version":2}"#, CREATE_1];
-    let checked = lines.map(|json| format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())));
-    assert_eq!(fixture.text(), checked.concat());
+    let header = r#"{"journal":"slurm-vipu","version":2,"slurm_vipu":"0.1.0"}"#;
+    let header = header.replace("0.1.0", env!("CARGO_PKG_VERSION"));
+    assert_eq!(fixture.text(), checked(&header) + &checked(CREATE_1));
     let mode = fs::metadata(fixture.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
 }
@@ -167,6 +172,17 @@ async fn a_line_cut_short_is_dropped() {
 }
 
 #[tokio::test]
+async fn an_entry_of_a_kind_that_is_not_known_is_kept_aside() {
+    let fixture = Fixture::new();
+    fixture.record([create(1)]).await;
+    let unknown = checked(r#"{"moved":"slurm_1"}"#);
+    fixture.append(&unknown);
+    assert_eq!(fixture.open().1, [live(1, Stage::Creating)]);
+    let bad = fs::read_to_string(fixture.0.path().join("vipu_journal.bad")).unwrap();
+    assert!(bad.ends_with(&unknown), "{bad}");
+}
+
+#[tokio::test]
 async fn a_file_that_is_no_journal_is_kept_aside() {
     for text in ["not a journal\n", "{\"journal\":\"another\",\"version\":2}\n", "\0\0\0\0", ""] {
         let fixture = Fixture::new();
@@ -183,11 +199,11 @@ async fn a_file_that_is_no_journal_is_kept_aside() {
 #[test]
 fn a_journal_of_a_newer_version_is_not_touched() {
     let fixture = Fixture::new();
-    let header = r#"{"journal":"slurm-vipu","version":3}"#;
-    let text = format!("{:08x} {header}\nwhatever that means\n", crc32fast::hash(header.as_bytes()));
+    let header = r#"{"journal":"slurm-vipu","version":3,"slurm_vipu":"9.8.7"}"#;
+    let text = checked(header) + "whatever that means\n";
     fs::write(fixture.path(), &text).unwrap();
     let error = FileJournal::open(fixture.path(), |_| None).unwrap_err().to_string();
-    assert!(error.contains("version 3, and this slurm-vipu knows up to 2"), "{error}");
+    assert!(error.contains("knows up to 2: install slurm-vipu 9.8.7 again"), "{error}");
     assert_eq!(fixture.text(), text);
     assert_eq!(fs::read_dir(fixture.0.path()).unwrap().count(), 1);
 }
@@ -200,7 +216,7 @@ async fn the_previous_version_is_read() {
     fs::write(fixture.path(), lines.join("\n")).unwrap();
     assert_eq!(fixture.open().1, [live(1, Stage::Created)]);
     fixture.record([create(2)]).await;
-    assert!(fixture.text().contains(r#" {"journal":"slurm-vipu","version":2}"#));
+    assert!(fixture.text().contains(r#" {"journal":"slurm-vipu","version":2,"#));
     assert_eq!(fixture.open().1, [live(1, Stage::Created), live(2, Stage::Creating)]);
 }
 

@@ -17,6 +17,9 @@ const VERSION: u32 = 2;
 struct Header {
     journal: String,
     version: u32,
+    /// The version of the slurm-vipu that began the file. The first ones did not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slurm_vipu: Option<String>,
 }
 
 /// The contents of a file.
@@ -68,13 +71,15 @@ pub(super) fn version(text: &[u8]) -> Result<Option<u32>, String> {
     let header = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let said = json_of(header).ok().and_then(|json| serde_json::from_slice::<Header>(json).ok());
     // A header without a checksum is believed if it says version 1, and only then.
-    let version = said.filter(|said| said.journal == JOURNAL && (said.version == 1) == is_plain(header));
-    match version.map(|said| said.version) {
-        Some(newer) if newer > VERSION => Err(format!(
-            "it is of version {newer}, and this slurm-vipu knows up to {VERSION}: install the newer one again"
-        )),
-        version => Ok(version),
+    let header = said.filter(|said| said.journal == JOURNAL && (said.version == 1) == is_plain(header));
+    let Some(Header { version, slurm_vipu, .. }) = header else { return Ok(None) };
+    if version <= VERSION {
+        return Ok(Some(version));
     }
+    let writer = slurm_vipu.map_or("the newer one".into(), |writer| format!("slurm-vipu {writer}"));
+    Err(format!(
+        "it is of version {version}, and this slurm-vipu knows up to {VERSION}: install {writer} again"
+    ))
 }
 
 fn is_plain(line: &[u8]) -> bool {
@@ -98,7 +103,8 @@ fn json_of(line: &[u8]) -> Result<&[u8], Box<dyn std::error::Error>> {
 /// The text of a new file.
 pub(super) fn whole(book: &Book) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    put(&mut text, &Header { journal: JOURNAL.into(), version: VERSION })?;
+    let slurm_vipu = Some(env!("CARGO_PKG_VERSION").into());
+    put(&mut text, &Header { journal: JOURNAL.into(), version: VERSION, slurm_vipu })?;
     book.entries().try_for_each(|entry| line(&mut text, &entry))?;
     Ok(text)
 }

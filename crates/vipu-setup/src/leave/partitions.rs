@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use driver::journal::LiveRecord;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::runtime::{Builder, Runtime};
 use vipu_client::{Client, Endpoint};
 use vipu_conf::Settings;
@@ -69,6 +71,17 @@ pub fn is_in_use(record: &LiveRecord, jobs: &[Job]) -> bool {
     jobs.iter().any(|known| known.id == job && known.state == JobState::Active)
 }
 
+/// A partition, and until when it is kept.
+fn described(id: &str, journal: &[LiveRecord]) -> String {
+    let record = journal.iter().find(|record| record.claim.partition.as_str() == id);
+    match record.and_then(LiveRecord::kept).and_then(|until| Timestamp::from_second(until.0).ok()) {
+        Some(until) => {
+            format!("{id} (kept until {})", until.to_zoned(TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S"))
+        }
+        None => id.to_owned(),
+    }
+}
+
 pub fn left(site: &Site) -> Result<Vec<Left>> {
     let mut left = Vec::new();
     let journal = match &site.journal {
@@ -88,6 +101,7 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
         match runtime()?.block_on(controller.own(journal)) {
             Ok(own) if own.is_empty() => {}
             Ok(own) => {
+                let own: Vec<_> = own.iter().map(|id| described(id, journal)).collect();
                 let fix = match site.has_our_selector() {
                     true => {
                         "slurm-vipu removes those of jobs at their end; svipu partition free ID frees kept ones"
@@ -96,7 +110,7 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
                         "slurm-vipu-setup leave --clean removes those of the journal; vipu remove partition ID the others"
                     }
                 };
-                left.push(Left::new(subject, format!("partitions {}", own.join(" ")), fix));
+                left.push(Left::new(subject, format!("partitions {}", own.join(", ")), fix));
             }
             Err(why) => {
                 let what =
