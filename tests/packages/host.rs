@@ -20,6 +20,8 @@ fail() { echo "$*"; exit 1; }
 debs() { for name in $names; do echo $1/${name}_*_amd64.deb; done; }
 rpms() { for name in $names; do echo $1/$name-[0-9]*.rpm; done; }
 objects() { (cd $plugins && sha256sum *); }
+# Debian 12's rpm changes no system without this option, and later ones do not know it.
+force=$(rpm --help | grep --only-matching -- --force-debian || true)
 "#;
 
 /// A container, with the packages in /packages and the earlier ones in /earlier. It goes when it is dropped.

@@ -15,7 +15,7 @@ const SYSTEM: &str = r#"
         printf '%%description\nx\n%%files\n'
     } > /tmp/system.spec
     rpmbuild -bb --quiet --define '_rpmdir /tmp' --define '_rpmfilename system.rpm' /tmp/system.spec
-    rpm --force-debian --install /tmp/system.rpm
+    rpm $force --install /tmp/system.rpm
 "#;
 
 #[test]
@@ -24,21 +24,21 @@ fn pkg_rpms_are_installed_verified_and_erased() -> Result<()> {
     host.run(SYSTEM)?;
     host.run(
         r#"
-        rpm --force-debian --install $(rpms /packages) > /tmp/said
+        rpm $force --install $(rpms /packages) > /tmp/said
         for name in $names; do grep -q "^$name: " /tmp/said || fail "$name tells no next step"; done
         rpm --verify $names
         for file in select_vipu spank_ipuof gres_vipu job_submit_vipu vipu_slurmctld; do
             test -s /usr/lib64/slurm/$file.so || fail "Slurm does not find $file.so"
         done
         svipu --version
-        rpm --force-debian --upgrade --replacepkgs $(rpms /packages) > /tmp/again
+        rpm $force --upgrade --replacepkgs $(rpms /packages) > /tmp/again
         if grep '^slurm-vipu-[a-z]*: ' /tmp/again; then fail 'an upgrade tells a next step'; fi
         rpm --verify $names
         "#,
     )?;
     host.run(
         r#"
-        rpm --force-debian --erase $names
+        rpm $force --erase $names
         left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' \) -not -path '/proc/*' -not -path '/usr/local/*')
         test -z "$left" || fail "left after the removal: $left"
         "#,
@@ -54,11 +54,11 @@ fn pkg_rpms_of_another_version_replace_files_and_touch_no_configuration() -> Res
         r#"
         etc() { (cd /etc && find . -type f -exec sha256sum {} + | sort); }
         etc > /tmp/etc
-        rpm --force-debian --install $(rpms /earlier)
+        rpm $force --install $(rpms /earlier)
         objects > /tmp/objects
         for other in packages earlier; do
             stat --format '%n %i' $plugins/* | sort > /tmp/before
-            rpm --force-debian --upgrade --oldpackage $(rpms /$other)
+            rpm $force --upgrade --oldpackage $(rpms /$other)
             stat --format '%n %i' $plugins/* | sort > /tmp/after
             same=$(comm -12 /tmp/before /tmp/after)
             test -z "$same" || fail "written over, and not replaced: $same"
@@ -75,9 +75,9 @@ fn pkg_rpms_of_another_version_replace_files_and_touch_no_configuration() -> Res
 fn pkg_rpms_of_two_versions_are_refused() -> Result<()> {
     let host = Host::start()?;
     host.run(SYSTEM)?;
-    host.run("rpm --force-debian --install $(rpms /earlier) && objects > /tmp/objects")?;
+    host.run("rpm $force --install $(rpms /earlier) && objects > /tmp/objects")?;
     host.refuses(
-        "rpm --force-debian --upgrade /packages/slurm-vipu-login-[0-9]*.rpm",
+        "rpm $force --upgrade /packages/slurm-vipu-login-[0-9]*.rpm",
         &["slurm-vipu-login = 0.0.9 is needed by (installed) slurm-vipu-node"],
     )?;
     host.run("objects | diff /tmp/objects - && rpm --verify $names")?;
