@@ -39,7 +39,6 @@ fn pkg_slurm_upgrade_under_ipu_jobs() -> Result<()> {
         let now = cluster.job(running)?;
         ensure!(now.state == "RUNNING", "{now:?}");
         ensure!(cluster.mock().partitions()? == [partition(running)]);
-        cluster.update_node(1, &["State=DRAIN", "Reason=upgrade"])?;
         let_go(cluster)?;
         batch_ended(cluster, running, 16)?;
         replace_node(cluster, 1, to)?;

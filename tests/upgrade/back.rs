@@ -1,9 +1,9 @@
 //! From this build back to the earlier one.
 
 use anyhow::Result;
-use testbed::programs::Build;
+use testbed::programs::{Build, PLUGINS};
 
-use crate::jobs::{restart_slurmctld, runs, waits};
+use crate::jobs::{ended, restart_slurmctld, runs, waits};
 use crate::load::{self, Load};
 use crate::{OF_NODES, OF_SLURMCTLD, quick};
 
@@ -30,13 +30,13 @@ fn pkg_upgrade_and_back_with_a_new_key_in_vipu_conf() -> Result<()> {
     quick().vipu_conf("AccountingSteps=yes").expect_log(refused).run(|cluster| {
         let job = cluster.sbatch("sleep infinity", &["--gres=vipu:pod64:4"])?;
         runs(cluster, job)?;
-        cluster.install(None, &Build::earlier()?, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::earlier()?, &PLUGINS)?;
         restart_slurmctld(cluster)?;
         let waiting = cluster.sbatch("true", &["--gres=vipu:pod64:4"])?;
         waits(cluster, waiting, "unknown key")?;
         runs(cluster, job)?;
         cluster.write_vipu_conf(&[])?;
         cluster.reconfigure()?;
-        crate::jobs::ended(cluster, waiting, "COMPLETED").map(drop)
+        ended(cluster, waiting, "COMPLETED").map(drop)
     })
 }

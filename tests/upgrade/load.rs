@@ -114,7 +114,7 @@ impl<'a> Load<'a> {
         let Self { cluster, batch, step, kept, ending, configuring, prepared, waiting, array } = self;
         runs(cluster, configuring)?;
         runs(cluster, prepared.job)?;
-        self_removes(cluster, ending)?;
+        ends_hung_removal(cluster, ending)?;
         crate::let_go(cluster)?;
         for attended in [step, prepared] {
             let output = attended.srun.success(LIMIT)?.stdout;
@@ -133,7 +133,7 @@ impl<'a> Load<'a> {
 }
 
 /// Ends the removal that hangs, if it still does, and waits for the end of its job.
-fn self_removes(cluster: &Cluster, job: JobId) -> Result<()> {
+fn ends_hung_removal(cluster: &Cluster, job: JobId) -> Result<()> {
     cluster.mock().clear()?;
     let partition = main_job::partition_name(job, 0);
     if cluster.mock().partitions()?.contains(&partition) {

@@ -18,8 +18,8 @@ use testbed::{Cluster, Settings, programs::Build};
 /// Longer than any wait that succeeds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The files that nodes need in addition to `select_vipu.so`.
-const OF_NODES: [&str; 2] = ["spank_ipuof.so", "gres_vipu.so"];
+/// The files of nodes.
+const OF_NODES: [&str; 3] = ["select_vipu.so", "spank_ipuof.so", "gres_vipu.so"];
 
 /// The files that slurmctld needs. All of them are of one build.
 const OF_SLURMCTLD: [&str; 3] = ["select_vipu.so", "vipu_slurmctld.so", "job_submit_vipu.so"];

@@ -1,11 +1,14 @@
 //! Files of both builds on one host, and a backup slurmctld of another build.
 
 use anyhow::{Result, ensure};
-use testbed::{Place, programs::Build};
+use testbed::{
+    Place,
+    programs::{Build, PLUGINS},
+};
 
+use crate::earlier_site;
 use crate::jobs::{ended, restart_slurmctld};
 use crate::load::{self, Load};
-use crate::{OF_NODES, OF_SLURMCTLD, earlier_site};
 
 /// slurmctld starts after half of its files were replaced.
 #[test]
@@ -20,7 +23,7 @@ fn pkg_upgrade_that_stopped_half_way() -> Result<()> {
         load.stands()?;
         let other = cluster.sbatch("true", &[])?;
         ended(cluster, other, "COMPLETED")?;
-        cluster.install(None, &Build::Own, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
         restart_slurmctld(cluster)?;
         load.stands()?;
         load.ends_well()
@@ -29,16 +32,16 @@ fn pkg_upgrade_that_stopped_half_way() -> Result<()> {
 
 #[test]
 fn pkg_upgrade_of_one_of_two_controllers() -> Result<()> {
-    earlier_or_own_takes_over(&Build::Own, &Build::earlier()?)
+    backup_takes_over(&Build::Own, &Build::earlier()?)
 }
 
 #[test]
 fn pkg_upgrade_of_the_backup_controller_first() -> Result<()> {
-    earlier_or_own_takes_over(&Build::earlier()?, &Build::Own)
+    backup_takes_over(&Build::earlier()?, &Build::Own)
 }
 
 /// The backup of another build takes over under load, and gives control back.
-fn earlier_or_own_takes_over(primary: &Build, backup: &Build) -> Result<()> {
+fn backup_takes_over(primary: &Build, backup: &Build) -> Result<()> {
     let settings = load::site().backup().build(primary).apart(Place::Backup, backup);
     settings.run(|cluster| {
         let load = Load::put_on(cluster)?;

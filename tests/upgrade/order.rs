@@ -1,17 +1,20 @@
 //! From the earlier build to this one, in each order of hosts.
 
 use anyhow::Result;
-use testbed::{Place, main_job, programs::Build};
+use testbed::{
+    Place, main_job,
+    programs::{Build, PLUGINS},
+};
 
 use crate::jobs::restart_slurmctld;
 use crate::load::Load;
-use crate::{OF_NODES, OF_SLURMCTLD, earlier_site};
+use crate::{OF_NODES, earlier_site};
 
 #[test]
 fn pkg_upgrade_of_an_idle_cluster() -> Result<()> {
     earlier_site()?.run(|cluster| {
         main_job::sbatch(cluster, 4)?;
-        cluster.install(None, &Build::Own, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
         // Slurm's commands, slurmd and slurmctld go on while select_vipu.so is another.
         main_job::sbatch(cluster, 8)?;
         restart_slurmctld(cluster)?;
@@ -24,15 +27,14 @@ fn pkg_upgrade_of_an_idle_cluster() -> Result<()> {
 fn pkg_upgrade_of_nodes_first() -> Result<()> {
     earlier_site()?.apart(Place::Nodes, &Build::earlier()?).run(|cluster| {
         let load = Load::put_on(cluster)?;
-        let of_nodes = [&OF_NODES[..], &["select_vipu.so"]].concat();
-        cluster.install(Some(Place::Nodes), &Build::Own, &of_nodes)?;
+        cluster.install(Some(Place::Nodes), &Build::Own, &OF_NODES)?;
         load.others_run()?;
         // A slurmd that starts loads the new files, too.
         cluster.kill_slurmd(2)?;
         cluster.start_node(2)?;
         cluster.await_node(2, |state| !state.contains("DOWN") && !state.contains('*'))?;
         load.stands()?;
-        cluster.install(None, &Build::Own, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
         restart_slurmctld(cluster)?;
         load.stands()?;
         load.ends_well()
@@ -43,12 +45,11 @@ fn pkg_upgrade_of_nodes_first() -> Result<()> {
 fn pkg_upgrade_of_the_controller_first() -> Result<()> {
     earlier_site()?.apart(Place::Nodes, &Build::earlier()?).run(|cluster| {
         let load = Load::put_on(cluster)?;
-        cluster.install(None, &Build::Own, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
         restart_slurmctld(cluster)?;
         load.stands()?;
         load.others_run()?;
-        let of_nodes = [&OF_NODES[..], &["select_vipu.so"]].concat();
-        cluster.install(Some(Place::Nodes), &Build::Own, &of_nodes)?;
+        cluster.install(Some(Place::Nodes), &Build::Own, &OF_NODES)?;
         load.others_run()?;
         load.stands()?;
         load.ends_well()
@@ -60,7 +61,7 @@ fn pkg_upgrade_of_the_controller_first() -> Result<()> {
 fn pkg_upgrade_under_load_and_with_a_reconfigure() -> Result<()> {
     earlier_site()?.run(|cluster| {
         let load = Load::put_on(cluster)?;
-        cluster.install(None, &Build::Own, &[&OF_SLURMCTLD[..], &OF_NODES].concat())?;
+        cluster.install(None, &Build::Own, &PLUGINS)?;
         // From 23.11 on slurmctld replaces itself at a reconfigure, and loads the new files.
         cluster.reconfigure()?;
         load.stands()?;

@@ -11,36 +11,57 @@ mod site;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use clap::Args;
 
 use site::Site;
 
-/// A step of the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    Check,
-    Hold,
-    Cancel,
-    Clean,
+/// Exactly one step of the way.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub struct Step {
+    /// Show what is left, and what to do about it. Changes nothing.
+    #[arg(long)]
+    check: bool,
+    /// Hold all waiting jobs with IPUs, and say why in their AdminComment.
+    #[arg(long)]
+    hold: bool,
+    /// Cancel all waiting jobs with IPUs.
+    #[arg(long)]
+    cancel: bool,
+    /// After SelectType was changed: remove partitions without a job, and the files of slurm-vipu.
+    #[arg(long)]
+    clean: bool,
 }
 
-pub fn run(step: Step, slurm_conf: Option<&Path>) -> Result<ExitCode> {
+pub fn run(step: &Step, slurm_conf: Option<&Path>) -> Result<ExitCode> {
     let site = Site::read(slurm_conf)?;
-    match step {
-        Step::Check => return check(&site),
-        Step::Hold => jobs::hold(&site)?,
-        Step::Cancel => jobs::cancel(&site)?,
-        Step::Clean => {
-            ensure!(
-                !site.has_our_selector(),
-                "{} still says {}: slurmctld uses these partitions and files; change it and restart slurmctld first",
-                site.path.display(),
-                site.select_type()
-            );
-            clean::run(&site)?;
-        }
+    match &site.settings {
+        Err(why) if step.check || step.clean => bail!("{why}"),
+        _ => {}
+    }
+    if step.check {
+        return check(&site);
+    } else if step.hold {
+        jobs::hold(&site)?;
+    } else if step.cancel {
+        jobs::cancel(&site)?;
+    } else if step.clean {
+        clean(&site)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn clean(site: &Site) -> Result<()> {
+    ensure!(
+        !site.has_our_selector(),
+        "{} still says {}: slurmctld uses these partitions and files; change it and restart slurmctld first",
+        site.path.display(),
+        site.select_type()
+    );
+    let running = site.running_select_type()?;
+    ensure!(!running.starts_with("select/vipu"), "slurmctld still runs with {running}: restart it first");
+    clean::run(site)
 }
 
 fn check(site: &Site) -> Result<ExitCode> {
@@ -53,7 +74,8 @@ fn check(site: &Site) -> Result<ExitCode> {
     } else {
         left.extend(conf_lines::left(site, &jobs));
         left.extend(files::left(site));
-        vec!["slurm-vipu can be uninstalled".to_owned()]
+        let last = "slurm-vipu can be uninstalled".to_owned();
+        conf_lines::to_keep(site, &jobs).into_iter().chain([last]).collect()
     };
     left.iter().for_each(|left| println!("{left}"));
     if left.is_empty() {

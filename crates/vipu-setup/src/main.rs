@@ -16,7 +16,12 @@ use leave::Step;
 
 /// Links the plugins of slurm-vipu into a plugin directory of Slurm, or prepares a site to leave slurm-vipu.
 #[derive(Parser)]
-#[command(name = "slurm-vipu-setup", version, arg_required_else_help = true)]
+#[command(
+    name = "slurm-vipu-setup",
+    version,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
     #[command(flatten)]
     links: Links,
@@ -48,7 +53,7 @@ enum Command {
     #[command(arg_required_else_help = true)]
     Leave {
         #[command(flatten)]
-        step: StepArguments,
+        step: Step,
         /// slurm.conf [default: the variable SLURM_CONF, or /etc/slurm/slurm.conf].
         #[arg(long, value_name = "FILE")]
         slurm_conf: Option<PathBuf>,
@@ -56,35 +61,6 @@ enum Command {
     /// Write the man pages into a directory.
     #[command(hide = true)]
     Man { directory: PathBuf },
-}
-
-/// Exactly one step.
-#[derive(Args)]
-#[group(required = true, multiple = false)]
-struct StepArguments {
-    /// Show what is left, and what to do about it. Changes nothing.
-    #[arg(long)]
-    check: bool,
-    /// Hold all waiting jobs with IPUs, and say why in their AdminComment.
-    #[arg(long)]
-    hold: bool,
-    /// Cancel all waiting jobs with IPUs.
-    #[arg(long)]
-    cancel: bool,
-    /// After SelectType was changed: remove partitions without a job, and the files of slurm-vipu.
-    #[arg(long)]
-    clean: bool,
-}
-
-impl StepArguments {
-    fn step(&self) -> Step {
-        match (self.hold, self.cancel, self.clean) {
-            (true, ..) => Step::Hold,
-            (_, true, _) => Step::Cancel,
-            (.., true) => Step::Clean,
-            _ => Step::Check,
-        }
-    }
 }
 
 fn main() -> ExitCode {
@@ -106,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     match &arguments.command {
-        Some(Command::Leave { step, slurm_conf }) => leave::run(step.step(), slurm_conf.as_deref()),
+        Some(Command::Leave { step, slurm_conf }) => leave::run(step, slurm_conf.as_deref()),
         Some(Command::Man { directory }) => {
             clap_mangen::generate_to(Arguments::command(), directory)?;
             Ok(ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,6 +15,8 @@ const OWN: &str = "select_vipu.so";
 
 /// Links every file of `from` into `directory`. Makes no link if one of them cannot be made.
 pub fn make(from: &Path, directory: &Path) -> Result<()> {
+    // The path in a link begins at the link's own directory, unless it is absolute.
+    let from = &absolute(from)?;
     ensure!(
         directory.join(STOCK).exists(),
         "{} is no plugin directory of Slurm, for it has no {STOCK}; \
@@ -47,6 +49,7 @@ pub fn make(from: &Path, directory: &Path) -> Result<()> {
 
 /// Removes the links to files of `from`, also to files that are gone. Leaves everything else.
 pub fn remove(from: &Path, directory: &Path) -> Result<()> {
+    let from = &absolute(from)?;
     let entries = fs::read_dir(directory).with_context(|| directory.display().to_string())?;
     let links = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     let own: Vec<_> = links.into_iter().filter(|link| leads_to(from, link)).collect();

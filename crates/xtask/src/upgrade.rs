@@ -42,25 +42,22 @@ pub fn run(from: &str, filter: Option<&str>) -> Result<Results> {
 /// The folder with the plugins of this commit.
 fn earlier_plugins(commit: &str) -> Result<PathBuf> {
     let commit = full_name(commit)?;
-    let folder = run::workspace().canonicalize()?.join("target/upgrade").join(commit.trim());
+    let folder = run::workspace().canonicalize()?.join("target/upgrade").join(&commit);
     let plugins = folder.join("plugins");
-    let names = || programs::PLUGINS.into_iter().chain([programs::HELPER]);
-    if names().all(|name| plugins.join(name).is_file()) {
+    if programs::PLUGINS.iter().all(|name| plugins.join(name).is_file()) {
         return Ok(plugins);
     }
     let source = folder.join("source");
-    unpack(commit.trim(), &source)?;
-    let built = folder.join("build");
-    let mut cargo = run::cargo_command(&["build", "--release", "--package", "ipuof-fetch"]);
-    cargo.args(build::plugin_packages()).current_dir(&source).env("CARGO_TARGET_DIR", &built);
+    unpack(&commit, &source)?;
+    let mut cargo = run::cargo_command(&["build", "--release"]);
+    cargo.args(build::plugin_packages()).current_dir(&source).env("CARGO_TARGET_DIR", source.join("target"));
     run::visibly(cargo)?;
-    let release = built.join("release");
-    for name in names() {
-        let file = if name == programs::HELPER { name.to_owned() } else { format!("lib{name}") };
-        image::stage_file(&release.join(file), &plugins.join(name))?;
+    for name in programs::PLUGINS {
+        let file = source.join(format!("target/release/lib{name}"));
+        image::stage_file(&file, &plugins.join(name))?;
     }
     // Only the plugins are needed from here on.
-    fs::remove_dir_all(&built)?;
+    fs::remove_dir_all(&source)?;
     Ok(plugins)
 }
 
@@ -70,7 +67,7 @@ fn full_name(commit: &str) -> Result<String> {
         output.status.success(),
         "commit {commit} is not in this clone: name another one with --from, or get it with `git fetch --unshallow`"
     );
-    Ok(String::from_utf8(output.stdout)?)
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// Writes the files of the commit into the folder.

@@ -16,7 +16,7 @@ fn leave(cluster: &Cluster, step: &str) -> Result<Output> {
 }
 
 /// Runs a step that has to succeed, and returns its output.
-fn left(cluster: &Cluster, step: &str) -> Result<String> {
+fn succeeds(cluster: &Cluster, step: &str) -> Result<String> {
     let output = leave(cluster, step)?;
     ensure!(output.code == 0, "leave {step}: {output:?}");
     Ok(output.stdout)
@@ -41,7 +41,9 @@ const SELECTOR: [(&str, &str); 3] =
 fn use_stock_selector(cluster: &Cluster) -> Result<()> {
     let path = cluster.layout().conf("v-ipu-plugin.conf");
     let text = fs::read_to_string(&path).context("the lines of slurm-vipu")?;
-    let changes: Vec<_> = SELECTOR.into_iter().filter(|(from, _)| text.contains(from)).collect();
+    // Only releases up to 23.11 have it.
+    let is_there = |from: &str| from != "other_cons_tres," || text.contains(from);
+    let changes: Vec<_> = SELECTOR.into_iter().filter(|(from, _)| is_there(from)).collect();
     edit(cluster, "v-ipu-plugin.conf", &changes)
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use testbed::main_job;
 
-use super::{leave, left, remove_ipus, runs_a_stock_job, start_stock, use_stock_selector};
+use super::{leave, remove_ipus, runs_a_stock_job, start_stock, succeeds, use_stock_selector};
 use crate::jobs::{brisk, cancel, let_go, partition, running, staying};
 
 #[test]
@@ -33,7 +33,7 @@ fn pkg_leave_at_once_keeps_running_jobs() -> Result<()> {
         main_job::start_delay(cluster)?;
         ensure!(cluster.job(waiting)?.state == "PENDING", "{:?}", cluster.job(waiting)?);
         // 22.05 has held it already, for BadConstraints.
-        left(cluster, "--hold")?;
+        succeeds(cluster, "--hold")?;
         let held = cluster.scontrol(&["show", "job", &waiting.to_string()])?;
         ensure!(held.contains("Priority=0 "), "{held}");
 
@@ -44,7 +44,7 @@ fn pkg_leave_at_once_keeps_running_jobs() -> Result<()> {
         let words = format!("jobs still use {}", partition(active));
         ensure!(refused.code == 2 && refused.stderr.contains(&words), "{refused:?}");
         let_go(cluster, active)?;
-        let cleaned = left(cluster, "--clean")?;
+        let cleaned = succeeds(cluster, "--clean")?;
         ensure!(cleaned.contains(&format!("partition {} removed", partition(active))), "{cleaned}");
         cancel(cluster, waiting)
     })

@@ -9,7 +9,7 @@ use super::left::Left;
 use super::site::Site;
 
 /// The lists of slurm.conf that have a word of slurm-vipu.
-const LISTS: [&str; 2] = ["JobSubmitPlugins", "AccountingStorageTRES"];
+const LISTS: [&str; 3] = ["SelectTypeParameters", "JobSubmitPlugins", "AccountingStorageTRES"];
 
 /// Why one word stays for now.
 const KEEP: &str =
@@ -21,11 +21,14 @@ pub fn to_change(site: &Site, jobs: &[Job]) -> Vec<String> {
     let stock = format!("{}; write the stock selector", site.select_type());
     lines.push(format!("  {}: {stock}", place(site, "SelectType")));
     lines.extend(left(site, jobs).iter().map(|left| format!("  {left}")));
-    if jobs::remembered(jobs) {
-        lines.push(format!("  {}: {KEEP}", place(site, "GresTypes")));
-    }
+    lines.extend(to_keep(site, jobs).map(|line| format!("  {line}")));
     lines.push("then run: slurm-vipu-setup leave --clean".to_owned());
     lines
+}
+
+/// The word that stays as long as slurmctld knows jobs with IPUs.
+pub fn to_keep(site: &Site, jobs: &[Job]) -> Option<String> {
+    jobs::remembered(jobs).then(|| format!("{}: {KEEP}", place(site, "GresTypes")))
 }
 
 /// The lines to remove.
@@ -62,21 +65,23 @@ fn own_folders(site: &Site) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words of a list that name the GRES or a plugin of slurm-vipu.
+/// The words of a list that name the GRES or a plugin of slurm-vipu, or that no stock selector knows.
 fn listed(site: &Site, key: &str) -> Vec<String> {
     let words = site.conf.value(key).unwrap_or_default().split(',').map(str::trim);
     let own = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
-        name == "vipu" || name.starts_with("vipu:")
+        name == "vipu" || name.starts_with("vipu:") || name.eq_ignore_ascii_case("other_cons_tres")
     };
     words.filter(own).map(str::to_owned).collect()
 }
 
 fn gres(node: &slurm_conf::Named) -> Option<Left> {
     let gres = node.get("Gres")?;
-    let offer = gres.value.split(',').find(|offer| offer.split(':').next() == Some("vipu"))?;
+    let offers = gres.value.split(',').filter(|offer| offer.split(':').next() == Some("vipu"));
+    let offers: Vec<_> = offers.collect();
     let what = format!("Gres={} of {}", gres.value, node.name);
-    Some(Left::new(shown(&gres.place), what, format!("remove {offer}")))
+    let fix = format!("remove {}", offers.join(","));
+    (!offers.is_empty()).then(|| Left::new(shown(&gres.place), what, fix))
 }
 
 fn place(site: &Site, key: &str) -> String {

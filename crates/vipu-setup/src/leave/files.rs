@@ -18,7 +18,7 @@ pub fn written(site: &Site) -> Vec<PathBuf> {
             || name == file_names::requests(&cluster)
             || file_names::user_of(name, &cluster).is_some()
     };
-    let status_dirs = site.settings.iter().filter_map(|settings| settings.status_dir.clone());
+    let status_dirs = site.settings.iter().flatten().filter_map(|settings| settings.status_dir.clone());
     let shared = site.ipuof_dirs().into_iter().chain(status_dirs);
     let mut found: Vec<_> = shared.flat_map(|directory| inside(directory, is_shared)).collect();
     found.extend(inside(site.state_save_location(), |name| name.starts_with("vipu_")));

@@ -26,7 +26,7 @@ const WHY: &str = "slurm-vipu leaves this cluster: ask for no IPUs, or cancel th
 const AT_ONCE: usize = 500;
 
 /// A job with IPUs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Job {
     pub id: u32,
     /// The id for commands: of the first component, if it is a component of a heterogeneous job.
@@ -82,9 +82,11 @@ fn job(line: &str) -> Option<Job> {
     let state = match state {
         "PENDING" if priority == "0" => JobState::Held,
         "PENDING" => JobState::Waiting,
-        "CONFIGURING" | "RUNNING" | "COMPLETING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "STAGE_OUT"
-        | "RESIZING" => JobState::Active,
-        _ => JobState::Ended,
+        "REQUEUE_HOLD" | "SPECIAL_EXIT" | "RESV_DEL_HOLD" => JobState::Held,
+        "COMPLETED" | "CANCELLED" | "FAILED" | "TIMEOUT" | "NODE_FAIL" | "PREEMPTED" | "BOOT_FAIL"
+        | "DEADLINE" | "OUT_OF_MEMORY" | "REVOKED" => JobState::Ended,
+        // Nothing of a job in a state that is not known may be removed.
+        _ => JobState::Active,
     };
     let id = id.parse().ok()?;
     let leader = het_job.parse().ok().filter(|leader| *leader != 0);
@@ -125,18 +127,16 @@ pub fn remembered(jobs: &[Job]) -> bool {
 
 pub fn hold(site: &Site) -> Result<()> {
     let waiting = ids(&read(site)?, JobState::Waiting);
+    let mut said = Vec::new();
     for ids in waiting.chunks(AT_ONCE) {
         let list = ids.join(",");
-        succeed(site, "scontrol", &["hold", &list])?;
-        for id in ids {
-            // A job that started or ended in the meantime needs no reason.
-            let _ = succeed(
-                site,
-                "scontrol",
-                &["update", &format!("JobId={id}"), &format!("AdminComment={WHY}")],
-            );
-        }
+        // scontrol also fails for a task that has ended, of an array whose other tasks it holds.
+        said.extend(succeed(site, "scontrol", &["hold", &list]).err());
+        let words = ["update", &format!("JobId={list}"), &format!("AdminComment={WHY}")];
+        said.extend(succeed(site, "scontrol", &words).err());
     }
+    let left = ids(&read(site)?, JobState::Waiting);
+    ensure!(left.is_empty(), "not held: {}; {}", shown(&left), lines(&said));
     println!("{}", done("held", &waiting));
     Ok(())
 }
@@ -164,6 +164,10 @@ fn done(word: &str, ids: &[String]) -> String {
         [] => format!("no job with IPUs waits: none was {word}"),
         ids => format!("{word}: {}", shown(ids)),
     }
+}
+
+fn lines(errors: &[anyhow::Error]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn counted(ids: &[String], one: &str, many: &str) -> String {
@@ -202,11 +206,14 @@ mod tests {
             line(["6", "N/A", "COMPLETED", "1", "N/A", "N/A", "N/A", "gres/vipu"]),
             line(["7", "0", "PENDING", "5", "N/A", "gres/vipus:4", "N/A", "N/A"]),
             line(["8", "0", "PENDING", "5", "N/A", "gres:gpu:vipu:4", "N/A", "N/A"]),
+            line(["9", "0", "REQUEUE_HOLD", "0", "N/A", "gres:vipu:4", "N/A", "N/A"]),
+            line(["10", "0", "EXPEDITING", "1", "N/A", "gres:vipu:4", "N/A", "N/A"]),
         ];
         let jobs = parse(&text.concat());
         let found: Vec<_> = jobs.iter().map(|job| (job.id, job.state)).collect();
         use JobState::{Active, Ended, Held, Waiting};
-        assert_eq!(found, [(1, Active), (2, Waiting), (3, Held), (5, Active), (4, Active), (6, Ended)]);
-        assert_eq!(ids(&jobs, Active), ["1", "4"]);
+        let expected = [(1, Active), (2, Waiting), (3, Held), (5, Active), (4, Active), (6, Ended)];
+        assert_eq!(found, [&expected[..], &[(9, Held), (10, Active)]].concat());
+        assert_eq!(ids(&jobs, Active), ["1", "4", "10"]);
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 /// Something that is left of slurm-vipu.
-#[derive(Debug, PartialEq, Eq)]
 pub struct Left {
     subject: String,
     what: String,

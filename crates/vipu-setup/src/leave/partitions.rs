@@ -1,6 +1,6 @@
 //! The partitions of this cluster on the controllers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use driver::journal::LiveRecord;
@@ -32,7 +32,7 @@ pub fn runtime() -> Result<Runtime> {
 /// All controllers of the settings, each once.
 pub fn controllers(site: &Site) -> Result<Vec<Controller>> {
     let mut all = BTreeMap::new();
-    for settings in &site.settings {
+    for settings in site.settings.as_deref().unwrap_or_default() {
         for name in &settings.controllers {
             let client = Client::new(endpoint(settings, name.host(), name.port()))?;
             let (prefix, force) = (settings.partition_prefix.clone(), settings.force_delete_partition);
@@ -92,13 +92,20 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
             &[]
         }
     };
-    let unreachable = |name: &str| {
+    let recorded_on = |name: &str| {
         let recorded = journal.iter().filter(|record| record.claim.controller.to_string() == name);
         recorded.map(|record| record.claim.partition.to_string()).collect::<Vec<_>>().join(" ")
     };
-    for controller in controllers(site)? {
+    let (controllers, runtime) = (controllers(site)?, runtime()?);
+    let recorded: BTreeSet<_> = journal.iter().map(|record| record.claim.controller.to_string()).collect();
+    for name in recorded.iter().filter(|name| !controllers.iter().any(|named| named.name == **name)) {
+        let what = format!("the journal has there: {}", recorded_on(name));
+        let fix = "no vipu.conf names it: name it in ApiHost until these are removed";
+        left.push(Left::new(format!("controller {name}"), what, fix));
+    }
+    for controller in controllers {
         let subject = format!("controller {}", controller.name);
-        match runtime()?.block_on(controller.own(journal)) {
+        match runtime.block_on(controller.own(journal)) {
             Ok(own) if own.is_empty() => {}
             Ok(own) => {
                 let own: Vec<_> = own.iter().map(|id| described(id, journal)).collect();
@@ -114,7 +121,7 @@ pub fn left(site: &Site) -> Result<Vec<Left>> {
             }
             Err(why) => {
                 let what =
-                    format!("{}; the journal has there: {}", why.words(), unreachable(&controller.name));
+                    format!("{}; the journal has there: {}", why.words(), recorded_on(&controller.name));
                 left.push(Left::new(subject, what, "mend this, and run the check again"));
             }
         }

@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use driver::journal::{self, LiveRecord};
-use slurm_conf::{Plugstack, SlurmConf};
+use slurm_conf::{Files, Plugstack, SlurmConf};
 use vipu_conf::Settings;
 
 /// The configuration of slurmctld's host.
@@ -18,8 +18,8 @@ pub struct Site {
     pub path: PathBuf,
     pub conf: SlurmConf,
     pub plugstack: Plugstack,
-    /// The settings of each file for models.
-    pub settings: Vec<Settings>,
+    /// The settings of each file for models, or why one of the files is not read.
+    pub settings: Result<Vec<Settings>, String>,
     /// The partitions of the journal, or why nobody knows them.
     pub journal: Result<Vec<LiveRecord>, String>,
 }
@@ -27,7 +27,7 @@ pub struct Site {
 /// The files of this host.
 struct OnDisk;
 
-impl slurm_conf::Files for OnDisk {
+impl Files for OnDisk {
     fn read(&mut self, path: &Path) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
     }
@@ -47,7 +47,7 @@ impl Site {
         let beside = folder.join("plugstack.conf");
         let plugstack = conf.value("PlugStackConfig").map_or(beside, PathBuf::from);
         let plugstack = Plugstack::read(&plugstack, &mut OnDisk).unwrap_or_default();
-        let settings = settings(folder)?;
+        let settings = settings(folder);
         let mut site = Self { path, conf, plugstack, settings, journal: Ok(Vec::new()) };
         site.journal = journal(&site.journal_path());
         Ok(site)
@@ -60,6 +60,16 @@ impl Site {
     /// Whether slurmctld loads select_vipu.so at its next start.
     pub fn has_our_selector(&self) -> bool {
         self.conf.value("SelectType").is_some_and(|value| value.starts_with("select/vipu"))
+    }
+
+    /// The SelectType with which slurmctld runs.
+    pub fn running_select_type(&self) -> Result<String> {
+        let output =
+            self.slurm("scontrol").args(["show", "config"]).output().context("cannot run scontrol")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        let found = lines.find(|(key, _)| key.trim() == "SelectType").context("slurmctld does not answer")?;
+        Ok(found.1.trim().to_owned())
     }
 
     pub fn state_save_location(&self) -> PathBuf {
@@ -81,18 +91,17 @@ impl Site {
     pub fn ipuof_dirs(&self) -> BTreeSet<PathBuf> {
         let journal = self.journal.as_deref().unwrap_or_default();
         let used = journal.iter().filter_map(|record| record.ipuof_dir.clone());
-        self.settings.iter().filter_map(|settings| settings.ipuof_dir.clone()).chain(used).collect()
+        self.settings.iter().flatten().filter_map(|settings| settings.ipuof_dir.clone()).chain(used).collect()
     }
 }
 
 /// The settings of all files beside slurm.conf that name a controller.
-fn settings(folder: &Path) -> Result<Vec<Settings>> {
-    let pattern = folder.join("*.conf");
-    let files = glob::glob(&pattern.to_string_lossy())?.flatten();
+fn settings(folder: &Path) -> Result<Vec<Settings>, String> {
+    let files = OnDisk.matching(&folder.join("*.conf")).into_iter();
     let names_controller =
-        |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.to_lowercase().contains("apihost"));
+        |file: &PathBuf| OnDisk.read(file).is_ok_and(|text| text.to_lowercase().contains("apihost"));
     let read = |file: PathBuf| vipu_conf::load_file(&file).map(|good| good.settings);
-    files.filter(names_controller).map(|file| read(file).map_err(|why| anyhow!(why.one_line()))).collect()
+    files.filter(names_controller).map(|file| read(file).map_err(|why| why.one_line())).collect()
 }
 
 fn journal(path: &Path) -> Result<Vec<LiveRecord>, String> {
