@@ -20,6 +20,16 @@ fail() { echo "$*"; exit 1; }
 debs() { for name in $names; do echo $1/${name}_*_amd64.deb; done; }
 rpms() { for name in $names; do echo $1/$name-[0-9]*.rpm; done; }
 objects() { (cd $plugins && sha256sum *); }
+inodes() { stat --format '%n %i' $plugins/* | sort; }
+# A daemon that runs keeps the files that it has opened: an upgrade must not write into them.
+all_replaced() {
+    same=$(inodes | comm -12 /tmp/inodes -)
+    test -z "$same" || fail "written over, or not replaced: $same"
+}
+nothing_left() {
+    left=$(find / -xdev \( -name '*vipu*' -o -name '*ipuof*' \) -not -path '/proc/*' -not -path '/usr/local/*')
+    test -z "$left" || fail "left after the removal: $left"
+}
 # Debian 12's rpm changes no system without this option, and later ones do not know it.
 force=$(rpm --help | grep --only-matching -- --force-debian || true)
 "#;
