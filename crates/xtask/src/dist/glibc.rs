@@ -1,9 +1,6 @@
 //! The check that no object needs a newer glibc than the oldest supported system has.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use object::read::elf::ElfFile64;
@@ -15,8 +12,15 @@ pub const NEWEST: &str = "2.28";
 /// Checks all objects and programs in a folder.
 pub fn check(folder: &Path) -> Result<()> {
     let mut checked = 0;
-    for file in objects(folder)? {
+    for entry in fs::read_dir(folder)? {
+        let file = entry?.path();
+        if !file.is_file() {
+            continue;
+        }
         let bytes = fs::read(&file).with_context(|| file.display().to_string())?;
+        if !bytes.starts_with(b"\x7fELF") {
+            continue;
+        }
         let versions = versions(&bytes).with_context(|| file.display().to_string())?;
         let newer: Vec<_> = versions.iter().filter(|version| number(version) > number(NEWEST)).collect();
         ensure!(newer.is_empty(), "{} needs glibc {newer:?}, newer than {NEWEST}", file.display());
@@ -25,17 +29,6 @@ pub fn check(folder: &Path) -> Result<()> {
     ensure!(checked > 0, "{} has no object", folder.display());
     say(format!("{checked} objects need nothing above glibc {NEWEST}"));
     Ok(())
-}
-
-fn objects(folder: &Path) -> Result<Vec<PathBuf>> {
-    let files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    let is_object =
-        |path: &PathBuf| path.is_file() && path.extension().is_none_or(|extension| extension == "so");
-    Ok(files
-        .into_iter()
-        .filter(is_object)
-        .filter(|path| fs::read(path).is_ok_and(|it| it.starts_with(b"\x7fELF")))
-        .collect())
 }
 
 /// The versions of glibc whose symbols an object needs, as `2.17`.

@@ -102,12 +102,12 @@ impl Stage<'_> {
     }
 
     fn examples(&self, folder: &str) -> Result<()> {
-        let all = fs::read_dir(run::workspace().join(folder))?;
-        let files = all.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
-        let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for file in files.iter().filter_map(|file| file.to_str()) {
-            if run::workspace().join(folder).join(file).is_file() {
-                self.text(&format!("{folder}/{file}"), &self.doc(&format!("examples/{name}/{file}")))?;
+        let name = Path::new(folder).file_name().unwrap_or_default().display();
+        for entry in fs::read_dir(run::workspace().join(folder))? {
+            let file = entry?;
+            if file.path().is_file() {
+                let place = format!("examples/{name}/{}", file.file_name().display());
+                self.copy(&file.path(), &self.doc(&place), 0o644)?;
             }
         }
         Ok(())
