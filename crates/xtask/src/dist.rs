@@ -55,7 +55,7 @@ impl Release {
     }
 }
 
-/// The file with the checksums, by which a folder of packages is known.
+/// The file with the checksums.
 const CHECKSUMS: &str = "SHA256SUMS";
 
 /// The folder of the packages.
@@ -66,18 +66,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Builds the objects, and makes the packages in `out`. A trial also installs them in containers of each suite, and adds
 /// its results to the table.
 pub fn run(out: &Path, trial: Option<&mut Table>) -> Result<()> {
-    ensure!(
-        !out.exists() || out.join(CHECKSUMS).exists() || file_names(out)?.is_empty(),
-        "{} has other files than packages; choose another folder with --out",
-        out.display()
-    );
+    let earlier = earlier_packages(out)?;
     if trial.is_some() {
         compose::find_engine()?;
     }
     needed_packages::install_missing(&needed_packages::DIST)?;
     let built = build::objects()?;
     glibc::check(&built)?;
-    let _ = fs::remove_dir_all(out);
+    earlier.iter().try_for_each(fs::remove_file)?;
     package(&built, VERSION, SMALL, out)?;
     say(format!("the packages are in {}", out.display()));
     trial.map_or(Ok(()), |table| trial::run(&built, out, Suite::value_variants(), table))
@@ -90,6 +86,20 @@ pub fn try_tested_objects(table: &mut Table) -> Result<()> {
     let (built, out) = (build::tested_objects()?, tempfile::tempdir()?);
     package(&built, VERSION, FAST, out.path())?;
     trial::run(&built, out.path(), &[Suite::of_this_machine()?], table)
+}
+
+/// The files in a folder of packages, which new ones replace. A folder with anything else stays as it is.
+fn earlier_packages(out: &Path) -> Result<Vec<PathBuf>> {
+    let names = if out.exists() { file_names(out)? } else { Vec::new() };
+    for name in &names {
+        let text = name.to_string_lossy();
+        ensure!(
+            out.join(name).is_file() && (text == CHECKSUMS || text.starts_with("slurm-vipu-")),
+            "{} has {text}, which is no package; choose another folder with --out",
+            out.display()
+        );
+    }
+    Ok(names.iter().map(|name| out.join(name)).collect())
 }
 
 /// Makes the packages of built objects.

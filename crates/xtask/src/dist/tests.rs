@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, env, fs};
 use testbed::programs;
 
 use super::contents::{File, PACKAGES};
-use super::{Release, deb, glibc, licences, linked, rpm, sbom};
+use super::{Release, deb, earlier_packages, glibc, licences, linked, rpm, sbom};
 use crate::run;
 
 const RELEASE: Release = Release { version: "1.2.3", time: 0, compression: 0 };
@@ -48,6 +48,20 @@ fn pkg_packages_need_each_other_in_one_version() {
         let long = fields.lines().find(|line| line.len() > 80 && !line.starts_with("Depends"));
         assert_eq!(long, None);
     }
+}
+
+#[test]
+fn pkg_new_packages_replace_packages_and_nothing_else() {
+    let out = tempfile::tempdir().unwrap();
+    assert!(earlier_packages(&out.path().join("missing")).unwrap().is_empty());
+    for name in ["SHA256SUMS", "slurm-vipu-mock_0.1.0_amd64.deb"] {
+        fs::write(out.path().join(name), "").unwrap();
+    }
+    assert_eq!(earlier_packages(out.path()).unwrap().len(), 2);
+    // As a checkout beside the packages.
+    fs::create_dir(out.path().join("slurm-vipu-main")).unwrap();
+    let refused = earlier_packages(out.path()).unwrap_err().to_string();
+    assert!(refused.contains("has slurm-vipu-main, which is no package"), "{refused}");
 }
 
 #[test]
